@@ -1,0 +1,69 @@
+# Each target sets up what it needs, once: a virtual environment in .venv, beside it one per special purpose.
+#
+#   make demo          train a small network on handwritten digits
+#   make test          all tests (TESTS=tests/lax narrows, WORKERS=4 sets how many processes)
+#   make test-newest   the tests on the newest Python here, with the newest jaxlib for it
+#   make lint types    ruff, mypy
+#   make bench         side by side with the reference implementation (BENCH="eager staging" narrows)
+#   make clean         remove environments and caches
+#
+# PYTHON=/path/to/python chooses the interpreter for .venv.
+
+.DEFAULT_GOAL := test
+.PHONY: demo test test-newest lint types bench clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= auto
+TESTS ?= tests
+BENCH ?=
+
+# The first of the candidates that runs and is new enough: version managers leave stubs that only print an error.
+first_of = $(shell for python in $(1); do \
+  "$$python" -c 'import sys, venv; sys.exit(sys.version_info < $(2))' 2>/dev/null && command -v "$$python" && break; done)
+
+PYTHON ?= $(call first_of,python3 python3.13 python3.12 python3.11,(3, 11))
+NEWEST_PYTHON ?= $(call first_of,\
+  python3.14 python3.13 python3.12 python3 $(wildcard $(HOME)/.pyenv/versions/3.1[2-9].*/bin/python3),(3, 12))
+REFERENCE := jax==0.10.2
+
+demo: $(VENV)/ready-demo
+	$(BIN)/python examples/digits.py
+
+test: $(VENV)/ready-test
+	$(BIN)/python -m pytest -q -n $(WORKERS) $(TESTS)
+
+lint: $(VENV)/ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/ready-dev
+	$(BIN)/mypy
+
+bench: $(VENV)/ready-demo .venv-reference/ready
+	$(BIN)/python -m benchmarks $(BENCH) --reference .venv-reference/bin/python
+
+test-newest:
+	@newest="$(NEWEST_PYTHON)"; if [ -n "$$newest" ]; then \
+	  $(MAKE) test VENV=.venv-newest PYTHON="$$newest"; \
+	else \
+	  echo "No Python 3.12 or newer here: the tests with the newest jaxlib are skipped."; \
+	fi
+
+clean:
+	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis examples/output
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "arrax needs Python 3.11 or newer: make PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VENV)/ready-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+.venv-reference/ready:
+	@test -n "$(PYTHON)" || { echo "the reference needs Python 3.11 or newer: make PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv --clear .venv-reference
+	.venv-reference/bin/python -m pip install --quiet --disable-pip-version-check '$(REFERENCE)'
+	@touch $@

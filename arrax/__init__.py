@@ -1,0 +1,1 @@
+"""arrax: arrays, composable transformations, and compilation by XLA. The face: public names only."""

@@ -1,0 +1,289 @@
+"""The registry of settings: name, type, default, environment variables, and whether compiled functions depend on it.
+
+Each option is a cell of the runtime (one global value, one value per thread). Options flagged ``in_key`` take part in the
+key of every compiled function, so that changing one retraces; the runtime compares them in C++ at each call.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from arrax.dtypes.settings import settings as dtype_settings
+from arrax.native import runtime
+
+_TRUE, _FALSE = {"y", "yes", "t", "true", "on", "1"}, {"n", "no", "f", "false", "off", "0", ""}
+
+
+def parse_bool(text: str) -> bool:
+    """The truth value that ``text`` spells (``1``, ``true``, ``yes``, ``on``, … or their opposites)."""
+    lowered = text.strip().lower()
+    if lowered in _TRUE:
+        return True
+    if lowered in _FALSE:
+        return False
+    raise ValueError(f"invalid truth value {text!r}: use one of {sorted(_TRUE | _FALSE)}")
+
+
+def _environment(name: str) -> str | None:
+    """The value of ``ARRAX_NAME``, or else of the documented ``JAX_NAME``."""
+    return os.environ.get(f"ARRAX_{name.upper()}", os.environ.get(f"JAX_{name.upper()}"))
+
+
+class Option:
+    """One setting. Call it with a value to get a context manager: ``with enable_x64(True): …``."""
+
+    __slots__ = ("name", "kind", "default", "choices", "doc", "cell", "on_change", "nullable")
+
+    def __init__(
+        self,
+        name: str,
+        kind: type,
+        default: Any,
+        doc: str,
+        *,
+        choices: tuple[str, ...] = (),
+        in_key: bool = False,
+        on_change: Callable[[Any], None] | None = None,
+    ):
+        self.name, self.kind, self.default, self.choices, self.doc = name, kind, default, choices, doc
+        self.on_change, self.nullable = on_change, default is None
+        text = _environment(name)
+        value = default if text is None else self.parse(text)
+        self.cell = runtime.Config(
+            f"arrax_{name}", value, include_in_jit_key=in_key, include_in_trace_context=in_key
+        )
+        _options[name] = self
+
+    def parse(self, text: str) -> Any:
+        """The value that a text (of the environment or a command line) spells."""
+        if self.kind is bool:
+            return self.check(parse_bool(text))
+        if self.kind is object or (self.nullable and text in ("", "None")):
+            return text or None
+        return self.check(self.kind(text))
+
+    def check(self, value: Any) -> Any:
+        """``value`` in the option's type.
+
+        Raises:
+          ValueError: a value that the option does not have.
+          TypeError: a value of another type.
+        """
+        if value is None and self.nullable or self.kind is object:
+            return value
+        if self.kind is bool:
+            if isinstance(value, str):
+                return parse_bool(value)
+            if not isinstance(value, bool | int):
+                raise TypeError(f"config option {self.name!r} takes a bool, got {value!r}")
+            return bool(value)
+        if self.choices:
+            if value not in self.choices:
+                raise ValueError(f"config option {self.name!r} takes one of {list(self.choices)}, got {value!r}")
+            return value
+        if self.kind in (int, float) and isinstance(value, int | float) and not isinstance(value, bool):
+            return self.kind(value)
+        if not isinstance(value, self.kind):
+            raise TypeError(f"config option {self.name!r} takes {self.kind.__name__}, got {value!r}")
+        return value
+
+    @property
+    def value(self) -> Any:
+        """The value in force in this thread."""
+        return self.cell.value
+
+    def set_global(self, value: Any) -> None:
+        """Set the value for all threads that have no value of their own."""
+        value = self.check(value)
+        self.cell.set_global(value)
+        if self.on_change is not None:
+            self.on_change(value)
+
+    @contextmanager
+    def __call__(self, new_value: Any = True) -> Iterator[None]:
+        value = self.check(new_value)
+        previous = self.cell.swap_local(value)
+        if self.on_change is not None:
+            self.on_change(value)
+        try:
+            yield
+        finally:
+            self.cell.set_local(previous)
+            if self.on_change is not None:
+                self.on_change(self.cell.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.cell.value)
+
+    def __repr__(self) -> str:
+        return f"<option {self.name}={self.value!r}>"
+
+
+_options: dict[str, Option] = {}
+_PRECISIONS = (
+    "default", "high", "highest", "bfloat16", "tensorfloat32", "float32", "fastest", "BF16_BF16_F32",
+    "BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9", "F32_F32_F32", "F64_F64_F64", "TF32_TF32_F32",
+    "TF32_TF32_F32_X3", "F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "ANY_F8_ANY_F8_F32",
+    "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM",
+)  # fmt: skip
+_GUARDS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
+_PROMOTIONS = ("allow", "warn", "raise")
+
+
+def _guard(direction: str) -> Callable[[Any], None]:
+    """Hand a transfer-guard level to the runtime, which enforces it (per thread: the option is applied where it changes)."""
+
+    def apply(level: str | None) -> None:
+        state = runtime.guard_lib.thread_local_state()
+        if level is not None:
+            setattr(state, direction, getattr(runtime.guard_lib.TransferGuardLevel, level.upper()))
+        else:
+            setattr(state, direction, None)
+
+    return apply
+
+
+# Not an option: True while any interpreter but plain evaluation is current, so that compiled functions never answer for it.
+tracing = runtime.Config("arrax_tracing", False, include_in_jit_key=True, include_in_trace_context=False)
+post_hook = runtime.Config("arrax_post_hook", None)
+
+# fmt: off
+enable_x64              = Option("enable_x64", bool, False, "keep 64-bit types instead of truncating them to 32 bits", in_key=True)
+disable_jit             = Option("disable_jit", bool, False, "run every operation at once, in Python order; loops and conditionals in Python")
+debug_nans              = Option("debug_nans", bool, False, "raise FloatingPointError where a result is NaN", in_key=True)
+debug_infs              = Option("debug_infs", bool, False, "raise FloatingPointError where a result is infinite", in_key=True)
+check_tracer_leaks      = Option("check_tracer_leaks", bool, False, "raise as soon as a traced function leaves a tracer behind", in_key=True)
+enable_checks           = Option("enable_checks", bool, False, "type-check every program made by tracing")
+log_compiles            = Option("log_compiles", bool, False, "log each tracing and compilation at warning level")
+explain_cache_misses    = Option("explain_cache_misses", bool, False, "log why a jitted function is traced again")
+no_tracing              = Option("no_tracing", bool, False, "raise where a jitted function would be traced again")
+numpy_rank_promotion    = Option("numpy_rank_promotion", str, "allow", "what to do where ranks are promoted implicitly", choices=_PROMOTIONS, in_key=True)
+numpy_dtype_promotion   = Option("numpy_dtype_promotion", str, "standard", "type promotion rules: standard or strict", choices=("standard", "strict"), in_key=True)
+default_matmul_precision = Option("default_matmul_precision", str, None, "precision of matrix products and convolutions", choices=_PRECISIONS, in_key=True)
+default_device          = Option("default_device", object, None, "the device (or platform) of uncommitted computations", in_key=True)
+default_prng_impl       = Option("default_prng_impl", str, "threefry2x32", "the generator behind new keys", in_key=True)
+threefry_partitionable  = Option("threefry_partitionable", bool, False, "draw each value from its own counter", in_key=True)
+enable_custom_prng      = Option("enable_custom_prng", bool, False, "PRNGKey makes typed keys", in_key=True)
+legacy_prng_key         = Option("legacy_prng_key", str, "allow", "what to do where raw keys are used", choices=("allow", "warn", "error"))
+debug_key_reuse         = Option("debug_key_reuse", bool, False, "raise KeyReuseError where a key is consumed twice", in_key=True)
+softmax_custom_jvp      = Option("softmax_custom_jvp", bool, True, "a numerically careful derivative of softmax", in_key=True)
+custom_jvp_rules        = Option("enable_custom_vjp_by_custom_transpose", bool, False, "accepted, without effect")
+traceback_filtering     = Option("traceback_filtering", str, "auto", "hide internal frames from tracebacks", choices=("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"))
+platforms               = Option("platforms", str, None, "comma-separated platforms to start, the first is the default")
+platform_name           = Option("platform_name", str, None, "an older name of platforms: one platform")
+enable_compilation_cache = Option("enable_compilation_cache", bool, True, "keep compiled programs on disk")
+compilation_cache_dir   = Option("compilation_cache_dir", str, None, "folder of compiled programs (default: the user's cache folder)")
+compilation_cache_max_size = Option("compilation_cache_max_size", int, 2 << 30, "bytes of compiled programs kept on disk, -1 for no bound")
+persistent_cache_min_compile_time_secs = Option("persistent_cache_min_compile_time_secs", float, 0.0, "programs that compile faster are not stored")
+persistent_cache_min_entry_size_bytes = Option("persistent_cache_min_entry_size_bytes", int, 0, "smaller programs are not stored")
+raise_persistent_cache_errors = Option("raise_persistent_cache_errors", bool, False, "raise instead of warning when the disk cache fails")
+persistent_cache_enable_xla_caches = Option("persistent_cache_enable_xla_caches", str, None, "accepted, without effect")
+compilation_cache_include_metadata_in_key = Option("compilation_cache_include_metadata_in_key", bool, False, "accepted: locations never take part in the key")
+default_dtype_bits      = Option("default_dtype_bits", str, "64", "accepted for compatibility", choices=("32", "64"))
+host_kernels            = Option("cpu_host_kernels", bool, True, "let sorting and the like run on host kernels on CPU", in_key=True)
+transfer_guard_host_to_device   = Option("transfer_guard_host_to_device", str, None, "guard of transfers to a device", choices=_GUARDS, on_change=_guard("host_to_device"))
+transfer_guard_device_to_device = Option("transfer_guard_device_to_device", str, None, "guard of transfers between devices", choices=_GUARDS, on_change=_guard("device_to_device"))
+transfer_guard_device_to_host   = Option("transfer_guard_device_to_host", str, None, "guard of transfers to the host", choices=_GUARDS, on_change=_guard("device_to_host"))
+array_garbage_collection_guard  = Option("array_garbage_collection_guard", str, None, "accepted", choices=("allow", "log", "fatal"))
+hlo_source_file_canonicalization_regex = Option("hlo_source_file_canonicalization_regex", str, None, "what to cut from file names in locations")
+traceback_in_locations_limit = Option("traceback_in_locations_limit", int, 10, "frames kept in a location")
+include_full_tracebacks_in_locations = Option("include_full_tracebacks_in_locations", bool, True, "whole call stacks in locations")
+cpu_collectives_implementation = Option("cpu_collectives_implementation", str, "gloo", "collectives between CPU processes", choices=("gloo", "mpi", "none"))
+num_cpu_devices         = Option("num_cpu_devices", int, -1, "number of virtual CPU devices, before the first use")
+cpu_enable_async_dispatch = Option("cpu_enable_async_dispatch", bool, True, "programs on CPU may run in the background")
+numpy_check             = Option("array_api_strict", bool, False, "accepted, without effect")
+use_shardy_partitioner  = Option("use_shardy_partitioner", bool, True, "partition programs with Shardy")
+dump_ir_to              = Option("dump_ir_to", str, None, "folder for the programs as they are compiled")
+# fmt: on
+
+dtype_settings.x64_enabled = lambda: enable_x64.cell.value
+dtype_settings.promotion_mode = lambda: numpy_dtype_promotion.cell.value
+
+
+class _TransferGuard:
+    """All three directions of the transfer guard at once, as an option."""
+
+    directions = (transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host)
+
+    @contextmanager
+    def __call__(self, new_value: str) -> Iterator[None]:
+        to_device, between, to_host = self.directions
+        with to_device(new_value), between(new_value), to_host(new_value):
+            yield
+
+    def set_global(self, value: str) -> None:
+        for option in self.directions:
+            option.set_global(value)
+
+
+transfer_guard = _TransferGuard()
+
+
+class Configuration:
+    """``arrax.config``: read options as attributes, set them with ``update``.
+
+    Example: ``arrax.config.update("jax_enable_x64", True)`` or ``arrax.config.enable_x64``.
+    """
+
+    def _option(self, name: str) -> Option:
+        short = name.removeprefix("arrax_").removeprefix("jax_")
+        if short in _options:
+            return _options[short]
+        raise AttributeError(f"unrecognized config option {name!r}; known options: {', '.join(sorted(_options))}")
+
+    def update(self, name: str, value: Any) -> None:
+        """Set the option ``name`` (with or without the prefix ``jax_`` or ``arrax_``) for all threads."""
+        if name.removeprefix("arrax_").removeprefix("jax_") == "transfer_guard":
+            transfer_guard.set_global(value)
+            return
+        self._option(name).set_global(value)
+
+    def read(self, name: str) -> Any:
+        """The value of the option ``name`` in force."""
+        return self._option(name).value
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._option(name).value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._option(name).set_global(value)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All options and their values, under their documented names."""
+        return {f"jax_{name}": option.value for name, option in _options.items()}
+
+    def config_with_absl(self) -> None:
+        """Define every option as an absl flag, ``--jax_NAME``."""
+        import_module = __import__
+        flags = import_module("absl.flags", fromlist=["DEFINE_string"])
+        for name, option in _options.items():
+            if f"jax_{name}" not in flags.FLAGS:
+                default = None if option.value is None else str(option.value)
+                flags.DEFINE_string(f"jax_{name}", default, option.doc)
+
+    def complete_absl_config(self) -> None:
+        """Take over the values that absl parsed."""
+        flags = __import__("absl.flags", fromlist=["FLAGS"]).FLAGS
+        for name, option in _options.items():
+            flag = flags[f"jax_{name}"] if f"jax_{name}" in flags else None
+            if flag is not None and flag.present:
+                option.set_global(option.parse(flag.value))
+
+    def parse_flags_with_absl(self) -> None:
+        """Take options given as ``--jax_NAME=value`` on the command line, leaving the rest for the program."""
+        argv = __import__("sys").argv
+        for argument in argv[1:]:
+            name, given, text = argument.removeprefix("--").partition("=")
+            short = name.removeprefix("jax_")
+            if argument.startswith("--jax_") and short in _options:
+                option = _options[short]
+                option.set_global(option.parse(text) if given else True)
+
+
+config = Configuration()

@@ -1,0 +1,252 @@
+"""The documented exceptions, and the wording of messages about tracers."""
+
+from __future__ import annotations
+
+import os
+import traceback as tracebacks
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core.interpreter import Tracer
+from arrax.core.program import Var
+from arrax.native import runtime
+
+JaxRuntimeError = runtime.RuntimeFault
+_PAGE = "See the errors page of the documentation, errors.html#arrax.errors."
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class _ErrorWithPage:
+    """Appends where the documentation explains the error."""
+
+    def __init__(self, message: str):
+        super().__init__(f"{message}\n{_PAGE}{type(self).__name__}")
+
+
+def _origin(tracer: Any) -> str:
+    return tracer.origin() if isinstance(tracer, Tracer) else ""
+
+
+class ConcretizationTypeError(_ErrorWithPage, TypeError):
+    """A traced value stands where a concrete one is required, such as an axis or a shape.
+
+    Mend: mark the argument as static (``static_argnums``), or use an operation whose shape doesn't depend on values, such
+    as the three-argument ``jnp.where``.
+    """
+
+    def __init__(self, tracer: Any, context: str = ""):
+        super().__init__(
+            f"Abstract tracer value encountered where concrete value is expected: {tracer}\n{context}{_origin(tracer)}"
+        )
+
+
+class NonConcreteBooleanIndexError(_ErrorWithPage, IndexError):
+    """A traced boolean mask is used as an index: the size of the result would depend on its values.
+
+    Mend: ``jnp.where(mask, x, 0)``.
+    """
+
+    def __init__(self, tracer: Any):
+        aval = getattr(tracer, "aval", tracer)
+        super().__init__(f"Array boolean indices must be concrete: {aval}{_origin(tracer)}")
+
+
+class TracerArrayConversionError(_ErrorWithPage, TypeError):
+    """A traced value reaches a NumPy function.
+
+    Mend: use the function of ``arrax.numpy``; index ``jnp.asarray(x)`` instead of a NumPy array.
+    """
+
+    def __init__(self, tracer: Any):
+        super().__init__(
+            "The numpy.ndarray conversion method __array__() was called on traced array with shape "
+            f"{tracer.aval.str_short(False)}{_origin(tracer)}"
+        )
+
+
+class TracerIntegerConversionError(_ErrorWithPage, TypeError):
+    """A traced value stands where Python needs an int, such as a list index or a static argument.
+
+    Mend: mark the argument as static, or index an array instead of a list.
+    """
+
+    def __init__(self, tracer: Any):
+        super().__init__(
+            "The __index__() method was called on traced array with shape "
+            f"{tracer.aval.str_short(False)}{_origin(tracer)}"
+        )
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """A traced value stands where Python needs a truth value: if, while, and, or, not, assert.
+
+    Mend: ``jnp.where``, ``lax.cond``, ``lax.while_loop``, or a static argument.
+    """
+
+    def __init__(self, tracer: Any):
+        _ErrorWithPage.__init__(
+            self,
+            f"Attempted boolean conversion of traced array with shape {tracer.aval.str_short(False)}.{_origin(tracer)}",
+        )
+
+
+class UnexpectedTracerError(_ErrorWithPage, TypeError):
+    """A value of a finished trace is used: it escaped its function through a side channel.
+
+    Mend: return the value from the function instead of storing it elsewhere.
+    """
+
+    def __init__(self, msg: str):
+        super().__init__(msg)
+
+
+class KeyReuseError(_ErrorWithPage, RuntimeError):
+    """A random key is consumed twice. Mend: ``split`` the key first."""
+
+    def __init__(self, message: str):
+        super().__init__(message)
+
+
+class InconclusiveDimensionOperation(Exception):
+    """Symbolic dimensions cannot be compared."""
+
+
+class LeakedTrace(Exception):
+    """``Leaked Trace``: a traced function left tracers behind while leaks are checked."""
+
+
+class JaxStackTraceBeforeTransformation(Exception):
+    """Carries the stack trace of an operation whose transformation failed later."""
+
+    def __init__(self, message: str = ""):
+        super().__init__(
+            message
+            or "The preceding stack trace is the source of the JAX operation that, once transformed by JAX, triggered "
+            "the following exception.\n\n--------------------"
+        )
+
+
+class Hooks:
+    """Slots for what stands above this file."""
+
+    check_program: Callable[[Any], None] = staticmethod(lambda jaxpr: None)
+
+
+hooks = Hooks()
+
+
+def user_frames(traceback: Any, limit: int = 5) -> list[Any]:
+    """The innermost frames of a recorded traceback that lie outside this package."""
+    frames = traceback.frames if traceback is not None else []
+    return [frame for frame in frames if not is_internal(frame.file_name)][:limit]
+
+
+def is_internal(path: str) -> bool:
+    """True for files of this package."""
+    return path.startswith(_PACKAGE)
+
+
+def frame_text(frame: Any) -> str:
+    """``file.py:3:0 (function)`` of a frame."""
+    return f"{frame.file_name}:{frame.line_num}:0 ({frame.function_name})"
+
+
+def _join(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def describe_origin(staging: Any, var: Var) -> str:
+    """Why a value is a tracer: the arguments it depends on, or the operations that made it."""
+    info = staging.info
+    if info is None:
+        return ""
+    head = f"\nThe error occurred while tracing the function {info.describe()} for {info.transformation}."
+    arguments, operations = _dependencies(staging, var)
+    if arguments:
+        names = [info.argument(index) for index in arguments]
+        noun = "argument" if len(names) == 1 else "arguments"
+        return (
+            f"{head} This concrete value was not available in Python because it depends on the "
+            f"value{'s' if len(names) > 1 else ''} of the {noun} {_join(names)}."
+        )
+    if operations:
+        lines = "\n\n".join(_operation_text(eqn) for eqn in operations[:5])
+        return f"{head} This value became a tracer due to JAX operations on these lines:\n\n{lines}"
+    return head
+
+
+def _dependencies(staging: Any, var: Var) -> tuple[list[int], list[Any]]:
+    """Indices of the arguments behind a variable, and the equations behind it that have no variable operands."""
+    makers = {out: eqn for eqn in staging.eqns for out in eqn.outvars}
+    waiting, seen, operations = [var], {var}, []
+    while waiting:
+        eqn = makers.get(waiting.pop())
+        if eqn is None:
+            continue
+        operations.append(eqn)
+        for atom in eqn.invars:
+            if isinstance(atom, Var) and atom not in seen:
+                seen.add(atom)
+                waiting.append(atom)
+    return [index for index, invar in enumerate(staging.invars) if invar in seen], operations
+
+
+def _operation_text(eqn: Any) -> str:
+    frames = user_frames(eqn.source_info.traceback, 1)
+    place = f"\n    from line {frame_text(frames[0])}" if frames else ""
+    return f"  operation {eqn!r}{place}"
+
+
+def escaped_tracer(tracer: Any) -> UnexpectedTracerError:
+    """The error for a tracer that is used after its trace has finished."""
+    info = getattr(tracer.interpreter, "info", None)
+    origin = getattr(tracer, "traceback", None)
+    which = (
+        f"The function being traced when the value leaked was {info.describe()} traced for {info.transformation}."
+        if info is not None
+        else f"The value leaked from a transformation by {tracer.interpreter.describe()}."
+    )
+    frames = user_frames(origin)
+    made = ""
+    if frames:
+        lines = "\n".join(frame_text(frame) for frame in frames)
+        made = (
+            f"\nThe leaked intermediate value was created on line {frame_text(frames[0])}."
+            f"\nWhen the value was created, the final 5 stack frames (most recent last) excluding internal frames were:\n"
+            f"When the Tracer was created, the final 5 stack frames were:\n------------------------------\n{lines}\n"
+            "------------------------------"
+        )
+    return UnexpectedTracerError(
+        "Encountered an unexpected tracer. A function transformed by arrax had a side effect, allowing for a reference "
+        f"to an intermediate value with type {tracer.aval.str_short(False)} to escape the scope of the transformation.\n"
+        f"Transformations require that functions explicitly return their outputs, and disallow saving intermediate "
+        f"values to global state.\n{which}{made}\n"
+        "To catch the leak earlier, try setting the environment variable ARRAX_CHECK_TRACER_LEAKS or using the "
+        "`arrax.checking_leaks` context manager."
+    )
+
+
+def leaked_trace(held: Sequence[Any], info: Any) -> LeakedTrace:
+    """The error of the leak checker."""
+    where = f" {info.describe()} traced for {info.transformation}" if info is not None else ""
+    lines = "\n".join(
+        f"  a value of type {tracer.aval.str_short()}"
+        + "".join(f" created on line {frame_text(frame)}" for frame in user_frames(tracer.traceback, 1))
+        for tracer in held[:5]
+    )
+    return LeakedTrace(f"Leaked Trace: the function{where} left tracers behind:\n{lines}")
+
+
+def filtered(error: BaseException) -> BaseException:
+    """The error with the frames of this package cut from its traceback (the innermost user frames stay)."""
+    kept = [
+        (frame, number)
+        for frame, number in tracebacks.walk_tb(error.__traceback__)
+        if not is_internal(frame.f_code.co_filename)
+    ]
+    if not kept:
+        return error
+    chain = None
+    for frame, number in reversed(kept):
+        chain = type(error.__traceback__)(chain, frame, frame.f_lasti, number)  # type: ignore[misc]
+    return error.with_traceback(chain)

@@ -1,0 +1,85 @@
+"""What interpreters and error messages know of the user's function: its name, place, argument names, flattening."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+
+class FunctionInfo(NamedTuple):
+    """Names for messages: which function, traced for what, and what its flat arguments are called."""
+
+    transformation: str
+    name: str
+    place: str
+    argument_names: tuple[str, ...] | None = None
+
+    def describe(self) -> str:
+        """``f at file.py:3``."""
+        return f"{self.name} at {self.place}" if self.place else self.name
+
+    def argument(self, index: int) -> str:
+        """The name of a flat argument."""
+        if self.argument_names is None or index >= len(self.argument_names):
+            return f"number {index}"
+        return self.argument_names[index]
+
+
+def unwrap(fun: Callable) -> Callable:
+    """The function under partials and wrappers."""
+    while True:
+        if isinstance(fun, functools.partial):
+            fun = fun.func
+        elif hasattr(fun, "__wrapped__"):
+            fun = fun.__wrapped__
+        else:
+            return fun
+
+
+def function_name(fun: Callable) -> str:
+    """A name to show for ``fun``."""
+    inner = fun
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    return getattr(inner, "__name__", None) or type(inner).__name__
+
+
+def function_place(fun: Callable) -> str:
+    """``file.py:3`` of the definition, or an empty text."""
+    code = getattr(unwrap(fun), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+
+
+def signature_of(fun: Callable) -> inspect.Signature | None:
+    """The signature, or None where Python knows none."""
+    try:
+        return inspect.signature(fun)
+    except (ValueError, TypeError):
+        return None
+
+
+def describe_function(fun: Callable, transformation: str, names: Sequence[str] | None = None) -> FunctionInfo:
+    """The FunctionInfo of a user's function."""
+    return FunctionInfo(
+        transformation, function_name(fun), function_place(fun), None if names is None else tuple(names)
+    )
+
+
+def argument_names(fun: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+    """Parameter names of positional and keyword arguments, as the signature has them."""
+    signature = signature_of(fun)
+    names: list[str] = []
+    parameters = list(signature.parameters.values()) if signature is not None else []
+    rest = None
+    for position in range(len(args)):
+        if rest is None and position < len(parameters):
+            parameter = parameters[position]
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                rest = (parameter.name, position)
+            elif parameter.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
+                names.append(parameter.name)
+                continue
+        names.append(f"{rest[0]}[{position - rest[1]}]" if rest is not None else f"args[{position}]")
+    return [*names, *kwargs]

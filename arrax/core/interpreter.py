@@ -1,0 +1,213 @@
+"""Primitives, tracers, and the one notion of a current interpreter.
+
+``primitive.bind(*args, **params)`` hands an operation to the current interpreter of the thread. An interpreter gives it a
+meaning, running its own rules with its parent made current.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from arrax.core import config
+from arrax.core.types import ShapedArray, register_type
+from arrax.native import runtime
+
+
+class Interpreter:
+    """Gives operations a meaning. Subclasses define ``process``."""
+
+    __slots__ = ("parent", "alive", "__weakref__")
+    is_evaluation = False
+
+    def __init__(self, parent: Interpreter):
+        self.parent, self.alive = parent, True
+
+    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+        """The result of an operation: one value, or a list where the primitive has several results."""
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        """The transformation that this interpreter performs, for error messages."""
+        return type(self).__name__
+
+
+class Context(threading.local):
+    """What belongs to a thread: its current interpreter, its named axes, its named scopes."""
+
+    interpreter: Interpreter  # the class attribute is plain evaluation, set by arrax.interpreters.evaluation
+    axes: tuple[tuple[Any, int], ...] = ()  # (name, size), innermost last
+    scopes: tuple[str, ...] = ()
+    batching: Any = None  # the batching interpreter whose rule is running
+
+
+context = Context()
+
+
+def swap_interpreter(new: Interpreter) -> Interpreter:
+    """Make ``new`` current; return the one before. The compiled fast path is off while tracing."""
+    previous = context.interpreter
+    context.interpreter = new
+    if previous.is_evaluation is not new.is_evaluation:
+        config.tracing.set_local(not new.is_evaluation)
+    return previous
+
+
+class current:
+    """Context manager: ``with current(interpreter): …``."""
+
+    __slots__ = ("new", "previous")
+
+    def __init__(self, new: Interpreter):
+        self.new = new
+
+    def __enter__(self) -> Interpreter:
+        self.previous = swap_interpreter(self.new)
+        return self.new
+
+    def __exit__(self, *_: object) -> None:
+        swap_interpreter(self.previous)
+
+
+class named_axes:
+    """Context manager: named axes (name, size) are in scope."""
+
+    __slots__ = ("added", "previous")
+
+    def __init__(self, *added: tuple[Any, int]):
+        self.added = added
+
+    def __enter__(self) -> None:
+        self.previous = context.axes
+        context.axes = (*self.previous, *self.added)
+
+    def __exit__(self, *_: object) -> None:
+        context.axes = self.previous
+
+
+def axis_size(name: Any) -> int:
+    """The size of the innermost named axis ``name``.
+
+    Raises:
+      NameError: no such axis is in scope.
+    """
+    for known, size in reversed(context.axes):
+        if known == name:
+            return size
+    raise NameError(f"unbound axis name: {name}")
+
+
+class Primitive:
+    """An operation of the language, with a slot for each of its meanings.
+
+    Slots (all optional): ``impl`` (concrete evaluation), ``type_rule`` (from types to types), ``jvp``, ``transpose``,
+    ``batch``, ``lower`` (platform, or None for all, to lowering rule), and for operations that hold programs
+    ``partial_eval``, ``partial_eval_jaxpr`` and ``dce``. ``collective`` serves operations over named axes.
+    """
+
+    __slots__ = (
+        "name", "multiple_results", "impl", "type_rule", "effects_rule", "jvp", "transpose", "batch", "collective",
+        "lower", "partial_eval", "partial_eval_jaxpr", "dce", "inline", "compiled", "hidden_params", "skip_canonicalization",
+        "call_primitive", "map_primitive", "holds_programs", "__dict__", "__weakref__",
+    )  # fmt: skip
+
+    def __init__(self, name: str, *, multiple_results: bool = False):
+        self.name, self.multiple_results = name, multiple_results
+        self.impl: Callable | None = None
+        self.type_rule: Callable | None = None
+        self.effects_rule: Callable | None = None  # params -> effects
+        self.jvp: Callable | None = None
+        self.transpose: Callable | None = None
+        self.batch: Callable | None = None
+        self.collective: Callable | None = None
+        self.lower: dict[str | None, Callable] = {}
+        self.partial_eval: Callable | None = None
+        self.partial_eval_jaxpr: Callable | None = None
+        self.dce: Callable | None = None
+        self.compiled: dict = {}  # params -> compiled function of one eager operation
+        self.hidden_params: frozenset[str] = frozenset()
+        self.call_primitive = self.map_primitive = self.holds_programs = False
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply the operation to ``args`` in the current interpretation."""
+        return context.interpreter.process(self, args, params)
+
+    def def_impl(self, impl: Callable) -> Callable:
+        """Set the function for concrete values; returns it."""
+        self.impl = impl
+        return impl
+
+    def def_abstract_eval(self, rule: Callable) -> Callable:
+        """Set the rule from argument types to the result's type; returns it."""
+        self.type_rule = rule
+        return rule
+
+    def def_effectful_abstract_eval(self, rule: Callable) -> Callable:
+        """Set a rule that returns (types, effects); returns it."""
+        self.type_rule = lambda *avals, **params: rule(*avals, **params)[0]
+        self.effects_rule = lambda *avals, **params: frozenset(rule(*avals, **params)[1])
+        return rule
+
+    def abstract_eval(self, *avals: Any, **params: Any) -> tuple[Any, frozenset]:
+        """(types of the results, effects)."""
+        return self.infer(avals, params), frozenset()
+
+    def infer(self, avals: Any, params: dict[str, Any]) -> Any:
+        """The type of the result (a list of types where there are several results)."""
+        if self.type_rule is None:
+            raise NotImplementedError(f"Abstract evaluation for '{self.name}' not implemented")
+        return self.type_rule(*avals, **params)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+
+class Tracer:
+    """A value during tracing: everything an ``Array`` is, but for its elements. Methods are attached by numpy_api."""
+
+    __slots__ = ("interpreter", "aval", "__weakref__")
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]
+    interpreter: Interpreter
+    aval: Any
+
+    def __init__(self, interpreter: Interpreter, aval: Any):
+        self.interpreter, self.aval = interpreter, aval
+
+    def _is_traced_array(self) -> bool:
+        return isinstance(self.aval, ShapedArray)
+
+    def full_lower(self) -> Any:
+        """The innermost concrete value of this tracer, or itself."""
+        return self
+
+    def is_concrete(self) -> bool:
+        """True where the value is known under the tracer (as in ``grad`` outside ``jit``)."""
+        return False
+
+    def concrete(self) -> Any:
+        """The known value under the tracer, or None."""
+        return None
+
+    def origin(self) -> str:
+        """One sentence on where the tracer comes from, for error messages."""
+        return ""
+
+
+runtime.set_tracer_class(Tracer)
+register_type(Tracer, lambda tracer: tracer.aval)
+
+
+def is_concrete(value: Any) -> bool:
+    """True for values whose elements can be looked at."""
+    return value.is_concrete() if isinstance(value, Tracer) else True
+
+
+def concrete_value(value: Any) -> Any:
+    """The value whose elements can be looked at, under any tracers that carry it; None if there is none."""
+    while isinstance(value, Tracer):
+        value = value.concrete()
+    return value

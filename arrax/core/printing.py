@@ -1,0 +1,171 @@
+"""How programs print: ``{ lambda ; a:f32[8]. let b:f32[8] = sin a in (b,) }``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, printers
+from arrax.core.types import AbstractValue
+
+_WIDTH = 80
+_INDENT = "    "
+
+
+def variable_names() -> Iterator[str]:
+    """a, b, …, z, ba, bb, …: numbers in base 26 with letters for digits."""
+    number = 0
+    while True:
+        digits, rest = "", number
+        while True:
+            rest, digit = divmod(rest, 26)
+            digits = chr(ord("a") + digit) + digits
+            if rest == 0:
+                break
+        yield digits
+        number += 1
+
+
+class Names:
+    """The names of variables in one text, given in the order of appearance. Unused inputs get an underscore."""
+
+    __slots__ = ("_fresh", "_names", "_uses")
+
+    def __init__(self, jaxpr: Jaxpr):
+        self._fresh, self._names = variable_names(), {}
+        self._uses: Counter[Var] = Counter()
+        self._count(jaxpr)
+
+    def _count(self, jaxpr: Jaxpr) -> None:
+        for eqn in jaxpr.eqns:
+            self._uses.update(atom for atom in eqn.invars if isinstance(atom, Var))
+            for value in eqn.params.values():
+                for candidate in value if isinstance(value, tuple | list) else (value,):
+                    if isinstance(candidate, Jaxpr | ClosedJaxpr):
+                        self._count(candidate.jaxpr if isinstance(candidate, ClosedJaxpr) else candidate)
+        self._uses.update(atom for atom in jaxpr.outvars if isinstance(atom, Var))
+
+    def used(self, var: Var) -> bool:
+        return self._uses[var] > 0
+
+    def of(self, var: Var, *, binder: bool = False) -> str:
+        if isinstance(var, DropVar):
+            return "_"
+        name = self._names.get(var)
+        if name is None:
+            name = next(self._fresh)
+            self._names[var] = name if self.used(var) or not binder else name + "_"
+        return self._names[var]
+
+
+def literal_text(value: Any, aval: Any) -> str:
+    """A literal, as a Python number of the rounded value."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    item = np.asarray(value)
+    dtype = getattr(aval, "dtype", item.dtype)
+    if isinstance(dtype, np.dtype) and item.dtype != dtype:
+        with np.errstate(all="ignore"):
+            item = item.astype(dtype)
+    try:
+        return str(item.item())
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def atom_text(atom: Any, names: Names) -> str:
+    """A variable's name or a literal's value."""
+    return literal_text(atom.val, atom.aval) if isinstance(atom, Literal) else names.of(atom)
+
+
+def _typed(var: Any, names: Names) -> str:
+    return f"{names.of(var, binder=True)}:{var.aval.str_short()}"
+
+
+def _result(var: Any, names: Names) -> str:
+    return f"_:{var.aval.str_short()}" if isinstance(var, DropVar) or not names.used(var) else _typed(var, names)
+
+
+def _value_text(value: Any, names: Names) -> str:
+    if isinstance(value, ClosedJaxpr):
+        return "\n".join(_jaxpr_lines(value.jaxpr, names))
+    if isinstance(value, Jaxpr):
+        return "\n".join(_jaxpr_lines(value, names))
+    if isinstance(value, tuple | list) and value and all(isinstance(item, Jaxpr | ClosedJaxpr) for item in value):
+        inner = "\n".join(_value_text(item, names) for item in value)
+        return "(\n" + _indented(inner, "  ") + "\n)"
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, AbstractValue):
+        return value.str_short()
+    if callable(value) and hasattr(value, "__name__"):
+        return value.__name__
+    return str(value)
+
+
+def _indented(text: str, by: str) -> str:
+    return "\n".join(by + line for line in text.split("\n"))
+
+
+def _parameters(eqn: JaxprEqn, names: Names) -> str:
+    shown = sorted((key, value) for key, value in eqn.params.items() if value is not None and not key.startswith("__"))
+    hidden = eqn.primitive.hidden_params
+    shown = [(key, value) for key, value in shown if key not in hidden]
+    shown.sort(key=lambda item: item[0] != "name")
+    if not shown:
+        return ""
+    texts = [(key, f"{key}={_value_text(value, names)}") for key, value in shown]
+    one_line = " ".join(text for _, text in texts)
+    has_program = any(_holds_program(value) for _, value in shown)
+    if not has_program and "\n" not in one_line and len(one_line) < _WIDTH:
+        return f"[{one_line}]"
+    return "[\n" + _indented("\n".join(text for _, text in texts), "  ") + "\n]"
+
+
+def _holds_program(value: Any) -> bool:
+    items = value if isinstance(value, tuple | list) else (value,)
+    return any(isinstance(item, Jaxpr | ClosedJaxpr) for item in items)
+
+
+def _eqn_text(eqn: JaxprEqn, names: Names) -> str:
+    params = _parameters(eqn, names)
+    arguments = " ".join(atom_text(atom, names) for atom in eqn.invars)
+    left = " ".join(_result(var, names) for var in eqn.outvars)
+    equals = f"{left} = " if left else ""
+    return f"{equals}{eqn.primitive.name}{params}{' ' + arguments if arguments else ''}"
+
+
+def _jaxpr_lines(jaxpr: Jaxpr, names: Names) -> list[str]:
+    binders = " ".join(_typed(var, names) for var in jaxpr.invars)
+    constants = " ".join(_typed(var, names) for var in jaxpr.constvars)
+    head = f"{{ lambda {constants}; {binders}{'.' if binders else '.'} let"
+    eqns = [_eqn_text(eqn, names) for eqn in jaxpr.eqns]
+    outs = [atom_text(atom, names) for atom in jaxpr.outvars]
+    tail = f"in ({', '.join(outs)}{',' if len(outs) == 1 else ''}) }}"
+    if len(eqns) <= 1 and "\n" not in "".join(eqns):
+        one_line = f"{head} {eqns[0] if eqns else ''} {tail}"
+        if len(one_line) <= _WIDTH:
+            return [one_line]
+    return [head, *_indented("\n".join(eqns), _INDENT).split("\n"), "  " + tail]
+
+
+def jaxpr_text(jaxpr: Jaxpr | ClosedJaxpr) -> str:
+    """The text of a program.
+
+    Example: ``{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }``.
+    """
+    jaxpr = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
+    return "\n".join(_jaxpr_lines(jaxpr, Names(jaxpr)))
+
+
+def eqn_text(eqn: JaxprEqn) -> str:
+    """The text of one equation, its variables named from ``a`` on."""
+    used = [atom for atom in eqn.invars if isinstance(atom, Var)]
+    return _eqn_text(eqn, Names(Jaxpr((), used, eqn.outvars, [eqn])))
+
+
+printers.jaxpr = jaxpr_text
+printers.eqn = eqn_text

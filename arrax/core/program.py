@@ -1,0 +1,231 @@
+"""Programs: Var, Literal, JaxprEqn, Jaxpr and ClosedJaxpr, the typed language that tracing records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from arrax.core.types import AbstractValue, ShapedArray, typeof
+
+if TYPE_CHECKING:
+    from arrax.core.interpreter import Primitive
+
+Effects = frozenset
+no_effects: Effects = frozenset()
+
+
+class Var:
+    """A variable of a program. Variables are equal only to themselves."""
+
+    __slots__ = ("aval", "__weakref__")
+
+    def __init__(self, aval: Any):
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var(id={id(self)}):{self.aval.str_short()}"
+
+
+class DropVar(Var):
+    """The variable of a result that nobody uses; printed as ``_``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "_"
+
+
+class Literal:
+    """A scalar constant that stands in the program itself."""
+
+    __slots__ = ("val", "aval", "__weakref__")
+
+    def __init__(self, val: Any, aval: Any = None):
+        self.val = val
+        self.aval = typeof(val) if aval is None else aval
+
+    def __repr__(self) -> str:
+        return str(self.val)
+
+
+Atom = Var | Literal
+
+
+class SourceInfo(NamedTuple):
+    """Where an equation comes from: the Python traceback and the named scopes around it."""
+
+    traceback: Any
+    name_stack: tuple[str, ...] = ()
+
+
+no_source = SourceInfo(None)
+
+
+class JaxprEqn:
+    """One step of a program: ``outvars = primitive[params] invars``."""
+
+    __slots__ = ("invars", "outvars", "primitive", "params", "effects", "source_info")
+
+    def __init__(
+        self,
+        invars: Sequence[Any],
+        outvars: Sequence[Var],
+        primitive: Primitive,
+        params: dict[str, Any],
+        effects: Effects = no_effects,
+        source_info: SourceInfo = no_source,
+    ):
+        self.invars, self.outvars, self.primitive, self.params = invars, outvars, primitive, params
+        self.effects, self.source_info = effects, source_info
+
+    def replace(self, **changes: Any) -> JaxprEqn:
+        """A copy with some fields replaced."""
+        return JaxprEqn(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
+
+    def __repr__(self) -> str:
+        return format_eqn(self)
+
+
+class Jaxpr:
+    """A program: constants, inputs, equations, outputs. It has no free variables."""
+
+    __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "_memo", "__weakref__")
+
+    def __init__(
+        self,
+        constvars: Sequence[Var],
+        invars: Sequence[Var],
+        outvars: Sequence[Any],
+        eqns: Sequence[JaxprEqn],
+        effects: Effects = no_effects,
+        debug_info: Any = None,
+    ):
+        self.constvars, self.invars, self.outvars = list(constvars), list(invars), list(outvars)
+        self.eqns, self.effects, self.debug_info = list(eqns), effects, debug_info
+        self._memo: dict[Any, Any] | None = None
+
+    def replace(self, **changes: Any) -> Jaxpr:
+        """A copy with some fields replaced."""
+        fields = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info")
+        return Jaxpr(**{**{name: getattr(self, name) for name in fields}, **changes})
+
+    @property
+    def in_avals(self) -> list[Any]:
+        """Types of the inputs."""
+        return [var.aval for var in self.invars]
+
+    @property
+    def out_avals(self) -> list[Any]:
+        """Types of the outputs."""
+        return [atom.aval for atom in self.outvars]
+
+    def pretty_print(self, **options: Any) -> str:
+        """The program as text; see ``arrax.core.printing``."""
+        return format_jaxpr(self)
+
+    def __repr__(self) -> str:
+        return format_jaxpr(self)
+
+    __str__ = __repr__
+
+
+class ClosedJaxpr:
+    """A program with the values of its constants. ``memo`` keeps programs derived from it alive with it."""
+
+    __slots__ = ("jaxpr", "consts", "_memo", "__weakref__")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
+        if len(jaxpr.constvars) != len(consts):
+            raise ValueError(f"program has {len(jaxpr.constvars)} constants, got {len(consts)} values")
+        self.jaxpr, self.consts = jaxpr, list(consts)
+        self._memo: dict[Any, Any] = {}
+
+    def memo(self, key: Any, make: Callable[[], Any]) -> Any:
+        """``make()``, computed once for this program and ``key``: derived programs live as long as it does."""
+        try:
+            return self._memo[key]
+        except KeyError:
+            result = self._memo[key] = make()
+            return result
+
+    def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
+        """A copy with some fields replaced."""
+        return ClosedJaxpr(jaxpr or self.jaxpr, self.consts if consts is None else consts)
+
+    in_avals = property(lambda self: self.jaxpr.in_avals, doc="Types of the inputs.")
+    out_avals = property(lambda self: self.jaxpr.out_avals, doc="Types of the outputs.")
+    eqns = property(lambda self: self.jaxpr.eqns, doc="The equations.")
+    effects = property(lambda self: self.jaxpr.effects, doc="The effects.")
+    literals = property(lambda self: self.consts, doc="The values of the constants.")
+
+    def pretty_print(self, **options: Any) -> str:
+        """The program as text."""
+        return format_jaxpr(self.jaxpr)
+
+    def __repr__(self) -> str:
+        return format_jaxpr(self.jaxpr)
+
+    __str__ = __repr__
+
+
+def closed(jaxpr: Jaxpr) -> ClosedJaxpr:
+    """A program without constants as a closed one."""
+    return ClosedJaxpr(jaxpr, ())
+
+
+def consts_to_invars(jaxpr: Jaxpr) -> Jaxpr:
+    """The same program with its constants as leading inputs."""
+    return jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars]) if jaxpr.constvars else jaxpr
+
+
+def subprograms(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
+    """The programs among the parameters of an equation, those in tuples and lists included."""
+    for value in params.values():
+        for candidate in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(candidate, Jaxpr | ClosedJaxpr):
+                yield candidate
+
+
+def open_jaxpr(program: Jaxpr | ClosedJaxpr) -> Jaxpr:
+    """The Jaxpr of either."""
+    return program.jaxpr if isinstance(program, ClosedJaxpr) else program
+
+
+def joined_effects(eqns: Iterable[JaxprEqn]) -> Effects:
+    """All effects of some equations."""
+    result = no_effects
+    for eqn in eqns:
+        if eqn.effects:
+            result |= eqn.effects
+    return result
+
+
+def literalable(value: Any, aval: Any) -> bool:
+    """True for constants that stand in the program itself: scalars of NumPy or Python."""
+    if type(value) in (int, float, bool, complex):
+        return True
+    return isinstance(value, np.generic | np.ndarray) and isinstance(aval, ShapedArray) and aval.shape == ()
+
+
+# Printing is a file of its own, which fills these two slots.
+def format_jaxpr(jaxpr: Jaxpr) -> str:
+    """The text of a program (filled by ``arrax.core.printing``)."""
+    return printers.jaxpr(jaxpr)
+
+
+def format_eqn(eqn: JaxprEqn) -> str:
+    """The text of an equation (filled by ``arrax.core.printing``)."""
+    return printers.eqn(eqn)
+
+
+class Printers:
+    """The two slots that ``arrax.core.printing`` fills."""
+
+    jaxpr: Callable[[Jaxpr], str] = object.__repr__
+    eqn: Callable[[JaxprEqn], str] = object.__repr__
+
+
+printers = Printers()
+AbstractValues = Sequence[AbstractValue]

@@ -1,0 +1,246 @@
+"""Types of values: ShapedArray, the types of Python and NumPy values, and the symbolic zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.native import runtime
+
+
+class AbstractValue:
+    """The base of all types of values."""
+
+    __slots__ = ("__weakref__",)
+
+
+_interned: dict[tuple, ShapedArray] = {}
+_INTERNED_LIMIT = 1 << 17
+
+
+class ShapedArray(AbstractValue):
+    """The type of an array: shape, dtype, and whether the dtype is weak. Interned: equal types are one object.
+
+    Args:
+      shape: tuple of ints.
+      dtype: NumPy dtype or extended dtype.
+      weak_type: True for values whose dtype came from a Python scalar.
+      sharding: description of a placement, or None.
+    """
+
+    __slots__ = ("shape", "dtype", "weak_type", "sharding", "_hash", "_tangent")
+    shape: tuple[int, ...]
+    dtype: Any
+    weak_type: bool
+
+    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, sharding: Any = None) -> ShapedArray:
+        key = (shape, dtype, weak_type, sharding)
+        try:
+            return _interned[key]
+        except (KeyError, TypeError):
+            pass
+        if not isinstance(dtype, np.dtype | dtypes.ExtendedDType):
+            dtype = dtypes.dtype(dtype)
+        shape, weak_type = tuple(int(size) for size in shape), bool(weak_type)
+        key = (shape, dtype, weak_type, sharding)
+        found = _interned.get(key)
+        if found is None:
+            if len(_interned) >= _INTERNED_LIMIT:
+                _interned.clear()
+            found = object.__new__(cls)
+            found.shape, found.dtype, found.weak_type, found.sharding = key
+            found._hash, found._tangent = hash(key), None
+            _interned[key] = found
+        return found
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        total = 1
+        for length in self.shape:
+            total *= length
+        return total
+
+    def update(self, **changes: Any) -> ShapedArray:
+        """The type with some of its fields replaced."""
+        fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type, "sharding": self.sharding}
+        return ShapedArray(**{**fields, **changes})
+
+    def strip_weak_type(self) -> ShapedArray:
+        """The same type, no longer weak."""
+        return ShapedArray(self.shape, self.dtype, False, self.sharding) if self.weak_type else self
+
+    def to_tangent_aval(self) -> ShapedArray:
+        """The type of tangents: itself for inexact dtypes, ``float0`` otherwise."""
+        if self._tangent is None:
+            inexact = not dtypes.is_extended(self.dtype) and dtypes.is_inexact(self.dtype)
+            self._tangent = self if inexact else ShapedArray(self.shape, dtypes.float0)
+        return self._tangent
+
+    at_least_vspace = to_tangent_aval
+    to_cotangent_aval = to_tangent_aval
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """``f32[2,3]``, or ``float32[2,3]``."""
+        name = dtypes.short_name(self.dtype) if short_dtypes else str(getattr(self.dtype, "name", self.dtype))
+        return f"{name}[{','.join(map(str, self.shape))}]"
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, ShapedArray) and (
+            (self.shape, self.dtype, self.weak_type, self.sharding)
+            == (other.shape, other.dtype, other.weak_type, other.sharding)
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"ShapedArray({self.str_short(False)}{', weak_type=True' if self.weak_type else ''})"
+
+    def __reduce__(self) -> tuple:
+        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+
+
+class AbstractToken(AbstractValue):
+    """The type of tokens, which order effects."""
+
+    __slots__ = ()
+
+    def to_tangent_aval(self) -> AbstractToken:
+        """Tokens have no tangent: themselves."""
+        return self
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """How programs print the type."""
+        return "Token"
+
+    __repr__ = str_short
+
+
+abstract_token = AbstractToken()
+
+
+class Zero:
+    """A tangent or cotangent that is known to be zero, without an array."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    @staticmethod
+    def of(value: Any) -> Zero:
+        """The zero tangent of a value."""
+        return Zero(typeof(value).to_tangent_aval())
+
+    from_primal_value = of
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval.str_short() if isinstance(self.aval, AbstractValue) else self.aval})"
+
+
+class TypeSlots:
+    """What interpreters need of arrays but must not import: filled by ``lax`` (see lax/type_slots.py)."""
+
+    __slots__ = ("zeros", "add", "broadcast", "move_axis", "full_like", "convert")
+    zeros: Callable[[ShapedArray], Any]  # an array of zeros of a type
+    add: Callable[[Any, Any], Any]  # sum of two cotangents
+    broadcast: Callable[[Any, int, int], Any]  # (value, size, axis): a new axis along which the value repeats
+    move_axis: Callable[[Any, int, int], Any]  # (value, from, to)
+    convert: Callable[[Any, ShapedArray], Any]  # the value with the weak type (and dtype) of a type
+
+
+slots = TypeSlots()
+
+
+def instantiate(tangent: Any) -> Any:
+    """An array for a tangent that may be symbolic."""
+    return slots.zeros(tangent.aval) if type(tangent) is Zero else tangent
+
+
+_SCALARS: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
+_type_of: dict[type, Callable[[Any], Any]] = {}  # exact type -> function from the value to its type
+
+
+def register_type(cls: type, type_of: Callable[[Any], AbstractValue]) -> None:
+    """Make values of class ``cls`` operands of primitives."""
+    _type_of[cls] = type_of
+
+
+def _python_scalar(cls: type) -> Callable[[Any], ShapedArray]:
+    wide = np.dtype(_SCALARS[cls])
+
+    def type_of(value: Any) -> ShapedArray:
+        return ShapedArray((), dtypes.canonicalize_dtype(wide), cls is not bool)
+
+    return type_of
+
+
+def _python_int(value: int) -> ShapedArray:
+    dtype = dtypes.canonicalize_dtype(np.dtype(np.int64))
+    bits = 64 if dtype.itemsize == 8 else 32
+    if not -(1 << (bits - 1)) <= value < (1 << (bits - 1)):
+        raise OverflowError(f"Python int {value} too large to convert to {dtype.name}")
+    return ShapedArray((), dtype, True)
+
+
+def _numpy_value(value: Any) -> ShapedArray:
+    dtype = value.dtype
+    if dtype == dtypes.float0:
+        return ShapedArray(value.shape, dtype)
+    if dtype.kind in "OSUMm" or (dtype.kind == "V" and dtype not in dtypes.known_dtypes):
+        raise TypeError(f"Cannot interpret value of type {type(value)} as an abstract array; dtype {dtype} is not supported")
+    return ShapedArray(value.shape, dtypes.canonicalize_dtype(dtype))
+
+
+for _cls in (bool, float, complex):
+    register_type(_cls, _python_scalar(_cls))
+register_type(int, _python_int)
+register_type(np.ndarray, _numpy_value)
+register_type(runtime.ArrayImpl, lambda array: array.aval)
+
+
+def typeof(value: Any) -> ShapedArray:
+    """The type of any value that primitives accept.
+
+    Raises:
+      TypeError: the value is not an array, a number or a tracer.
+    """
+    found = _type_of.get(type(value))
+    if found is not None:
+        return found(value)
+    aval = getattr(value, "aval", None)
+    if isinstance(aval, AbstractValue):
+        return aval
+    if isinstance(value, np.ndarray | np.generic):
+        return _numpy_value(value)
+    for cls, type_of in _type_of.items():
+        if isinstance(value, cls):
+            return type_of(value)
+    if hasattr(value, "__jax_array__"):
+        return typeof(value.__jax_array__())
+    raise TypeError(f"Value {value!r} of type {type(value)} is not a valid array type")
+
+
+def is_arraylike(value: Any) -> bool:
+    """True for values that primitives accept."""
+    try:
+        typeof(value)
+    except (TypeError, OverflowError):
+        return False
+    return True

@@ -1,0 +1,129 @@
+"""Forward-mode differentiation: each value carries the tangent that its input's change gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core import errors
+from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, swap_interpreter
+from arrax.core.program import ClosedJaxpr
+from arrax.core.types import Zero, instantiate, typeof
+from arrax.interpreters.staging import eval_jaxpr, stage
+
+
+class JVPTracer(Tracer):
+    """A primal value and its tangent (an array, or a symbolic Zero)."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, interpreter: Interpreter, primal: Any, tangent: Any):
+        self.interpreter, self.primal, self.tangent = interpreter, primal, tangent
+        self.aval = typeof(primal)
+
+    def is_concrete(self) -> bool:
+        return self.primal.is_concrete() if isinstance(self.primal, Tracer) else True
+
+    def concrete(self) -> Any:
+        return self.primal
+
+    def origin(self) -> str:
+        return self.primal.origin() if isinstance(self.primal, Tracer) else ""
+
+    def __repr__(self) -> str:
+        return f"Traced<{self.aval!r}>with<JVPTrace> with\n  primal = {self.primal!r}\n  tangent = {self.tangent!r}"
+
+
+class JVP(Interpreter):
+    """Applies derivative rules; operations on values without tangents pass to the parent as they are."""
+
+    __slots__ = ()
+
+    def lift(self, value: Any) -> tuple[Any, Any]:
+        """(primal, tangent): what is not this interpreter's own is a constant to it."""
+        if type(value) is JVPTracer and value.interpreter is self:
+            return value.primal, value.tangent
+        if isinstance(value, Tracer) and not value.interpreter.alive:
+            raise errors.escaped_tracer(value)
+        return value, Zero.of(value)
+
+    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+        primals, tangents = [], []
+        constant = True
+        for arg in args:
+            if type(arg) is JVPTracer and arg.interpreter is self:
+                primals.append(arg.primal)
+                tangents.append(arg.tangent)
+                constant = constant and type(arg.tangent) is Zero
+            else:
+                primals.append(arg)
+                tangents.append(None)
+        previous = swap_interpreter(self.parent)  # rules mean what they say one level down
+        try:
+            if constant:
+                return self.parent.process(primitive, tuple(primals), params)
+            tangents = [Zero.of(x) if t is None else t for x, t in zip(primals, tangents, strict=True)]
+            if primitive.jvp is None:
+                raise NotImplementedError(f"Differentiation rule for '{primitive.name}' not implemented")
+            out, out_tangent = primitive.jvp(primals, tangents, **params)
+        finally:
+            swap_interpreter(previous)
+        if primitive.multiple_results:
+            return [self.join(x, t) for x, t in zip(out, out_tangent, strict=True)]
+        return self.join(out, out_tangent)
+
+    def join(self, primal: Any, tangent: Any) -> Any:
+        """A tracer for the pair, or the primal itself where the tangent is zero."""
+        if tangent is None or type(tangent) is Zero:
+            return primal
+        return JVPTracer(self, primal, tangent)
+
+    def describe(self) -> str:
+        return "jvp"
+
+
+def jvp(
+    fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any], parent: Interpreter | None = None
+) -> tuple[list[Any], list[Any]]:
+    """Values and tangents of a flat function; tangents may be symbolic Zeros, among the results too."""
+    interpreter = JVP(context.interpreter if parent is None else parent)
+    inputs = [interpreter.join(x, t) for x, t in zip(primals, tangents, strict=True)]
+    previous = swap_interpreter(interpreter)
+    try:
+        outs = fun(*inputs)
+    finally:
+        swap_interpreter(previous)
+        interpreter.alive = False
+    pairs = [interpreter.lift(out) for out in outs]
+    return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
+
+
+def jvp_jaxpr(
+    program: ClosedJaxpr, nonzeros: Sequence[bool], instantiate_outs: bool | Sequence[bool] = False
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """The program (*primals, *nonzero tangents) -> (*primals out, *nonzero tangents out), and which are nonzero.
+
+    Args:
+      nonzeros: for each input, whether it has a tangent.
+      instantiate_outs: which output tangents must be arrays even where they are zero.
+    """
+    count = len(program.jaxpr.outvars)
+    forced = [instantiate_outs] * count if isinstance(instantiate_outs, bool) else list(instantiate_outs)
+    key = ("jvp", tuple(nonzeros), tuple(forced))
+    return program.memo(key, lambda: _jvp_jaxpr(program, list(nonzeros), forced))
+
+
+def _jvp_jaxpr(program: ClosedJaxpr, nonzeros: list[bool], forced: list[bool]) -> tuple[ClosedJaxpr, list[bool]]:
+    jaxpr = program.jaxpr
+    out_nonzero: list[bool] = []
+
+    def differentiated(*values: Any) -> list[Any]:
+        primals, rest = values[: len(jaxpr.invars)], iter(values[len(jaxpr.invars) :])
+        tangents = [next(rest) if nz else Zero.of(x) for x, nz in zip(primals, nonzeros, strict=True)]
+        outs, out_tangents = jvp(lambda *xs: eval_jaxpr(jaxpr, program.consts, *xs), primals, tangents)
+        out_nonzero[:] = [force or type(t) is not Zero for t, force in zip(out_tangents, forced, strict=True)]
+        return [*outs, *(instantiate(t) for t, nz in zip(out_tangents, out_nonzero, strict=True) if nz)]
+
+    tangent_avals = [var.aval.to_tangent_aval() for var, nz in zip(jaxpr.invars, nonzeros, strict=True) if nz]
+    derived, consts = stage(differentiated, [*jaxpr.in_avals, *tangent_avals], jaxpr.debug_info)
+    return ClosedJaxpr(derived, consts), list(out_nonzero)

@@ -1,0 +1,152 @@
+"""Transposition: run a linear program backwards, from cotangents of its outputs to cotangents of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from arrax.core.interpreter import context
+from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, Literal, Var
+from arrax.core.types import Zero, instantiate, slots, typeof
+from arrax.interpreters.staging import stage
+
+
+class UndefinedPrimal:
+    """Stands for a linear operand in transposition rules: only its type is known."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any):
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"UndefinedPrimal({self.aval})"
+
+
+def is_undefined_primal(value: Any) -> bool:
+    """True for linear operands."""
+    return type(value) is UndefinedPrimal
+
+
+def add_cotangents(x: Any, y: Any) -> Any:
+    """The sum of two cotangents, either of which may be symbolic or None."""
+    if x is None or type(x) is Zero:
+        return y
+    if y is None or type(y) is Zero:
+        return x
+    return slots.add(x, y)
+
+
+def backward_pass(
+    jaxpr: Jaxpr, consts: Sequence[Any], primals: Sequence[Any], cotangents: Sequence[Any]
+) -> list[Any]:
+    """Cotangents of the inputs of a program that is linear in its UndefinedPrimal inputs.
+
+    Args:
+      primals: one value per input, UndefinedPrimal where the program is linear.
+      cotangents: one per output, arrays or Zeros.
+    Returns: one per input: an array or Zero for linear inputs, None for the others.
+    """
+    if all(type(ct) is Zero for ct in cotangents) and not jaxpr.effects:
+        return [Zero(x.aval.to_tangent_aval()) if type(x) is UndefinedPrimal else None for x in primals]
+    known: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    linear: set[Var] = set()
+    for var, primal in zip(jaxpr.invars, primals, strict=True):
+        if type(primal) is UndefinedPrimal:
+            linear.add(var)
+        else:
+            known[var] = primal
+    linear_eqns = _evaluate_nonlinear(jaxpr, known, linear)
+    sums: dict[Var, Any] = {}
+
+    def accumulate(atom: Any, ct: Any) -> None:
+        if ct is not None and type(ct) is not Zero and isinstance(atom, Var) and atom in linear:
+            sums[atom] = add_cotangents(sums.get(atom), ct)
+
+    for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
+        accumulate(atom, ct)
+    for eqn in reversed(linear_eqns):
+        _transpose_eqn(eqn, known, linear, sums, accumulate)
+    return [
+        sums.get(var, Zero(var.aval.to_tangent_aval())) if var in linear else None for var in jaxpr.invars
+    ]
+
+
+def _evaluate_nonlinear(jaxpr: Jaxpr, known: dict[Var, Any], linear: set[Var]) -> list[Any]:
+    """Run the equations that don't depend on linear inputs; return the others."""
+    linear_eqns = []
+    for eqn in jaxpr.eqns:
+        if any(isinstance(atom, Var) and atom in linear for atom in eqn.invars):
+            linear_eqns.append(eqn)
+            linear.update(var for var in eqn.outvars if not isinstance(var, DropVar))
+            continue
+        values = tuple(atom.val if type(atom) is Literal else known[atom] for atom in eqn.invars)
+        out = context.interpreter.process(eqn.primitive, values, eqn.params)
+        known.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True))
+    return linear_eqns
+
+
+def _transpose_eqn(eqn: Any, known: dict, linear: set, sums: dict, accumulate: Any) -> None:
+    cts = [sums.pop(var, None) for var in eqn.outvars]
+    if all(ct is None for ct in cts) and not eqn.effects:
+        return
+    cts = [Zero(var.aval.to_tangent_aval()) if ct is None else ct for var, ct in zip(eqn.outvars, cts, strict=True)]
+    args = [
+        atom.val if type(atom) is Literal else UndefinedPrimal(atom.aval) if atom in linear else known[atom]
+        for atom in eqn.invars
+    ]
+    if eqn.primitive.transpose is None:
+        raise NotImplementedError(
+            f"Transpose rule (for reverse-mode differentiation) for '{eqn.primitive.name}' not implemented"
+        )
+    scopes, context.scopes = context.scopes, eqn.source_info.name_stack or context.scopes
+    try:
+        out = eqn.primitive.transpose(cts if eqn.primitive.multiple_results else cts[0], *args, **eqn.params)
+    finally:
+        context.scopes = scopes
+    for atom, ct in zip(eqn.invars, out, strict=True):
+        accumulate(atom, ct)
+
+
+def transpose_program(
+    program: ClosedJaxpr, linear: Sequence[bool], ct_nonzero: Sequence[bool]
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """The program (*non-linear inputs, *nonzero cotangents) -> (*nonzero cotangents of linear inputs), and which those are."""
+    key = ("transpose", tuple(linear), tuple(ct_nonzero))
+    return program.memo(key, lambda: _transpose_program(program, list(linear), list(ct_nonzero)))
+
+
+def _transpose_program(
+    program: ClosedJaxpr, linear: list[bool], ct_nonzero: list[bool]
+) -> tuple[ClosedJaxpr, list[bool]]:
+    jaxpr = program.jaxpr
+    nonzero: list[bool] = []
+
+    def transposed(*values: Any) -> list[Any]:
+        rest = iter(values)
+        primals = [
+            UndefinedPrimal(var.aval) if is_linear else next(rest)
+            for var, is_linear in zip(jaxpr.invars, linear, strict=True)
+        ]
+        cts = [
+            next(rest) if nz else Zero(atom.aval.to_tangent_aval())
+            for atom, nz in zip(jaxpr.outvars, ct_nonzero, strict=True)
+        ]
+        out = [ct for ct, lin in zip(backward_pass(jaxpr, program.consts, primals, cts), linear, strict=True) if lin]
+        nonzero[:] = [type(ct) is not Zero for ct in out]
+        return [ct for ct in out if type(ct) is not Zero]
+
+    avals = [var.aval for var, is_linear in zip(jaxpr.invars, linear, strict=True) if not is_linear]
+    avals += [atom.aval.to_tangent_aval() for atom, nz in zip(jaxpr.outvars, ct_nonzero, strict=True) if nz]
+    derived, consts = stage(transposed, avals, jaxpr.debug_info)
+    return ClosedJaxpr(derived, consts), list(nonzero)
+
+
+def instantiate_all(cotangents: Sequence[Any]) -> list[Any]:
+    """Arrays for cotangents that may be symbolic."""
+    return [instantiate(ct) for ct in cotangents]
+
+
+def cotangent_type(value: Any) -> Any:
+    """The type of cotangents of a value."""
+    return typeof(value).to_tangent_aval()

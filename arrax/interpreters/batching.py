@@ -1,0 +1,181 @@
+"""Batching: each value may carry one extra axis; rules say where the axis of the result is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core import errors
+from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, named_axes, swap_interpreter
+from arrax.core.program import ClosedJaxpr, subprograms
+from arrax.core.types import ShapedArray, slots, typeof
+from arrax.interpreters.staging import eval_jaxpr, stage
+
+not_mapped = None
+
+
+def _without_axis(aval: ShapedArray, dim: int) -> ShapedArray:
+    return ShapedArray(aval.shape[:dim] + aval.shape[dim + 1 :], aval.dtype, aval.weak_type)
+
+
+class BatchTracer(Tracer):
+    """A value with a batch axis ``dim`` that its type does not show."""
+
+    __slots__ = ("value", "dim")
+
+    def __init__(self, interpreter: Interpreter, value: Any, dim: int):
+        self.interpreter, self.value, self.dim = interpreter, value, dim
+        self.aval = _without_axis(typeof(value), dim)
+
+    def origin(self) -> str:
+        return self.value.origin() if isinstance(self.value, Tracer) else ""
+
+    def __repr__(self) -> str:
+        return f"Traced<{self.aval!r}>with<BatchTrace> with\n  val = {self.value!r}\n  batch_dim = {self.dim}"
+
+
+class Batch(Interpreter):
+    """Applies batching rules; operations on values without the batch axis pass to the parent as they are."""
+
+    __slots__ = ("size", "axis_name", "spmd_axis_name")
+
+    def __init__(self, parent: Interpreter, size: int, axis_name: Any = None, spmd_axis_name: Any = None):
+        self.parent, self.alive = parent, True
+        self.size, self.axis_name, self.spmd_axis_name = size, axis_name, spmd_axis_name
+
+    def describe(self) -> str:
+        return "vmap"
+
+    def lift(self, value: Any) -> tuple[Any, int | None]:
+        """(value, batch axis or None)."""
+        if type(value) is BatchTracer and value.interpreter is self:
+            return value.value, value.dim
+        if isinstance(value, Tracer) and not value.interpreter.alive:
+            raise errors.escaped_tracer(value)
+        return value, None
+
+    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+        values, dims = [], []
+        mapped = False
+        for arg in args:
+            if type(arg) is BatchTracer and arg.interpreter is self:
+                values.append(arg.value)
+                dims.append(arg.dim)
+                mapped = True
+            else:
+                values.append(arg)
+                dims.append(None)
+        previous = swap_interpreter(self.parent)
+        try:
+            if self.axis_name is not None and primitive.collective is not None and self.names_axis(params):
+                out, out_dims = primitive.collective(self, values, dims, **params)
+            elif not mapped and not (self.axis_name is not None and any(subprograms(params))):
+                return self.parent.process(primitive, tuple(values), params)
+            elif primitive.batch is None:
+                raise NotImplementedError(f"Batching rule for '{primitive.name}' not implemented")
+            else:
+                outer, context.batching = context.batching, self
+                try:
+                    out, out_dims = primitive.batch(values, dims, **params)
+                finally:
+                    context.batching = outer
+        finally:
+            swap_interpreter(previous)
+        if primitive.multiple_results:
+            return [self.join(x, dim) for x, dim in zip(out, out_dims, strict=True)]
+        return self.join(out, out_dims)
+
+    def names_axis(self, params: dict[str, Any]) -> bool:
+        """True where an operation works over this interpreter's named axis."""
+        names = params["axes"] if "axes" in params else params["axis_name"]
+        return self.axis_name in names if isinstance(names, tuple | list) else self.axis_name == names
+
+    def join(self, value: Any, dim: int | None) -> Any:
+        """A tracer for the value, or the value itself where it has no batch axis."""
+        return value if dim is None else BatchTracer(self, value, dim)
+
+
+def running_batch() -> Batch:
+    """The interpreter whose batching rule is running: rules of operations that hold programs need its size and axis."""
+    return context.batching
+
+
+def batch_size(values: Sequence[Any], dims: Sequence[int | None]) -> int:
+    """The length of the batch axis of some operands, at least one of which has it."""
+    return next(typeof(value).shape[dim] for value, dim in zip(values, dims, strict=True) if dim is not None)
+
+
+def move_batch_axis(value: Any, dim: int | None, size: int, to: int) -> Any:
+    """``value`` with its batch axis at ``to``, repeated along it where it has none."""
+    if dim is None:
+        return slots.broadcast(value, size, to)
+    return value if dim == to else slots.move_axis(value, dim, to)
+
+
+def bdim_at_front(value: Any, dim: int | None, size: int) -> Any:
+    """``value`` with its batch axis in front."""
+    return move_batch_axis(value, dim, size, 0)
+
+
+def batch(
+    fun: Callable[..., Sequence[Any]],
+    values: Sequence[Any],
+    dims: Sequence[int | None],
+    size: int,
+    axis_name: Any = None,
+    spmd_axis_name: Any = None,
+) -> tuple[list[Any], list[int | None]]:
+    """Outputs of a flat function over a batch, each with the place of its batch axis (None where it has none)."""
+    interpreter = Batch(context.interpreter, size, axis_name, spmd_axis_name)
+    inputs = [interpreter.join(value, dim) for value, dim in zip(values, dims, strict=True)]
+    previous = swap_interpreter(interpreter)
+    try:
+        if axis_name is not None:
+            with named_axes((axis_name, size)):
+                outs = fun(*inputs)
+        else:
+            outs = fun(*inputs)
+    finally:
+        swap_interpreter(previous)
+        interpreter.alive = False
+    pairs = [interpreter.lift(out) for out in outs]
+    return [value for value, _ in pairs], [dim for _, dim in pairs]
+
+
+def batch_program(
+    program: ClosedJaxpr,
+    size: int,
+    mapped: Sequence[bool],
+    instantiate: bool | Sequence[bool] = False,
+    axis_name: Any = None,
+    spmd_axis_name: Any = None,
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """The program over a batch whose axis is in front of the mapped inputs and outputs, and which outputs are mapped."""
+    count = len(program.jaxpr.outvars)
+    forced = [instantiate] * count if isinstance(instantiate, bool) else list(instantiate)
+    key = ("batch", size, tuple(mapped), tuple(forced), axis_name, spmd_axis_name)
+    return program.memo(key, lambda: _batch_program(program, size, list(mapped), forced, axis_name, spmd_axis_name))
+
+
+def _batch_program(
+    program: ClosedJaxpr, size: int, mapped: list[bool], forced: list[bool], axis_name: Any, spmd_axis_name: Any
+) -> tuple[ClosedJaxpr, list[bool]]:
+    jaxpr = program.jaxpr
+    out_mapped: list[bool] = []
+
+    def batched(*values: Any) -> list[Any]:
+        dims = [0 if m else None for m in mapped]
+        outs, out_dims = batch(
+            lambda *xs: eval_jaxpr(jaxpr, program.consts, *xs), values, dims, size, axis_name, spmd_axis_name
+        )
+        out_mapped[:] = [force or dim is not None for dim, force in zip(out_dims, forced, strict=True)]
+        return [
+            bdim_at_front(out, dim, size) if m else out for out, dim, m in zip(outs, out_dims, out_mapped, strict=True)
+        ]
+
+    avals = [
+        ShapedArray((size, *var.aval.shape), var.aval.dtype, var.aval.weak_type) if m else var.aval
+        for var, m in zip(jaxpr.invars, mapped, strict=True)
+    ]
+    derived, consts = stage(batched, avals, jaxpr.debug_info)
+    return ClosedJaxpr(derived, consts), list(out_mapped)

@@ -1,0 +1,111 @@
+"""Evaluation: the interpreter that runs each operation at once, as a compiled program of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from arrax.core import errors
+from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer
+from arrax.core.program import ClosedJaxpr, subprograms
+from arrax.core.types import typeof
+from arrax.interpreters.execution import CompiledProgram, common_placement, lower_program
+from arrax.interpreters.staging import stage
+from arrax.native import runtime
+from arrax.xla.devices import platform_name
+
+_registry = runtime.pytree.default_registry()
+_call_cache = runtime.PjitFunctionCache(1 << 14)
+_LEAF = _registry.flatten(0)[1]
+
+
+class Evaluation(Interpreter):
+    """Plain evaluation; the bottom of every stack of interpreters."""
+
+    __slots__ = ()
+    is_evaluation = True
+
+    def __init__(self) -> None:
+        self.parent, self.alive = self, True
+
+    def describe(self) -> str:
+        return "evaluation"
+
+    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+        if primitive.impl is not None:
+            for arg in args:
+                if isinstance(arg, Tracer):
+                    raise errors.escaped_tracer(arg)
+            return primitive.impl(*args, **params)
+        if primitive.type_rule is None:
+            raise NotImplementedError(f"Evaluation rule for '{primitive.name}' not implemented")
+        return compiled_operation(primitive, params)(*args)
+
+
+def compiled_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
+    """The compiled function of one operation; those of operations that hold programs live with their program."""
+    key: Any = tuple(params.values())
+    store = primitive.compiled
+    if primitive.holds_programs:
+        holder = next(subprograms(params))
+        if isinstance(holder, ClosedJaxpr):
+            store, key = holder._memo, ("run", primitive, key)
+    try:
+        found = store.get(key)
+    except TypeError:  # a parameter that cannot be hashed
+        return single_operation(primitive, params)
+    if found is None:
+        found = store[key] = single_operation(primitive, params)
+    return found
+
+
+def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
+    """A function on the C++ call path that compiles and runs one operation with fixed parameters."""
+
+    def run_first(*args: Any) -> tuple[Any, Any]:
+        for arg in args:
+            if isinstance(arg, Tracer):
+                raise errors.escaped_tracer(arg)
+        avals = [typeof(arg) for arg in args]
+
+        def flat(*values: Any) -> Any:
+            out = primitive.bind(*values, **params)
+            return out if primitive.multiple_results else [out]
+
+        program = ClosedJaxpr(*stage(flat, avals))
+        placement = common_placement(args, primitive.name)
+        platform = platform_name(placement.device.client)
+        lowered = lower_program(program, primitive.name, platform, eager=True)
+        compiled = CompiledProgram(lowered, placement, primitive.name)
+        outs = compiled.call(args)
+        tree = _registry.flatten([0] * len(outs))[1] if primitive.multiple_results else _LEAF
+        return outs if primitive.multiple_results else outs[0], compiled.fast_path(tree, args)
+
+    return on_call_path(primitive.name, run_first)
+
+
+def _refuse_fallback(value: Any, sharding: Any, layout: Any) -> Any:
+    raise RuntimeError(f"cannot place a value of type {type(value)} on {sharding}")
+
+
+def on_call_path(name: str, run_first: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
+    """A C++ call path of its own for ``run_first``, which runs the first call of each signature.
+
+    An exception in ``run_first`` would leave its signature slow for ever, so the entries are cleared then.
+    """
+
+    def guarded(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        try:
+            return run_first(*args, **kwargs)
+        except BaseException:
+            function._clear_cache()
+            raise
+
+    def without_call_path(*args: Any, **kwargs: Any) -> Any:  # what disable_jit calls
+        return run_first(*args, **kwargs)[0]
+
+    function = runtime.pjit(name, without_call_path, guarded, [], [], name, _registry, _refuse_fallback, _call_cache)
+    return function
+
+
+Context.interpreter = Evaluation()

@@ -1,0 +1,1 @@
+"""Lowering: from programs to StableHLO modules."""

@@ -1,0 +1,216 @@
+"""The pieces that lowering rules build with: types, constants, attributes, operations. All are cached where that pays."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from arrax import dtypes, native
+from arrax.core.types import AbstractToken, ShapedArray
+
+_lock = threading.Lock()
+
+
+@functools.cache
+def ir_context() -> Any:
+    """The one MLIR context of the process, with the dialects that programs use."""
+    with _lock:
+        mlir = native.mlir
+        registry = mlir.ir.DialectRegistry()
+        mlir.extension.register_dialects(registry)
+        context = mlir.ir.Context()
+        context.append_dialect_registry(registry)
+        mlir.hlo.register_dialect(context)
+        mlir.chlo.register_dialect(context)
+        mlir.sdy.register_dialect(context)
+        for dialect in ("func", "stablehlo", "chlo", "sdy"):
+            context.dialects[dialect]
+        return context
+
+
+_ELEMENT_TYPES: dict[str, str] = {
+    "bool": "i1", "int2": "i2", "int4": "i4", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "uint2": "ui2", "uint4": "ui4", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32", "uint64": "ui64",
+    "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex64": "complex<f32>",
+    "complex128": "complex<f64>", "float8_e3m4": "f8E3M4", "float8_e4m3": "f8E4M3", "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
+    "float8_e4m3fn": "f8E4M3FN", "float8_e4m3fnuz": "f8E4M3FNUZ", "float8_e5m2": "f8E5M2",
+    "float8_e5m2fnuz": "f8E5M2FNUZ", "float8_e8m0fnu": "f8E8M0FNU", "float4_e2m1fn": "f4E2M1FN",
+}  # fmt: skip
+
+
+@functools.cache
+def element_type(dtype: np.dtype) -> Any:
+    """The MLIR type of the elements of an array."""
+    return native.mlir.ir.Type.parse(_ELEMENT_TYPES[dtype.name], ir_context())
+
+
+@functools.lru_cache(1 << 14)
+def tensor_type(shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """The MLIR type of an array."""
+    if dtype == dtypes.float0:
+        dtype = np.dtype(np.bool_)
+    return native.mlir.ir.RankedTensorType.get(shape, element_type(dtype))
+
+
+def physical_aval(aval: ShapedArray) -> ShapedArray:
+    """The type of the array that represents a value: keys are arrays of unsigned ints."""
+    dtype = aval.dtype
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return ShapedArray((*aval.shape, *dtype.physical_shape), dtype.physical_dtype)
+    return aval
+
+
+def ir_type(aval: Any) -> Any:
+    """The MLIR type of a value."""
+    if isinstance(aval, AbstractToken):
+        return native.mlir.hlo.TokenType.get()
+    aval = physical_aval(aval)
+    return tensor_type(aval.shape, aval.dtype)
+
+
+@functools.cache
+def _create() -> Callable[..., Any]:
+    ir_context()
+    return native.mlir.ir.Operation.create
+
+
+def operation(
+    name: str, types: Sequence[Any], operands: Sequence[Any], attributes: dict[str, Any] | None = None, regions: int = 0
+) -> Any:
+    """A new operation at the current insertion point, such as ``operation("stablehlo.sine", [t], [x])``."""
+    return _create()(name, results=types, operands=operands, attributes=attributes, regions=regions)
+
+
+def op(name: str, aval: Any, *operands: Any, **attributes: Any) -> Any:
+    """The single result of a StableHLO operation: ``op("sine", aval, x)``; attributes are MLIR attributes."""
+    return _create()(
+        f"stablehlo.{name}", results=[ir_type(aval)], operands=operands, attributes=attributes or None
+    ).results[0]
+
+
+def dense(value: np.ndarray, shape: tuple[int, ...] | None = None) -> Any:
+    """A dense attribute with the elements of a host array (repeated to ``shape`` where it is a scalar)."""
+    ir = native.mlir.ir
+    value = np.asarray(value)
+    if value.dtype == dtypes.float0:
+        value = np.zeros(value.shape, np.bool_)
+    full = value.shape if shape is None else shape
+    dtype = value.dtype
+    if dtype == np.bool_ and value.size != 1:
+        packed = np.packbits(value, axis=None, bitorder="little")
+        return ir.DenseElementsAttr.get(packed, type=element_type(dtype), shape=full)
+    if value.size == 1 and full != () and (dtype == np.bool_ or dtype.itemsize > 1):
+        element = dense(value.reshape(()))
+        return ir.DenseElementsAttr.get_splat(tensor_type(full, dtype), element[0]) if dtype.kind in "fiub" else (
+            ir.DenseElementsAttr.get(np.ascontiguousarray(np.broadcast_to(value.reshape(()), full)).view(_storage(dtype)), type=element_type(dtype), shape=full)
+        )
+    if dtype == np.bool_:
+        attr = ir.BoolAttr.get(bool(value.reshape(()).item()))
+        return ir.DenseElementsAttr.get_splat(tensor_type(full, dtype), attr)
+    if value.size == 0 or dtype.name in ("int2", "uint2", "int4", "uint4", "float4_e2m1fn"):
+        return _parsed(value, full)
+    value = np.ascontiguousarray(np.broadcast_to(value, full) if value.shape != full else value)
+    return ir.DenseElementsAttr.get(value.view(_storage(dtype)).reshape(full), type=element_type(dtype), shape=full)
+
+
+def _storage(dtype: np.dtype) -> np.dtype:
+    """The NumPy dtype whose buffer the bindings understand."""
+    if dtype.name == "bfloat16":
+        return np.dtype(np.uint16)
+    return np.dtype(np.uint8) if dtype.name.startswith("float8") else dtype
+
+
+def _parsed(value: np.ndarray, shape: tuple[int, ...]) -> Any:
+    def text(element: Any) -> str:
+        if "float" in value.dtype.name:
+            return f"0x{np.asarray(element).astype(value.dtype).view(np.uint8).item():x}"
+        return str(int(element))
+
+    body = "" if value.size == 0 else f"[{', '.join(text(x) for x in value.ravel())}]"
+    if value.size == 0:
+        return native.mlir.ir.Attribute.parse(f"dense<> : {tensor_type(shape, value.dtype)}")
+    flat = native.mlir.ir.Attribute.parse(f"dense<{body}> : {tensor_type((value.size,), value.dtype)}")
+    return flat if shape == (value.size,) else flat.reshape(tensor_type(shape, value.dtype))
+
+
+def constant(value: Any, aval: Any = None) -> Any:
+    """A constant operation for a host value (of the dtype of ``aval``, where given)."""
+    array = np.asarray(value)
+    if aval is not None and array.dtype != aval.dtype and array.dtype != dtypes.float0:
+        with np.errstate(all="ignore"):
+            array = array.astype(aval.dtype)
+    result = tensor_type(array.shape, array.dtype)
+    return _create()("stablehlo.constant", results=[result], attributes={"value": dense(array)}).results[0]
+
+
+def full(value: Any, aval: ShapedArray) -> Any:
+    """A constant scalar repeated to a type."""
+    scalar = constant(np.asarray(value).astype(aval.dtype))
+    return scalar if aval.shape == () else broadcast(scalar, aval, ())
+
+
+def broadcast(x: Any, aval: ShapedArray, dims: Sequence[int]) -> Any:
+    """``x`` with its axes at ``dims`` of the result type."""
+    return op("broadcast_in_dim", aval, x, broadcast_dimensions=ints(dims))
+
+
+@functools.lru_cache(1 << 12)
+def _ints(values: tuple[int, ...]) -> Any:
+    return native.mlir.ir.DenseI64ArrayAttr.get(values, ir_context())
+
+
+def ints(values: Sequence[int]) -> Any:
+    """The attribute ``array<i64: …>``."""
+    return _ints(tuple(int(v) for v in values))
+
+
+def bools(values: Sequence[bool]) -> Any:
+    """The attribute ``array<i1: …>``."""
+    return native.mlir.ir.DenseBoolArrayAttr.get([bool(v) for v in values])
+
+
+@functools.lru_cache(1 << 12)
+def attribute(text: str) -> Any:
+    """Any attribute, by its text."""
+    return native.mlir.ir.Attribute.parse(text, ir_context())
+
+
+def integer(value: int, bits: int = 64) -> Any:
+    """An integer attribute."""
+    return attribute(f"{value} : i{bits}")
+
+
+def matrix(rows: Sequence[Sequence[int]], width: int) -> Any:
+    """A dense attribute of 64-bit integers, shape (rows, width)."""
+    array = np.asarray(rows, np.int64).reshape(len(rows), width)
+    return dense(array)
+
+
+def string(text: str) -> Any:
+    """A string attribute."""
+    return native.mlir.ir.StringAttr.get(text)
+
+
+def block_with(operation_: Any, index: int, avals: Sequence[ShapedArray]) -> Any:
+    """A new block in a region of an operation, with scalar (or other) arguments of the given types."""
+    ir = native.mlir.ir
+    types = [ir_type(aval) for aval in avals]
+    return operation_.regions[index].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+
+
+def inside(block: Any) -> Any:
+    """Context manager: build in a block."""
+    return native.mlir.ir.InsertionPoint(block)
+
+
+def return_(values: Sequence[Any]) -> None:
+    """The terminator of a region."""
+    operation("stablehlo.return", [], values)
+
+
+small_floats = frozenset(np.dtype(t) for t in (ml_dtypes.bfloat16, np.float16))

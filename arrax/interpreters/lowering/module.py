@@ -1,0 +1,269 @@
+"""From a program to a module: one function per nested program, each equation by its primitive's lowering rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes, native
+from arrax.core.errors import user_frames
+from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.staging import stage
+
+
+class ModuleContext:
+    """What the rules of one module share."""
+
+    __slots__ = (
+        "module", "platform", "platforms", "functions", "names", "host_callbacks", "with_locations", "axis_env",
+        "keepalives", "num_devices", "host_kernels",
+    )  # fmt: skip
+
+    def __init__(self, module: Any, platform: str, with_locations: bool = False, num_devices: int = 1):
+        self.module, self.platform, self.platforms = module, platform, (platform,)
+        self.functions: dict[Any, Any] = {}
+        self.names: dict[str, int] = {}
+        self.host_callbacks: list[Any] = []
+        self.keepalives: list[Any] = []
+        self.with_locations, self.num_devices = with_locations, num_devices
+        self.host_kernels = True
+
+    def fresh_name(self, name: str) -> str:
+        """A symbol that is not taken yet."""
+        name = re.sub(r"[^\w.-]", "_", name) or "function"
+        count = self.names.get(name, 0)
+        self.names[name] = count + 1
+        return name if count == 0 else f"{name}_{count - 1}"
+
+
+class LoweringContext:
+    """What a lowering rule knows besides its operands."""
+
+    __slots__ = ("module_context", "primitive", "avals_in", "avals_out", "name_stack", "tokens", "eqn")
+
+    def __init__(
+        self, module_context: ModuleContext, primitive: Any, avals_in: Sequence[Any], avals_out: Sequence[Any],
+        name_stack: tuple[str, ...] = (), tokens: Any = None, eqn: JaxprEqn | None = None,
+    ):  # fmt: skip
+        self.module_context, self.primitive, self.name_stack = module_context, primitive, name_stack
+        self.avals_in, self.avals_out, self.tokens, self.eqn = avals_in, avals_out, tokens, eqn
+
+    @property
+    def platform(self) -> str:
+        """The platform that is lowered for."""
+        return self.module_context.platform
+
+    dim_var_values: tuple = ()
+    tokens_in = property(lambda self: self.tokens, doc="Tokens of ordered effects.")
+    tokens_out = property(lambda self: self.tokens, doc="Tokens of ordered effects.")
+
+    def replace(self, **changes: Any) -> LoweringContext:
+        """A copy with some fields replaced."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return LoweringContext(**{**fields, **changes})
+
+
+Rule = Callable[..., Sequence[Any]]
+
+
+def find_rule(primitive: Any, platform: str) -> Rule:
+    """The lowering rule of a primitive for a platform, or its general one."""
+    rule = primitive.lower.get(platform)
+    if rule is None and platform in ("cuda", "rocm"):
+        rule = primitive.lower.get("gpu")
+    rule = primitive.lower.get(None) if rule is None else rule
+    if rule is None:
+        raise NotImplementedError(
+            f"MLIR translation rule for primitive '{primitive.name}' not found for platform {platform}"
+        )
+    return rule
+
+
+def lower_eqns(ctx: ModuleContext, jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    """Lower the equations of a program at the current insertion point; returns its outputs."""
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    literals: dict[Any, Any] = {}
+
+    def read(atom: Any) -> Any:
+        return _literal(atom, literals) if type(atom) is Literal else env[atom]
+
+    last_use = _last_uses(jaxpr)
+    for index, eqn in enumerate(jaxpr.eqns):
+        primitive = eqn.primitive
+        rule = find_rule(primitive, ctx.platform)
+        operands = [read(atom) for atom in eqn.invars]
+        outvars = eqn.outvars
+        rule_ctx = LoweringContext(
+            ctx, primitive, [atom.aval for atom in eqn.invars], [var.aval for var in outvars],
+            eqn.source_info.name_stack, None, eqn,
+        )  # fmt: skip
+        if ctx.with_locations:
+            with _location(eqn):
+                out = rule(rule_ctx, *operands, **eqn.params)
+        else:
+            out = rule(rule_ctx, *operands, **eqn.params)
+        if len(out) != len(outvars):
+            raise ValueError(f"lowering rule of '{primitive.name}' gave {len(out)} results, expected {len(outvars)}")
+        env.update(zip(outvars, out, strict=True))
+        for var in last_use.get(index, ()):
+            env.pop(var, None)
+    return [read(atom) for atom in jaxpr.outvars]
+
+
+def _last_uses(jaxpr: Jaxpr) -> dict[int, list[Var]]:
+    """Nothing to free early: MLIR values are owned by their operations. Kept small for very long programs."""
+    return {}
+
+
+def _literal(atom: Literal, made: dict[Any, Any]) -> Any:
+    value, aval = atom.val, atom.aval
+    array = np.asarray(value)
+    if array.dtype != aval.dtype and aval.dtype != dtypes.float0:
+        with np.errstate(all="ignore"):
+            array = array.astype(aval.dtype)
+    key = (aval.dtype, array.tobytes())
+    found = made.get(key)
+    if found is None:
+        found = made[key] = builder.constant(array)
+    return found
+
+
+def _location(eqn: JaxprEqn) -> Any:
+    ir = native.mlir.ir
+    name = "/".join((*eqn.source_info.name_stack, eqn.primitive.name))
+    frames = user_frames(eqn.source_info.traceback, 1)
+    place = ir.Location.file(frames[0].file_name, frames[0].line_num, 0) if frames else ir.Location.unknown()
+    return ir.Location.name(name, place)
+
+
+def inner_function(ctx: ModuleContext, name: str, program: ClosedJaxpr) -> Any:
+    """The private function of a nested program: lowered once per module."""
+    key = id(program)
+    found = ctx.functions.get(key)
+    if found is None:
+        ctx.keepalives.append(program)
+        found = ctx.functions[key] = _function(ctx, ctx.fresh_name(name), program, public=False)
+    return found
+
+
+def call_program(ctx: ModuleContext, name: str, program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+    """Call the function of a nested program."""
+    function = inner_function(ctx, name, program)
+    ir = native.mlir.ir
+    types = [builder.ir_type(aval) for aval in program.out_avals]
+    callee = ir.FlatSymbolRefAttr.get(ir.StringAttr(function.attributes["sym_name"]).value)
+    return list(builder.operation("func.call", types, args, {"callee": callee}).results)
+
+
+def inline_program(ctx: ModuleContext, program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+    """Lower a nested program in place."""
+    return lower_eqns(ctx, program.jaxpr, lower_consts(program), args)
+
+
+def lower_consts(program: ClosedJaxpr) -> list[Any]:
+    """Constants of a program as constant operations."""
+    return [ir_constant(value) for value in program.consts]
+
+
+def ir_constant(value: Any) -> Any:
+    """A constant operation for any concrete value."""
+    aval = typeof(value)
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        return builder.constant(np.asarray(value._base_array))
+    return builder.constant(np.asarray(value), aval)
+
+
+def _function(ctx: ModuleContext, name: str, program: ClosedJaxpr, public: bool) -> Any:
+    ir = native.mlir.ir
+    in_types = [builder.ir_type(aval) for aval in program.in_avals]
+    out_types = [builder.ir_type(aval) for aval in program.out_avals]
+    function_type = ir.FunctionType.get(in_types, out_types)
+    attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        "function_type": ir.TypeAttr.get(function_type),
+        "sym_visibility": ir.StringAttr.get("public" if public else "private"),
+    }
+    with ir.InsertionPoint(ctx.module.body):
+        function = builder.operation("func.func", [], [], attributes, 1)
+    block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
+    with ir.InsertionPoint(block):
+        outs = lower_eqns(ctx, program.jaxpr, lower_consts(program), list(block.arguments))
+        builder.operation("func.return", [], outs)
+    return function
+
+
+def lower_module(
+    program: ClosedJaxpr,
+    name: str,
+    platform: str,
+    *,
+    argument_attributes: Sequence[dict[str, str]] = (),
+    result_attributes: Sequence[dict[str, str]] = (),
+    with_locations: bool = False,
+    num_devices: int = 1,
+    num_replicas: int = 1,
+) -> tuple[Any, ModuleContext]:
+    """The module of a program whose constants have become inputs or are to be embedded.
+
+    Args:
+      argument_attributes: for each input, texts of MLIR attributes such as ``{"tf.aliasing_output": "0 : i32"}``.
+    """
+    ir = native.mlir.ir
+    with builder.ir_context(), ir.Location.unknown():
+        module = ir.Module.create()
+        attributes = module.operation.attributes
+        attributes["sym_name"] = ir.StringAttr.get(re.sub(r"[^\w.-]", "_", f"jit_{name}"))
+        attributes["mhlo.num_partitions"] = builder.integer(num_devices, 32)
+        attributes["mhlo.num_replicas"] = builder.integer(num_replicas, 32)
+        ctx = ModuleContext(module, platform, with_locations, num_devices)
+        ctx.names["main"] = 1
+        function = _function(ctx, "main", program, public=True)
+        for key, texts in (("arg_attrs", argument_attributes), ("res_attrs", result_attributes)):
+            if any(texts):
+                dicts = [ir.DictAttr.get({k: builder.attribute(v) for k, v in text.items()}) for text in texts]
+                function.attributes[key] = ir.ArrayAttr.get(dicts)
+    return module, ctx
+
+
+def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
+    """A lowering rule that traces ``fun(*args, **params)``, written in terms of other operations."""
+
+    def rule(ctx: LoweringContext, *values: Any, **params: Any) -> list[Any]:
+        def flat(*args: Any) -> Sequence[Any]:
+            out = fun(*args, **params)
+            return out if multiple_results else [out]
+
+        jaxpr, consts = stage(flat, list(ctx.avals_in))
+        return lower_eqns(ctx.module_context, jaxpr, [ir_constant(c) for c in consts], values)
+
+    return rule
+
+
+def cached_lower_fun(fun: Callable[..., Any], name: str, multiple_results: bool = False) -> Rule:
+    """Like ``lower_fun``, as a private function made once per module and signature: for big elementary functions."""
+
+    def rule(ctx: LoweringContext, *values: Any, **params: Any) -> list[Any]:
+        module = ctx.module_context
+        key = (fun, tuple(ctx.avals_in), tuple(sorted(params.items())))
+        program = module.functions.get(key)
+        if program is None:
+
+            def flat(*args: Any) -> Sequence[Any]:
+                out = fun(*args, **params)
+                return out if multiple_results else [out]
+
+            program = module.functions[key] = ClosedJaxpr(*stage(flat, list(ctx.avals_in)))
+        return call_program(module, name, program, values)
+
+    return rule
+
+
+def result_aval(ctx: LoweringContext) -> ShapedArray:
+    """The type of the only result."""
+    return ctx.avals_out[0]

@@ -1,0 +1,154 @@
+"""Staging: every operation is recorded, whatever its arguments; the record is a program (a Jaxpr)."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core import config, errors
+from arrax.core.functions import FunctionInfo
+from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, swap_interpreter
+from arrax.core.program import Jaxpr, JaxprEqn, Literal, SourceInfo, Var, joined_effects, literalable, no_effects
+from arrax.core.types import typeof
+from arrax.native import runtime
+
+_traceback = runtime.Traceback.get_traceback
+
+
+class StagedTracer(Tracer):
+    """The result of a recorded operation, or an argument of the program."""
+
+    __slots__ = ("var", "traceback")
+
+    def __init__(self, interpreter: Staging, var: Var, traceback: Any = None):
+        self.interpreter, self.aval, self.var, self.traceback = interpreter, var.aval, var, traceback
+
+    def origin(self) -> str:
+        """Which arguments of the traced function the value depends on."""
+        return errors.describe_origin(self.interpreter, self.var)
+
+    def __repr__(self) -> str:
+        return f"Traced<{self.aval!r}>with<DynamicJaxprTrace(level=1/0)>"
+
+
+class Staging(Interpreter):
+    """Records operations as equations. Values from outside become constants."""
+
+    __slots__ = ("eqns", "invars", "constants", "info")
+
+    def __init__(self, parent: Interpreter, info: FunctionInfo | None = None):
+        self.parent, self.alive, self.info = parent, True, info
+        self.eqns: list[JaxprEqn] = []
+        self.invars: list[Var] = []
+        self.constants: dict[int, tuple[Var, Any]] = {}  # id of a value -> its variable, and the value kept alive
+
+    def describe(self) -> str:
+        return self.info.transformation if self.info is not None else "make_jaxpr"
+
+    def argument(self, aval: Any) -> StagedTracer:
+        """A new argument of the program."""
+        var = Var(aval)
+        self.invars.append(var)
+        return StagedTracer(self, var)
+
+    def atom(self, value: Any) -> Any:
+        """The variable or literal for a value."""
+        if type(value) is StagedTracer and value.interpreter is self:
+            return value.var
+        known = self.constants.get(id(value))
+        if known is not None:
+            return known[0]
+        if isinstance(value, Tracer) and not value.interpreter.alive:
+            raise errors.escaped_tracer(value)
+        aval = typeof(value)
+        if literalable(value, aval):
+            return Literal(value, aval)
+        var = Var(aval)
+        self.constants[id(value)] = (var, value)
+        return var
+
+    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+        atoms = [
+            arg.var if type(arg) is StagedTracer and arg.interpreter is self else self.atom(arg) for arg in args
+        ]
+        rule = primitive.type_rule
+        avals = [atom.aval for atom in atoms]
+        out = rule(*avals, **params) if rule is not None else primitive.infer(avals, params)
+        traceback = _traceback()
+        effects = no_effects if primitive.effects_rule is None else primitive.effects_rule(*avals, **params)
+        if primitive.multiple_results:
+            outvars = [Var(aval) for aval in out]
+            self.eqns.append(
+                JaxprEqn(atoms, outvars, primitive, params, effects, SourceInfo(traceback, context.scopes))
+            )
+            return [StagedTracer(self, var, traceback) for var in outvars]
+        outvar = Var(out)
+        self.eqns.append(JaxprEqn(atoms, [outvar], primitive, params, effects, SourceInfo(traceback, context.scopes)))
+        return StagedTracer(self, outvar, traceback)
+
+    def program(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
+        """The recorded program with outputs ``outs``, and the values of its constants."""
+        outvars = [self.atom(out) for out in outs]
+        constvars = [var for var, _ in self.constants.values()]
+        jaxpr = Jaxpr(constvars, self.invars, outvars, self.eqns, joined_effects(self.eqns), self.info)
+        return jaxpr, [value for _, value in self.constants.values()]
+
+
+def stage(
+    fun: Callable[..., Sequence[Any]], in_avals: Sequence[Any], info: FunctionInfo | None = None
+) -> tuple[Jaxpr, list[Any]]:
+    """Record ``fun``, a function from flat values to flat values, for arguments of the given types.
+
+    Returns: the program, and the values of its constants (arrays, or tracers of enclosing interpreters).
+    """
+    interpreter = Staging(context.interpreter, info)
+    tracers = [interpreter.argument(aval) for aval in in_avals]
+    previous = swap_interpreter(interpreter)
+    try:
+        outs = fun(*tracers)
+        jaxpr, consts = interpreter.program(outs)
+    finally:
+        swap_interpreter(previous)
+        interpreter.alive = False
+    if config.enable_checks.cell.value:
+        errors.hooks.check_program(jaxpr)
+    if config.check_tracer_leaks.cell.value:
+        reference = weakref.ref(interpreter)
+        del interpreter, tracers, outs
+        _refuse_leaks(reference, info)
+    return jaxpr, consts
+
+
+def _refuse_leaks(reference: weakref.ref, info: FunctionInfo | None) -> None:
+    """Raise where something still holds a tracer of a finished trace."""
+    if reference() is None:
+        return
+    gc.collect()
+    interpreter = reference()
+    if interpreter is None:
+        return
+    held = [value for value in gc.get_referrers(interpreter) if isinstance(value, StagedTracer)]
+    if held:
+        raise errors.leaked_trace(held, info)
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+    """Apply the equations of a program to values, in the current interpretation."""
+    env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    lookup = env.__getitem__
+    scopes = context.scopes
+    for eqn in jaxpr.eqns:
+        values = [atom.val if type(atom) is Literal else lookup(atom) for atom in eqn.invars]
+        names = eqn.source_info.name_stack
+        if names is not context.scopes:
+            context.scopes = names or scopes
+        out = context.interpreter.process(eqn.primitive, tuple(values), eqn.params)
+        if eqn.primitive.multiple_results:
+            env.update(zip(eqn.outvars, out, strict=True))
+        else:
+            env[eqn.outvars[0]] = out
+    context.scopes = scopes
+    return [atom.val if type(atom) is Literal else lookup(atom) for atom in jaxpr.outvars]

@@ -1,0 +1,89 @@
+"""How accurate an elementary function has to be: a mode or a tolerance, handed on to the compiler."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from arrax.core.interpreter import context
+from arrax.interpreters.lowering import builder
+from arrax.lax.families import elementwise, operand, public
+
+
+class AccuracyMode(enum.Enum):
+    """Which implementation of an elementary function the compiler picks."""
+
+    HIGHEST = 1
+    DEFAULT = 2
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The error that an elementary function may have; the compiler picks the fastest implementation within it.
+
+    Args:
+      atol: absolute error.
+      rtol: relative error.
+      ulps: error in units of the last place.
+    Raises:
+      ValueError: a negative bound.
+    Example: ``lax.exp(x, accuracy=lax.Tolerance(rtol=1e-3))``.
+    """
+
+    atol: float = 0.0
+    rtol: float = 0.0
+    ulps: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.atol, self.rtol, self.ulps) < 0:
+            raise ValueError(f"a Tolerance cannot be negative, got {self}")
+
+
+Accuracy = Tolerance | AccuracyMode
+
+
+def accuracy_attribute(accuracy: Accuracy) -> Any:
+    """The attribute ``result_accuracy`` of StableHLO's elementary functions."""
+    if isinstance(accuracy, AccuracyMode):
+        fields = f"mode = #stablehlo.result_accuracy_mode<{accuracy.name}>"
+    else:
+        bounds = [("atol", float(accuracy.atol)), ("rtol", float(accuracy.rtol)), ("ulps", int(accuracy.ulps))]
+        given = "".join(f"{name} = {bound!r}, " for name, bound in bounds if bound)
+        fields = f"{given}mode = #stablehlo.result_accuracy_mode<TOLERANCE>"
+    return builder.attribute(f"#stablehlo.result_accuracy<{fields}>")
+
+
+def _check(name: str, accuracy: Any) -> dict[str, Any]:
+    if not isinstance(accuracy, Accuracy):
+        raise TypeError(f"{name}: accuracy must be a Tolerance, an AccuracyMode or None, got {accuracy!r}")
+    return {"accuracy": accuracy}
+
+
+def _lower(hlo_name: str) -> Any:
+    full = f"stablehlo.{hlo_name}"
+
+    def rule(ctx: Any, x: Any, accuracy: Accuracy | None = None) -> list[Any]:
+        attributes = None if accuracy is None else {"result_accuracy": accuracy_attribute(accuracy)}
+        return [builder.operation(full, [builder.ir_type(ctx.avals_out[0])], [x], attributes).results[0]]
+
+    return rule
+
+
+def unary_with_accuracy(name: str, accepts: frozenset, lower: Any, *, jvp: Any, doc: str) -> Any:
+    """A unary elementwise operation whose public function takes ``accuracy``.
+
+    Args:
+      lower: name of the StableHLO operation, or a lowering rule, which is told nothing of the accuracy.
+      jvp: ``f(x, answer, tangent)``.
+    """
+    rule = _lower(lower) if isinstance(lower, str) else (lambda ctx, x, accuracy=None: lower(ctx, x))
+    primitive = elementwise(name, [accepts], rule, jvp=[lambda x, ans, t, accuracy=None: jvp(x, ans, t)])
+
+    def function(x: Any, *, accuracy: Accuracy | None = None) -> Any:
+        params = {} if accuracy is None else _check(name, accuracy)
+        return context.interpreter.process(primitive, (operand(name, x),), params)
+
+    function = public(function, primitive, name, doc, "x")
+    function.__doc__ += "\nThe keyword ``accuracy`` takes a ``Tolerance`` or an ``AccuracyMode``."
+    return function

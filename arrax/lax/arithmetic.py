@@ -1,0 +1,295 @@
+"""Arithmetic: sums, products, quotients, remainders, powers, rounding, comparison of magnitude, complex parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.lowering import builder
+from arrax.lax.families import (
+    anything, binary, complexes, elementwise, floating, inexact, kind_of, lower_named, numeric, operand,
+    real, repeat_scalars, shape_slots, unary, unbroadcast,
+)  # fmt: skip
+from arrax.lax.families import bools as boolean
+
+
+def scalar(value: float, like: Any) -> Any:
+    """A constant of the dtype of ``like``, for rules."""
+    return np.asarray(value).astype(typeof(like).dtype)[()]
+
+
+def _transpose_add(ct: Any, x: Any, y: Any) -> list[Any]:
+    return [
+        unbroadcast(ct, x.aval) if is_undefined_primal(x) else None,
+        unbroadcast(ct, y.aval) if is_undefined_primal(y) else None,
+    ]
+
+
+def _transpose_sub(ct: Any, x: Any, y: Any) -> list[Any]:
+    return [
+        unbroadcast(ct, x.aval) if is_undefined_primal(x) else None,
+        unbroadcast(neg(ct), y.aval) if is_undefined_primal(y) and type(ct) is not Zero else None,
+    ]
+
+
+def _transpose_mul(ct: Any, x: Any, y: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [None, None]
+    if is_undefined_primal(x):
+        return [unbroadcast(mul(ct, y), x.aval), None]
+    return [None, unbroadcast(mul(x, ct), y.aval)]
+
+
+def _transpose_div(ct: Any, x: Any, y: Any) -> list[Any]:
+    return [None if type(ct) is Zero else unbroadcast(div(ct, y), x.aval), None]
+
+
+def _as(operation: str, boolean_operation: str) -> Any:
+    """Lower to another operation for booleans, for which XLA's arithmetic is logic."""
+    plain, logical = lower_named(operation), lower_named(boolean_operation)
+
+    def rule(ctx: Any, *values: Any, **params: Any) -> Any:
+        return (logical if ctx.avals_in[0].dtype == np.bool_ else plain)(ctx, *values, **params)
+
+    return rule
+
+
+def _sign_lowering(ctx: Any, x: Any) -> list[Any]:
+    aval = ctx.avals_in[0]
+    if kind_of(aval.dtype) != "unsigned":
+        return [builder.op("sign", aval, x)]
+    zero = builder.full(0, aval)
+    flags = ShapedArray(aval.shape, np.dtype(np.bool_))
+    is_zero = builder.op("compare", flags, x, zero, comparison_direction=builder.attribute("#stablehlo<comparison_direction EQ>"))
+    return [builder.op("select", aval, is_zero, zero, builder.full(1, aval))]
+
+
+def _abs_jvp(x: Any, ans: Any, t: Any) -> Any:
+    if kind_of(typeof(x).dtype) != "complex":
+        return mul(t, sign(x))
+    safe = _without_zeros(ans)
+    return add(div(mul(real_part(x), real_part(t)), safe), div(mul(imag(x), imag(t)), safe))
+
+
+def _without_zeros(ans: Any) -> Any:
+    """A magnitude without zeros: where it is 0 the derivative is taken as 0."""
+    return max_(ans, scalar(np.finfo(typeof(ans).dtype).tiny, ans))
+
+
+def _complex_result(dtype: Any, *_: Any) -> Any:
+    return np.dtype(np.complex64 if dtype == np.float32 else np.complex128)
+
+
+def _real_result(dtype: Any, **_: Any) -> Any:
+    return {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}.get(dtype.name, dtype)
+
+
+def _tie_mask(x: Any, y: Any, z: Any) -> Any:
+    """Weights of x in max(x, y) = z: 1 where it is the greater, 1/2 at a tie, 0 elsewhere."""
+    chosen = _equal_mask(x, z)
+    tied = _equal_mask(y, z)
+    return div(chosen, add(chosen, tied))
+
+
+def _equal_mask(x: Any, z: Any) -> Any:
+    return shape_slots.convert_element_type(eq(x, z), typeof(z).dtype)
+
+
+# fmt: off
+neg  = unary("neg",  numeric, "negate", linear=True, doc="negation, -x")
+sign = unary("sign", numeric, _sign_lowering, doc="sign: -1, 0 or 1, x/|x| for complex x")
+floor = unary("floor", floating, "floor", doc="greatest integer not above x")
+ceil = unary("ceil", floating, "ceil", doc="least integer not below x")
+abs_ = unary("abs", numeric, "abs", result=_real_result, jvp=_abs_jvp, doc="magnitude, |x|")
+is_finite = unary("is_finite", floating, "is_finite", result=lambda d: np.dtype(np.bool_), doc="test for finite values")
+
+add = binary("add", anything, _as("add", "or"), transpose=_transpose_add, doc="sum, x + y",
+             jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: t))
+sub = binary("sub", numeric, "subtract", transpose=_transpose_sub, doc="difference, x - y",
+             jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: neg(t)))
+mul = binary("mul", anything, _as("multiply", "and"), transpose=_transpose_mul, doc="product, x y",
+             jvp=(lambda x, y, ans, t: mul(t, y), lambda x, y, ans, t: mul(x, t)))
+div = binary("div", numeric, "divide", transpose=_transpose_div, doc="quotient, x / y; truncated for integers",
+             jvp=(lambda x, y, ans, t: div(t, y), lambda x, y, ans, t: mul(neg(div(ans, y)), t)))
+rem = binary("rem", real, "remainder", doc="remainder with the sign of the dividend",
+             jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: mul(neg(t), _truncated_quotient(x, y))))
+# fmt: on
+
+
+def _truncated_quotient(x: Any, y: Any) -> Any:
+    quotient = div(x, y)
+    return mul(sign(quotient), floor(abs_(quotient)))
+
+
+def _order_key(ctx: Any, direction: str, x: Any, y: Any, aval: ShapedArray) -> Any:
+    flags = ShapedArray(aval.shape, np.dtype(np.bool_))
+    attribute = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
+    return builder.op("compare", flags, x, y, comparison_direction=attribute)
+
+
+def _complex_extreme(direction: str, operation: str) -> Any:
+    """max and min: complex numbers in lexicographic order."""
+    plain = lower_named(operation)
+
+    def rule(ctx: Any, x: Any, y: Any) -> list[Any]:
+        aval = ctx.avals_out[0]
+        if kind_of(aval.dtype) != "complex":
+            return plain(ctx, x, y)
+        x, y = repeat_scalars(ctx, (x, y))
+        part = ShapedArray(aval.shape, _real_result(aval.dtype))
+        flags = ShapedArray(aval.shape, np.dtype(np.bool_))
+        rx, ry = builder.op("real", part, x), builder.op("real", part, y)
+        ix, iy = builder.op("imag", part, x), builder.op("imag", part, y)
+        first = builder.op(
+            "select", flags, _order_key(ctx, "EQ", rx, ry, aval), _order_key(ctx, direction, ix, iy, aval),
+            _order_key(ctx, direction, rx, ry, aval),
+        )  # fmt: skip
+        return [builder.op("select", aval, first, x, y)]
+
+    return rule
+
+
+def compare(name: str, direction: str, doc: str, accepts: frozenset = anything) -> Any:
+    """A comparison: a bool per element; floats by IEEE order, complex numbers only for equality."""
+
+    def rule(ctx: Any, x: Any, y: Any) -> list[Any]:
+        x, y = repeat_scalars(ctx, (x, y))
+        attribute = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
+        return [builder.op("compare", ctx.avals_out[0], x, y, comparison_direction=attribute)]
+
+    return binary(name, accepts, rule, result=lambda *d: np.dtype(np.bool_), doc=doc)
+
+
+# fmt: off
+eq = compare("eq", "EQ", "equality, x == y")
+ne = compare("ne", "NE", "inequality, x != y")
+lt = compare("lt", "LT", "order, x < y", real | boolean)
+le = compare("le", "LE", "order, x <= y", real | boolean)
+gt = compare("gt", "GT", "order, x > y", real | boolean)
+ge = compare("ge", "GE", "order, x >= y", real | boolean)
+
+max_ = binary("max", anything, _complex_extreme("GT", "maximum"), doc="greater of two values; NaN if either is NaN",
+              jvp=(lambda x, y, ans, t: mul(t, _tie_mask(x, y, ans)), lambda x, y, ans, t: mul(t, _tie_mask(y, x, ans))))
+min_ = binary("min", anything, _complex_extreme("LT", "minimum"), doc="lesser of two values; NaN if either is NaN",
+              jvp=(lambda x, y, ans, t: mul(t, _tie_mask(x, y, ans)), lambda x, y, ans, t: mul(t, _tie_mask(y, x, ans))))
+
+real_part = unary("real", complexes, "real", result=_real_result, doc="real part",
+                  jvp=lambda x, ans, t: real_part(t), transpose=lambda ct, x: [complex_(ct, scalar(0, ct))])
+imag = unary("imag", complexes, "imag", result=_real_result, doc="imaginary part",
+             jvp=lambda x, ans, t: imag(t), transpose=lambda ct, x: [complex_(scalar(0, ct), neg(ct))])
+complex_ = binary("complex", frozenset({"floating"}), "complex", result=_complex_result, doc="x + iy",
+                  jvp=(lambda x, y, ans, t: complex_(t, _zeros(t)), lambda x, y, ans, t: complex_(_zeros(t), t)),
+                  transpose=lambda ct, x, y: [unbroadcast(real_part(ct), x.aval) if is_undefined_primal(x) else None,
+                                              unbroadcast(neg(imag(ct)), y.aval) if is_undefined_primal(y) else None])
+# fmt: on
+
+
+def _zeros(like: Any) -> Any:
+    return slots.zeros(typeof(like))
+
+
+def _conj_lowering(ctx: Any, x: Any, *, input_dtype: Any) -> list[Any]:
+    aval, out = ctx.avals_in[0], ctx.avals_out[0]
+    if kind_of(aval.dtype) != "complex":
+        zero = builder.full(0, aval)
+        return [builder.op("complex", out, x, zero)]
+    part = ShapedArray(aval.shape, _real_result(aval.dtype))
+    imaginary = builder.op("negate", part, builder.op("imag", part, x))
+    return [builder.op("complex", out, builder.op("real", part, x), imaginary)]
+
+
+def _conj_transpose(ct: Any, x: Any, *, input_dtype: Any) -> list[Any]:
+    if kind_of(input_dtype) == "complex":
+        return [conj(ct)]
+    return [real_part(conj(ct))]
+
+
+conj_p = elementwise(
+    "conj", [inexact], _conj_lowering, result=lambda d, input_dtype: d if kind_of(d) == "complex" else _complex_result(d),
+    jvp=[lambda x, ans, t, input_dtype: conj_p.bind(t, input_dtype=input_dtype)], transpose=_conj_transpose,
+)  # fmt: skip
+
+
+def conj(x: Any) -> Any:
+    """Elementwise complex conjugate; real operands give complex results.
+
+    Args:
+      x: floating or complex array.
+    Returns: complex array of the same shape.
+    Example: ``lax.conj(jnp.array(1 + 2j))`` is ``1 - 2j``.
+    """
+    x = operand("conj", x)
+    return conj_p.bind(x, input_dtype=typeof(x).dtype)
+
+
+conj.primitive = conj_p  # type: ignore[attr-defined]
+
+
+def _integer_pow_lowering(ctx: Any, x: Any, *, y: int) -> list[Any]:
+    aval = ctx.avals_in[0]
+    if y == 0:
+        return [builder.full(1, aval)]
+    power, square, result = abs(y), x, None
+    while power:
+        if power & 1:
+            result = square if result is None else builder.op("multiply", aval, result, square)
+        power >>= 1
+        if power:
+            square = builder.op("multiply", aval, square, square)
+    return [result if y > 0 else builder.op("divide", aval, builder.full(1, aval), result)]
+
+
+def _integer_pow_jvp(x: Any, ans: Any, t: Any, *, y: int) -> Any:
+    if y == 0:
+        return Zero(typeof(t))
+    return mul(t, mul(scalar(y, x), integer_pow(x, y - 1)))
+
+
+integer_pow_p = elementwise("integer_pow", [numeric], _integer_pow_lowering, jvp=[_integer_pow_jvp])
+
+
+def integer_pow(x: Any, y: int) -> Any:
+    """Elementwise power with a constant integer exponent, by repeated multiplication.
+
+    Args:
+      x: array.
+      y: Python int; negative exponents need a floating or complex ``x``.
+    Raises:
+      TypeError: negative power of integers.
+    Example: ``lax.integer_pow(jnp.arange(3.), 2)`` is ``[0, 1, 4]``.
+    """
+    x = operand("integer_pow", x)
+    if y < 0 and kind_of(typeof(x).dtype) in ("signed", "unsigned"):
+        raise TypeError("Integers cannot be raised to negative powers, got integer_pow({x}, {y})".format(x=x, y=y))
+    return integer_pow_p.bind(x, y=int(y))
+
+
+integer_pow.primitive = integer_pow_p  # type: ignore[attr-defined]
+
+
+def _round_lowering(ctx: Any, x: Any, *, rounding_method: Any) -> list[Any]:
+    name = "round_nearest_afz" if int(rounding_method) == 0 else "round_nearest_even"
+    return [builder.op(name, ctx.avals_in[0], x)]
+
+
+round_p = elementwise("round", [floating], _round_lowering, jvp=[None])
+
+
+def _square_lowering(ctx: Any, x: Any) -> list[Any]:
+    return [builder.op("multiply", ctx.avals_in[0], x, x)]
+
+
+square = unary(
+    "square", numeric, _square_lowering, jvp=lambda x, ans, t: mul(t, mul(scalar(2, x), x)), doc="square, x x"
+)
+
+
+def reciprocal(x: Any) -> Any:
+    """Elementwise ``1 / x``.
+
+    Example: ``lax.reciprocal(jnp.float32(4.))`` is 0.25.
+    """
+    return integer_pow(x, -1)

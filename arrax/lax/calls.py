@@ -1,0 +1,133 @@
+"""Nested programs: the primitive of ``jit`` and its rules; checkpoint and custom rules have files of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from arrax.core.interpreter import Primitive, context
+from arrax.core.program import ClosedJaxpr
+from arrax.core.types import Zero
+from arrax.interpreters.ad.jvp import jvp_jaxpr
+from arrax.interpreters.ad.partial import Partial, split_program
+from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
+from arrax.interpreters.batching import batch_program, bdim_at_front, running_batch
+from arrax.interpreters.dce import dce_closed_call
+from arrax.interpreters.lowering.module import call_program
+from arrax.interpreters.staging import eval_jaxpr
+
+jit_p = Primitive("pjit", multiple_results=True)
+jit_p.hidden_params = frozenset({"donated", "options", "inline"})
+
+
+def bind_program(primitive: Primitive, program: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """Apply a primitive that holds one program in the parameter ``jaxpr``."""
+    return context.interpreter.process(primitive, tuple(args), {**params, "jaxpr": program})
+
+
+def program_type_rule(*avals: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+    """The results' types are the program's."""
+    return jaxpr.out_avals
+
+
+def program_effects(*avals: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    """The effects are the program's."""
+    return jaxpr.effects
+
+
+def program_jvp(primitive: Primitive) -> Any:
+    """The jvp slot: the program with tangents."""
+
+    def rule(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> tuple[list[Any], list[Any]]:
+        nonzeros = [type(t) is not Zero for t in tangents]
+        derived, out_nonzeros = jvp_jaxpr(jaxpr, nonzeros)
+        given = [t for t in tangents if type(t) is not Zero]
+        outs = bind_program(primitive, derived, [*primals, *given], params)
+        count = len(jaxpr.jaxpr.outvars)
+        rest = iter(outs[count:])
+        out_tangents = [
+            next(rest) if nz else Zero(aval.to_tangent_aval()) for nz, aval in zip(out_nonzeros, jaxpr.out_avals, strict=True)
+        ]
+        return outs[:count], out_tangents
+
+    return rule
+
+
+def program_partial_eval(primitive: Primitive) -> Any:
+    """The partial_eval slot: the known part runs, the rest is recorded with the residuals as operands."""
+
+    def rule(interpreter: Partial, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        program: ClosedJaxpr = params["jaxpr"]
+        rest_params = {k: v for k, v in params.items() if k != "jaxpr"}
+        unknown = [interpreter.is_unknown(arg) for arg in args]
+        split = split_program(program, unknown)
+        known_args = [arg for arg, u in zip(args, unknown, strict=True) if not u]
+        known_outs: list[Any] = []
+        if split.known.jaxpr.outvars:
+            known_outs = interpreter.evaluate(primitive, known_args, {**rest_params, "jaxpr": split.known})
+        count = len(split.out_unknown) - sum(split.out_unknown)
+        outs, residuals = iter(known_outs[:count]), known_outs[count:]
+        unknown_args = [arg for arg, u in zip(args, unknown, strict=True) if u]
+        recorded: list[Any] = []
+        if any(split.out_unknown):
+            recorded = interpreter.record(primitive, [*residuals, *unknown_args], {**rest_params, "jaxpr": split.rest})
+        rest = iter(recorded)
+        return [next(rest) if u else next(outs) for u in split.out_unknown]
+
+    return rule
+
+
+def program_transpose(primitive: Primitive) -> Any:
+    """The transpose slot: the transposed program."""
+
+    def rule(cts: Sequence[Any], *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+        linear = [is_undefined_primal(arg) for arg in args]
+        nonzero = [type(ct) is not Zero for ct in cts]
+        derived, out_nonzero = transpose_program(jaxpr, linear, nonzero)
+        known = [arg for arg, is_linear in zip(args, linear, strict=True) if not is_linear]
+        outs = iter(bind_program(primitive, derived, [*known, *(ct for ct in cts if type(ct) is not Zero)], params))
+        flags = iter(out_nonzero)
+        return [
+            (next(outs) if next(flags) else Zero(arg.aval.to_tangent_aval())) if is_linear else None
+            for arg, is_linear in zip(args, linear, strict=True)
+        ]
+
+    return rule
+
+
+def program_batch(primitive: Primitive) -> Any:
+    """The batch slot: the batched program."""
+
+    def rule(values: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> tuple[list[Any], list[int | None]]:
+        batch = running_batch()
+        mapped = [dim is not None for dim in dims]
+        derived, out_mapped = batch_program(
+            jaxpr, batch.size, mapped, axis_name=batch.axis_name, spmd_axis_name=batch.spmd_axis_name
+        )
+        moved = [bdim_at_front(x, d, batch.size) if d is not None else x for x, d in zip(values, dims, strict=True)]
+        return bind_program(primitive, derived, moved, params), [0 if m else None for m in out_mapped]
+
+    return rule
+
+
+def fill_program_rules(primitive: Primitive) -> None:
+    """Fill the slots of a primitive that only calls its program ``jaxpr``."""
+    primitive.holds_programs = True
+    primitive.type_rule = program_type_rule
+    primitive.effects_rule = program_effects
+    primitive.jvp = program_jvp(primitive)
+    primitive.partial_eval = program_partial_eval(primitive)
+    primitive.transpose = program_transpose(primitive)
+    primitive.batch = program_batch(primitive)
+    primitive.dce = lambda used, eqn: dce_closed_call(used, eqn, "jaxpr")
+
+
+fill_program_rules(jit_p)
+jit_p.lower[None] = lambda ctx, *args, jaxpr, name, **params: call_program(ctx.module_context, name, jaxpr, args)
+
+core_call_p = Primitive("core_call", multiple_results=True)
+fill_program_rules(core_call_p)
+core_call_p.lower[None] = lambda ctx, *args, jaxpr, name="call", **params: call_program(
+    ctx.module_context, name, jaxpr, args
+)
+core_call_p.impl = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)

@@ -1,0 +1,96 @@
+"""Conversion between types of elements, and constants of a type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.lowering import builder
+from arrax.lax.families import kind_of, operand, shape_slots
+
+convert_element_type_p = Primitive("convert_element_type")
+convert_element_type_p.hidden_params = frozenset({"sharding"})
+
+
+def _type_rule(aval: ShapedArray, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> ShapedArray:
+    return ShapedArray(aval.shape, new_dtype, weak_type)
+
+
+def convert_ir(x: Any, before: ShapedArray, after: ShapedArray) -> Any:
+    """Lowering of a conversion: complex to real takes the real part, to bool compares with zero."""
+    old, new = before.dtype, after.dtype
+    if old == new:
+        return x
+    if kind_of(old) == "complex" and kind_of(new) != "complex":
+        part = ShapedArray(before.shape, np.dtype(np.float32 if old == np.complex64 else np.float64))
+        if new != np.bool_:
+            return convert_ir(builder.op("real", part, x), part, after)
+    if new == np.bool_:
+        attribute = builder.attribute("#stablehlo<comparison_direction NE>")
+        return builder.op("compare", after, x, builder.full(0, before), comparison_direction=attribute)
+    return builder.op("convert", after, x)
+
+
+def _lower(ctx: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> list[Any]:
+    return [convert_ir(x, ctx.avals_in[0], ctx.avals_out[0])]
+
+
+def _jvp(primals: Any, tangents: Any, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> tuple[Any, Any]:
+    (x,), (t,) = primals, tangents
+    answer = convert_element_type_p.bind(x, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding)
+    if type(t) is Zero or not dtypes.is_inexact(new_dtype):
+        return answer, Zero.of(answer)
+    return answer, convert_element_type_p.bind(t, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding)
+
+
+def _transpose(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> list[Any]:
+    if type(ct) is Zero:
+        return [ct]
+    aval = x.aval
+    return [convert_element_type_p.bind(ct, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=None)]
+
+
+convert_element_type_p.type_rule = _type_rule
+convert_element_type_p.lower[None] = _lower
+convert_element_type_p.jvp = _jvp
+convert_element_type_p.transpose = _transpose
+convert_element_type_p.batch = lambda values, dims, **params: (convert_element_type_p.bind(*values, **params), dims[0])
+
+
+def convert_element_type(operand_: Any, new_dtype: Any) -> Any:
+    """Convert elements to another dtype, as XLA does (floats to ints truncate and saturate).
+
+    Args:
+      operand_: array or number.
+      new_dtype: dtype, or a Python scalar type for a weakly typed result.
+    Returns: array of the same shape.
+    Example: ``lax.convert_element_type(jnp.arange(3), jnp.float32)``. Source: StableHLO ``convert``.
+    """
+    weak = new_dtype in (int, float, complex)
+    return convert(operand_, new_dtype, weak)
+
+
+def convert(x: Any, new_dtype: Any, weak_type: bool = False) -> Any:
+    """The conversion with an explicit weak type; no operation where nothing changes."""
+    x = operand("convert_element_type", x)
+    aval = typeof(x)
+    if new_dtype is None:
+        dtype = aval.dtype
+    elif isinstance(new_dtype, dtypes.ExtendedDType) or isinstance(aval.dtype, dtypes.ExtendedDType):
+        if new_dtype != aval.dtype:
+            raise ValueError(f"Cannot convert_element_type from {aval.dtype} to {new_dtype}")
+        return x
+    else:
+        dtype = dtypes.canonicalize_dtype(dtypes.dtype(new_dtype))
+    if dtype == aval.dtype and weak_type == aval.weak_type and not isinstance(
+        x, int | float | complex | bool | np.ndarray | np.generic
+    ):
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=bool(weak_type), sharding=None)
+
+
+shape_slots.convert_element_type = convert_element_type

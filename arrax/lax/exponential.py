@@ -1,0 +1,141 @@
+"""Exponentials, logarithms, powers and roots."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax.core.interpreter import context
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax.accuracy import unary_with_accuracy
+from arrax.lax.arithmetic import add, div, eq, max_, min_, mul, neg, scalar, square, sub
+from arrax.lax.bitcast import bitcast_convert_type
+from arrax.lax.conversion import convert_element_type, convert_ir
+from arrax.lax.families import (
+    elementwise, floating, inexact, integers, kind_of, match_scalars, operand, public, repeat_scalars,
+)  # fmt: skip
+from arrax.lax.rounding import RoundingMethod, round
+from arrax.lax.shapes import full_like
+from arrax.lax.structure import select
+
+_LOG_2 = math.log(2)
+
+
+def _exp2(x: Any) -> Any:
+    """2^x = 2^n e^(f log 2) with n the integer nearest to x: exact at integers."""
+    dtype = typeof(x).dtype
+    if kind_of(dtype) == "complex":
+        return exp(mul(x, scalar(_LOG_2, x)))
+    if dtype.itemsize < 4:
+        return convert_element_type(_exp2(convert_element_type(x, np.float32)), dtype)
+    info = np.finfo(dtype)
+    x = max_(min_(x, scalar(info.maxexp + 1, x)), scalar(info.minexp - info.nmant - 2, x))
+    whole = round(x, RoundingMethod.TO_NEAREST_EVEN)
+    fraction = exp(mul(sub(x, whole), scalar(_LOG_2, x)))
+    half = round(mul(whole, scalar(0.5, x)), RoundingMethod.TO_NEAREST_EVEN)
+    return mul(mul(fraction, _power_of_two(half)), _power_of_two(sub(whole, half)))
+
+
+def _power_of_two(whole: Any) -> Any:
+    """2^n of integral floats whose result is a normal number: n is put into the exponent's bits."""
+    dtype = typeof(whole).dtype
+    info, integer = np.finfo(dtype), np.dtype(f"int{8 * dtype.itemsize}")
+    biased = convert_element_type(add(whole, scalar(info.maxexp - 1, whole)), integer)
+    return bitcast_convert_type(mul(biased, scalar(1 << info.nmant, biased)), dtype)
+
+
+# fmt: off
+exp   = unary_with_accuracy("exp",   inexact, "exponential", doc="exponential, e^x",
+                            jvp=lambda x, ans, t: mul(t, ans))
+exp2  = unary_with_accuracy("exp2",  inexact, lower_fun(_exp2, multiple_results=False), doc="power of two, 2^x",
+                            jvp=lambda x, ans, t: mul(t, mul(ans, scalar(_LOG_2, ans))))
+expm1 = unary_with_accuracy("expm1", inexact, "exponential_minus_one", doc="e^x - 1, accurate near 0",
+                            jvp=lambda x, ans, t: mul(t, add(ans, scalar(1, ans))))
+log   = unary_with_accuracy("log",   inexact, "log", doc="natural logarithm",
+                            jvp=lambda x, ans, t: div(t, x))
+log1p = unary_with_accuracy("log1p", inexact, "log_plus_one", doc="log(1 + x), accurate near 0",
+                            jvp=lambda x, ans, t: div(t, add(x, scalar(1, x))))
+logistic = unary_with_accuracy("logistic", inexact, "logistic", doc="logistic function, 1 / (1 + e^-x)",
+                               jvp=lambda x, ans, t: mul(mul(t, ans), sub(scalar(1, ans), ans)))
+sqrt  = unary_with_accuracy("sqrt",  inexact, "sqrt", doc="square root",
+                            jvp=lambda x, ans, t: div(t, add(ans, ans)))
+rsqrt = unary_with_accuracy("rsqrt", inexact, "rsqrt", doc="reciprocal square root, 1 / sqrt(x)",
+                            jvp=lambda x, ans, t: mul(t, mul(scalar(-0.5, x), div(ans, x))))
+cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", doc="cube root",
+                            jvp=lambda x, ans, t: div(t, mul(scalar(3, ans), square(ans))))
+# fmt: on
+
+
+# ---- powers -----------------------------------------------------------------------------------------------------------
+
+
+def _pow_dtype(base: Any, exponent: Any) -> Any:
+    if exponent != base and kind_of(exponent) not in ("signed", "unsigned"):
+        raise TypeError(
+            "pow takes a floating or complex base, and an exponent of the same dtype or an integer one, got "
+            f"{base.name} and {exponent.name}."
+        )
+    return base
+
+
+def _pow_lowering(ctx: Any, x: Any, y: Any) -> list[Any]:
+    out, (_, exponent) = ctx.avals_out[0], ctx.avals_in
+    x, y = repeat_scalars(ctx, (x, y))
+    if exponent.dtype == out.dtype:
+        return [builder.op("power", out, x, y)]
+    wide = ShapedArray(out.shape, np.float32) if out.dtype.itemsize < 4 else out
+    y = convert_ir(y, ShapedArray(out.shape, exponent.dtype), wide)
+    return [convert_ir(builder.op("power", wide, convert_ir(x, out, wide), y), wide, out)]
+
+
+def _pow_jvp_base(x: Any, y: Any, ans: Any, t: Any) -> Any:
+    """y x^(y-1), which is 0 at exponent 0 even where x is 0."""
+    is_zero = eq(y, scalar(0, y))
+    lowered = select(is_zero, full_like(y, 1), sub(y, scalar(1, y)))
+    slope = mul(convert_element_type(y, typeof(x).dtype), pow(x, lowered))
+    flat = broadcast_flags(is_zero, slope)
+    return mul(t, select(flat, full_like(slope, 0), slope))
+
+
+def _pow_jvp_exponent(x: Any, y: Any, ans: Any, t: Any) -> Any:
+    """log(x) x^y, which is taken as 0 at base 0."""
+    return mul(t, mul(log(select(eq(x, scalar(0, x)), full_like(x, 1), x)), ans))
+
+
+def broadcast_flags(flags: Any, like: Any) -> Any:
+    """Bools (maybe a scalar) repeated to the shape of ``like``."""
+    shape = typeof(like).shape
+    return flags if typeof(flags).shape == shape else full_like(like, flags, dtype=np.dtype(np.bool_))
+
+
+pow_p = elementwise(
+    "pow", [inexact, inexact | integers], _pow_lowering, jvp=[_pow_jvp_base, _pow_jvp_exponent],
+    result=_pow_dtype, same_dtypes=False,
+)  # fmt: skip
+
+
+def pow(x: Any, y: Any) -> Any:
+    """Elementwise power, x^y.
+
+    The derivative in ``x`` is 0 at exponent 0, whatever ``x``; that in ``y`` is 0 at base 0.
+
+    Args:
+      x: floating or complex array.
+      y: exponents: an array of the same dtype, or of integers.
+    Returns: array of ``x``'s dtype.
+    Raises:
+      TypeError: other dtypes, or shapes that differ.
+    Example: ``lax.pow(jnp.array([2., 3.]), 2)`` is ``[4, 9]``. Source: StableHLO ``power``.
+    """
+    x, y = operand("pow", x), operand("pow", y)
+    if kind_of(typeof(y).dtype) not in ("signed", "unsigned"):
+        x, y = match_scalars("pow", x, y)
+    return context.interpreter.process(pow_p, (x, y), {})
+
+
+pow = public_power = pow  # noqa: PLW0127
+pow.primitive = pow_p  # type: ignore[attr-defined]

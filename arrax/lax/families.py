@@ -1,0 +1,395 @@
+"""How families of primitives are made: one entry says all that an operation means.
+
+``unary`` and ``binary`` return the public function of an entry; its primitive is ``function.primitive``. Rules call
+operations (``mul(t, cos(x))``), never Python's operators, which belong to the NumPy API and promote types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive, Tracer, context
+from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.interpreters.batching import batch_size
+from arrax.interpreters.lowering import builder
+from arrax.native import runtime
+
+ArrayImpl = runtime.ArrayImpl
+Accepts = frozenset
+
+# What operations are defined for, by kind.
+bools = frozenset({"bool"})
+signed = frozenset({"signed"})
+unsigned = frozenset({"unsigned"})
+integers = signed | unsigned
+floating = frozenset({"floating"})
+complexes = frozenset({"complex"})
+inexact = floating | complexes
+real = integers | floating
+numeric = integers | inexact
+anything = numeric | bools
+
+_KINDS = {"b": "bool", "i": "signed", "u": "unsigned", "f": "floating", "c": "complex"}
+
+
+def kind_of(dtype: Any) -> str:
+    """``bool``, ``signed``, ``unsigned``, ``floating``, ``complex`` or ``extended``."""
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return "extended"
+    found = _KINDS.get(dtype.kind)
+    if found is not None:
+        return found
+    if dtypes.issubdtype(dtype, np.floating):
+        return "floating"
+    if dtypes.issubdtype(dtype, np.signedinteger):
+        return "signed"
+    return "unsigned" if dtypes.issubdtype(dtype, np.unsignedinteger) else "other"
+
+
+def check_dtype(name: str, aval: ShapedArray, accepts: frozenset) -> None:
+    """Refuse operands that an operation is not defined for."""
+    if kind_of(aval.dtype) not in accepts:
+        names = ", ".join(sorted(accepts))
+        raise TypeError(f"{name} does not accept dtype {_dtype_name(aval)}. Accepted dtypes are subtypes of {names}.")
+
+
+def _dtype_name(aval: Any) -> str:
+    return str(getattr(aval.dtype, "name", aval.dtype))
+
+
+def operand(name: str, value: Any) -> Any:
+    """A value that primitives accept; objects with ``__jax_array__`` are converted.
+
+    Raises:
+      TypeError: not an array, number or tracer.
+    """
+    kind = type(value)
+    if kind is ArrayImpl or isinstance(value, Tracer) or kind in (int, float, bool, complex):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return value
+    convert = getattr(value, "__jax_array__", None)
+    if convert is not None:
+        return convert()
+    if getattr(value, "aval", None) is not None:
+        return value
+    raise TypeError(f"{name} requires array or scalar arguments, got {kind}")
+
+
+def scalar_like(value: Any, aval: ShapedArray) -> Any:
+    """A Python scalar as a NumPy scalar of an operand's dtype (weak where the operand is)."""
+    if aval.weak_type and type(value) in (int, float, complex, bool):
+        if kind_of(typeof(value).dtype) == kind_of(aval.dtype):
+            return value
+    with np.errstate(all="ignore"):
+        return np.asarray(value).astype(aval.dtype)[()]
+
+
+_PYTHON = frozenset({bool, int, float, complex})
+_RANKS = {"bool": 0, "signed": 1, "unsigned": 1, "floating": 2, "complex": 3}
+
+
+def match_scalars(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """Operands where a Python scalar beside an array takes the array's dtype."""
+    x, y = operand(name, x), operand(name, y)
+    if type(x) in _PYTHON:
+        if type(y) not in _PYTHON:
+            return _fitting(name, x, y), y
+    elif type(y) in _PYTHON:
+        return x, _fitting(name, y, x)
+    return x, y
+
+
+def _fitting(name: str, scalar: Any, beside: Any) -> Any:
+    aval = typeof(beside)
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        return scalar
+    if _RANKS[kind_of(typeof(scalar).dtype)] > _RANKS[kind_of(aval.dtype)]:
+        return scalar  # the type rule refuses it, naming both types
+    return scalar_like(scalar, aval)
+
+
+def broadcast_shapes_strict(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
+    """The common shape: equal shapes, scalars beside them allowed."""
+    shape: tuple[int, ...] = ()
+    for aval in avals:
+        if aval.shape != shape and aval.shape != ():
+            if shape != ():
+                shapes = ", ".join(str(a.shape) for a in avals)
+                raise TypeError(f"{name} got incompatible shapes for broadcasting: {shapes}.")
+            shape = aval.shape
+    return shape
+
+
+def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> Any:
+    """The common dtype of operands; lax does not promote."""
+    first = avals[0].dtype
+    for aval in avals:
+        if aval.dtype != first:
+            names = ", ".join(_dtype_name(a) for a in avals)
+            raise TypeError(
+                f"lax.{name} requires arguments to have the same dtypes, got {names}. "
+                "(Tip: arrax.numpy functions promote types automatically.)"
+            )
+    return first
+
+
+# ---- shape helpers for rules: filled by lax.shapes through slots, since arrays of this floor need them everywhere ----
+
+
+def broadcast_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
+    """``x`` (a scalar or of the shape) repeated to ``shape``."""
+    return x if typeof(x).shape == shape else shape_slots.broadcast_in_dim(x, shape, ())
+
+
+class ShapeSlots:
+    """Operations of ``lax.shapes`` and ``lax.reductions`` that the families' rules use."""
+
+    broadcast_in_dim: Callable[..., Any]
+    reduce_sum: Callable[..., Any]
+    reshape: Callable[..., Any]
+    convert_element_type: Callable[..., Any]
+
+
+shape_slots = ShapeSlots()
+
+
+def unbroadcast(ct: Any, aval: ShapedArray) -> Any:
+    """The cotangent of an operand that was repeated: summed to its shape."""
+    if type(ct) is Zero:
+        return Zero(aval.to_tangent_aval())
+    shape = typeof(ct).shape
+    if shape == aval.shape:
+        return ct
+    return shape_slots.reduce_sum(ct, tuple(range(len(shape))))
+
+
+# ---- lowering ---------------------------------------------------------------------------------------------------------
+
+
+def lower_named(hlo_name: str, accepts_scalars: bool = True, **attributes: str) -> Callable[..., Any]:
+    """The lowering to one StableHLO (or ``chlo.``) operation; scalar operands are repeated first."""
+    full = hlo_name if "." in hlo_name else f"stablehlo.{hlo_name}"
+
+    def rule(ctx: Any, *values: Any, **params: Any) -> list[Any]:
+        aval = ctx.avals_out[0]
+        if accepts_scalars and len(values) > 1:
+            values = repeat_scalars(ctx, values)
+        parsed = {key: builder.attribute(text) for key, text in attributes.items()} if attributes else None
+        return [builder.operation(full, [builder.ir_type(aval)], values, parsed).results[0]]
+
+    return rule
+
+
+def repeat_scalars(ctx: Any, values: Sequence[Any], shape: tuple[int, ...] | None = None) -> tuple[Any, ...]:
+    """Operands with scalars repeated to the shape of the result."""
+    shape = ctx.avals_out[0].shape if shape is None else shape
+    return tuple(
+        value if aval.shape == shape else builder.broadcast(value, ShapedArray(shape, aval.dtype), ())
+        for value, aval in zip(values, ctx.avals_in, strict=True)
+    )
+
+
+# ---- the makers -------------------------------------------------------------------------------------------------------
+
+
+def elementwise_rule(
+    name: str, accepts: Sequence[frozenset], result: Callable[..., Any] | None, same_dtypes: bool
+) -> Callable[..., Any]:
+    """The type rule of an elementwise operation."""
+
+    def rule(*avals: ShapedArray, **params: Any) -> ShapedArray:
+        if len(avals) != len(accepts):
+            raise TypeError(f"{name} takes {len(accepts)} operands, got {len(avals)}")
+        for aval, kinds in zip(avals, accepts, strict=True):
+            check_dtype(name, aval, kinds)
+        dtype = check_same_dtypes(name, avals) if same_dtypes and len(avals) > 1 else avals[0].dtype
+        shape = avals[0].shape if len(avals) == 1 else broadcast_shapes_strict(name, avals)
+        weak = all(aval.weak_type for aval in avals)
+        if result is not None:
+            dtype = result(*[aval.dtype for aval in avals], **params)
+            weak = weak and dtype != np.bool_
+        return ShapedArray(shape, dtype, weak)
+
+    return memoized_rule(rule)
+
+
+def memoized_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A type rule without parameters remembers its answers: types are interned, so the lookup is one hash."""
+    known: dict[Any, Any] = {}
+
+    def remembered(*avals: Any, **params: Any) -> Any:
+        if params:
+            return rule(*avals, **params)
+        found = known.get(avals)
+        if found is None:
+            if len(known) > 4096:
+                known.clear()
+            found = known[avals] = rule(*avals)
+        return found
+
+    return remembered
+
+
+def elementwise(
+    name: str,
+    accepts: Sequence[frozenset],
+    lower: Callable[..., Any],
+    *,
+    jvp: Sequence[Callable[..., Any] | None] | None = None,
+    transpose: Callable[..., Any] | None = None,
+    result: Callable[..., Any] | None = None,
+    same_dtypes: bool = True,
+) -> Primitive:
+    """An elementwise primitive of any number of operands.
+
+    Args:
+      accepts: for each operand, the kinds of dtypes it takes.
+      jvp: for each operand, ``f(*operands, answer, tangent, **params)`` or None where the derivative is zero.
+      result: ``f(*dtypes, **params)`` -> dtype of the result, where it is not the operands'.
+    """
+    primitive = Primitive(name)
+    primitive.type_rule = elementwise_rule(name, accepts, result, same_dtypes)
+    primitive.lower[None] = lower
+    primitive.batch = batch_with_ranks(primitive)
+    if jvp is not None:
+        primitive.jvp = compose_jvp(primitive, jvp)
+    primitive.transpose = transpose
+    return primitive
+
+
+def batch_with_ranks(primitive: Primitive) -> Callable[..., Any]:
+    """The batching rule of an elementwise operation; per-example scalars are spread over the axes of arrays beside them."""
+    def rule(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+        if len(values) == 1:
+            out = primitive.bind(*values, **params)
+            return (out, [dims[0]] * len(out)) if primitive.multiple_results else (out, dims[0])
+        ranks = [typeof(x).ndim - (d is not None) for x, d in zip(values, dims, strict=True)]
+        rank = max(ranks)
+        present = {d for d in dims if d is not None}
+        simple = len(present) == 1 and all(
+            (d is not None and r == rank) or (d is None and r == 0) for d, r in zip(dims, ranks, strict=True)
+        )
+        if simple:
+            out, dim = primitive.bind(*values, **params), present.pop()
+        else:
+            size = batch_size(values, dims)
+            shape = next(
+                _example_shape(x, d) for x, d, r in zip(values, dims, ranks, strict=True) if r == rank
+            )
+            aligned = [
+                _spread(x, d, r, size, shape) for x, d, r in zip(values, dims, ranks, strict=True)
+            ]
+            out, dim = primitive.bind(*aligned, **params), 0
+        return (out, [dim] * len(out)) if primitive.multiple_results else (out, dim)
+
+    return rule
+
+
+def _example_shape(value: Any, dim: int | None) -> tuple[int, ...]:
+    shape = typeof(value).shape
+    return shape if dim is None else shape[:dim] + shape[dim + 1 :]
+
+
+def _spread(value: Any, dim: int | None, rank: int, size: int, shape: tuple[int, ...]) -> Any:
+    """An operand with the batch axis in front of ``shape``; plain scalars stay."""
+    if dim is None:
+        return value if rank == 0 else shape_slots.broadcast_in_dim(value, (size, *shape), tuple(range(1, rank + 1)))
+    value = slots.move_axis(value, dim, 0) if dim != 0 else value
+    if rank == len(shape):
+        return value
+    return shape_slots.broadcast_in_dim(value, (size, *shape), (0,))
+
+
+def compose_jvp(primitive: Primitive, rules: Sequence[Callable[..., Any] | None]) -> Callable[..., Any]:
+    """The jvp slot made of one derivative per operand: their sum."""
+
+    def rule(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        answer = primitive.bind(*primals, **params)
+        total = None
+        for derivative, tangent in zip(rules, tangents, strict=True):
+            if type(tangent) is Zero or derivative is None:
+                continue
+            term = derivative(*primals, answer, tangent, **params)
+            if type(term) is Zero:
+                continue
+            total = term if total is None else slots.add(total, term)
+        aval = typeof(answer)
+        if total is None:
+            return answer, Zero(aval.to_tangent_aval())
+        return answer, broadcast_to_shape(total, aval.shape)
+
+    return rule
+
+
+def unary(
+    name: str,
+    accepts: frozenset,
+    lower: str | Callable[..., Any],
+    *,
+    jvp: Callable[..., Any] | None = None,
+    linear: bool = False,
+    transpose: Callable[..., Any] | None = None,
+    result: Callable[..., Any] | None = None,
+    doc: str = "",
+) -> Any:
+    """A unary elementwise operation: returns its public function.
+
+    Args:
+      lower: name of the StableHLO (or ``chlo.``) operation, or a lowering rule.
+      jvp: ``f(x, answer, tangent)``; None where the derivative is zero.
+      linear: the operation is its own derivative and transposes to itself (neg, real-linear ones give ``transpose``).
+    """
+    rule = lower_named(lower) if isinstance(lower, str) else lower
+    primitive = elementwise(name, [accepts], rule, jvp=[jvp], transpose=transpose, result=result)
+    if linear:
+        primitive.jvp = compose_jvp(primitive, [lambda x, ans, t: primitive.bind(t)])
+        primitive.transpose = transpose or (lambda ct, x: [primitive.bind(ct) if type(ct) is not Zero else ct])
+
+    def function(x: Any) -> Any:
+        return context.interpreter.process(primitive, (operand(name, x),), {})
+
+    return public(function, primitive, name, doc, "x")
+
+
+def binary(
+    name: str,
+    accepts: frozenset,
+    lower: str | Callable[..., Any],
+    *,
+    jvp: Sequence[Callable[..., Any] | None] | None = None,
+    transpose: Callable[..., Any] | None = None,
+    result: Callable[..., Any] | None = None,
+    doc: str = "",
+) -> Any:
+    """A binary elementwise operation: returns its public function.
+
+    Args:
+      jvp: two functions ``f(x, y, answer, tangent)``, one per operand.
+    """
+    rule = lower_named(lower) if isinstance(lower, str) else lower
+    primitive = elementwise(name, [accepts, accepts], rule, jvp=jvp or [None, None], transpose=transpose, result=result)
+
+    def function(x: Any, y: Any) -> Any:
+        return context.interpreter.process(primitive, match_scalars(name, x, y), {})
+
+    return public(function, primitive, name, doc, "x, y")
+
+
+def public(function: Any, primitive: Primitive, name: str, doc: str, operands: str) -> Any:
+    """Name and document the public function of an entry."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "arrax.lax"
+    function.__doc__ = (
+        f"Elementwise {doc}.\n\n"
+        f"Args:\n  {operands}: arrays or numbers; operands have equal dtypes and shapes, scalars fit any shape.\n"
+        f"Returns: an array of the operands' shape.\n"
+        f"Raises:\n  TypeError: a dtype that the operation does not take, or operands that differ.\n"
+        f"Example: ``lax.{name}({', '.join('jnp.ones(3)' for _ in operands.split(','))})``."
+    )
+    function.primitive = primitive
+    return function

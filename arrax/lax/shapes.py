@@ -1,0 +1,479 @@
+"""Shapes: broadcasting, reshaping, transposing, reversing, iota and constants."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.errors import TracerIntegerConversionError
+from arrax.core.interpreter import Primitive, Tracer
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.lowering import builder
+from arrax.lax.conversion import convert
+from arrax.lax.families import compose_jvp, operand, shape_slots
+
+_INDEX_LIMIT = 2**31 if np.dtype(np.intp).itemsize == 4 else 2**63
+
+
+def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
+    """A shape as a tuple of non-negative ints.
+
+    Raises:
+      TypeError: entries that are not concrete integers.
+      ValueError: negative lengths, or more elements than a machine can address.
+    """
+    if isinstance(shape, int | np.integer) and not isinstance(shape, bool):
+        shape = (shape,)
+    try:
+        result = tuple(operator.index(length) for length in shape)
+    except (TypeError, TracerIntegerConversionError):
+        origin = next((x.origin() for x in _entries(shape) if isinstance(x, Tracer)), "")
+        hint = "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions." if origin else ""
+        raise TypeError(
+            f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.{hint}{origin}"
+        ) from None
+    for length in result:
+        if length < 0:
+            raise ValueError(f"{context or 'shape'}: dimensions must be non-negative, got shape {result}")
+    if math.prod(result) >= 1 << 60:
+        raise ValueError(f"{context or 'shape'} {result} has more elements than can be addressed")
+    return result
+
+
+def _entries(shape: Any) -> list[Any]:
+    return list(shape) if isinstance(shape, list | tuple) else [shape]
+
+
+def canonical_axis(axis: Any, rank: int, name: str = "axis") -> int:
+    """An axis in [0, rank).
+
+    Raises:
+      ValueError: the axis is out of bounds.
+    """
+    index = operator.index(axis)
+    if not -rank <= index < rank:
+        raise ValueError(f"{name} {index} is out of bounds for array of dimension {rank}")
+    return index + rank if index < 0 else index
+
+
+# ---- broadcast_in_dim -------------------------------------------------------------------------------------------------
+
+broadcast_in_dim_p = Primitive("broadcast_in_dim")
+broadcast_in_dim_p.hidden_params = frozenset({"sharding"})
+
+
+def _broadcast_type(aval: ShapedArray, *, shape: Any, broadcast_dimensions: Any, sharding: Any = None) -> ShapedArray:
+    if len(broadcast_dimensions) != aval.ndim:
+        raise TypeError(
+            f"broadcast_in_dim broadcast_dimensions must have length equal to operand ndim; got broadcast_dimensions "
+            f"{broadcast_dimensions} for operand ndim {aval.ndim}."
+        )
+    for length, dim in zip(aval.shape, broadcast_dimensions, strict=True):
+        if not 0 <= dim < len(shape):
+            raise TypeError(f"broadcast_in_dim dimension {dim} is out of bounds for shape {shape}")
+        if length not in (1, shape[dim]):
+            raise TypeError(
+                "broadcast_in_dim operand dimension sizes must either be 1, or be equal to their corresponding dimensions "
+                f"in the target broadcast shape; got operand of shape {aval.shape}, target broadcast shape {shape}, "
+                f"broadcast_dimensions {broadcast_dimensions}"
+            )
+    if any(b <= a for a, b in zip(broadcast_dimensions, broadcast_dimensions[1:], strict=False)):
+        raise TypeError(f"broadcast_in_dim broadcast_dimensions must be strictly increasing; got {broadcast_dimensions}.")
+    return ShapedArray(shape, aval.dtype, aval.weak_type)
+
+
+def _broadcast_batch(values: Any, dims: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any) -> tuple[Any, int]:
+    (x,), (dim,) = values, dims
+    size = typeof(x).shape[dim]
+    x = transpose_to_front(x, dim)
+    moved = (0, *(d + 1 for d in broadcast_dimensions))
+    return broadcast_in_dim_p.bind(x, shape=(size, *shape), broadcast_dimensions=moved, sharding=sharding), 0
+
+
+def _broadcast_transpose(ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(x.aval.to_tangent_aval())]
+    new = [d for d in range(len(shape)) if d not in broadcast_dimensions]
+    grown = [
+        d for d, length in zip(broadcast_dimensions, x.aval.shape, strict=True) if length == 1 and shape[d] != 1
+    ]
+    summed = shape_slots.reduce_sum(ct, tuple(sorted(new + grown)))
+    return [reshape(summed, x.aval.shape) if grown else summed]
+
+
+broadcast_in_dim_p.type_rule = _broadcast_type
+broadcast_in_dim_p.lower[None] = lambda ctx, x, *, shape, broadcast_dimensions, sharding=None: [
+    builder.broadcast(x, ctx.avals_out[0], broadcast_dimensions)
+]
+broadcast_in_dim_p.jvp = compose_jvp(broadcast_in_dim_p, [lambda x, ans, t, **params: broadcast_in_dim_p.bind(t, **params)])
+broadcast_in_dim_p.batch = _broadcast_batch
+broadcast_in_dim_p.transpose = _broadcast_transpose
+
+
+def broadcast_in_dim(operand_: Any, shape: Any, broadcast_dimensions: Sequence[int], *, out_sharding: Any = None) -> Any:
+    """Repeat an array to ``shape``, its axis ``i`` becoming axis ``broadcast_dimensions[i]``.
+
+    Args:
+      operand_: array.
+      shape: the result's shape.
+      broadcast_dimensions: one increasing axis of the result per axis of the operand.
+    Returns: array of ``shape``.
+    Raises:
+      TypeError: lengths that are neither 1 nor equal.
+    Example: ``lax.broadcast_in_dim(jnp.arange(3), (2, 3), (1,))`` repeats a row. Source: StableHLO ``broadcast_in_dim``.
+    """
+    x = operand("broadcast_in_dim", operand_)
+    aval = typeof(x)
+    shape = canonical_shape(shape, "broadcast_in_dim")
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        return aval.dtype.broadcast_in_dim(x, shape, tuple(broadcast_dimensions))
+    if aval.shape == shape and isinstance(x, Tracer | type(None)) and tuple(broadcast_dimensions) == tuple(range(len(shape))):
+        return x
+    return broadcast_in_dim_p.bind(
+        x, shape=shape, broadcast_dimensions=tuple(map(operator.index, broadcast_dimensions)), sharding=None
+    )
+
+
+shape_slots.broadcast_in_dim = broadcast_in_dim
+
+
+def broadcast(operand_: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
+    """Add leading axes of the given lengths, along which the array repeats.
+
+    Example: ``lax.broadcast(jnp.arange(3), (2,)).shape`` is ``(2, 3)``.
+    """
+    shape = typeof(operand("broadcast", operand_)).shape
+    sizes = canonical_shape(sizes, "broadcast")
+    return broadcast_in_dim(operand_, (*sizes, *shape), range(len(sizes), len(sizes) + len(shape)))
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that NumPy's broadcasting gives several shapes.
+
+    Raises:
+      ValueError: incompatible shapes.
+    Example: ``lax.broadcast_shapes((2, 1), (3,))`` is ``(2, 3)``.
+    """
+    if len(shapes) == 2 and shapes[0] == shapes[1]:
+        return tuple(shapes[0])
+    rank = max((len(shape) for shape in shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    result = []
+    for lengths in zip(*padded, strict=True):
+        distinct = {length for length in lengths if length != 1}
+        if len(distinct) > 1:
+            listed = ", ".join(f"shape={tuple(shape)}" for shape in shapes)
+            raise ValueError(f"Incompatible shapes for broadcasting: {listed}")
+        result.append(distinct.pop() if distinct else 1)
+    return tuple(result)
+
+
+# ---- reshape ------------------------------------------------------------------------------------------------------------
+
+reshape_p = Primitive("reshape")
+reshape_p.hidden_params = frozenset({"sharding"})
+
+
+def _reshape_type(aval: ShapedArray, *, new_sizes: Any, dimensions: Any, sharding: Any = None) -> ShapedArray:
+    if math.prod(new_sizes) != aval.size:
+        raise TypeError(
+            f"reshape total size must be unchanged, got new_sizes {new_sizes} (={math.prod(new_sizes)}) for shape "
+            f"{aval.shape} (={aval.size})"
+        )
+    return ShapedArray(new_sizes, aval.dtype, aval.weak_type)
+
+
+def _reshape_batch(values: Any, dims: Any, *, new_sizes: Any, dimensions: Any, sharding: Any) -> tuple[Any, int]:
+    x = transpose_to_front(values[0], dims[0])
+    return reshape_p.bind(x, new_sizes=(typeof(x).shape[0], *new_sizes), dimensions=None, sharding=None), 0
+
+
+reshape_p.type_rule = _reshape_type
+reshape_p.lower[None] = lambda ctx, x, **params: [builder.op("reshape", ctx.avals_out[0], x)]
+reshape_p.jvp = compose_jvp(reshape_p, [lambda x, ans, t, **params: reshape_p.bind(t, **params)])
+reshape_p.transpose = lambda ct, x, **params: [
+    Zero(x.aval) if type(ct) is Zero else reshape_p.bind(ct, new_sizes=x.aval.shape, dimensions=None, sharding=None)
+]
+reshape_p.batch = _reshape_batch
+
+
+def reshape(operand_: Any, new_sizes: Any, dimensions: Sequence[int] | None = None, *, out_sharding: Any = None) -> Any:
+    """Give the elements, in row-major order, another shape.
+
+    Args:
+      operand_: array.
+      new_sizes: shape with as many elements.
+      dimensions: order of the operand's axes in which its elements are read.
+    Returns: array of shape ``new_sizes``.
+    Raises:
+      TypeError: another number of elements.
+    Example: ``lax.reshape(jnp.arange(6), (2, 3))``. Source: StableHLO ``reshape``.
+    """
+    x = operand("reshape", operand_)
+    aval = typeof(x)
+    sizes = canonical_shape(new_sizes, "reshape")
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        return aval.dtype.reshape(x, sizes)
+    if dimensions is not None and tuple(dimensions) != tuple(range(aval.ndim)):
+        x = transpose(x, dimensions)
+    elif sizes == aval.shape and isinstance(x, Tracer):
+        return x
+    return reshape_p.bind(x, new_sizes=sizes, dimensions=None, sharding=None)
+
+
+shape_slots.reshape = reshape
+
+
+def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+    """Insert axes of length 1 at the given places of the result.
+
+    Example: ``lax.expand_dims(jnp.arange(3), (0,)).shape`` is ``(1, 3)``.
+    """
+    aval = typeof(operand("expand_dims", array))
+    rank = aval.ndim + len(dimensions)
+    places = {canonical_axis(d, rank) for d in dimensions}
+    if len(places) != len(dimensions):
+        raise ValueError(f"repeated axis in lax.expand_dims: {tuple(dimensions)}")
+    lengths = iter(aval.shape)
+    shape = tuple(1 if i in places else next(lengths) for i in range(rank))
+    return broadcast_in_dim(array, shape, [i for i in range(rank) if i not in places])
+
+
+squeeze_p = Primitive("squeeze")
+
+
+def _squeeze_type(aval: ShapedArray, *, dimensions: Any) -> ShapedArray:
+    for d in dimensions:
+        if aval.shape[d] != 1:
+            raise ValueError(f"cannot select an axis to squeeze out which has size not equal to one, got {aval.shape=} and {dimensions=}")
+    shape = tuple(length for i, length in enumerate(aval.shape) if i not in dimensions)
+    return ShapedArray(shape, aval.dtype, aval.weak_type)
+
+
+def _squeeze_batch(values: Any, dims: Any, *, dimensions: Any) -> tuple[Any, int]:
+    x = transpose_to_front(values[0], dims[0])
+    return squeeze_p.bind(x, dimensions=tuple(d + 1 for d in dimensions)), 0
+
+
+squeeze_p.type_rule = _squeeze_type
+squeeze_p.lower[None] = lambda ctx, x, *, dimensions: [builder.op("reshape", ctx.avals_out[0], x)]
+squeeze_p.jvp = compose_jvp(squeeze_p, [lambda x, ans, t, **params: squeeze_p.bind(t, **params)])
+squeeze_p.transpose = lambda ct, x, *, dimensions: [Zero(x.aval) if type(ct) is Zero else reshape(ct, x.aval.shape)]
+squeeze_p.batch = _squeeze_batch
+
+
+def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+    """Drop axes of length 1.
+
+    Args:
+      dimensions: the axes to drop.
+    Raises:
+      ValueError: an axis of another length.
+    Example: ``lax.squeeze(jnp.ones((1, 3)), (0,)).shape`` is ``(3,)``.
+    """
+    x = operand("squeeze", array)
+    aval = typeof(x)
+    axes = tuple(sorted(canonical_axis(d, aval.ndim) for d in dimensions))
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"dimensions are not unique: {tuple(dimensions)}")
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        return aval.dtype.reshape(x, _squeeze_type(aval, dimensions=axes).shape)
+    return x if not axes and isinstance(x, Tracer) else squeeze_p.bind(x, dimensions=axes)
+
+
+def collapse(operand_: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+    """Merge neighbouring axes into one.
+
+    Example: ``lax.collapse(jnp.ones((2, 3, 4)), 0, 2).shape`` is ``(6, 4)``.
+    """
+    shape = typeof(operand("collapse", operand_)).shape
+    start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
+    if start >= stop:
+        raise ValueError(f"Invalid dimension range passed to collapse: {shape}[{start_dimension}:{stop_dimension}]")
+    return reshape(operand_, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
+
+
+# ---- transpose ------------------------------------------------------------------------------------------------------------
+
+transpose_p = Primitive("transpose")
+
+
+def _transpose_type(aval: ShapedArray, *, permutation: Any) -> ShapedArray:
+    if sorted(permutation) != list(range(aval.ndim)):
+        raise TypeError(f"transpose permutation isn't a permutation of operand dimensions, got permutation {permutation} for operand shape {aval.shape}.")
+    return ShapedArray(tuple(aval.shape[i] for i in permutation), aval.dtype, aval.weak_type)
+
+
+def _transpose_batch(values: Any, dims: Any, *, permutation: Any) -> tuple[Any, int]:
+    (x,), (dim,) = values, dims
+    moved = (dim, *(i if i < dim else i + 1 for i in permutation))
+    return transpose_p.bind(x, permutation=moved), 0
+
+
+transpose_p.type_rule = _transpose_type
+transpose_p.lower[None] = lambda ctx, x, *, permutation: [
+    builder.op("transpose", ctx.avals_out[0], x, permutation=builder.ints(permutation))
+]
+transpose_p.jvp = compose_jvp(transpose_p, [lambda x, ans, t, **params: transpose_p.bind(t, **params)])
+transpose_p.transpose = lambda ct, x, *, permutation: [
+    Zero(x.aval) if type(ct) is Zero else transpose_p.bind(ct, permutation=tuple(int(i) for i in np.argsort(permutation)))
+]
+transpose_p.batch = _transpose_batch
+
+
+def transpose(operand_: Any, permutation: Sequence[int]) -> Any:
+    """Reorder axes: axis ``i`` of the result is axis ``permutation[i]`` of the operand.
+
+    Raises:
+      TypeError: not a permutation of the axes.
+    Example: ``lax.transpose(jnp.ones((2, 3)), (1, 0)).shape`` is ``(3, 2)``. Source: StableHLO ``transpose``.
+    """
+    x = operand("transpose", operand_)
+    aval = typeof(x)
+    order = tuple(operator.index(i) for i in permutation)
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        return aval.dtype.transpose(x, order)
+    if order == tuple(range(aval.ndim)) and isinstance(x, Tracer):
+        return x
+    return transpose_p.bind(x, permutation=order)
+
+
+def move_axis(x: Any, source: int, to: int) -> Any:
+    """``x`` with one axis moved."""
+    rank = typeof(x).ndim
+    source, to = canonical_axis(source, rank), canonical_axis(to, rank)
+    if source == to:
+        return x
+    order = [i for i in range(rank) if i != source]
+    order.insert(to, source)
+    return transpose(x, order)
+
+
+def transpose_to_front(x: Any, dim: int) -> Any:
+    """``x`` with axis ``dim`` in front."""
+    return move_axis(x, dim, 0)
+
+
+# ---- rev ------------------------------------------------------------------------------------------------------------------
+
+rev_p = Primitive("rev")
+
+
+def _rev_type(aval: ShapedArray, *, dimensions: Any) -> ShapedArray:
+    if len(set(dimensions)) != len(dimensions):
+        raise TypeError(f"rev dimensions must be unique, got {dimensions}.")
+    if any(not 0 <= d < aval.ndim for d in dimensions):
+        raise TypeError(f"rev dimensions must all be less than operand ndim, got dimensions {dimensions} for operand ndim {aval.ndim}.")
+    return aval
+
+
+rev_p.type_rule = _rev_type
+rev_p.lower[None] = lambda ctx, x, *, dimensions: [
+    builder.op("reverse", ctx.avals_out[0], x, dimensions=builder.ints(dimensions))
+]
+rev_p.jvp = compose_jvp(rev_p, [lambda x, ans, t, **params: rev_p.bind(t, **params)])
+rev_p.transpose = lambda ct, x, *, dimensions: [ct if type(ct) is Zero else rev_p.bind(ct, dimensions=dimensions)]
+rev_p.batch = lambda values, dims, *, dimensions: (
+    rev_p.bind(values[0], dimensions=tuple(d + (d >= dims[0]) for d in dimensions)), dims[0],
+)  # fmt: skip
+
+
+def rev(operand_: Any, dimensions: Sequence[int]) -> Any:
+    """Reverse the order of elements along the given axes.
+
+    Example: ``lax.rev(jnp.arange(3), (0,))`` is ``[2, 1, 0]``. Source: StableHLO ``reverse``.
+    """
+    x = operand("rev", operand_)
+    return rev_p.bind(x, dimensions=tuple(operator.index(d) for d in dimensions))
+
+
+# ---- iota and constants ----------------------------------------------------------------------------------------------------
+
+iota_p = Primitive("iota")
+iota_p.hidden_params = frozenset({"sharding"})
+iota_p.type_rule = lambda *, dtype, shape, dimension, sharding=None: ShapedArray(shape, dtype)
+iota_p.lower[None] = lambda ctx, *, dtype, shape, dimension, sharding=None: [
+    builder.op("iota", ctx.avals_out[0], iota_dimension=builder.integer(dimension))
+    if dtype != np.bool_
+    else builder.constant(np.broadcast_to(np.arange(shape[dimension]).reshape([-1 if i == dimension else 1 for i in range(len(shape))]) != 0, shape))
+]
+
+
+def iota(dtype: Any, size: int) -> Any:
+    """The numbers 0, 1, …, size - 1.
+
+    Example: ``lax.iota(jnp.int32, 3)`` is ``[0, 1, 2]``.
+    """
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: Any = None) -> Any:
+    """Indices along one axis of an array of the given shape.
+
+    Args:
+      dtype: an integer, floating or complex dtype.
+      shape: the result's shape.
+      dimension: the axis along which the numbers increase.
+    Example: ``lax.broadcasted_iota(jnp.int32, (2, 3), 1)`` has rows ``[0, 1, 2]``.
+    """
+    dtype = dtypes.canonicalize_dtype(dtypes.dtype(dtype))
+    shape = canonical_shape(shape, "iota")
+    dimension = operator.index(dimension)
+    if not 0 <= dimension < len(shape):
+        raise ValueError(f"iota dimension must be between 0 and {len(shape)}, got {dimension} for shape {shape}")
+    return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension, sharding=None)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+    """An array of the given shape, filled with a scalar.
+
+    Args:
+      dtype: dtype of the result, by default that of ``fill_value``.
+    Raises:
+      TypeError: ``fill_value`` is no scalar.
+    Example: ``lax.full((2,), 3.)`` is ``[3., 3.]``.
+    """
+    shape = canonical_shape(shape, "full")
+    value = operand("full", fill_value)
+    aval = typeof(value)
+    if aval.shape != ():
+        raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {aval.shape}.")
+    weak = dtype is None and aval.weak_type
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype.full(shape, value)
+    target = aval.dtype if dtype is None else dtypes.canonicalize_dtype(dtypes.dtype(dtype))
+    if isinstance(value, Tracer) or hasattr(value, "addressable_shards"):
+        return broadcast_in_dim(convert(value, target, weak), shape, ())
+    with np.errstate(all="ignore"):
+        scalar = np.asarray(value).astype(target)[()] if not weak else value
+    return broadcast_in_dim_p.bind(scalar, shape=shape, broadcast_dimensions=(), sharding=None)
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None) -> Any:
+    """An array like ``x`` (in shape and dtype, unless given), filled with a scalar.
+
+    Example: ``lax.full_like(jnp.ones(2), 3)`` is ``[3., 3.]``.
+    """
+    aval = typeof(x) if not isinstance(x, ShapedArray) else x
+    weak = dtype is None and aval.weak_type
+    out = full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
+    return convert(out, typeof(out).dtype, weak) if weak else out
+
+
+def zeros_of(aval: ShapedArray) -> Any:
+    """Zeros of a type."""
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0)
+    if aval.shape == ():
+        return np.zeros((), aval.dtype)[()] if not aval.weak_type else full((), 0, aval.dtype)
+    return full(aval.shape, 0, aval.dtype)
+
+
+def zeros_like_array(x: Any) -> Any:
+    """Zeros of the shape and dtype of an array."""
+    return full_like(x, 0)

@@ -1,0 +1,458 @@
+"""Putting arrays together and taking them apart at static places: concatenate, pad, slice; choosing between arrays."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
+from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.batching import batch_size, bdim_at_front
+from arrax.interpreters.lowering import builder
+from arrax.lax.arithmetic import max_, min_, neg
+from arrax.lax.families import compose_jvp, operand, repeat_scalars, scalar_like, shape_slots
+from arrax.lax.shapes import canonical_axis, full, zeros_of
+
+# ---- concatenate ----------------------------------------------------------------------------------------------------
+
+concatenate_p = Primitive("concatenate")
+
+
+def _concatenate_type(*avals: ShapedArray, dimension: int) -> ShapedArray:
+    first = avals[0]
+    for aval in avals[1:]:
+        if aval.dtype != first.dtype:
+            names = ", ".join(str(getattr(a.dtype, "name", a.dtype)) for a in avals)
+            raise TypeError(f"lax.concatenate requires arguments to have the same dtypes, got {names}.")
+        same = aval.ndim == first.ndim and all(
+            a == b for i, (a, b) in enumerate(zip(aval.shape, first.shape, strict=True)) if i != dimension
+        )
+        if not same:
+            shapes = ", ".join(str(a.shape) for a in avals)
+            raise TypeError(
+                f"Cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: "
+                f"concatenating along dimension {dimension} for shapes {shapes}."
+            )
+    if not 0 <= dimension < first.ndim:
+        raise TypeError(f"concatenate dimension out of bounds: dimension {dimension} for shapes {first.shape}.")
+    length = sum(aval.shape[dimension] for aval in avals)
+    shape = (*first.shape[:dimension], length, *first.shape[dimension + 1 :])
+    return ShapedArray(shape, first.dtype, all(aval.weak_type for aval in avals))
+
+
+def _concatenate_jvp(primals: Any, tangents: Any, *, dimension: int) -> tuple[Any, Any]:
+    return (
+        concatenate_p.bind(*primals, dimension=dimension),
+        concatenate_p.bind(*[instantiate(t) for t in tangents], dimension=dimension),
+    )
+
+
+def _concatenate_transpose(ct: Any, *operands: Any, dimension: int) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(x.aval) if is_undefined_primal(x) else None for x in operands]
+    out, start = [], 0
+    for x in operands:
+        shape = (x.aval if is_undefined_primal(x) else typeof(x)).shape
+        stop = start + shape[dimension]
+        out.append(slice_in_dim(ct, start, stop, axis=dimension) if is_undefined_primal(x) else None)
+        start = stop
+    return out
+
+
+def _concatenate_batch(values: Any, dims: Any, *, dimension: int) -> tuple[Any, int]:
+    size = batch_size(values, dims)
+    moved = [bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)]
+    return concatenate_p.bind(*moved, dimension=dimension + 1), 0
+
+
+concatenate_p.type_rule = _concatenate_type
+concatenate_p.lower[None] = lambda ctx, *xs, dimension: [
+    builder.op("concatenate", ctx.avals_out[0], *xs, dimension=builder.integer(dimension))
+]
+concatenate_p.jvp = _concatenate_jvp
+concatenate_p.transpose = _concatenate_transpose
+concatenate_p.batch = _concatenate_batch
+
+
+def concatenate(operands: Sequence[Any], dimension: int) -> Any:
+    """Join arrays along an axis.
+
+    Args:
+      operands: arrays of equal dtype and of equal shape but for axis ``dimension``.
+    Raises:
+      TypeError: shapes or dtypes that differ.
+      ValueError: no operands.
+    Example: ``lax.concatenate([jnp.ones(2), jnp.zeros(1)], 0)``. Source: StableHLO ``concatenate``.
+    """
+    if len(operands) == 0:
+        raise ValueError("concatenate requires a non-empty sequences of arrays")
+    values = [operand("concatenate", x) for x in operands]
+    dtype = typeof(values[0]).dtype
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype.concatenate(values, dimension)
+    return concatenate_p.bind(*values, dimension=operator.index(dimension))
+
+
+# ---- pad ------------------------------------------------------------------------------------------------------------
+
+pad_p = Primitive("pad")
+
+
+def _pad_type(aval: ShapedArray, value: ShapedArray, *, padding_config: Any) -> ShapedArray:
+    if aval.dtype != value.dtype:
+        raise TypeError(f"lax.pad requires arguments to have the same dtypes, got {aval.dtype}, {value.dtype}.")
+    if value.shape != ():
+        raise TypeError(f"lax.pad padding_value must be a scalar, got shape {value.shape}")
+    if len(padding_config) != aval.ndim:
+        raise ValueError(f"length of padding_config must equal the number of axes of operand, got padding_config {padding_config} for operand shape {aval.shape}")
+    shape = []
+    for length, (low, high, interior) in zip(aval.shape, padding_config, strict=True):
+        if interior < 0:
+            raise ValueError(f"interior padding in padding_config must be nonnegative, got padding_config {padding_config}")
+        shape.append(low + high + length + interior * max(length - 1, 0))
+    if any(length < 0 for length in shape):
+        raise ValueError(f"Dimension size after padding is not at least 0, got result shape {tuple(shape)}, for padding_config {padding_config} and operand shape {aval.shape}")
+    return ShapedArray(tuple(shape), aval.dtype, aval.weak_type and value.weak_type)
+
+
+def _pad_lower(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
+    low, high, interior = (builder.ints(column) for column in zip(*padding_config, strict=True)) if padding_config else (builder.ints(()),) * 3
+    return [
+        builder.op("pad", ctx.avals_out[0], x, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)
+    ]
+
+
+def _pad_jvp(primals: Any, tangents: Any, *, padding_config: Any) -> tuple[Any, Any]:
+    tx, tv = (instantiate(t) for t in tangents)
+    return pad_p.bind(*primals, padding_config=padding_config), pad_p.bind(tx, tv, padding_config=padding_config)
+
+
+def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(v.aval) if is_undefined_primal(v) else None for v in (x, value)]
+    removed = [(-low, -high, 0) for low, high, _ in padding_config]
+    zero = np.zeros((), typeof(ct).dtype)[()]
+
+    def inner() -> Any:
+        unpadded = pad_p.bind(ct, zero, padding_config=tuple(removed))
+        return slice_(unpadded, (0,) * len(removed), typeof(unpadded).shape, [i + 1 for _, _, i in padding_config])
+
+    ct_x = inner() if is_undefined_primal(x) else None
+    if not is_undefined_primal(value):
+        return [ct_x, None]
+    total = shape_slots.reduce_sum(ct, tuple(range(typeof(ct).ndim)))
+    kept = inner() if ct_x is None else ct_x
+    from_operand = shape_slots.reduce_sum(kept, tuple(range(typeof(kept).ndim)))
+    return [ct_x, slots.add(total, neg(from_operand))]
+
+
+def _pad_batch(values: Any, dims: Any, *, padding_config: Any) -> tuple[Any, int]:
+    size = batch_size(values, dims)
+    (x, value), (dim, value_dim) = values, dims
+    if value_dim is None:
+        x = bdim_at_front(x, dim, size)
+        return pad_p.bind(x, value, padding_config=((0, 0, 0), *padding_config)), 0
+    x = bdim_at_front(x, dim, size)
+    zero = np.zeros((), typeof(x).dtype)[()]
+    config = ((0, 0, 0), *padding_config)
+    padded = pad_p.bind(x, zero, padding_config=config)
+    mask = pad_p.bind(full(typeof(x).shape, True), np.bool_(False), padding_config=config)
+    spread = shape_slots.broadcast_in_dim(value, typeof(padded).shape, (0,))
+    return select_n(mask, spread, padded), 0
+
+
+pad_p.type_rule = _pad_type
+pad_p.lower[None] = _pad_lower
+pad_p.jvp = _pad_jvp
+pad_p.transpose = _pad_transpose
+pad_p.batch = _pad_batch
+
+
+def pad(operand_: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+    """Add elements at the edges of axes and between elements; negative amounts cut off.
+
+    Args:
+      padding_value: scalar of the operand's dtype.
+      padding_config: for each axis, (low, high, interior).
+    Raises:
+      TypeError: another dtype, or no scalar.
+      ValueError: a config that doesn't fit the shape.
+    Example: ``lax.pad(jnp.ones(2), 0., [(1, 0, 1)])`` is ``[0, 1, 0, 1]``. Source: StableHLO ``pad``.
+    """
+    x = operand("pad", operand_)
+    aval = typeof(x)
+    value = operand("pad", padding_value)
+    if type(value) in (int, float, bool, complex):
+        value = scalar_like(value, aval)
+    config = tuple((operator.index(a), operator.index(b), operator.index(c)) for a, b, c in padding_config)
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        return aval.dtype.pad(x, value, config)
+    return pad_p.bind(x, value, padding_config=config)
+
+
+# ---- slice ----------------------------------------------------------------------------------------------------------
+
+slice_p = Primitive("slice")
+
+
+def _slice_type(aval: ShapedArray, *, start_indices: Any, limit_indices: Any, strides: Any) -> ShapedArray:
+    steps = strides or (1,) * aval.ndim
+    if not len(start_indices) == len(limit_indices) == len(steps) == aval.ndim:
+        raise TypeError(f"slice start_indices, limit_indices and strides must have one entry per axis, got {start_indices}, {limit_indices}, {strides} for operand shape {aval.shape}")
+    for start, limit, step, length in zip(start_indices, limit_indices, steps, aval.shape, strict=True):
+        if not 0 <= start <= limit <= length or step <= 0:
+            raise TypeError(
+                "slice needs 0 <= start_indices <= limit_indices <= shape and strides > 0, got start_indices "
+                f"{start_indices}, limit_indices {limit_indices}, strides {strides} for operand shape {aval.shape}"
+            )
+    shape = tuple(-(-(limit - start) // step) for start, limit, step in zip(start_indices, limit_indices, steps, strict=True))
+    return ShapedArray(shape, aval.dtype, aval.weak_type)
+
+
+def _slice_lower(ctx: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> list[Any]:
+    steps = strides or (1,) * len(start_indices)
+    return [
+        builder.op(
+            "slice", ctx.avals_out[0], x, start_indices=builder.ints(start_indices),
+            limit_indices=builder.ints(limit_indices), strides=builder.ints(steps),
+        )
+    ]  # fmt: skip
+
+
+def _slice_transpose(ct: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(x.aval)]
+    steps = strides or (1,) * len(start_indices)
+    config = []
+    for start, step, length, total in zip(start_indices, steps, typeof(ct).shape, x.aval.shape, strict=True):
+        covered = start + (length - 1) * step + 1 if length else start
+        config.append((start, total - covered, step - 1))
+    return [pad(ct, np.zeros((), typeof(ct).dtype)[()], config)]
+
+
+def _slice_batch(values: Any, dims: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> tuple[Any, int]:
+    (x,), (dim,) = values, dims
+    size = typeof(x).shape[dim]
+
+    def with_batch(entries: Any, entry: int) -> tuple[int, ...]:
+        return (*entries[:dim], entry, *entries[dim:])
+
+    steps = None if strides is None else with_batch(strides, 1)
+    out = slice_p.bind(
+        x, start_indices=with_batch(start_indices, 0), limit_indices=with_batch(limit_indices, size), strides=steps
+    )
+    return out, dim
+
+
+slice_p.type_rule = _slice_type
+slice_p.lower[None] = _slice_lower
+slice_p.jvp = compose_jvp(slice_p, [lambda x, ans, t, **params: slice_p.bind(t, **params)])
+slice_p.transpose = _slice_transpose
+slice_p.batch = _slice_batch
+
+
+def slice_(
+    operand_: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
+) -> Any:
+    """The block from ``start_indices`` to ``limit_indices``, every ``strides``-th element.
+
+    Raises:
+      TypeError: indices out of bounds.
+    Example: ``lax.slice(jnp.arange(5), (1,), (4,))`` is ``[1, 2, 3]``. Source: StableHLO ``slice``.
+    """
+    x = operand("slice", operand_)
+    steps = None if strides is None or all(s == 1 for s in strides) else tuple(map(operator.index, strides))
+    starts, limits = tuple(map(operator.index, start_indices)), tuple(map(operator.index, limit_indices))
+    dtype = typeof(x).dtype
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype.slice(x, starts, limits, steps)
+    return slice_p.bind(x, start_indices=starts, limit_indices=limits, strides=steps)
+
+
+def slice_in_dim(
+    operand_: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
+) -> Any:
+    """A slice along one axis, with Python's negative and open bounds.
+
+    Example: ``lax.slice_in_dim(jnp.arange(5), 1, -1)`` is ``[1, 2, 3]``.
+    """
+    shape = typeof(operand("slice_in_dim", operand_)).shape
+    axis = canonical_axis(axis, len(shape))
+    length = shape[axis]
+    start = 0 if start_index is None else operator.index(start_index)
+    limit = length if limit_index is None else operator.index(limit_index)
+    start, limit = start + length if start < 0 else start, limit + length if limit < 0 else limit
+    starts, limits, steps = [0] * len(shape), list(shape), [1] * len(shape)
+    starts[axis], limits[axis], steps[axis] = start, limit, operator.index(stride)
+    return slice_(operand_, starts, limits, steps)
+
+
+# ---- choosing ---------------------------------------------------------------------------------------------------------
+
+select_n_p = Primitive("select_n")
+
+
+def _select_type(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
+    if not cases:
+        raise TypeError("select_n must have at least one case")
+    if which.dtype != np.bool_ and which.dtype != np.int32:
+        raise TypeError(f"select_n `which` must have boolean or int32 type, got {which.dtype}.")
+    if which.dtype == np.bool_ and len(cases) > 2:
+        raise TypeError(f"select_n with boolean `which` cannot have more than 2 cases, got {len(cases)}")
+    first = cases[0]
+    for case in cases:
+        if case.dtype != first.dtype:
+            names = ", ".join(str(getattr(c.dtype, "name", c.dtype)) for c in cases)
+            raise TypeError(f"lax.select requires arguments to have the same dtypes, got {names}.")
+        if case.shape != first.shape:
+            shapes = ", ".join(str(c.shape) for c in cases)
+            raise TypeError(f"select_n cases must have the same shapes, got [{shapes}]")
+    if which.shape not in ((), first.shape):
+        raise TypeError(f"select_n `which` must be scalar or have the same shape as cases, got `which` shape {which.shape} but case shape {first.shape}.")
+    return ShapedArray(first.shape, first.dtype, all(case.weak_type for case in cases))
+
+
+def _select_lower(ctx: Any, which: Any, *cases: Any) -> list[Any]:
+    if len(cases) == 1:
+        return [cases[0]]
+    which_aval, aval = ctx.avals_in[0], ctx.avals_out[0]
+    if which_aval.dtype == np.bool_:
+        return [builder.op("select", aval, which, cases[1], cases[0])]
+    flags = ShapedArray(which_aval.shape, np.dtype(np.bool_))
+    less = builder.attribute("#stablehlo<comparison_direction LT>")
+    result = cases[-1]
+    for index in range(len(cases) - 1, 0, -1):
+        below = builder.op("compare", flags, which, builder.full(index, which_aval), comparison_direction=less)
+        result = builder.op("select", aval, below, cases[index - 1], result)
+    return [result]
+
+
+def _select_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    which, *cases = primals
+    out = select_n_p.bind(which, *cases)
+    case_tangents = tangents[1:]
+    if all(type(t) is Zero for t in case_tangents):
+        return out, Zero(case_tangents[0].aval)
+    return out, select_n_p.bind(which, *[instantiate(t) for t in case_tangents])
+
+
+def _select_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [None, *(Zero(c.aval) if is_undefined_primal(c) else None for c in cases)]
+    zeros = zeros_of(typeof(ct))
+    out = []
+    for index, case in enumerate(cases):
+        if is_undefined_primal(case):
+            zeros = zeros if typeof(zeros).shape == typeof(ct).shape else full(typeof(ct).shape, zeros)
+            out.append(select_n_p.bind(which, *[ct if i == index else zeros for i in range(len(cases))]))
+        else:
+            out.append(None)
+    return [None, *out]
+
+
+def _select_batch(values: Any, dims: Any) -> tuple[Any, int]:
+    which, which_dim = values[0], dims[0]
+    size = batch_size(values, dims)
+    cases, case_dims = values[1:], dims[1:]
+    if which_dim is None and typeof(which).shape == ():
+        moved = [bdim_at_front(c, d, size) for c, d in zip(cases, case_dims, strict=True)]
+        return select_n_p.bind(which, *moved), 0
+    moved = [bdim_at_front(c, d, size) for c, d in zip(cases, case_dims, strict=True)]
+    which = bdim_at_front(which, which_dim, size)
+    shape = typeof(moved[0]).shape
+    if typeof(which).shape != shape:
+        which = shape_slots.broadcast_in_dim(which, shape, (0,))
+    return select_n_p.bind(which, *moved), 0
+
+
+select_n_p.type_rule = _select_type
+select_n_p.lower[None] = _select_lower
+select_n_p.jvp = _select_jvp
+select_n_p.transpose = _select_transpose
+select_n_p.batch = _select_batch
+
+
+def select_n(which: Any, *cases: Any) -> Any:
+    """Choose each element from one of several arrays.
+
+    Args:
+      which: bool or int32 array: the number of the case, a scalar or of the cases' shape.
+      cases: arrays of equal shape and dtype; for bools, the case of False comes first.
+    Example: ``lax.select_n(jnp.array([True, False]), jnp.zeros(2), jnp.ones(2))`` is ``[1, 0]``.
+    """
+    which, values = operand("select", which), [operand("select", case) for case in cases]
+    if values and isinstance(typeof(values[0]).dtype, dtypes.ExtendedDType):
+        return typeof(values[0]).dtype.select_n(which, *values)
+    return select_n_p.bind(which, *values)
+
+
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """Choose each element from ``on_true`` where ``pred`` holds, else from ``on_false``.
+
+    Example: ``lax.select(jnp.array([True, False]), jnp.ones(2), jnp.zeros(2))`` is ``[1, 0]``.
+    """
+    return select_n(pred, on_false, on_true)
+
+
+clamp_p = Primitive("clamp")
+
+
+def _clamp_type(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
+    if not low.dtype == x.dtype == high.dtype:
+        raise TypeError(f"lax.clamp requires arguments to have the same dtypes, got {low.dtype}, {x.dtype}, {high.dtype}.")
+    for name, bound in (("min", low), ("max", high)):
+        if bound.shape not in ((), x.shape):
+            raise TypeError(f"clamp requires {name}.shape == operand.shape or {name}.shape == (), got {name}.shape={bound.shape}, operand.shape={x.shape}.")
+    return x
+
+
+def _clamp_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    low, x, high = primals
+    out = clamp_p.bind(low, x, high)
+    through = min_.primitive.jvp((max_(x, low), high), (max_.primitive.jvp((x, low), (tangents[1], tangents[0]))[1], tangents[2]))[1]
+    return out, through
+
+
+def _clamp_batch(values: Any, dims: Any) -> tuple[Any, int]:
+    size = batch_size(values, dims)
+    low, x, high = (
+        v if d is None and typeof(v).shape == () else bdim_at_front(v, d, size) for v, d in zip(values, dims, strict=True)
+    )
+    shape = typeof(x).shape
+    if len(shape) == 0:
+        x, shape = slots.broadcast(x, size, 0), (size,)
+
+    def spread(bound: Any) -> Any:
+        own = typeof(bound).shape
+        return bound if own in ((), shape) else shape_slots.broadcast_in_dim(bound, shape, tuple(range(len(own))))
+
+    return clamp_p.bind(spread(low), x, spread(high)), 0
+
+
+clamp_p.type_rule = _clamp_type
+clamp_p.lower[None] = lambda ctx, low, x, high: [
+    builder.op("clamp", ctx.avals_out[0], *repeat_scalars(ctx, (low, x, high)))
+]
+clamp_p.jvp = _clamp_jvp
+clamp_p.batch = _clamp_batch
+
+
+def clamp(min: Any, x: Any, max: Any) -> Any:
+    """Limit elements to the range from ``min`` to ``max``.
+
+    Args:
+      min, max: scalars or arrays of ``x``'s shape, of its dtype.
+    Example: ``lax.clamp(0., jnp.array([-1., 2.]), 1.)`` is ``[0, 1]``. Source: StableHLO ``clamp``.
+    """
+    x = operand("clamp", x)
+    aval = typeof(x)
+    bounds = [scalar_like(b, aval) if type(b) in (int, float, bool) else operand("clamp", b) for b in (min, max)]
+    if type(x) in (int, float) and not all(type(b) in (int, float) for b in (min, max)):
+        x = scalar_like(x, typeof(bounds[0]))
+    return clamp_p.bind(bounds[0], x, bounds[1])
+

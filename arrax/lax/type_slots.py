@@ -1,0 +1,27 @@
+"""What interpreters need of arrays: zeros, sums, broadcasting and moving an axis. Fills the slots of core.types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax.core.types import ShapedArray, slots, typeof
+from arrax.lax.arithmetic import add
+from arrax.lax.conversion import convert
+from arrax.lax.shapes import broadcast_in_dim, move_axis, zeros_of
+
+
+def _broadcast(value: Any, size: int, axis: int) -> Any:
+    shape = typeof(value).shape
+    dims = [i for i in range(len(shape) + 1) if i != axis]
+    return broadcast_in_dim(value, (*shape[:axis], size, *shape[axis:]), dims)
+
+
+def _convert(value: Any, aval: ShapedArray) -> Any:
+    return convert(value, aval.dtype, aval.weak_type)
+
+
+slots.zeros = zeros_of
+slots.add = add
+slots.broadcast = _broadcast
+slots.move_axis = move_axis
+slots.convert = _convert

@@ -1,0 +1,13 @@
+"""The ground: the only room that names jaxlib. Re-exports of what we use, nothing of ours imported, no logic.
+
+``native.mlir`` loads on first use: half of the start-up time of a program that never lowers anything would be its.
+"""
+
+import importlib
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("mlir", "lapack", "profiler"):
+        return importlib.import_module(f"arrax.native.{name}")
+    raise AttributeError(f"module 'arrax.native' has no attribute {name!r}")

@@ -1,0 +1,47 @@
+"""What we use of jaxlib's runtime: arrays, shardings, devices, clients, the call path, pytrees, configuration cells."""
+
+# weakref_lru_cache must be imported before typed ndarray types are registered, or the process dies (see xla/startup.py).
+from jaxlib import _jax as _jax
+from jaxlib import xla_client as xla_client
+from jaxlib.version import __version__ as jaxlib_version
+from jaxlib.version import _git_hash as _git_hash
+from jaxlib.weakref_lru_cache import weakref_lru_cache as weakref_lru_cache
+
+
+Array = _jax.Array
+ArrayCopySemantics = _jax.ArrayCopySemantics
+ArrayImpl = _jax.ArrayImpl
+Device = _jax.Device
+DeviceList = _jax.DeviceList
+GSPMDSharding = _jax.GSPMDSharding
+HostBufferSemantics = _jax.HostBufferSemantics
+RuntimeFault = _jax.JaxRuntimeError
+NamedSharding = _jax.NamedSharding
+PjitFunctionCache = _jax.PjitFunctionCache
+Sharding = _jax.Sharding
+SingleDeviceSharding = _jax.SingleDeviceSharding
+Traceback = _jax.Traceback
+array_result_handler = _jax.array_result_handler
+batched_copy_array_to_devices_with_sharding = _jax.batched_copy_array_to_devices_with_sharding
+batched_device_put = _jax.batched_device_put
+buffer_to_dlpack_managed_tensor = _jax.buffer_to_dlpack_managed_tensor
+collect_garbage = _jax.collect_garbage
+config_cells = _jax.config
+dlpack_managed_tensor_to_buffer = _jax.dlpack_managed_tensor_to_buffer
+guard_lib = _jax.guard_lib
+call_states = _jax.jax_jit
+pjit = _jax.pjit
+pytree = _jax.pytree
+set_tracer_class = _jax.set_tracer_class
+set_tracebacks_enabled = _jax.set_tracebacks_enabled
+
+PyTreeDef = pytree.PyTreeDef
+Config = config_cells.Config
+unset = config_cells.unset
+trace_context = config_cells.trace_context
+PjitFunction = _jax.PjitFunction
+HloSharding = xla_client.HloSharding
+CompileOptions = xla_client.CompileOptions
+DeviceAssignment = xla_client.DeviceAssignment
+from jaxlib import utils as native_utils  # noqa: E402
+jaxlib_build = f"{jaxlib_version} {_git_hash}"

@@ -1,0 +1,162 @@
+"""What users say of a function's arguments: which are static, which are donated, by number or by name."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from arrax.core.functions import function_name, signature_of
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def as_numbers(name: str, value: int | Sequence[int] | None) -> tuple[int, ...]:
+    """A tuple of ints from one or several.
+
+    Raises:
+      TypeError: something else.
+    """
+    if value is None:
+        return ()
+    try:
+        return (operator.index(value),)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    try:
+        return tuple(operator.index(number) for number in value)  # type: ignore[union-attr]
+    except TypeError:
+        raise TypeError(f"{name} must be an int or a sequence of ints, got {value!r}") from None
+
+
+def as_names(name: str, value: str | Iterable[str] | None) -> tuple[str, ...]:
+    """A tuple of strings from one or several.
+
+    Raises:
+      TypeError: something else.
+    """
+    if value is None:
+        return ()
+    names = (value,) if isinstance(value, str) else tuple(value)
+    if not all(isinstance(each, str) for each in names):
+        raise TypeError(f"{name} must be a str or a sequence of strs, got {value!r}")
+    return names
+
+
+def resolve(
+    fun: Callable, what: str, argnums: Any, argnames: Any, *, infer: bool = True
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Numbers and names of some arguments, each completed from the other through the signature.
+
+    Args:
+      what: ``static`` or ``donate``, for messages.
+    Raises:
+      ValueError: numbers or names that the function does not have.
+    """
+    numbers, names = as_numbers(f"{what}_argnums", argnums), as_names(f"{what}_argnames", argnames)
+    signature = signature_of(fun)
+    if signature is None:
+        return numbers, names
+    _check(fun, signature, what, numbers, names)
+    if not infer:
+        return numbers, names
+    parameters = [p for p in signature.parameters.values() if p.kind in _POSITIONAL]
+    if argnums is not None and argnames is None:
+        names = tuple(
+            parameters[n].name
+            for n in numbers
+            if -len(parameters) <= n < len(parameters) and parameters[n].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        )
+    elif argnames is not None and argnums is None:
+        order = [p.name for p in parameters]
+        numbers = tuple(order.index(name) for name in names if name in order)
+    return numbers, names
+
+
+def _check(fun: Callable, signature: Any, what: str, numbers: Sequence[int], names: Sequence[str]) -> None:
+    parameters = signature.parameters.values()
+    has_rest = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
+    has_keywords = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+    count = sum(p.kind in _POSITIONAL for p in parameters)
+    if not has_rest:
+        for number in numbers:
+            if not -count <= number < count:
+                raise ValueError(
+                    f"jitted function {function_name(fun)} has {what}_argnums={tuple(numbers)}, but only accepts {count} "
+                    "positional arguments."
+                )
+    if not has_keywords:
+        known = {p.name for p in parameters if p.kind is not inspect.Parameter.POSITIONAL_ONLY}
+        for name in names:
+            if name not in known:
+                raise ValueError(
+                    f"jitted function {function_name(fun)} has invalid argnames {{{name!r}}} in {what}_argnames. "
+                    f"Function does not take these args. Valid names are {sorted(known)}."
+                )
+
+
+def normalize(numbers: Sequence[int], count: int) -> tuple[int, ...]:
+    """Non-negative numbers among ``count`` positional arguments."""
+    return tuple(sorted({n + count if n < 0 else n for n in numbers if -count <= n < count}))
+
+
+class StaticArgument:
+    """A static argument in a key: compared by type, ``==`` and hash.
+
+    Raises:
+      ValueError: the value cannot be hashed.
+    """
+
+    __slots__ = ("value", "hash")
+
+    def __init__(self, value: Any, place: str, fun: Callable):
+        self.value = value
+        try:
+            self.hash = hash(value)
+        except TypeError as error:
+            raise ValueError(
+                f"Non-hashable static arguments are used in a jit function: {place} of {function_name(fun)} has the value "
+                f"{value!r} of type {type(value)}. Static arguments need __hash__ and __eq__: pass a tuple instead of a "
+                "list, or wrap the value in a class that defines both."
+            ) from error
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, StaticArgument) and type(self.value) is type(other.value) and self.value == other.value
+        )
+
+
+class Split:
+    """A call's arguments, static ones apart."""
+
+    __slots__ = ("dynamic", "dynamic_kwargs", "static", "static_kwargs", "count", "key")
+
+    def __init__(self, fun: Callable, numbers: Sequence[int], names: Sequence[str], args: tuple, kwargs: dict):
+        self.count = len(args)
+        fixed = normalize(numbers, self.count)
+        if fixed:
+            self.static = {n: StaticArgument(args[n], f"argument {n}", fun) for n in fixed}
+            self.dynamic = tuple(arg for n, arg in enumerate(args) if n not in self.static)
+        else:
+            self.static, self.dynamic = {}, args
+        self.static_kwargs = {
+            name: StaticArgument(kwargs[name], f"keyword argument {name!r}", fun) for name in names if name in kwargs
+        }
+        self.dynamic_kwargs = (
+            {k: v for k, v in kwargs.items() if k not in self.static_kwargs} if self.static_kwargs else kwargs
+        )
+        self.key = (tuple(self.static.items()), tuple(sorted(self.static_kwargs.items(), key=lambda item: item[0])))
+
+    def call(self, fun: Callable, dynamic: Sequence[Any], dynamic_kwargs: dict[str, Any]) -> Any:
+        """Call the function with other values of the dynamic arguments."""
+        if self.static:
+            rest = iter(dynamic)
+            args = [self.static[n].value if n in self.static else next(rest) for n in range(self.count)]
+        else:
+            args = list(dynamic)
+        fixed = {name: static.value for name, static in self.static_kwargs.items()}
+        return fun(*args, **fixed, **dynamic_kwargs)

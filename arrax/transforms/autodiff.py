@@ -1,0 +1,386 @@
+"""Derivatives of users' functions: ``jvp``, ``linearize``, ``vjp``, ``linear_transpose``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.functions import function_name
+from arrax.core.interpreter import Tracer, context, swap_interpreter
+from arrax.core.program import Jaxpr
+from arrax.core.pytree_paths import keystr, tree_flatten_with_path
+from arrax.core.pytrees import Partial as TreePartial
+from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from arrax.core.types import ShapedArray, Zero, instantiate, typeof
+from arrax.interpreters.ad.jvp import JVP
+from arrax.interpreters.ad.jvp import jvp as jvp_flat
+from arrax.interpreters.ad.partial import Partial
+from arrax.interpreters.ad.transpose import UndefinedPrimal, backward_pass
+from arrax.interpreters.dce import dce_jaxpr
+from arrax.interpreters.staging import eval_jaxpr, stage
+
+
+def check_callable(fun: Any) -> None:
+    """Raise TypeError for what cannot be called."""
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun!r}")
+
+
+def flat_function(fun: Callable, in_tree: PyTreeDef, has_aux: bool, outputs: dict[str, Any]) -> Callable[..., list[Any]]:
+    """``fun`` as a function of leaves; the tree of its output (and its auxiliary output) go to ``outputs``."""
+
+    def flat(*leaves: Any) -> list[Any]:
+        out = fun(*tree_unflatten(in_tree, leaves))
+        if has_aux:
+            if not isinstance(out, tuple | list) or len(out) != 2:
+                raise TypeError(
+                    f"expected a pair as the output of {function_name(fun)}, since has_aux=True: (result, auxiliary data); "
+                    f"got {type(out)}"
+                )
+            out, outputs["aux"] = out
+        values, outputs["tree"] = tree_flatten(out)
+        for value in values:
+            check_output(fun, value)
+        return values
+
+    return flat
+
+
+def check_output(fun: Callable, value: Any) -> None:
+    """Raise TypeError where a function's output is no array."""
+    try:
+        typeof(value)
+    except TypeError:
+        raise TypeError(
+            f"differentiated function {function_name(fun)} returned a value of type {type(value)}, "
+            "which is not a valid array type"
+        ) from None
+
+
+def check_leaf(name: str, value: Any) -> Any:
+    """The type of an argument's leaf; TypeError naming the function where it is no array."""
+    try:
+        return typeof(value)
+    except TypeError:
+        raise TypeError(
+            f"Argument '{value}' of type {type(value)} to {name} is not a valid array type"
+        ) from None
+
+
+def aux_from(outputs: dict[str, Any], interpreter: Any) -> Any:
+    """Auxiliary output with the tracers of a finished interpreter unwrapped."""
+    leaves, tree = tree_flatten(outputs["aux"])
+    lowered = []
+    for leaf in leaves:
+        while isinstance(leaf, Tracer) and leaf.interpreter in interpreter and hasattr(leaf, "primal"):
+            leaf = leaf.primal
+        lowered.append(leaf)
+    return tree_unflatten(tree, lowered)
+
+
+def _check_tangents(name: str, primals: Sequence[Any], tangents: Sequence[Any]) -> None:
+    for primal, tangent in zip(primals, tangents, strict=True):
+        aval, given = typeof(primal), typeof(tangent)
+        expected = aval.to_tangent_aval()
+        if given.dtype != expected.dtype:
+            raise TypeError(
+                f"primal and tangent arguments to {name} do not match; dtypes must be equal, or in case of int/bool primal "
+                f"dtype the tangent dtype must be float0. Got primal dtype {aval.dtype} and so expected tangent dtype "
+                f"{expected.dtype}, but got tangent dtype {given.dtype} instead."
+            )
+        if given.shape != aval.shape:
+            raise ValueError(
+                f"{name} called with different primal and tangent shapes; Got primal shape {aval.shape} and tangent shape "
+                f"as {given.shape}"
+            )
+
+
+def symbolic_tangent(tangent: Any) -> Any:
+    """float0 tangents become symbolic zeros."""
+    aval = typeof(tangent)
+    return Zero(aval) if aval.dtype == dtypes.float0 else tangent
+
+
+def concrete_zero(tangent: Any) -> Any:
+    """An array for a symbolic tangent: of float0 for integers."""
+    if type(tangent) is Zero and tangent.aval.dtype == dtypes.float0:
+        return np.zeros(tangent.aval.shape, dtypes.float0)
+    return instantiate(tangent)
+
+
+def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple[Any, ...]:
+    """The value of a function and its derivative along a direction (forward mode).
+
+    Args:
+      fun: function of arrays or pytrees of them.
+      primals: tuple or list of arguments.
+      tangents: tuple or list of the same structure, shapes and dtypes: the direction.
+      has_aux: ``fun`` returns (result, auxiliary data), of which the latter is not differentiated.
+    Returns: ``(fun(*primals), derivative)``, with ``has_aux`` also the auxiliary data.
+    Raises:
+      TypeError: structures or dtypes that differ.
+      ValueError: shapes that differ.
+    Example: ``jvp(jnp.sin, (0.,), (1.,))`` is ``(0., 1.)``.
+    """
+    check_callable(fun)
+    for name, value in (("primal", primals), ("tangent", tangents)):
+        if not isinstance(value, tuple | list):
+            raise TypeError(
+                f"{name}s passed to jvp must be a tuple or a list of arguments, found {type(value)}"
+            )
+    flat_primals, tree = tree_flatten(tuple(primals))
+    flat_tangents, tangent_tree = tree_flatten(tuple(tangents))
+    if tree != tangent_tree:
+        raise TypeError(
+            "primal and tangent arguments to jvp must have the same tree structure; primals have tree structure "
+            f"{tree} whereas tangents have tree structure {tangent_tree}."
+        )
+    for leaf in flat_primals:
+        check_leaf("jvp", leaf)
+    _check_tangents("jvp", flat_primals, flat_tangents)
+    outputs: dict[str, Any] = {}
+    flat = flat_function(fun, tree, has_aux, outputs)
+    interpreter = JVP(context.interpreter)
+    inputs = [interpreter.join(x, symbolic_tangent(t)) for x, t in zip(flat_primals, flat_tangents, strict=True)]
+    previous = swap_interpreter(interpreter)
+    try:
+        outs = flat(*inputs)
+    finally:
+        swap_interpreter(previous)
+        interpreter.alive = False
+    pairs = [interpreter.lift(out) for out in outs]
+    value = tree_unflatten(outputs["tree"], [x for x, _ in pairs])
+    tangent = tree_unflatten(outputs["tree"], [concrete_zero(t) for _, t in pairs])
+    return (value, tangent, aux_from(outputs, (interpreter,))) if has_aux else (value, tangent)
+
+
+class Linearized:
+    """The derivative of a flat function at a point, as a linear program.
+
+    Attributes:
+      outs: values of the function.
+      jaxpr, residuals: the linear program from the tangents of differentiable inputs to those of nonzero outputs.
+      in_nonzero, out_nonzero: which inputs and outputs those are.
+    """
+
+    __slots__ = ("outs", "jaxpr", "residuals", "in_nonzero", "out_nonzero", "out_avals", "interpreters")
+
+    def __init__(self, flat: Callable[..., Sequence[Any]], primals: Sequence[Any]):
+        ambient = context.interpreter
+        partial = Partial(ambient)
+        interpreter = JVP(partial)
+        avals = [typeof(x).to_tangent_aval() for x in primals]
+        self.in_nonzero = [aval.dtype != dtypes.float0 for aval in avals]
+        tangents = [partial.unknown(aval) if nz else Zero(aval) for aval, nz in zip(avals, self.in_nonzero, strict=True)]
+        inputs = [interpreter.join(x, t) for x, t in zip(primals, tangents, strict=True)]
+        swap_interpreter(interpreter)
+        try:
+            outs = flat(*inputs)
+            pairs = [interpreter.lift(out) for out in outs]
+            swap_interpreter(partial)
+            out_tangents = [t for _, t in pairs]
+            self.out_nonzero = [type(t) is not Zero for t in out_tangents]
+            self.outs = [x for x, _ in pairs]
+            known = [partial.is_unknown(x) for x in self.outs]
+            if any(known):
+                raise TypeError(f"linearization failed: the values of {function_name(flat)} depend on tangents")
+            inputs_unknown = [t for t in tangents if partial.is_unknown(t)]
+            self.jaxpr, self.residuals = partial.program(inputs_unknown, [t for t in out_tangents if type(t) is not Zero])
+        finally:
+            swap_interpreter(ambient)
+            partial.alive = interpreter.alive = False
+        self.out_avals = [typeof(x) for x in self.outs]
+        self.interpreters = (partial, interpreter)
+
+    def push(self, tangents: Sequence[Any]) -> list[Any]:
+        """Tangents of the outputs for tangents of the inputs."""
+        given = [t for t, nz in zip(tangents, self.in_nonzero, strict=True) if nz]
+        outs = iter(eval_jaxpr(self.jaxpr, self.residuals, *given))
+        return [
+            next(outs) if nz else concrete_zero(Zero(aval.to_tangent_aval()))
+            for nz, aval in zip(self.out_nonzero, self.out_avals, strict=True)
+        ]
+
+    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
+        """Cotangents of the inputs (symbolic Zeros among them) for cotangents of the outputs."""
+        return pull_back(self.jaxpr, self.residuals, self.in_nonzero, self.out_nonzero, cotangents)
+
+
+def pull_back(
+    jaxpr: Jaxpr, residuals: Sequence[Any], in_nonzero: Sequence[bool], out_nonzero: Sequence[bool], cts: Sequence[Any]
+) -> list[Any]:
+    """Cotangents of the inputs of a linear program: None where the input is not differentiable."""
+    given = [ct for ct, nz in zip(cts, out_nonzero, strict=True) if nz]
+    undefined = [UndefinedPrimal(var.aval) for var in jaxpr.invars]
+    outs = iter(backward_pass(jaxpr, residuals, undefined, given))
+    return [next(outs) if nz else None for nz in in_nonzero]
+
+
+class LinearFunction:
+    """The linear function that ``linearize`` returns: call it with tangents. A pytree whose leaves are its residuals."""
+
+    def __init__(self, linear: Linearized, in_tree: PyTreeDef, out_tree: PyTreeDef, in_avals: Sequence[Any]):
+        self._linear, self._in_tree, self._out_tree, self._in_avals = linear, in_tree, out_tree, in_avals
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The linear program."""
+        return self._linear.jaxpr
+
+    def __call__(self, *tangents: Any) -> Any:
+        leaves, tree = tree_flatten(tangents)
+        if tree != self._in_tree:
+            raise TypeError(
+                f"linearized function called with arguments of structure {tree}, but the function was linearized for "
+                f"{self._in_tree}"
+            )
+        for leaf, aval in zip(leaves, self._in_avals, strict=True):
+            given, expected = check_leaf("linearized function", leaf), aval.to_tangent_aval()
+            if given.shape != expected.shape or given.dtype != expected.dtype:
+                raise ValueError(
+                    "linearized function called on tangent values inconsistent with the original primal values: got "
+                    f"{given.str_short()} for primal aval {aval.str_short()}"
+                )
+        return tree_unflatten(self._out_tree, self._linear.push(leaves))
+
+
+def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """The value of a function at a point and its derivative there, as a linear function computed once.
+
+    Args:
+      fun: function of arrays or pytrees of them.
+      primals: the point.
+      has_aux: ``fun`` returns (result, auxiliary data).
+    Returns: ``(fun(*primals), linear function of tangents)``, with ``has_aux`` also the auxiliary data.
+    Example: ``y, f_jvp = linearize(jnp.sin, 0.)`` gives ``f_jvp(1.) == 1.``.
+    """
+    check_callable(fun)
+    leaves, tree = tree_flatten(primals)
+    for leaf in leaves:
+        check_leaf("linearize", leaf)
+    outputs: dict[str, Any] = {}
+    linear = Linearized(flat_function(fun, tree, has_aux, outputs), leaves)
+    function = LinearFunction(linear, tree, outputs["tree"], [typeof(leaf) for leaf in leaves])
+    value = tree_unflatten(outputs["tree"], linear.outs)
+    return (value, function, aux_from(outputs, linear.interpreters)) if has_aux else (value, function)
+
+
+def run_pullback(static: Any, residuals: Sequence[Any], cotangent: Any) -> Any:
+    """The body of vjp functions: static description, residuals, one cotangent."""
+    jaxpr, in_nonzero, out_nonzero, in_tree, out_tree, in_avals, out_avals = static.value
+    leaves, tree = tree_flatten(cotangent)
+    if tree != out_tree:
+        raise ValueError(
+            f"unexpected tree structure of argument to vjp function: got {tree}, but expected to match {out_tree}"
+        )
+    for (path, leaf), aval in zip(tree_flatten_with_path(cotangent)[0], out_avals, strict=True):
+        given, expected = check_leaf("vjp function", leaf), aval.to_tangent_aval()
+        if given.shape != expected.shape or given.dtype != expected.dtype:
+            place = f" at path {keystr(path)}" if path else ""
+            raise ValueError(
+                f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got {given.str_short(False)}, but "
+                f"expected {expected.str_short(False)} because the corresponding output of the differentiated function "
+                f"had type {aval.str_short(False)}{place}"
+            )
+    cts = pull_back(jaxpr, residuals, in_nonzero, out_nonzero, leaves)
+    arrays = [
+        concrete_zero(Zero(aval.to_tangent_aval()) if ct is None else ct) for ct, aval in zip(cts, in_avals, strict=True)
+    ]
+    return tree_unflatten(in_tree, arrays)
+
+
+class Static:
+    """A value in the structure of a pytree, compared by identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __repr__(self) -> str:
+        return "<linear program>"
+
+
+def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()) -> tuple[Any, ...]:
+    """The value of a function and the function that pulls cotangents of its output back to its inputs (reverse mode).
+
+    Args:
+      fun: function of arrays or pytrees of them.
+      primals: the point.
+      has_aux: ``fun`` returns (result, auxiliary data).
+      reduce_axes: accepted for compatibility.
+    Returns: ``(fun(*primals), vjp_fun)``, with ``has_aux`` also the auxiliary data. ``vjp_fun`` takes one cotangent of the
+      output's structure and returns a tuple of cotangents, one per argument; it is a pytree of its residuals.
+    Example: ``y, f_vjp = vjp(jnp.sin, 0.)`` gives ``f_vjp(1.) == (1.,)``.
+    """
+    check_callable(fun)
+    leaves, tree = tree_flatten(primals)
+    for leaf in leaves:
+        check_leaf("vjp", leaf)
+    outputs: dict[str, Any] = {}
+    linear = Linearized(flat_function(fun, tree, has_aux, outputs), leaves)
+    value = tree_unflatten(outputs["tree"], linear.outs)
+    static = Static((
+        linear.jaxpr, linear.in_nonzero, linear.out_nonzero, tree, outputs["tree"], [typeof(x) for x in leaves], linear.out_avals,
+    ))  # fmt: skip
+    pullback = TreePartial(run_pullback_of(static), linear.residuals)
+    return (value, pullback, aux_from(outputs, linear.interpreters)) if has_aux else (value, pullback)
+
+
+class run_pullback_of:
+    """``run_pullback`` with its static part, a function that is equal only to itself."""
+
+    __slots__ = ("static",)
+
+    def __init__(self, static: Static):
+        self.static = static
+
+    def __call__(self, residuals: Sequence[Any], cotangent: Any) -> Any:
+        return run_pullback(self.static, residuals, cotangent)
+
+
+def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence[Any] = ()) -> Callable[[Any], tuple[Any, ...]]:
+    """The transpose of a function that is linear in its arguments.
+
+    Args:
+      fun: linear function.
+      primals: arguments, of which only shapes and dtypes matter (``ShapeDtypeStruct`` will do).
+    Returns: a function from a cotangent of the output to a tuple of cotangents of the inputs.
+    Raises:
+      TypeError: arguments or results that are neither floating nor complex.
+    Example: ``linear_transpose(lambda x: 2 * x, 1.)(3.)`` is ``(6.,)``.
+    """
+    check_callable(fun)
+    leaves, tree = tree_flatten(primals)
+    avals = [ShapedArray(x.shape, dtypes.dtype(x.dtype)) if not hasattr(x, "aval") and hasattr(x, "dtype") else typeof(x) for x in leaves]
+    outputs: dict[str, Any] = {}
+    jaxpr, consts = stage(flat_function(fun, tree, False, outputs), avals)
+    jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), True)
+    for aval in (*jaxpr.in_avals, *jaxpr.out_avals):
+        if not dtypes.is_inexact(aval.dtype):
+            raise TypeError(
+                "linear_transpose only supports [float or complex] -> [float or complex] functions, but got a value of "
+                f"type {aval.str_short()}"
+            )
+    out_avals, out_tree = jaxpr.out_avals, outputs["tree"]
+
+    def transposed(cotangent: Any) -> tuple[Any, ...]:
+        cts, ct_tree = tree_flatten(cotangent)
+        if ct_tree != out_tree:
+            raise TypeError(f"cotangent tree does not match function output, expected {out_tree} but got {ct_tree}")
+        for ct, aval in zip(cts, out_avals, strict=True):
+            given = typeof(ct)
+            if (given.shape, given.dtype) != (aval.shape, aval.dtype):
+                raise TypeError(
+                    f"cotangent type does not match function output, expected {aval.str_short()} but got {given.str_short()}"
+                )
+        outs = backward_pass(jaxpr, consts, [UndefinedPrimal(aval) for aval in avals], cts)
+        return tree_unflatten(tree, [concrete_zero(ct) for ct in outs])
+
+    return transposed
+
+
+__all__ = ["jvp", "jvp_flat", "linear_transpose", "linearize", "vjp"]

@@ -1,0 +1,318 @@
+"""Gradients and Jacobians: ``grad``, ``value_and_grad``, ``jacfwd``, ``jacrev``, ``hessian``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
+from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.lax.conversion import convert
+from arrax.lax.shapes import reshape
+from arrax.lax.structure import slice_in_dim
+from arrax.transforms.autodiff import (
+    Linearized,
+    aux_from,
+    check_callable,
+    check_leaf,
+    concrete_zero,
+    flat_function,
+    jvp,
+)
+from arrax.transforms.vectorize import vmap
+
+
+class Chosen:
+    """The arguments to differentiate, apart from the others, which stay as they are."""
+
+    __slots__ = ("numbers", "single", "values", "args", "kwargs")
+
+    def __init__(self, name: str, argnums: int | Sequence[int], args: tuple, kwargs: dict[str, Any]):
+        self.single = isinstance(argnums, int | np.integer)
+        listed = (int(argnums),) if self.single else tuple(int(n) for n in argnums)  # type: ignore[arg-type]
+        for n in listed:
+            if not -len(args) <= n < len(args):
+                raise ValueError(
+                    f"differentiating with respect to argnums={argnums} requires at least "
+                    f"{max(n + 1 if n >= 0 else -n for n in listed)} positional arguments to be passed by the caller, but got "
+                    f"only {len(args)} positional arguments."
+                )
+        self.numbers = tuple(n % len(args) for n in listed)
+        self.values = tuple(args[n] for n in self.numbers)
+        self.args, self.kwargs = list(args), kwargs
+
+    def call(self, fun: Callable, *values: Any) -> Any:
+        """Call with other values of the chosen arguments."""
+        args = list(self.args)
+        for n, value in zip(self.numbers, values, strict=True):
+            args[n] = value
+        return fun(*args, **self.kwargs)
+
+    def unpack(self, results: Sequence[Any]) -> Any:
+        """One result for a single number, a tuple for several."""
+        return results[0] if self.single else tuple(results)
+
+
+def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> None:
+    aval = check_leaf(name, leaf)
+    dtype = aval.dtype
+    if isinstance(dtype, dtypes.ExtendedDType):
+        if not allow_int:
+            raise TypeError(
+                f"{name} with allow_int=False requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
+                f"np.inexact), but got {dtype}."
+            )
+        return
+    if holomorphic:
+        if not dtypes.is_complex(dtype):
+            raise TypeError(f"{name} with holomorphic=True requires inputs with complex dtype, but got {dtype.name}.")
+        return
+    if not dtypes.is_inexact(dtype):
+        if allow_int:
+            return
+        raise TypeError(
+            f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got "
+            f"{dtype.name}. If you want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True."
+        )
+    if dtypes.is_complex(dtype) and name in ("jacfwd",):
+        raise TypeError(
+            f"{name} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), but got {dtype.name}. "
+            "For holomorphic differentiation, pass holomorphic=True. For differentiation of non-holomorphic functions "
+            "involving complex inputs, use jax.vjp directly."
+        )
+
+
+def _check_scalar_output(name: str, holomorphic: bool, fun: Callable, leaves: Sequence[Any], tree: Any) -> None:
+    if tree != tree_structure(0):
+        raise TypeError(f"Gradient only defined for scalar-output functions. Output was: {tree_unflatten(tree, leaves)}.")
+    aval = typeof(leaves[0])
+    if aval.shape != ():
+        raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}.")
+    _check_output(name, holomorphic, aval)
+
+
+def _check_output(name: str, holomorphic: bool, aval: ShapedArray) -> None:
+    dtype = aval.dtype
+    if isinstance(dtype, dtypes.ExtendedDType):
+        raise TypeError(f"{name} with output element type {dtype}")
+    if holomorphic:
+        if not dtypes.is_complex(dtype):
+            raise TypeError(f"{name} with holomorphic=True requires outputs with complex dtype, but got {dtype.name}.")
+    elif dtypes.is_complex(dtype):
+        raise TypeError(
+            f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got {dtype.name}. "
+            "For holomorphic differentiation, pass holomorphic=True. For differentiation of non-holomorphic functions "
+            "involving complex outputs, use jax.vjp directly."
+        )
+    elif not dtypes.is_float(dtype):
+        raise TypeError(
+            f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got {dtype.name}. "
+            "For differentiation of functions with integer outputs, use jax.vjp directly."
+        )
+
+
+def value_and_grad(
+    fun: Callable,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[..., Any]:
+    """A function that returns the value of ``fun`` and its gradient.
+
+    Args:
+      fun: function with a scalar result (with ``has_aux``: a pair of it and auxiliary data).
+      argnums: position (or positions) of the arguments to differentiate.
+      has_aux: whether ``fun`` returns auxiliary data.
+      holomorphic: whether ``fun`` is a holomorphic function of complex arguments.
+      allow_int: accept integer arguments; their gradients have dtype float0.
+    Returns: function with ``fun``'s arguments that returns ``(value, gradient)``; gradients have the arguments' structure.
+    Raises:
+      TypeError: inputs or outputs of other types, an output that is no scalar.
+    Example: ``value_and_grad(lambda x: x ** 2)(3.)`` is ``(9., 6.)``.
+    """
+    check_callable(fun)
+
+    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
+        chosen = Chosen("value_and_grad", argnums, args, kwargs)
+        leaves, tree = tree_flatten(chosen.values)
+        for leaf in leaves:
+            _check_input("grad", holomorphic, allow_int, leaf)
+        outputs: dict[str, Any] = {}
+        flat = flat_function(lambda *values: chosen.call(fun, *values), tree, has_aux, outputs)
+        linear = Linearized(flat, leaves)
+        _check_scalar_output("grad", holomorphic, fun, linear.outs, outputs["tree"])
+        value = linear.outs[0]
+        one = np.ones((), linear.out_avals[0].dtype)[()]
+        seed = convert(one, linear.out_avals[0].dtype, linear.out_avals[0].weak_type)
+        cts = linear.pull([seed])
+        grads = [
+            concrete_zero(Zero(typeof(x).to_tangent_aval()) if ct is None else ct) for ct, x in zip(cts, leaves, strict=True)
+        ]
+        gradient = chosen.unpack(tree_unflatten(tree, grads))
+        return ((value, aux_from(outputs, linear.interpreters)), gradient) if has_aux else (value, gradient)
+
+    return value_and_grad_f
+
+
+def grad(
+    fun: Callable,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[..., Any]:
+    """A function that returns the gradient of ``fun``.
+
+    Args: as of ``value_and_grad``.
+    Returns: function with ``fun``'s arguments that returns the gradient, with ``has_aux`` ``(gradient, auxiliary data)``.
+    Example: ``grad(jnp.tanh)(0.)`` is 1.
+    """
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+
+    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    def grad_f(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return grad_f
+
+
+def _basis(leaves: Sequence[Any]) -> list[Any]:
+    """The standard basis of the space of some arrays: for each, an array with a leading axis over all elements."""
+    avals = [typeof(leaf) for leaf in leaves]
+    total = sum(aval.size for aval in avals)
+    result, start = [], 0
+    for aval in avals:
+        block = np.zeros((total, aval.size), aval.dtype)
+        block[start : start + aval.size] = np.eye(aval.size, dtype=aval.dtype)
+        result.append(block.reshape(total, *aval.shape))
+        start += aval.size
+    return result
+
+
+def _split_leading(x: Any, avals: Sequence[ShapedArray], shape_rest: tuple[int, ...], after: bool) -> list[Any]:
+    """Cut the basis axis (leading) into one piece per array, with the array's axes in its place or at the end."""
+    pieces, start = [], 0
+    for aval in avals:
+        piece = slice_in_dim(x, start, start + aval.size)
+        if after:
+            rank = typeof(piece).ndim
+            piece = slots.move_axis(piece, 0, rank - 1)
+            pieces.append(reshape(piece, (*shape_rest, *aval.shape)))
+        else:
+            pieces.append(reshape(piece, (*aval.shape, *shape_rest)))
+        start += aval.size
+    return pieces
+
+
+def jacfwd(
+    fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """The Jacobian of ``fun``, column by column (forward mode): for more outputs than inputs.
+
+    Args: as of ``grad``; ``fun`` returns an array or a pytree of arrays.
+    Returns: function that gives, for each output leaf and input leaf, an array of shape ``output.shape + input.shape``.
+    Example: ``jacfwd(jnp.sin)(jnp.zeros(2))`` is the identity matrix.
+    """
+    check_callable(fun)
+
+    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    def jacfun(*args: Any, **kwargs: Any) -> Any:
+        chosen = Chosen("jacfwd", argnums, args, kwargs)
+        leaves, tree = tree_flatten(chosen.values)
+        for leaf in leaves:
+            _check_input("jacfwd", holomorphic, False, leaf)
+        avals = [typeof(leaf) for leaf in leaves]
+        basis = tree_unflatten(tree, _basis(leaves))
+
+        def push(*tangents: Any) -> Any:
+            out = jvp(lambda *values: chosen.call(fun, *values), chosen.values, tangents, has_aux)
+            return out if has_aux else (*out, ())
+
+        value, columns, aux = vmap(push, out_axes=(None, 0, None))(*basis)
+        for leaf in tree_flatten(value)[0]:
+            _check_output("jacfwd", holomorphic, typeof(leaf))
+
+        def pieces(y: Any, column: Any) -> Any:
+            found = _split_leading(column, avals, typeof(y).shape, after=True)
+            return chosen.unpack(tree_unflatten(tree, found))
+
+        jacobian_tree = tree_map(pieces, value, columns)
+        return (jacobian_tree, aux) if has_aux else jacobian_tree
+
+    return jacfun
+
+
+def jacrev(
+    fun: Callable,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """The Jacobian of ``fun``, row by row (reverse mode): for more inputs than outputs.
+
+    Args: as of ``grad``; ``fun`` returns an array or a pytree of arrays.
+    Returns: function that gives, for each output leaf and input leaf, an array of shape ``output.shape + input.shape``.
+    Example: ``jacrev(jnp.sin)(jnp.zeros(2))`` is the identity matrix.
+    """
+    check_callable(fun)
+
+    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    def jacfun(*args: Any, **kwargs: Any) -> Any:
+        chosen = Chosen("jacrev", argnums, args, kwargs)
+        leaves, tree = tree_flatten(chosen.values)
+        for leaf in leaves:
+            _check_input("jacrev", holomorphic, allow_int, leaf)
+        outputs: dict[str, Any] = {}
+        flat = flat_function(lambda *values: chosen.call(fun, *values), tree, has_aux, outputs)
+        linear = Linearized(flat, leaves)
+        for aval in linear.out_avals:
+            _check_output("jacrev", holomorphic, aval)
+
+        def pull(*cotangents: Any) -> list[Any]:
+            cts = linear.pull(list(cotangents))
+            return [
+                concrete_zero(Zero(typeof(x).to_tangent_aval()) if ct is None else ct)
+                for ct, x in zip(cts, leaves, strict=True)
+            ]
+
+        rows = vmap(pull)(*_basis(linear.outs)) if linear.outs else [() for _ in leaves]
+        per_input = [
+            _split_leading(row, linear.out_avals, typeof(x).shape, after=False) for row, x in zip(rows, leaves, strict=True)
+        ]
+        per_output = [
+            chosen.unpack(tree_unflatten(tree, [per_input[i][o] for i in range(len(leaves))]))
+            for o in range(len(linear.outs))
+        ]
+        jacobian_tree = tree_unflatten(outputs["tree"], per_output)
+        return (jacobian_tree, aux_from(outputs, linear.interpreters)) if has_aux else jacobian_tree
+
+    return jacfun
+
+
+jacobian = jacrev
+
+
+def hessian(
+    fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """The Hessian of ``fun``: the Jacobian, forward over reverse.
+
+    Args: as of ``grad``.
+    Returns: function that gives arrays of shape ``output.shape + input.shape + input.shape``.
+    Example: ``hessian(lambda x: x[0] * x[1])(jnp.ones(2))`` is ``[[0, 1], [1, 0]]``. Name of ``fun`` is kept.
+    """
+    return jacfwd(
+        jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), argnums, has_aux=has_aux, holomorphic=holomorphic
+    )
+
+

@@ -1,0 +1,244 @@
+"""``jit``: compile a function with XLA. The first call of a signature traces and compiles; later ones stay in C++."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from arrax.core import config, errors
+from arrax.core.functions import function_name
+from arrax.core.interpreter import Tracer, context
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.interpreters.execution import CompiledProgram, Placement, common_placement, lower_program
+from arrax.interpreters.staging import eval_jaxpr
+from arrax.lax.calls import jit_p
+from arrax.native import runtime
+from arrax.transforms.arguments import Split, resolve
+from arrax.transforms.tracing import Traced, leaf_type, trace, traces_of
+from arrax.xla.devices import client_of, platform_name
+
+ArrayImpl = runtime.ArrayImpl
+_registry = runtime.pytree.default_registry()
+_call_cache = runtime.PjitFunctionCache(8192)
+
+
+class JitOptions:
+    """What the user asked of a jitted function."""
+
+    __slots__ = (
+        "static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "keep_unused", "inline", "device",
+        "compiler_options", "eager", "in_shardings", "out_shardings",
+    )  # fmt: skip
+
+    def __init__(self, **fields: Any):
+        for name in self.__slots__:
+            object.__setattr__(self, name, fields.get(name))
+
+    def key(self) -> tuple:
+        """What two jitted functions of one function must share to share compiled calls."""
+        options = tuple(sorted((self.compiler_options or {}).items()))
+        return (
+            self.static_argnums, self.static_argnames, self.donate_argnums, self.donate_argnames, self.keep_unused,
+            self.inline, self.device, options, self.eager, id(self.in_shardings) if self.in_shardings else None,
+        )  # fmt: skip
+
+
+class Jitted:
+    """A function and how it is compiled: the Python side of a C++ callable."""
+
+    __slots__ = ("fun", "options", "name", "store", "function", "__weakref__")
+
+    def __init__(self, fun: Callable, options: JitOptions):
+        self.fun, self.options, self.name = fun, options, function_name(fun)
+        self.store = traces_of(fun)
+        self.function: Any = None
+
+    def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """The result of a call, and what the C++ path needs to repeat it (or None)."""
+        try:
+            return self._run(args, kwargs)
+        except BaseException:
+            self.function._clear_cache()  # the signature of a failed call would stay slow for ever
+            raise
+
+    def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        split, leaves, tree = self.split(args, kwargs)
+        tracing = not context.interpreter.is_evaluation
+        traced = self.traced(split, leaves, tree)
+        if tracing or traced.captured or any(isinstance(leaf, Tracer) for leaf in leaves):
+            return self.bind(traced, leaves), None
+        if config.disable_jit.cell.value:
+            return self.fun(*args, **kwargs), None
+        donated = self.donated(split, leaves)
+        compiled = self.compile(traced, leaves, donated)
+        outs = compiled.call(leaves)
+        record = compiled.fast_path(traced.out_tree, leaves)
+        return tree_unflatten(traced.out_tree, outs), record
+
+    def split(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Split, list[Any], Any]:
+        """The call's arguments, static ones apart, and the leaves of the others."""
+        split = Split(self.fun, self.options.static_argnums, self.options.static_argnames, args, kwargs)
+        leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
+        for index, leaf in enumerate(leaves):
+            convert = getattr(leaf, "__jax_array__", None)
+            if convert is not None and not isinstance(leaf, Tracer) and type(leaf) is not ArrayImpl:
+                leaves[index] = convert()
+        return split, leaves, tree
+
+    def traced(self, split: Split, leaves: Sequence[Any], tree: Any) -> Traced:
+        """The trace for the types of some arguments."""
+
+        def describe(index: int) -> str:
+            paths = _registry.flatten_with_path((split.dynamic, split.dynamic_kwargs))[0]
+            return f"value is {leaves[index]!r} of type {type(leaves[index])}, at path {_path_text(paths[index][0])}"
+
+        avals = tuple(leaf_type(leaf, functools.partial(describe, i)) for i, leaf in enumerate(leaves))
+        for leaf in leaves:
+            if isinstance(leaf, Tracer) and not leaf.interpreter.alive:
+                raise errors.escaped_tracer(leaf)
+            if type(leaf) is ArrayImpl and leaf.is_deleted():
+                raise RuntimeError(f"Array has been deleted with shape={leaf.aval.str_short(False)}.")
+        return trace(self.fun, split, "jit", self.store, leaves, tree, avals)
+
+    def bind(self, traced: Traced, leaves: Sequence[Any]) -> Any:
+        """Apply the traced program in the current interpretation."""
+        if self.options.inline:
+            outs = eval_jaxpr(traced.program.jaxpr, traced.program.consts, *traced.captured, *leaves)
+        else:
+            closed = traced.program
+            operands = [*traced.captured, *leaves]
+            if closed.consts:
+                opened = closed.memo("opened", lambda: _consts_as_inputs(closed))
+                operands = [*closed.consts, *operands]
+                closed = opened
+            outs = jit_p.bind(*operands, jaxpr=closed, name=self.name)
+        return tree_unflatten(traced.out_tree, outs)
+
+    def donated(self, split: Split, leaves: Sequence[Any]) -> tuple[bool, ...] | None:
+        """For each leaf, whether its argument is donated."""
+        numbers, names = self.options.donate_argnums, self.options.donate_argnames
+        if not numbers and not names:
+            return None
+        chosen = {n + split.count if n < 0 else n for n in numbers}
+        positions = [n for n in range(split.count) if n not in split.static]
+        flags: list[bool] = []
+        for n, value in zip(positions, split.dynamic, strict=True):
+            flags += [n in chosen] * len(_registry.flatten(value)[0])
+        for name in sorted(split.dynamic_kwargs):
+            flags += [name in names] * len(_registry.flatten(split.dynamic_kwargs[name])[0])
+        return tuple(flags)
+
+    def placement(self, leaves: Sequence[Any]) -> Placement:
+        """Where a call runs."""
+        return common_placement(leaves, f"jit({self.name})", self.options.device)
+
+    def compile(self, traced: Traced, leaves: Sequence[Any], donated: tuple[bool, ...] | None) -> CompiledProgram:
+        """The compiled program for a trace and a placement."""
+        placement = self.placement(leaves)
+        options = self.options
+        settings = tuple(sorted((options.compiler_options or {}).items()))
+        key = (placement, donated, options.keep_unused, settings, options.eager)
+        found = traced.compiled.get(key)
+        if found is None:
+            lowered = lower_program(
+                traced.program, self.name, platform_name(placement.device.client), donated=donated,
+                keep_unused=bool(options.keep_unused), eager=bool(options.eager),
+            )  # fmt: skip
+            found = traced.compiled[key] = CompiledProgram(lowered, placement, self.name, options.compiler_options)
+        return found
+
+
+def _consts_as_inputs(program: Any) -> Any:
+    jaxpr = program.jaxpr
+    return type(program)(jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars]), ())
+
+
+def _path_text(path: Sequence[Any]) -> str:
+    return "".join(map(str, path[1:]))
+
+
+def _refuse_fallback(value: Any, sharding: Any, layout: Any) -> Any:
+    raise RuntimeError(f"cannot place a value of type {type(value)} on {sharding}")
+
+
+def make_jitted(fun: Callable, options: JitOptions) -> Any:
+    """The C++ callable of a function."""
+    jitted = Jitted(fun, options)
+    function = runtime.pjit(
+        jitted.name, fun, jitted.run_first, list(options.static_argnums), list(options.static_argnames), options.key(),
+        _registry, _refuse_fallback, _call_cache,
+    )  # fmt: skip
+    jitted.function = function
+    function._jitted = jitted
+    function.__wrapped__ = fun
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        try:
+            setattr(function, name, getattr(fun, name))
+        except (AttributeError, TypeError):
+            pass
+    return function
+
+
+def jit(
+    fun: Callable | None = None,
+    /,
+    *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+    abstracted_axes: Any = None,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """Compile a function with XLA, once per shapes and dtypes of its arguments.
+
+    Args:
+      fun: pure function of arrays and nested containers of them.
+      static_argnums: positions of arguments whose values (hashable) are part of the program.
+      static_argnames: names of such arguments. Each of the two is completed from the other by the signature.
+      donate_argnums: positions of arguments whose buffers the outputs may reuse; they are gone after the call.
+      donate_argnames: names of such arguments.
+      keep_unused: keep arguments that the function doesn't use.
+      device: device to run on.
+      backend: platform to run on.
+      inline: inside other traced functions, record the operations themselves instead of a nested program.
+      compiler_options: options of XLA by name.
+    Returns: a function with the same arguments and results, with ``lower``, ``trace``, ``eval_shape``, ``clear_cache``.
+    Raises:
+      TypeError: ``fun`` is not callable.
+      ValueError: numbers or names of arguments that ``fun`` does not have.
+    Example: ``jit(lambda x: x * 2)(jnp.arange(3))``.
+    """
+    if fun is None:
+        given = {
+            "in_shardings": in_shardings, "out_shardings": out_shardings, "static_argnums": static_argnums,
+            "static_argnames": static_argnames, "donate_argnums": donate_argnums, "donate_argnames": donate_argnames,
+            "keep_unused": keep_unused, "device": device, "backend": backend, "inline": inline,
+            "compiler_options": compiler_options,
+        }  # fmt: skip
+        return lambda function: jit(function, **given)
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun!r}")
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(f"Expected a function, got a generator function: {fun}")
+    static_numbers, static_names = resolve(fun, "static", static_argnums, static_argnames)
+    donate_numbers, donate_names = resolve(fun, "donate", donate_argnums, donate_argnames, infer=donate_argnums is None)
+    both = set(static_numbers) & set(donate_numbers)
+    if both:
+        raise ValueError(f"static_argnums and donate_argnums cannot intersect, both name {sorted(both)}")
+    if backend is not None and device is None:
+        device = client_of(backend).local_devices()[0]
+    options = JitOptions(
+        static_argnums=static_numbers, static_argnames=static_names, donate_argnums=donate_numbers,
+        donate_argnames=donate_names, keep_unused=bool(keep_unused), inline=bool(inline), device=device,
+        compiler_options=compiler_options, eager=False, in_shardings=in_shardings, out_shardings=out_shardings,
+    )  # fmt: skip
+    return make_jitted(fun, options)

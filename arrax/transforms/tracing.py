@@ -1,0 +1,217 @@
+"""Tracing a user's function to a program, once per function and signature of its arguments."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core import config
+from arrax.core.functions import FunctionInfo, argument_names, describe_function, function_name
+from arrax.core.interpreter import Tracer, context
+from arrax.core.program import ClosedJaxpr
+from arrax.core.pytree_paths import keystr, tree_flatten_with_path
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import typeof
+from arrax.interpreters.staging import stage
+from arrax.native import runtime
+from arrax.transforms.arguments import Split
+
+logger = logging.getLogger("arrax")
+_trace_context = runtime.trace_context
+_ENTRIES_PER_FUNCTION = 2048
+
+
+class Traced:
+    """A function traced for one signature: its program, the values it closes over that are tracers, its output's tree.
+
+    Attributes:
+      program: from the flat dynamic arguments (and, in front of them, ``captured``) to the flat outputs.
+      captured: tracers of enclosing transformations that the function closes over: leading operands of the program.
+      compiled: what was compiled of it, by placement.
+    """
+
+    __slots__ = ("program", "captured", "out_tree", "info", "compiled", "in_avals", "in_tree")
+
+    def __init__(self, program: Any, captured: list[Any], out_tree: Any, info: Any, in_avals: Any, in_tree: Any):
+        self.program, self.captured, self.out_tree, self.info = program, captured, out_tree, info
+        self.in_avals, self.in_tree = in_avals, in_tree
+        self.compiled: dict[Any, Any] = {}
+
+
+def leaf_type(value: Any, describe: Callable[[], str]) -> Any:
+    """The type of an argument's leaf.
+
+    Raises:
+      TypeError: it is no array, naming the argument.
+    """
+    try:
+        return typeof(value)
+    except OverflowError as error:
+        raise OverflowError(
+            f"An overflow was encountered while parsing an argument to a jitted computation, whose {describe()}: {error}"
+        ) from None
+    except TypeError:
+        raise TypeError(
+            f"Cannot interpret value of type {type(value)} as an abstract array; it does not have a dtype attribute. "
+            f"Error interpreting argument to a transformed function as an array: {describe()}. "
+            "Arguments must be arrays, numbers, or nested containers of them; mark others as static."
+        ) from None
+
+
+def flat_names(fun: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+    """A name for each leaf of the arguments: ``x``, ``params['w']``."""
+    names = argument_names(fun, args, kwargs)
+    result: list[str] = []
+    for name, value in zip(names, [*args, *kwargs.values()], strict=True):
+        result += [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(value)[0]]
+    return result
+
+
+class _Traces:
+    """Traces by function (weakly) and key."""
+
+    def __init__(self) -> None:
+        self.by_function: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+        self.lock = threading.Lock()
+
+    def of(self, fun: Callable) -> dict[Any, Traced]:
+        """The traces of a function; those of functions that cannot be keys live with the caller."""
+        with self.lock:
+            found = self.by_function.get(fun)
+            if found is None:
+                found = self.by_function[fun] = {}
+            return found
+
+    def clear(self) -> None:
+        with self.lock:
+            self.by_function.clear()
+
+
+traces = _Traces()
+
+
+def traces_of(fun: Callable) -> dict[Any, Traced]:
+    """The store of a function's traces: shared by all transformations of the same (equal) function."""
+    try:
+        return traces.of(fun)
+    except TypeError:
+        return {}
+
+
+def trace(
+    fun: Callable,
+    split: Split,
+    transformation: str,
+    store: dict[Any, Traced] | None = None,
+    leaves: Sequence[Any] | None = None,
+    tree: Any = None,
+    avals: tuple[Any, ...] | None = None,
+) -> Traced:
+    """The trace of ``fun`` for the types of some arguments; found in ``store`` where it was made before."""
+    if leaves is None or tree is None:
+        leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
+    if avals is None:
+        avals = tuple(map(typeof, leaves))
+    key = (tree, avals, split.key, split.count, _trace_context(), context.axes)
+    if store is not None:
+        found = store.get(key)
+        if found is not None:
+            return found
+        if config.explain_cache_misses.cell.value:
+            _explain(fun, key, store)
+    names = None
+    try:
+        names = _dynamic_names(fun, split)
+    except Exception:  # names serve messages only
+        names = None
+    traced = _trace(fun, split, tree, avals, describe_function(fun, transformation, names))
+    if store is not None and not traced.captured and not config.check_tracer_leaks.cell.value:
+        if len(store) >= _ENTRIES_PER_FUNCTION:
+            store.pop(next(iter(store)))
+        store[key] = traced
+    return traced
+
+
+def _dynamic_names(fun: Callable, split: Split) -> list[str]:
+    positions = [n for n in range(split.count) if n not in split.static]
+    placeholders: list[Any] = [None] * split.count
+    for n, value in zip(positions, split.dynamic, strict=True):
+        placeholders[n] = value
+    names = argument_names(fun, placeholders, {})
+    result: list[str] = []
+    pairs = [(names[n], placeholders[n]) for n in positions] + list(split.dynamic_kwargs.items())
+    for name, value in pairs:
+        result += [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(value)[0]]
+    return result
+
+
+def _trace(fun: Callable, split: Split, tree: Any, avals: tuple[Any, ...], info: FunctionInfo) -> Traced:
+    out_tree: Any = None
+
+    def flat(*tracers: Any) -> list[Any]:
+        nonlocal out_tree
+        dynamic, dynamic_kwargs = tree_unflatten(tree, tracers)
+        out, out_tree = tree_flatten(split.call(fun, dynamic, dynamic_kwargs))
+        return [_output(value, out_tree, index, info) for index, value in enumerate(out)]
+
+    start = time.perf_counter()
+    jaxpr, consts = stage(flat, avals, info)
+    if config.log_compiles.cell.value:
+        logger.warning(
+            "Finished tracing + transforming %s for %s in %f sec", info.name, info.transformation, time.perf_counter() - start
+        )
+    captured = [(var, c) for var, c in zip(jaxpr.constvars, consts, strict=True) if isinstance(c, Tracer)]
+    if captured:
+        fixed = [(var, c) for var, c in zip(jaxpr.constvars, consts, strict=True) if not isinstance(c, Tracer)]
+        jaxpr = jaxpr.replace(
+            constvars=[var for var, _ in fixed], invars=[*(var for var, _ in captured), *jaxpr.invars]
+        )
+        consts = [c for _, c in fixed]
+    return Traced(ClosedJaxpr(jaxpr, consts), [c for _, c in captured], out_tree, info, avals, tree)
+
+
+def _output(value: Any, tree: Any, index: int, info: FunctionInfo) -> Any:
+    if isinstance(value, Tracer):
+        return value
+    convert = getattr(value, "__jax_array__", None)
+    if convert is not None:
+        return convert()
+    try:
+        typeof(value)
+    except TypeError:
+        paths = tree_flatten_with_path(tree_unflatten(tree, range(tree.num_leaves)))[0]
+        place = keystr(paths[index][0])
+        where = f" at output component{place}" if place else ""
+        raise TypeError(
+            f"function {info.describe()} traced for {info.transformation} returned a value of type {type(value)}{where}, "
+            "which is not a valid array type"
+        ) from None
+    return value
+
+
+def _explain(fun: Callable, key: Any, store: dict[Any, Traced]) -> None:
+    """Log why a function is traced (again)."""
+    name = function_name(fun)
+    if not store:
+        logger.warning("TRACING CACHE MISS for %s because: never seen function %s", name, name)
+        return
+    tree, avals, static, count, settings, axes = key
+    others = list(store)
+    reasons = []
+    if all(other[0] != tree or other[3] != count for other in others):
+        reasons.append("never seen input pytree")
+    elif all(other[2] != static for other in others):
+        reasons.append("never seen static arguments")
+    elif all(other[1] != avals for other in others):
+        seen = "; ".join(", ".join(a.str_short() for a in other[1]) for other in others[-3:])
+        now = ", ".join(f"{a.str_short()}{' (weak)' if a.weak_type else ''}" for a in avals)
+        reasons.append(f"never seen input type signature: {now}; seen before: {seen}")
+    elif all(other[4] != settings for other in others):
+        reasons.append("tracing context changed (a config option)")
+    else:
+        reasons.append("a new combination of arguments, static arguments and settings")
+    logger.warning("TRACING CACHE MISS for %s because: %s", name, "; ".join(reasons))

@@ -1,0 +1,156 @@
+"""``vmap``: map a function over an axis of its arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core.functions import function_name
+from arrax.core.interpreter import context, named_axes, swap_interpreter
+from arrax.core.pytree_paths import keystr, tree_flatten_with_path
+from arrax.core.pytree_prefixes import flatten_axes
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import typeof
+from arrax.interpreters.batching import Batch, move_batch_axis
+from arrax.transforms.autodiff import check_callable, check_leaf
+
+
+def _axis_sizes(name: str, fun: Callable, args: Any, leaves: Sequence[Any], axes: Sequence[int | None]) -> dict[int, list[int]]:
+    """Indices of the leaves by the length of their mapped axis."""
+    sizes: dict[int, list[int]] = {}
+    for index, (leaf, axis) in enumerate(zip(leaves, axes, strict=True)):
+        if axis is None:
+            continue
+        shape = check_leaf(name, leaf).shape
+        if not -len(shape) <= axis < len(shape):
+            raise ValueError(
+                f"{name} was requested to map its argument along axis {axis}, which implies that its rank should be at least "
+                f"{axis + 1 if axis >= 0 else -axis}, but is only {len(shape)} (its shape is {shape})"
+            )
+        sizes.setdefault(shape[axis], []).append(index)
+    return sizes
+
+
+def _common_size(
+    name: str, fun: Callable, args: Any, leaves: Sequence[Any], axes: Sequence[int | None], axis_size: int | None
+) -> int:
+    sizes = _axis_sizes(name, fun, args, leaves, axes)
+    if axis_size is not None:
+        sizes.setdefault(axis_size, [])
+    if not sizes:
+        raise ValueError(f"{name} must have at least one non-None value in in_axes")
+    if len(sizes) == 1:
+        return next(iter(sizes))
+    paths = [path for path, _ in tree_flatten_with_path(args)[0]]
+    lines = []
+    for size, indices in sizes.items():
+        for index in indices[:3]:
+            shape = typeof(leaves[index]).shape
+            lines.append(
+                f"  * the mapped axis {axes[index]} of argument {_argument(paths[index])} of shape {shape} had size {size}"
+            )
+        if not indices:
+            lines.append(f"  * axis_size was given as {size}")
+    listed = "\n".join(lines)
+    raise ValueError(
+        f"{name} got inconsistent sizes for array axes to be mapped (in {function_name(fun)}):\n{listed}"
+    )
+
+
+def _argument(path: Sequence[Any]) -> str:
+    position = getattr(path[1], "idx", None) if len(path) > 1 else None
+    if position is None:
+        return keystr(path[1:])
+    return f"args[{position}]{keystr(path[2:])}"
+
+
+def vmap(
+    fun: Callable,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Any = None,
+    sum_match: bool = False,
+) -> Callable[..., Any]:
+    """Map a function over axes of its arguments, without a loop: the operations themselves are batched.
+
+    Args:
+      fun: function of arrays or pytrees of them.
+      in_axes: for each positional argument the axis to map over (or None), or one for all; may be a tree prefix of the
+        arguments. Keyword arguments are mapped over axis 0.
+      out_axes: where the mapped axis is in the outputs, a tree prefix of them; None for outputs that do not vary.
+      axis_name: name of the axis for collectives such as ``lax.psum``.
+      axis_size: its length, needed where no argument is mapped.
+      spmd_axis_name: mesh axis along which the mapped axis is sharded.
+    Returns: the mapped function.
+    Raises:
+      TypeError: in_axes or out_axes of a wrong type.
+      ValueError: lengths that differ, axes out of bounds.
+    Example: ``vmap(jnp.dot)(jnp.ones((5, 3)), jnp.ones((5, 3))).shape`` is ``(5,)``.
+    """
+    check_callable(fun)
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, int | tuple) or hasattr(in_axes, "items")):
+        raise TypeError(
+            f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed to "
+            f"the function, but got {in_axes}."
+        )
+    for entry, which in ((in_axes, "in_axes"), (out_axes, "out_axes")):
+        _check_axes(which, entry)
+
+    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    def vmap_f(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed "
+                f"to the function, but got {len(in_axes)=}, {len(args)=}"
+            )
+        leaves, tree = tree_flatten((args, kwargs))
+        axes = flatten_axes("vmap in_axes", tree, (in_axes, 0), tupled_args=True)
+        size = _common_size("vmap", fun, (args, kwargs), leaves, axes, axis_size)
+        batch = Batch(context.interpreter, size, axis_name, spmd_axis_name)
+        dims = [None if a is None else a % typeof(x).ndim for a, x in zip(axes, leaves, strict=True)]
+        inputs = [batch.join(x, dim) for x, dim in zip(leaves, dims, strict=True)]
+        previous = swap_interpreter(batch)
+        try:
+            with named_axes(*(((axis_name, size),) if axis_name is not None else ())):
+                mapped_args, mapped_kwargs = tree_unflatten(tree, inputs)
+                outs, out_tree = tree_flatten(fun(*mapped_args, **mapped_kwargs))
+        finally:
+            swap_interpreter(previous)
+            batch.alive = False
+        targets = flatten_axes("vmap out_axes", out_tree, out_axes)
+        return tree_unflatten(
+            out_tree, [_place(fun, batch, out, target) for out, target in zip(outs, targets, strict=True)]
+        )
+
+    return vmap_f
+
+
+def _check_axes(which: str, entry: Any) -> None:
+    leaves = tree_flatten(entry)[0]
+    if not all(isinstance(leaf, int) or not hasattr(leaf, "shape") for leaf in leaves):
+        raise TypeError(f"vmap {which} must be an int, None, or (nested) container with those types as leaves, but got {entry}.")
+    if not all(isinstance(leaf, int) for leaf in leaves):
+        raise TypeError(f"vmap {which} must be an int, None, or (nested) container with those types as leaves, but got {entry}.")
+
+
+def _place(fun: Callable, batch: Batch, out: Any, target: int | None) -> Any:
+    check_leaf("vmap", out)
+    value, dim = batch.lift(out)
+    if target is None:
+        if dim is not None:
+            raise ValueError(
+                f"vmap has mapped output but out_axes is None: function {function_name(fun)} returned a value that depends on "
+                "the mapped arguments"
+            )
+        return value
+    rank = typeof(value).ndim + (dim is None)
+    if not -rank <= target < rank:
+        raise ValueError(
+            f"vmap out_axes {target} is out of bounds for an output of rank {rank} (the mapped axis included)"
+        )
+    return move_batch_axis(value, dim, batch.size, target % rank)

@@ -1,0 +1,263 @@
+"""Compiling modules, each content once: in memory, and on disk between processes.
+
+The key of an executable is everything that its machine code depends on: the program without locations, the compile options,
+XLA's flags, the build of jaxlib, the processor's features, the platform and the devices.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import logging
+import os
+import platform as host_platform
+import threading
+import time
+import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax.core import config
+from arrax.native import runtime
+from arrax.xla import compat
+from arrax.xla.devices import device_list
+from arrax.xla.disk_store import DiskStore, default_folder
+
+logger = logging.getLogger("arrax")
+CACHE_FORMAT = 1
+
+# fmt: off
+# What each use pays for, measured on jaxlib 0.10.2 (compile ms / run us of typical programs; see benchmarks/RESULTS.md):
+# a single eager operation on small arrays runs equally fast at any level, and compiles three times faster at the lowest.
+LEVELS: dict[str, dict[str, Any]] = {
+    "eager": {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False},
+    "jit":   {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False},
+    "dots":  {"xla_backend_optimization_level": 1},  # many contractions: the emitters make them cheaper to compile and run
+}
+# fmt: on
+EAGER_ELEMENTS = 10_000  # above this, code at the lowest level is slower
+
+
+def options_for(
+    client: Any, devices: Sequence[Any], level: str, overrides: dict[str, Any] | None = None, num_replicas: int = 1
+) -> Any:
+    """Compile options for a use, with the user's ``compiler_options`` above them."""
+    options = runtime.CompileOptions()
+    count = len(devices) // num_replicas
+    options.num_replicas, options.num_partitions = num_replicas, count
+    ids = np.array([device.id for device in devices]).reshape(num_replicas, count)
+    options.device_assignment = runtime.DeviceAssignment.create(ids)
+    build = options.executable_build_options
+    if count > 1:
+        build.use_spmd_partitioning = True
+        build.use_shardy_partitioner = config.use_shardy_partitioner.value
+    settings = dict(LEVELS[level]) if client.platform == "cpu" else {}
+    if not compat.has_fusion_emitters_option:
+        settings.pop("xla_cpu_use_fusion_emitters", None)
+    settings.update(overrides or {})
+    options.env_option_overrides = list(settings.items())
+    return options
+
+
+class ExecutableCache:
+    """Executables by content key, the least recently used dropped first."""
+
+    def __init__(self, capacity: int = 8192):
+        self.capacity, self.entries, self.lock = capacity, OrderedDict(), threading.Lock()
+        self.compiling: dict[bytes, threading.Lock] = {}
+        self.hits = self.disk_hits = self.misses = 0
+
+    def get(self, key: bytes) -> Any:
+        """The executable of a key, or None."""
+        with self.lock:
+            found = self.entries.get(key)
+            if found is not None:
+                self.entries.move_to_end(key)
+                self.hits += 1
+            return found
+
+    def put(self, key: bytes, executable: Any) -> None:
+        """Keep an executable."""
+        with self.lock:
+            self.entries[key] = executable
+            while len(self.entries) > self.capacity:
+                self.entries.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget all."""
+        with self.lock:
+            self.entries.clear()
+
+    def lock_of(self, key: bytes) -> threading.Lock:
+        """The lock under which one content is compiled: several threads compile it once."""
+        with self.lock:
+            return self.compiling.setdefault(key, threading.Lock())
+
+
+executables = ExecutableCache()
+
+
+@functools.cache
+def _machine() -> bytes:
+    """What machine code depends on besides the program: jaxlib's build, XLA's flags, the processor."""
+    features = ""
+    try:
+        with open("/proc/cpuinfo") as info:
+            features = next((line for line in info if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        features = host_platform.processor()
+    flags = os.environ.get("XLA_FLAGS", "")
+    parts = (CACHE_FORMAT, runtime.jaxlib_build, host_platform.machine(), features, flags, os.environ.get("LIBTPU_INIT_ARGS", ""))
+    return repr(parts).encode()
+
+
+def bytecode_of(module: Any) -> bytes:
+    """The module as bytecode."""
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def content_key(bytecode: bytes, options: Any, client: Any, devices: Sequence[Any]) -> bytes:
+    """The key of an executable: a digest of everything it depends on."""
+    digest = hashlib.sha256(_machine())
+    where = (client.platform, client.platform_version, [(device.id, device.device_kind) for device in devices])
+    for part in (options.SerializeAsString(), repr(where).encode(), bytecode):
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.digest()
+
+
+@functools.lru_cache(4)
+def _store(folder: str, max_bytes: int) -> DiskStore:
+    return DiskStore(folder, max_bytes, warn=_warn_disk)
+
+
+def _warn_disk(message: str) -> None:
+    if config.raise_persistent_cache_errors.value:
+        raise RuntimeError(message)
+    warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def disk_store() -> DiskStore | None:
+    """The store on disk, or None where the settings turn it off."""
+    if not config.enable_compilation_cache.value:
+        return None
+    folder = config.compilation_cache_dir.value or default_folder()
+    limit = config.compilation_cache_max_size.value
+    return _store(str(folder), 1 << 62 if limit < 0 else limit) if folder else None
+
+
+def compile_module(
+    module: Any,
+    devices: Sequence[Any],
+    *,
+    level: str = "jit",
+    compiler_options: dict[str, Any] | None = None,
+    host_callbacks: Sequence[Any] = (),
+    name: str = "",
+    num_replicas: int = 1,
+    storable: bool = True,
+) -> Any:
+    """The loaded executable of a module: from memory, from disk, or compiled now.
+
+    Raises:
+      RuntimeError: XLA refuses the program (out of memory, unsupported operation, unknown compile option).
+    """
+    client = devices[0].client
+    options = options_for(client, devices, level, compiler_options, num_replicas)
+    bytecode = bytecode_of(module)
+    if host_callbacks and not storable:
+        return _compile(client, module, devices, options, host_callbacks, name)
+    key = content_key(bytecode, options, client, devices)
+    found = executables.get(key)
+    if found is not None:
+        return found
+    with executables.lock_of(key):
+        found = executables.get(key)
+        if found is None:
+            found = _load_or_compile(key, client, module, devices, options, host_callbacks, name)
+            executables.put(key, found)
+    with executables.lock:
+        executables.compiling.pop(key, None)
+    return found
+
+
+def _load_or_compile(
+    key: bytes, client: Any, module: Any, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str
+) -> Any:
+    store = disk_store()
+    payload = store.get(key) if store is not None else None
+    if payload is not None:
+        try:
+            loaded = client.deserialize_executable(
+                payload, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
+            )
+            executables.disk_hits += 1
+            return loaded
+        except Exception as error:  # a damaged or foreign entry is only a miss
+            logger.debug("stored executable of %s refused: %s", name, error)
+    executables.misses += 1
+    start = time.perf_counter()
+    made = _compile(client, module, devices, options, host_callbacks, name)
+    took = time.perf_counter() - start
+    if store is not None and took >= config.persistent_cache_min_compile_time_secs.value:
+        try:
+            payload = made.serialize()
+        except Exception as error:
+            logger.debug("executable of %s cannot be stored: %s", name, error)
+        else:
+            if len(payload) >= config.persistent_cache_min_entry_size_bytes.value:
+                store.put(key, payload)
+    return made
+
+
+def _compile(
+    client: Any, module: Any, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str
+) -> Any:
+    if config.log_compiles.value:
+        logger.warning("Compiling %s for %d device(s) of platform %s", name, len(devices), client.platform)
+    start = time.perf_counter()
+    with _running:
+        made = client.compile_and_load(module, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks))
+    if config.log_compiles.value:
+        logger.warning("Finished XLA compilation of %s in %f sec", name, time.perf_counter() - start)
+    return made
+
+
+class _Compilations:
+    """Counts the compilations that run, so that the interpreter's exit can wait for those of daemon threads."""
+
+    def __init__(self) -> None:
+        self.condition, self.count, self.closing = threading.Condition(), 0, False
+
+    def __enter__(self) -> None:
+        with self.condition:
+            if self.closing and threading.current_thread() is not threading.main_thread():
+                self.condition.wait()  # the process is exiting: this daemon thread must not enter the compiler any more
+            self.count += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.condition:
+            self.count -= 1
+            self.condition.notify_all()
+
+    def finish(self) -> None:
+        """Let no new compilation begin and wait for those that run."""
+        with self.condition:
+            self.closing = True
+            self.condition.wait_for(lambda: self.count == 0, timeout=60)
+
+
+_running = _Compilations()
+# threading's own exit hook runs before atexit's, but daemon threads live through both; ours must come while they still can.
+threading._register_atexit(_running.finish)  # type: ignore[attr-defined]
+
+
+def clear_memory() -> None:
+    """Forget all executables in memory."""
+    executables.clear()

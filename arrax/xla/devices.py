@@ -1,0 +1,113 @@
+"""Devices and platforms: which there are, which is the default."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from arrax.core import config
+from arrax.native import runtime
+from arrax.xla import startup
+
+Device = runtime.Device
+
+
+def client_of(backend: Any = None) -> Any:
+    """The client of a platform (``"cpu"``, ``"gpu"``, ``"tpu"``, …), or the default one.
+
+    Raises:
+      RuntimeError: no such platform was started.
+    """
+    clients = startup.clients()
+    if backend is None:
+        return next(iter(clients.values()))
+    if not isinstance(backend, str):
+        return backend
+    names = {"gpu": ("cuda", "rocm")}.get(backend, (backend,))
+    for name in names:
+        if name in clients:
+            return clients[name]
+    raise RuntimeError(f"Unknown backend {backend}: known backends are {', '.join(clients)}")
+
+
+def platform_name(client: Any) -> str:
+    """The name that users know a client's platform by: CUDA and ROCm are ``gpu``."""
+    name = client.platform.lower()
+    return "gpu" if name in ("cuda", "rocm") else name
+
+
+def devices(backend: Any = None) -> list[Any]:
+    """All devices of a platform.
+
+    Args:
+      backend: ``"cpu"``, ``"gpu"``, ``"tpu"``, or None for the default platform.
+    Example: ``arrax.devices()`` is ``[CpuDevice(id=0)]`` on a machine without accelerators.
+    """
+    return client_of(backend).devices()
+
+
+def local_devices(process_index: int | None = None, backend: Any = None, host_id: int | None = None) -> list[Any]:
+    """Devices attached to one process, by default this one."""
+    wanted = host_id if process_index is None else process_index
+    client = client_of(backend)
+    if wanted is None:
+        wanted = client.process_index()
+    found = [device for device in client.devices() if device.process_index == wanted]
+    if not found and not 0 <= wanted < process_count(backend):
+        raise ValueError(f"Unknown process_index {wanted}")
+    return found
+
+
+def device_count(backend: Any = None) -> int:
+    """Number of devices of a platform, over all processes."""
+    return client_of(backend).device_count()
+
+
+def local_device_count(backend: Any = None) -> int:
+    """Number of devices attached to this process."""
+    return len(client_of(backend).local_devices())
+
+
+def process_index(backend: Any = None) -> int:
+    """Index of this process among all that work together."""
+    return client_of(backend).process_index()
+
+
+def process_count(backend: Any = None) -> int:
+    """Number of processes that work together."""
+    return max(device.process_index for device in client_of(backend).devices()) + 1
+
+
+def process_indices(backend: Any = None) -> list[int]:
+    """Indices of all processes that work together."""
+    return sorted({device.process_index for device in client_of(backend).devices()})
+
+
+def default_backend() -> str:
+    """The platform where computations run by default: ``"cpu"``, ``"gpu"`` or ``"tpu"``."""
+    return platform_name(client_of())
+
+
+def default_device() -> Any:
+    """The device of computations whose operands are committed nowhere."""
+    chosen = config.default_device.cell.value
+    if chosen is None:
+        return _first_device(id(client_of()))
+    return client_of(chosen).local_devices()[0] if isinstance(chosen, str) else chosen
+
+
+@functools.lru_cache(16)
+def _first_device(client_id: int) -> Any:
+    return client_of().local_devices()[0]
+
+
+@functools.lru_cache(1024)
+def single_sharding(device: Any, memory_kind: str | None = None) -> Any:
+    """The one sharding object of a device."""
+    return runtime.SingleDeviceSharding(device, memory_kind=memory_kind)
+
+
+@functools.lru_cache(1024)
+def device_list(devices_: tuple[Any, ...]) -> Any:
+    """The one DeviceList of some devices."""
+    return runtime.DeviceList(devices_)

@@ -1,0 +1,108 @@
+"""Moving values: from the host to a device, between devices, back to the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import ShapedArray, typeof
+from arrax.native import runtime
+from arrax.xla import compat
+from arrax.xla.devices import default_device, device_list, single_sharding
+
+ArrayImpl = runtime.ArrayImpl
+_put = runtime.batched_device_put
+
+
+def array_from_host(
+    value: Any, aval: ShapedArray | None = None, device: Any = None, committed: bool = False, fresh: bool = False
+) -> Any:
+    """A device array with the elements of a host value.
+
+    Args:
+      value: ndarray, NumPy scalar or Python scalar.
+      aval: its type; by default the canonical type of the value.
+      fresh: True where nobody else holds the ndarray, which then needs no copy.
+    """
+    aval = typeof(value) if aval is None else aval
+    device = default_device() if device is None else device
+    if not isinstance(value, np.ndarray):
+        value = np.asarray(value)
+    if value.dtype != aval.dtype:
+        if aval.dtype == dtypes.float0:
+            value = np.zeros(aval.shape, np.bool_)
+        else:
+            with np.errstate(all="ignore"):
+                value = value.astype(aval.dtype)
+        fresh = True
+    return _put(aval, single_sharding(device), [value], [device], committed, not fresh)
+
+
+def host_value(array: Any) -> np.ndarray:
+    """The elements of a device array as a read-only ndarray, without a copy where the device is the CPU.
+
+    Raises:
+      RuntimeError: the array was deleted or donated.
+    """
+    cached = array._npy_value
+    if cached is not None:
+        return cached
+    if array.is_deleted():
+        raise RuntimeError(f"Array has been deleted with shape={array.aval.str_short(False)}.")
+    sharding = array._sharding
+    if isinstance(sharding, runtime.SingleDeviceSharding):
+        value, copied = array._single_device_array_to_np_array_did_copy()
+        if copied:
+            array._npy_value = value
+    else:
+        value = _assemble(array)
+        array._npy_value = value
+    value.flags.writeable = False
+    return value
+
+
+def _assemble(array: Any) -> np.ndarray:
+    """The elements of an array over several devices."""
+    if not array._sharding._internal_device_list.is_fully_addressable:
+        raise RuntimeError(
+            "Fetching value for an array that spans non-addressable (non process local) devices is not possible."
+        )
+    out = np.empty(array.aval.shape, array.aval.dtype)
+    indices = array._sharding.addressable_devices_indices_map(array.aval.shape)
+    seen: set[Any] = set()
+    for piece in array._arrays:
+        index = indices[piece._sharding._device]
+        key = tuple((s.start, s.stop) for s in index)
+        if key not in seen:
+            seen.add(key)
+            out[index] = piece._single_device_array_to_np_array_did_copy()[0]
+    return out
+
+
+def copy_to_device(array: Any, device: Any, committed: bool, may_alias: bool = True) -> Any:
+    """The array on another device (or the same, where it may then share its buffer)."""
+    sharding = single_sharding(device)
+    if isinstance(array._sharding, runtime.SingleDeviceSharding):
+        semantics = runtime.ArrayCopySemantics.REUSE_INPUT if may_alias else runtime.ArrayCopySemantics.ALWAYS_COPY
+        (moved,) = runtime.batched_copy_array_to_devices_with_sharding(
+            [array], [device_list((device,))], [sharding], [semantics]
+        )
+        if moved._committed == committed:
+            return moved
+        (inner,) = moved._arrays
+        return compat.make_array(array.aval, sharding, [inner], committed)
+    return array_from_host(host_value(array), array.aval, device, committed)
+
+
+def with_aval(array: Any, aval: ShapedArray) -> Any:
+    """The same buffer under another type (such as a weak one)."""
+    return array._rewrap_with_aval_and_sharding(aval, array._sharding)
+
+
+def to_device_array(value: Any, device: Any = None) -> Any:
+    """A device array for any concrete value; arrays stay as they are."""
+    if type(value) is ArrayImpl:
+        return value
+    return array_from_host(value, None, device)

@@ -1,0 +1,147 @@
+"""Start-up of the runtime: registrations in their order, clients, and the stand-ins that give C++ our type class.
+
+All of this state is global to the process: two front-ends cannot share it, so a process in which another one has already
+taken the runtime is refused.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax.core import config
+from arrax.core.types import ShapedArray
+from arrax.native import runtime
+
+_lock = threading.RLock()
+_clients: dict[str, Any] | None = None
+_failures: dict[str, str] = {}
+on_first_client: list[Callable[[Any], None]] = []
+_STAND_INS = ("jax", "jax.core", "jax._src", "jax._src.named_sharding")
+
+
+def _refuse_foreign_owner() -> None:
+    if "jax._src.lib" in sys.modules:
+        raise ImportError(
+            "arrax cannot start: this process has already imported jax, whose settings own the compiled runtime. "
+            "Import arrax first, in a process of its own."
+        )
+
+
+def _register() -> None:
+    """Cells that the C++ call path reads; without them every call raises."""
+    states = runtime.call_states
+    states.set_disable_jit_state(config.disable_jit.cell)
+    states.set_enable_x64_state(config.enable_x64.cell)
+    states.set_post_hook_state(config.post_hook)
+    runtime.set_tracebacks_enabled(False)
+    if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
+        runtime.native_utils.absl_set_min_log_level(1)
+    replicated = runtime.HloSharding.replicate()
+    runtime.SingleDeviceSharding._to_xla_hlo_sharding = lambda self, ndim: replicated
+    # Host buffers kept alive for zero-copied arrays are let go only when the runtime is asked to.
+    gc.callbacks.append(lambda phase, info: runtime.collect_garbage())
+
+
+def _lend_type_class(device: Any) -> None:
+    """Let C++ find ShapedArray (and a check of partition specs) under the names where it looks once and for all."""
+    before = {name: sys.modules[name] for name in _STAND_INS if name in sys.modules}
+    modules = {name: types.ModuleType(name) for name in _STAND_INS}
+    for name in _STAND_INS[1:]:
+        parent, _, leaf = name.rpartition(".")
+        setattr(modules[parent], leaf, modules[name])
+    modules["jax.core"].ShapedArray = ShapedArray  # type: ignore[attr-defined]
+    modules["jax._src.named_sharding"].check_pspec = lambda mesh, spec: None  # type: ignore[attr-defined]
+    sys.modules.update(modules)
+    try:
+        sharding = runtime.SingleDeviceSharding(device)
+        aval = ShapedArray((), np.dtype(np.int32))
+        runtime.batched_device_put(aval, sharding, [np.int32(0)], [device], False)._arrays  # noqa: B018
+        runtime.NamedSharding(_OneDeviceMesh(device), ())
+    finally:
+        for name in _STAND_INS:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)
+
+
+class _OneDeviceMesh:
+    size = 1
+
+    def __init__(self, device: Any):
+        self._internal_device_list = runtime.DeviceList((device,))
+
+
+def _start_cpu() -> Any:
+    count = config.num_cpu_devices.value
+    return runtime.xla_client.make_cpu_client(
+        asynchronous=config.cpu_enable_async_dispatch.value, num_devices=count if count > 0 else None
+    )
+
+
+starters: dict[str, Callable[[], Any]] = {"cpu": _start_cpu}  # platform -> function that makes its client
+discover: list[Callable[[], None]] = []  # run before the first client: add the starters of plugins
+
+
+def requested_platforms() -> list[str]:
+    """Platforms to start, the default one first."""
+    named = config.platforms.value or config.platform_name.value
+    if named:
+        return [name.strip() for name in named.split(",") if name.strip()]
+    return [*(name for name in starters if name != "cpu"), "cpu"]
+
+
+def clients() -> dict[str, Any]:
+    """All started clients by platform name, the default one first. The first call starts them."""
+    global _clients
+    if _clients is not None:
+        return _clients
+    with _lock:
+        if _clients is None:
+            _clients = _start_all()
+    return _clients
+
+
+def _start_all() -> dict[str, Any]:
+    _refuse_foreign_owner()
+    for find in discover:
+        find()
+    explicit = bool(config.platforms.value or config.platform_name.value)
+    aliases = {"gpu": [name for name in starters if name in ("cuda", "rocm")] or ["cuda"]}
+    started: dict[str, Any] = {}
+    names = [real for name in requested_platforms() for real in aliases.get(name, [name])]
+    for name in dict.fromkeys(names):
+        if name not in starters:
+            known = ", ".join(sorted(starters))
+            raise RuntimeError(f"Unable to initialize backend {name!r}: no such platform; known platforms: {known}")
+        try:
+            started[name] = starters[name]()
+        except Exception as error:
+            if explicit:
+                raise RuntimeError(f"Unable to initialize backend {name!r}: {error}") from error
+            _failures[name] = str(error)
+    if "cpu" not in started and not (explicit and "cpu" not in names):
+        started["cpu"] = _start_cpu()
+    for client in started.values():
+        _lend_type_class(client.local_devices()[0])
+        break
+    for action in on_first_client:
+        action(started)
+    return started
+
+
+def clear_clients() -> None:
+    """Forget all clients; the next use starts new ones."""
+    global _clients
+    with _lock:
+        _clients = None
+
+
+_refuse_foreign_owner()
+_register()

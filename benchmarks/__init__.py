@@ -1,0 +1,1 @@
+"""Side by side with the reference implementation: ``python -m benchmarks --help``."""

@@ -1,0 +1,130 @@
+"""Results as text for the terminal and as Markdown for the repository."""
+
+import math
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+
+@dataclass
+class Times:
+    """A side's best time for a case, or why there is none."""
+
+    seconds: float = math.inf
+    error: str = ""
+
+    def add(self, seconds: float) -> None:
+        """Take a round into account."""
+        self.seconds = min(self.seconds, seconds)
+
+    def __str__(self) -> str:
+        return "failed" if self.error or math.isinf(self.seconds) else format_time(self.seconds)
+
+
+@dataclass
+class Row:
+    """A case on both sides."""
+
+    name: str
+    ours: Times = field(default_factory=Times)
+    reference: Times = field(default_factory=Times)
+
+    @property
+    def ratio(self) -> float | None:
+        """Our time by the reference's, if there are both."""
+        if self.ours.error or self.reference.error or math.isinf(self.ours.seconds + self.reference.seconds):
+            return None
+        return self.ours.seconds / self.reference.seconds
+
+    @property
+    def errors(self) -> str:
+        """Why a side has no time."""
+        sides = (("arrax", self.ours), ("reference", self.reference))
+        return "; ".join(f"{side}: {times.error}" for side, times in sides if times.error)
+
+
+@dataclass
+class Group:
+    """A group's cases, and what it is about."""
+
+    name: str
+    about: str
+    rows: list[Row]
+
+    @property
+    def summary(self) -> str:
+        """The geometric mean of the ratios, how many cases it is of, how many failed."""
+        ratios = [row.ratio for row in self.rows if row.ratio is not None]
+        mean = f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}" if ratios else "none"
+        failed = [f"{count} failed on {side}" for side, count in self._failures() if count]
+        return ", ".join([f"geometric mean {mean} over {len(ratios)} of {len(self.rows)} cases", *failed])
+
+    def _failures(self) -> list[tuple[str, int]]:
+        return [
+            ("arrax", sum(bool(row.ours.error) for row in self.rows)),
+            ("the reference", sum(bool(row.reference.error) for row in self.rows)),
+        ]
+
+
+def format_time(seconds: float) -> str:
+    """Three digits and a unit."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}" if seconds < 1000 * size else f"{seconds / size:.0f} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def format_ratio(ratio: float | None) -> str:
+    """Two decimals, or a dash."""
+    return "-" if ratio is None else f"{ratio:.2f}"
+
+
+def text_row(row: Row) -> str:
+    """A case as a line of the terminal's table."""
+    line = f"  {row.name:<52} {row.ours!s:>10} {row.reference!s:>10} {format_ratio(row.ratio):>7}"
+    return f"{line}  {row.errors}" if row.errors else line
+
+
+def text_heading(group: Group) -> str:
+    """The lines above a group's table."""
+    return f"\n{group.name}: {group.about}\n  {'':<52} {'arrax':>10} {'reference':>10} {'ratio':>7}"
+
+
+def markdown(groups: Sequence[Group], versions: dict[str, dict[str, str]], command: str) -> str:
+    """The whole file of results."""
+    lines = [
+        "# Results",
+        "",
+        "Shortest times of the rounds; a ratio below 1 says that arrax takes less time. What is measured: README.md.",
+        "",
+        f"- Date: {date.today().isoformat()}",
+        f"- Machine: {machine()}",
+        *(f"- {side}: {', '.join(f'{name} {v}' for name, v in found.items())}" for side, found in versions.items()),
+        f"- Command: `{command}`",
+        "",
+        "| group | ratio |",
+        "|---|---|",
+        *(f"| {group.name} | {group.summary} |" for group in groups),
+    ]
+    for group in groups:
+        lines += ["", f"## {group.name}", "", group.about, "", "| case | arrax | reference | ratio |", "|---|--:|--:|--:|"]
+        lines += [
+            f"| {row.name.replace('|', chr(92) + '|')} | {row.ours} | {row.reference} | {format_ratio(row.ratio)} |"
+            for row in group.rows
+        ]
+        lines += [f"\n`{row.name}`: {row.errors}" for row in group.rows if row.errors]
+    return "\n".join(lines) + "\n"
+
+
+def machine() -> str:
+    """Processor, cores, memory, system."""
+    model, memory = platform.processor() or platform.machine(), ""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        named = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        model = named[0] if named else model
+        memory = f", {os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
+    return f"{model}, {os.cpu_count()} cores{memory}, {platform.system()} {platform.machine()}"
