@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -82,8 +83,8 @@ def command_line(options: argparse.Namespace) -> str:
     """The command as another machine would give it."""
     python = "PYTHON" if os.path.isabs(options.reference) else options.reference
     only = ["--only", options.only] if options.only else []
-    parts = ["python -m benchmarks", *options.groups, "--reference", python, "--rounds", str(options.rounds), *only]
-    return " ".join([*parts, "--write"])
+    given = [*options.groups, "--reference", python, "--rounds", str(options.rounds), *only, "--write"]
+    return shlex.join(["python", "-m", "benchmarks", *given])
 
 
 def main() -> None:

@@ -110,7 +110,15 @@ def markdown(groups: Sequence[Group], versions: dict[str, dict[str, str]], comma
         *(f"| {group.name} | {group.summary} |" for group in groups),
     ]
     for group in groups:
-        lines += ["", f"## {group.name}", "", group.about, "", "| case | arrax | reference | ratio |", "|---|--:|--:|--:|"]
+        lines += [
+            "",
+            f"## {group.name}",
+            "",
+            group.about,
+            "",
+            "| case | arrax | reference | ratio |",
+            "|---|--:|--:|--:|",
+        ]
         lines += [
             f"| {row.name.replace('|', chr(92) + '|')} | {row.ours} | {row.reference} | {format_ratio(row.ratio)} |"
             for row in group.rows

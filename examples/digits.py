@@ -9,16 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib
 import numpy as np
+from matplotlib.figure import Figure
 from tqdm import tqdm
 
 import arrax
 import arrax.numpy as jnp
 from arrax import random
-
-matplotlib.use("Agg")  # draws without a screen
-from matplotlib import pyplot as plt  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 LAYERS = (64, 128, 64, 10)
@@ -163,7 +160,7 @@ def draw(params: Params, digits: Digits, losses: list[float], path: Path) -> Non
     answers = np.asarray(jnp.argmax(predict_batch(params, digits.images), axis=1))
     wrong = np.flatnonzero(answers != digits.labels)[:8]
     right = np.flatnonzero(answers == digits.labels)[: 32 - len(wrong)]
-    figure = plt.figure(figsize=(11, 4.5), layout="constrained")
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
     curve, grid = figure.subfigures(1, 2)
     axes = curve.subplots()
     axes.semilogy(losses, linewidth=0.7)

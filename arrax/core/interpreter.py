@@ -177,6 +177,12 @@ class Tracer:
     def __init__(self, interpreter: Interpreter, aval: Any):
         self.interpreter, self.aval = interpreter, aval
 
+    shape = property(lambda self: self.aval.shape, doc="Tuple of lengths.")
+    dtype = property(lambda self: self.aval.dtype, doc="The elements' dtype.")
+    ndim = property(lambda self: self.aval.ndim, doc="Number of dimensions.")
+    size = property(lambda self: self.aval.size, doc="Number of elements.")
+    weak_type = property(lambda self: self.aval.weak_type, doc="Whether the dtype gives way to others of its kind.")
+
     def _is_traced_array(self) -> bool:
         return isinstance(self.aval, ShapedArray)
 

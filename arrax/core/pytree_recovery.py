@@ -2,8 +2,8 @@
 
 jaxlib's recursive flattening counts its depth in Python's recursion counter. Two things go wrong there. When the
 counter runs out between two containers, a result is returned with an exception set, which Python reports as a
-``SystemError``. And when a callback or a comparison raises at depth ``d``, the counter is not wound back: the thread has
-lost ``d`` levels of recursion for good. Some hundreds of caught errors, or a single tree that is too deep, leave it
+``SystemError``. And when a callback or a comparison raises at depth ``d``, the counter is not wound back: the thread
+has lost ``d`` levels of recursion for good. Some hundreds of caught errors, or a single tree that is too deep, leave it
 unable to call anything. Both are mended here, after the fact, so that flattening itself pays next to nothing.
 
 The mender needs to call functions itself, in a thread that may have no level left. So flattening is called through an
@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from arrax.core.pytree_mismatch import child_keys
 from arrax.native.runtime import pytree
 
 LOAN = 256  # levels that the mender itself may use
@@ -68,15 +69,16 @@ def flattening_error(
     """
     for _ in _THE_REST_OF_THE_LOAN:
         lend_recursion()
-    if isinstance(error, RecursionError):
+    if isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError):
         _restore_budget()
         return _too_deep()
-    if isinstance(error.__cause__, RecursionError):  # the SystemError: nothing is lost
-        _give_back(-LOAN)
-        return _too_deep()
     ancestors = _ancestors_of_failure(registry, tree, is_leaf, takes_path)
+    if ancestors is None:  # it does not fail a second time
+        _restore_budget()
+        return error
     if ancestors:
-        error.add_note(f"This happened while flattening a pytree, at its node {_path(registry, ancestors)}.")
+        path = "".join(map(str, _keys(registry, ancestors)))
+        error.add_note(f"This happened while flattening a pytree, at its node {path}.")
     _give_back((len(ancestors) if _flattening_loses_recursion() else 0) - LOAN)
     return error
 
@@ -95,30 +97,34 @@ def _too_deep() -> RecursionError:
 
 def _ancestors_of_failure(
     registry: pytree.PyTreeRegistry, tree: Any, is_leaf: Callable[..., bool] | None, takes_path: bool
-) -> tuple:
-    """The (parent, child number) pairs that lead to the first node, in flattening order, that cannot be opened."""
-    pending: list[tuple[tuple, Any]] = [((), tree)]
+) -> list[tuple[Any, int]] | None:
+    """The parents, and numbers of children, that lead to the first node, in flattening order, that cannot be opened."""
+    pending: list[tuple[tuple | None, Any]] = [(None, tree)]  # the way to a node is (way to its parent, parent, number)
     for _ in range(MOST_NODES_SEARCHED):
         if not pending:
             break
-        ancestors, node = pending.pop()
+        way, node = pending.pop()
         try:
-            if is_leaf is not None and (is_leaf(_keys(registry, ancestors), node) if takes_path else is_leaf(node)):
+            if is_leaf is not None and (is_leaf(_keys(registry, _steps(way)), node) if takes_path else is_leaf(node)):
                 continue
             level = registry.flatten_one_level(node)
             children = [] if level is None else list(level[0])
         except Exception:
-            return ancestors
-        pending += [((*ancestors, (node, i)), child) for i, child in reversed(list(enumerate(children)))]
-    return ()
+            return _steps(way)
+        pending += [((way, node, i), child) for i, child in reversed(list(enumerate(children)))]
+    return None
 
 
-def _keys(registry: pytree.PyTreeRegistry, ancestors: tuple) -> tuple:
-    return tuple(list(registry.flatten_one_level_with_keys(parent)[0])[i][0] for parent, i in ancestors)
+def _steps(way: tuple | None) -> list[tuple[Any, int]]:
+    steps = []
+    while way is not None:
+        way, parent, number = way
+        steps.append((parent, number))
+    return steps[::-1]
 
 
-def _path(registry: pytree.PyTreeRegistry, ancestors: tuple) -> str:
-    return "".join(map(str, _keys(registry, ancestors)))
+def _keys(registry: pytree.PyTreeRegistry, ancestors: list[tuple[Any, int]]) -> tuple:
+    return tuple(child_keys(registry, parent)[number] for parent, number in ancestors)
 
 
 def _give_back(levels: int) -> None:

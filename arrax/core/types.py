@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,10 +32,12 @@ class ShapedArray(AbstractValue):
       sharding: description of a placement, or None.
     """
 
-    __slots__ = ("shape", "dtype", "weak_type", "sharding", "_hash", "_tangent")
+    __slots__ = ("shape", "dtype", "weak_type", "sharding", "size", "ndim", "_hash", "_tangent")
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
+    size: int
+    ndim: int
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, sharding: Any = None) -> ShapedArray:
         key = (shape, dtype, weak_type, sharding)
@@ -53,21 +56,9 @@ class ShapedArray(AbstractValue):
             found = object.__new__(cls)
             found.shape, found.dtype, found.weak_type, found.sharding = key
             found._hash, found._tangent = hash(key), None
+            found.ndim, found.size = len(shape), math.prod(shape)
             _interned[key] = found
         return found
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        total = 1
-        for length in self.shape:
-            total *= length
-        return total
 
     def update(self, **changes: Any) -> ShapedArray:
         """The type with some of its fields replaced."""

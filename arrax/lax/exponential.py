@@ -10,48 +10,51 @@ import numpy as np
 from arrax.core.interpreter import context
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.accuracy import unary_with_accuracy
-from arrax.lax.arithmetic import add, div, eq, max_, min_, mul, neg, scalar, square, sub
-from arrax.lax.bitcast import bitcast_convert_type
+from arrax.lax.arithmetic import add, div, eq, mul, scalar, square, sub
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.families import (
-    elementwise, floating, inexact, integers, kind_of, match_scalars, operand, public, repeat_scalars,
+    broadcast_to_shape, elementwise, floating, inexact, integers, kind_of, match_scalars, operand, repeat_scalars,
 )  # fmt: skip
-from arrax.lax.rounding import RoundingMethod, round
 from arrax.lax.shapes import full_like
 from arrax.lax.structure import select
 
 _LOG_2 = math.log(2)
 
 
-def _exp2(x: Any) -> Any:
+def _exp2_lowering(ctx: Any, x: Any) -> list[Any]:
     """2^x = 2^n e^(f log 2) with n the integer nearest to x: exact at integers."""
-    dtype = typeof(x).dtype
-    if kind_of(dtype) == "complex":
-        return exp(mul(x, scalar(_LOG_2, x)))
-    if dtype.itemsize < 4:
-        return convert_element_type(_exp2(convert_element_type(x, np.float32)), dtype)
-    info = np.finfo(dtype)
-    x = max_(min_(x, scalar(info.maxexp + 1, x)), scalar(info.minexp - info.nmant - 2, x))
-    whole = round(x, RoundingMethod.TO_NEAREST_EVEN)
-    fraction = exp(mul(sub(x, whole), scalar(_LOG_2, x)))
-    half = round(mul(whole, scalar(0.5, x)), RoundingMethod.TO_NEAREST_EVEN)
-    return mul(mul(fraction, _power_of_two(half)), _power_of_two(sub(whole, half)))
+    out = ctx.avals_out[0]
+    if kind_of(out.dtype) == "complex":
+        return [builder.op("exponential", out, builder.op("multiply", out, x, builder.full(_LOG_2, out)))]
+    aval = ShapedArray(out.shape, np.float32) if out.dtype.itemsize < 4 else ShapedArray(out.shape, out.dtype)
+    info = np.finfo(aval.dtype)
+    x = convert_ir(x, out, aval)
+    x = builder.op("minimum", aval, x, builder.full(info.maxexp + 1, aval))
+    x = builder.op("maximum", aval, x, builder.full(info.minexp - info.nmant - 2, aval))
+    whole = builder.op("round_nearest_even", aval, x)
+    fraction = builder.op("multiply", aval, builder.op("subtract", aval, x, whole), builder.full(_LOG_2, aval))
+    half = builder.op("floor", aval, builder.op("multiply", aval, whole, builder.full(0.5, aval)))
+    rest = builder.op("subtract", aval, whole, half)
+    result = builder.op("exponential", aval, fraction)
+    for part in (half, rest):  # in two steps, each of which has a normal number for a factor
+        result = builder.op("multiply", aval, result, _power_of_two(part, aval))
+    return [convert_ir(result, aval, out)]
 
 
-def _power_of_two(whole: Any) -> Any:
+def _power_of_two(whole: Any, aval: ShapedArray) -> Any:
     """2^n of integral floats whose result is a normal number: n is put into the exponent's bits."""
-    dtype = typeof(whole).dtype
-    info, integer = np.finfo(dtype), np.dtype(f"int{8 * dtype.itemsize}")
-    biased = convert_element_type(add(whole, scalar(info.maxexp - 1, whole)), integer)
-    return bitcast_convert_type(mul(biased, scalar(1 << info.nmant, biased)), dtype)
+    info = np.finfo(aval.dtype)
+    bits = ShapedArray(aval.shape, np.dtype(f"int{8 * aval.dtype.itemsize}"))
+    biased = builder.op("add", aval, whole, builder.full(info.maxexp - 1, aval))
+    integer = builder.op("convert", bits, biased)
+    return builder.op("bitcast_convert", aval, builder.op("shift_left", bits, integer, builder.full(info.nmant, bits)))
 
 
 # fmt: off
 exp   = unary_with_accuracy("exp",   inexact, "exponential", doc="exponential, e^x",
                             jvp=lambda x, ans, t: mul(t, ans))
-exp2  = unary_with_accuracy("exp2",  inexact, lower_fun(_exp2, multiple_results=False), doc="power of two, 2^x",
+exp2  = unary_with_accuracy("exp2",  inexact, _exp2_lowering, doc="power of two, 2^x",
                             jvp=lambda x, ans, t: mul(t, mul(ans, scalar(_LOG_2, ans))))
 expm1 = unary_with_accuracy("expm1", inexact, "exponential_minus_one", doc="e^x - 1, accurate near 0",
                             jvp=lambda x, ans, t: mul(t, add(ans, scalar(1, ans))))
@@ -97,8 +100,7 @@ def _pow_jvp_base(x: Any, y: Any, ans: Any, t: Any) -> Any:
     is_zero = eq(y, scalar(0, y))
     lowered = select(is_zero, full_like(y, 1), sub(y, scalar(1, y)))
     slope = mul(convert_element_type(y, typeof(x).dtype), pow(x, lowered))
-    flat = broadcast_flags(is_zero, slope)
-    return mul(t, select(flat, full_like(slope, 0), slope))
+    return mul(t, select(_repeated(is_zero, slope), full_like(slope, 0), slope))
 
 
 def _pow_jvp_exponent(x: Any, y: Any, ans: Any, t: Any) -> Any:
@@ -106,10 +108,9 @@ def _pow_jvp_exponent(x: Any, y: Any, ans: Any, t: Any) -> Any:
     return mul(t, mul(log(select(eq(x, scalar(0, x)), full_like(x, 1), x)), ans))
 
 
-def broadcast_flags(flags: Any, like: Any) -> Any:
-    """Bools (maybe a scalar) repeated to the shape of ``like``."""
-    shape = typeof(like).shape
-    return flags if typeof(flags).shape == shape else full_like(like, flags, dtype=np.dtype(np.bool_))
+def _repeated(x: Any, like: Any) -> Any:
+    """A value (maybe a scalar) repeated to the shape of ``like``."""
+    return broadcast_to_shape(x, typeof(like).shape)
 
 
 pow_p = elementwise(
@@ -137,5 +138,4 @@ def pow(x: Any, y: Any) -> Any:
     return context.interpreter.process(pow_p, (x, y), {})
 
 
-pow = public_power = pow  # noqa: PLW0127
 pow.primitive = pow_p  # type: ignore[attr-defined]

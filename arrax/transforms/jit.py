@@ -165,10 +165,15 @@ def _refuse_fallback(value: Any, sharding: Any, layout: Any) -> Any:
 
 def make_jitted(fun: Callable, options: JitOptions) -> Any:
     """The C++ callable of a function."""
-    jitted = Jitted(fun, options)
+    return register_jitted(Jitted(fun, options), _call_cache)
+
+
+def register_jitted(jitted: Jitted, cache: Any) -> Any:
+    """The C++ callable of a Jitted, with the function's name and documentation."""
+    fun, options = jitted.fun, jitted.options
     function = runtime.pjit(
-        jitted.name, fun, jitted.run_first, list(options.static_argnums), list(options.static_argnames), options.key(),
-        _registry, _refuse_fallback, _call_cache,
+        jitted.name, fun, jitted.run_first, list(options.static_argnums), list(options.static_argnames),
+        (type(jitted).__name__, options.key()), _registry, _refuse_fallback, cache,
     )  # fmt: skip
     jitted.function = function
     function._jitted = jitted

@@ -12,6 +12,7 @@ import io
 import logging
 import os
 import platform as host_platform
+import sys
 import threading
 import time
 import warnings
@@ -149,7 +150,7 @@ def disk_store() -> DiskStore | None:
         return None
     folder = config.compilation_cache_dir.value or default_folder()
     limit = config.compilation_cache_max_size.value
-    return _store(str(folder), 1 << 62 if limit < 0 else limit) if folder else None
+    return _store(str(folder), sys.maxsize if limit < 0 else limit) if folder else None
 
 
 def compile_module(

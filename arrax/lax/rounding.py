@@ -1,0 +1,89 @@
+"""Rounding to integers, and to fewer bits."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from typing import Any
+
+from arrax.core.interpreter import context
+from arrax.interpreters.lowering import builder
+from arrax.lax.families import elementwise, floating, operand
+
+
+class RoundingMethod(enum.IntEnum):
+    """Where a number halfway between two integers goes."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+_OPERATIONS = {RoundingMethod.AWAY_FROM_ZERO: "round_nearest_afz", RoundingMethod.TO_NEAREST_EVEN: "round_nearest_even"}
+
+
+def _round_lowering(ctx: Any, x: Any, *, rounding_method: RoundingMethod) -> list[Any]:
+    return [builder.op(_OPERATIONS[rounding_method], ctx.avals_out[0], x)]
+
+
+round_p = elementwise("round", [floating], _round_lowering, jvp=[None])
+
+
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+    """Elementwise nearest integer, in the operand's dtype.
+
+    Args:
+      x: floating array.
+      rounding_method: where halves go: away from zero, or to the even neighbour.
+    Returns: array of the same shape and dtype; its derivative is zero.
+    Raises:
+      ValueError: an unknown method.
+    Example: ``lax.round(jnp.array([0.5, 1.5, -0.5]))`` is ``[1, 2, -1]``. Source: StableHLO ``round_nearest_afz``.
+    """
+    params = {"rounding_method": RoundingMethod(rounding_method)}
+    return context.interpreter.process(round_p, (operand("round", x),), params)
+
+
+round.primitive = round_p  # type: ignore[attr-defined]
+
+
+# ---- fewer bits -------------------------------------------------------------------------------------------------------
+
+
+def _precision_lowering(ctx: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> list[Any]:
+    return [
+        builder.op(
+            "reduce_precision", ctx.avals_out[0], x,
+            exponent_bits=builder.integer(exponent_bits, 32), mantissa_bits=builder.integer(mantissa_bits, 32),
+        )
+    ]  # fmt: skip
+
+
+reduce_precision_p = elementwise(
+    "reduce_precision", [floating], _precision_lowering,
+    jvp=[lambda x, ans, t, **bits: reduce_precision_p.bind(t, **bits)],
+    transpose=lambda ct, x, **bits: [reduce_precision_p.bind(ct, **bits)],
+)  # fmt: skip
+
+
+def reduce_precision(operand_: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Round to the numbers that a format with fewer bits has, keeping the dtype.
+
+    Args:
+      operand_: floating array.
+      exponent_bits: at least 1.
+      mantissa_bits: bits of the fraction, at least 0.
+    Returns: array of the same shape and dtype. Derivatives are rounded in the same way.
+    Raises:
+      ValueError: too few bits.
+    Example: ``lax.reduce_precision(jnp.float32(1 / 3), 8, 7)`` rounds as bfloat16 does.
+    """
+    exponent_bits, mantissa_bits = operator.index(exponent_bits), operator.index(mantissa_bits)
+    if exponent_bits < 1:
+        raise ValueError(f"reduce_precision: exponent_bits must be positive; got {exponent_bits}")
+    if mantissa_bits < 0:
+        raise ValueError(f"reduce_precision: mantissa_bits must be non-negative; got {mantissa_bits}")
+    x = operand("reduce_precision", operand_)
+    return reduce_precision_p.bind(x, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
+
+
+reduce_precision.primitive = reduce_precision_p  # type: ignore[attr-defined]

@@ -1,0 +1,553 @@
+"""Elementwise functions of real and complex numbers (NumPy reference, routines.math): one table row per function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax import arithmetic, bitwise, exponential, families, rounding, structure, trigonometric
+from arrax.lax.conversion import convert
+from arrax.lax.families import broadcast_to_shape, kind_of
+from arrax.lax.shapes import full_like
+from arrax.numpy_api.api import api, make_api
+from arrax.numpy_api.operands import (
+    as_operand, broadcast_operands, check_arraylike, promote_dtypes, promote_inexact, promote_numeric,
+)  # fmt: skip
+
+Promotion = Callable[..., list[Any]]
+
+
+def _document(function: Any, name: str, doc: str, operands: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "arrax.numpy"
+    function.__doc__ = (
+        f"{doc[0].upper()}{doc[1:]}, elementwise.\n\n"
+        f"Args:\n  {operands}: arrays or numbers, broadcast against each other.\n"
+        f"Returns: array of the common shape, of the promoted dtype.\n"
+        f"Raises:\n  TypeError: a list, tuple or other object that is no array.\n"
+        f"Example: ``jnp.{name}({', '.join('1.5' for _ in operands.split(','))})``. Source: ``numpy.{name}``."
+    )
+    return function
+
+
+def unary(name: str, operation: Callable[[Any], Any], promote: Promotion, doc: str) -> Any:
+    """A function of one array."""
+
+    def body(x: Any, /) -> Any:
+        check_arraylike(name, x)
+        return operation(*promote(x))
+
+    return make_api(_document(body, name, doc, "x"))
+
+
+def binary(name: str, operation: Callable[[Any, Any], Any], promote: Promotion, doc: str) -> Any:
+    """A function of two arrays."""
+
+    def body(x1: Any, x2: Any, /) -> Any:
+        check_arraylike(name, x1, x2)
+        return operation(*broadcast_operands(name, *promote(x1, x2)))
+
+    return make_api(_document(body, name, doc, "x1, x2"))
+
+
+def _kept(*values: Any) -> list[Any]:
+    return [as_operand(value) for value in values]
+
+
+def _is_complex(x: Any) -> bool:
+    return dtypes.is_complex(typeof(x).dtype)
+
+
+def _is_float(x: Any) -> bool:
+    return dtypes.is_float(typeof(x).dtype)
+
+
+def _is_bool(x: Any) -> bool:
+    return typeof(x).dtype == np.bool_
+
+
+def constant(value: Any, like: Any) -> Any:
+    """A scalar constant of the dtype of ``like``."""
+    return np.asarray(value).astype(typeof(like).dtype)[()]
+
+
+# ---- pieces with a body of their own ---------------------------------------------------------------------------------
+
+
+def _absolute(x: Any) -> Any:
+    return x if kind_of(typeof(x).dtype) in ("bool", "unsigned") else arithmetic.abs_(x)
+
+
+def _fabs(x: Any) -> Any:
+    return arithmetic.abs_(x)
+
+
+def _sign(x: Any) -> Any:
+    return arithmetic.sign(x)
+
+
+def _rounded(operation: Any) -> Callable[[Any], Any]:
+    """Integers and bools are round already."""
+    return lambda x: operation(x) if _is_float(x) else x
+
+
+def _truncate(x: Any) -> Any:
+    zero = constant(0, x)
+    return structure.select(arithmetic.lt(x, zero), arithmetic.ceil(x), arithmetic.floor(x))
+
+
+def _floor_divide(x: Any, y: Any) -> Any:
+    kind = kind_of(typeof(x).dtype)
+    if kind == "complex":
+        raise TypeError("floor_divide does not support complex-valued inputs")
+    if kind == "unsigned":
+        return arithmetic.div(x, y)
+    if kind == "signed":
+        quotient = arithmetic.div(x, y)
+        wrong_side = bitwise.bitwise_and(
+            arithmetic.ne(arithmetic.sign(x), arithmetic.sign(y)), arithmetic.ne(arithmetic.rem(x, y), constant(0, x))
+        )
+        return _select(wrong_side, arithmetic.sub(quotient, constant(1, quotient)), quotient)
+    return _float_divmod(x, y)[0]
+
+
+def _select(mask: Any, on_true: Any, on_false: Any) -> Any:
+    shape = typeof(mask).shape
+    return structure.select(mask, broadcast_to_shape(on_true, shape), broadcast_to_shape(on_false, shape))
+
+
+def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    """Quotient rounded down and remainder of the divisor's sign, with the special values of the array API standard."""
+    remainder = arithmetic.rem(x, y)
+    quotient = arithmetic.div(arithmetic.sub(x, remainder), y)
+    zero = constant(0, remainder)
+    opposite = bitwise.bitwise_and(
+        arithmetic.ne(arithmetic.sign(y), arithmetic.sign(remainder)), arithmetic.ne(remainder, zero)
+    )
+    remainder = _select(opposite, arithmetic.add(remainder, y), remainder)
+    quotient = _select(opposite, arithmetic.sub(quotient, constant(1, quotient)), quotient)
+    rounded = rounding.round(quotient, rounding.RoundingMethod.TO_NEAREST_EVEN)
+    exact = arithmetic.div(x, y)
+    special = bitwise.bitwise_not(bitwise.bitwise_and(arithmetic.is_finite(x), arithmetic.is_finite(y)))
+    divisor_zero = arithmetic.eq(broadcast_to_shape(y, typeof(exact).shape), zero)
+    infinite_divisor = bitwise.bitwise_and(arithmetic.is_finite(x), _is_infinite(y))
+    below = _select(
+        bitwise.bitwise_and(arithmetic.ne(x, zero), arithmetic.ne(arithmetic.sign(x), arithmetic.sign(y))),
+        broadcast_to_shape(constant(-1, exact), typeof(exact).shape), _copysign(zero, exact),
+    )  # fmt: skip
+    quotient = _select(bitwise.bitwise_or(special, divisor_zero), exact, rounded)
+    quotient = _select(arithmetic.eq(quotient, zero), _copysign(zero, exact), quotient)
+    quotient = _select(infinite_divisor, below, quotient)
+    no_number = bitwise.bitwise_and(_is_infinite(x), bitwise.bitwise_not(_is_nan(y)))
+    quotient = _select(no_number, constant(np.nan, exact), quotient)
+    remainder = _select(arithmetic.eq(remainder, zero), _copysign(zero, y), remainder)
+    return quotient, remainder
+
+
+def _is_infinite(x: Any) -> Any:
+    return arithmetic.eq(arithmetic.abs_(x), constant(np.inf, x))
+
+
+def _is_nan(x: Any) -> Any:
+    return arithmetic.ne(x, x)
+
+
+def _copysign(magnitude: Any, sign: Any) -> Any:
+    shape = max(typeof(magnitude).shape, typeof(sign).shape, key=len)
+    magnitude, sign = broadcast_to_shape(magnitude, shape), broadcast_to_shape(sign, shape)
+    positive = arithmetic.abs_(magnitude)
+    return _select(_sign_bit(sign), arithmetic.neg(positive), positive)
+
+
+def _sign_bit(x: Any) -> Any:
+    zero = constant(0, x)
+    negative_zero = bitwise.bitwise_and(
+        arithmetic.eq(x, zero), arithmetic.lt(arithmetic.div(constant(1, x), x), zero)
+    )
+    return bitwise.bitwise_or(arithmetic.lt(x, zero), negative_zero)
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    kind = kind_of(typeof(x).dtype)
+    if kind == "floating":
+        return _python_rem(x, y)
+    zero = constant(0, x)
+    remainder = arithmetic.rem(x, y)
+    opposite = bitwise.bitwise_and(
+        arithmetic.ne(arithmetic.lt(remainder, zero), arithmetic.lt(y, zero)), arithmetic.ne(remainder, zero)
+    )
+    return _select(opposite, arithmetic.add(remainder, y), remainder)
+
+
+def _python_rem(x: Any, y: Any) -> Any:
+    zero = constant(0, x)
+    remainder = arithmetic.rem(x, y)
+    opposite = bitwise.bitwise_and(
+        arithmetic.ne(arithmetic.lt(remainder, zero), arithmetic.lt(y, zero)), arithmetic.ne(remainder, zero)
+    )
+    moved = _select(opposite, arithmetic.add(remainder, y), remainder)
+    return _select(arithmetic.eq(moved, zero), _copysign(zero, y), moved)
+
+
+def _power(x1: Any, x2: Any) -> Any:
+    check_arraylike("power", x1, x2)
+    if isinstance(x2, int | np.integer) and not isinstance(x2, bool | np.bool_) and abs(int(x2)) <= 512:
+        (base,) = promote_dtypes(x1) if type(x1) not in (int, float, bool, complex) else (x1,)
+        aval = typeof(base)
+        dtype, weak = dtypes.result_type_of([dtypes.value_pair(base), dtypes.value_pair(x2)])
+        if not (kind_of(dtype) in ("signed", "unsigned", "bool") and x2 < 0) and kind_of(aval.dtype) != "bool":
+            return arithmetic.integer_pow(convert(base, dtype, weak), int(x2))
+    x1, x2 = promote_dtypes(x1, x2)
+    kind = kind_of(typeof(x1).dtype)
+    if kind in ("signed", "unsigned", "bool"):
+        x1, x2 = promote_numeric(x1, x2)
+        if isinstance(x2, int | np.integer) and int(x2) < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        return _integer_power(*broadcast_operands("power", x1, x2))
+    return exponential.pow(*broadcast_operands("power", x1, x2))
+
+
+def _integer_power(x: Any, y: Any) -> Any:
+    """Powers of integers by squaring: one step per bit of the exponent."""
+    shape = max(typeof(x).shape, typeof(y).shape, key=len)
+    x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
+    one, zero = constant(1, x), constant(0, x)
+    result = broadcast_to_shape(one, shape)
+    bits = typeof(x).dtype.itemsize * 8
+    for _ in range(min(bits, 6 if bits == 8 else bits)):
+        odd = arithmetic.ne(bitwise.bitwise_and(y, one), zero)
+        result = _select(odd, arithmetic.mul(result, x), result)
+        y = bitwise.shift_right_logical(y, one)
+        x = arithmetic.mul(x, x)
+    return result
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    if _is_complex(x):
+        high = _select(arithmetic.ge(arithmetic.real_part(x), arithmetic.real_part(y)), x, y)
+        low = _select(arithmetic.ge(arithmetic.real_part(x), arithmetic.real_part(y)), y, x)
+        return arithmetic.add(high, exponential.log1p(exponential.exp(arithmetic.sub(low, high))))
+    return logaddexp_p.bind(x, y)
+
+
+def _logaddexp_value(x: Any, y: Any) -> Any:
+    high = arithmetic.max_(x, y)
+    delta = arithmetic.sub(x, y)
+    smooth = arithmetic.add(high, exponential.log1p(exponential.exp(arithmetic.neg(arithmetic.abs_(delta)))))
+    return _select(_is_nan(delta), arithmetic.add(x, y), smooth)
+
+
+def _make_logaddexp() -> Any:
+    weight = lambda one, ans: exponential.exp(arithmetic.sub(_finite_or_zero(one), _finite_or_zero(ans)))  # noqa: E731
+    return families.elementwise(
+        "logaddexp", [families.floating] * 2, lower_fun(_logaddexp_value, multiple_results=False),
+        jvp=[lambda x, y, ans, t: arithmetic.mul(t, weight(x, ans)), lambda x, y, ans, t: arithmetic.mul(t, weight(y, ans))],
+    )  # fmt: skip
+
+
+def _finite_or_zero(x: Any) -> Any:
+    """Replace +inf, whose differences would be NaN, by zero."""
+    return _select(arithmetic.eq(x, constant(np.inf, x)), constant(0, x), x)
+
+
+def _sinc(x: Any) -> Any:
+    zero = constant(0, x)
+    at_zero = arithmetic.eq(x, zero)
+    scaled = arithmetic.mul(constant(np.pi, x), x)
+    safe = _select(at_zero, constant(1, x), scaled)
+    series = arithmetic.sub(constant(1, x), arithmetic.div(arithmetic.square(scaled), constant(6, x)))
+    return _select(at_zero, series, arithmetic.div(trigonometric.sin(safe), safe))
+
+
+def _heaviside(x: Any, y: Any) -> Any:
+    zero, one = constant(0, x), constant(1, x)
+    at_zero = _select(arithmetic.eq(x, zero), y, broadcast_to_shape(one, max(typeof(x).shape, typeof(y).shape, key=len)))
+    below = _select(broadcast_to_shape(arithmetic.lt(x, zero), typeof(at_zero).shape), zero, at_zero)
+    return _select(broadcast_to_shape(_is_nan(x), typeof(below).shape), constant(np.nan, x), below)
+
+
+def _hypot(x: Any, y: Any) -> Any:
+    x, y = arithmetic.abs_(x), arithmetic.abs_(y)
+    infinite = bitwise.bitwise_or(_is_infinite(x), _is_infinite(y))
+    high, low = arithmetic.max_(x, y), arithmetic.min_(x, y)
+    zero = constant(0, high)
+    safe = _select(arithmetic.eq(high, zero), constant(1, high), high)
+    ratio = arithmetic.div(low, safe)
+    root = arithmetic.mul(high, exponential.sqrt(arithmetic.add(constant(1, high), arithmetic.square(ratio))))
+    value = _select(arithmetic.eq(high, zero), high, root)
+    return _select(infinite, constant(np.inf, value), value)
+
+
+def _arctan2(x: Any, y: Any) -> Any:
+    return trigonometric.atan2(x, y)
+
+
+def _fmax(x: Any, y: Any) -> Any:
+    shape = max(typeof(x).shape, typeof(y).shape, key=len)
+    x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
+    return _select(bitwise.bitwise_or(arithmetic.gt(x, y), _is_nan(y)), x, y)
+
+
+def _fmin(x: Any, y: Any) -> Any:
+    shape = max(typeof(x).shape, typeof(y).shape, key=len)
+    x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
+    return _select(bitwise.bitwise_or(arithmetic.lt(x, y), _is_nan(y)), x, y)
+
+
+def _scaled(factor: float) -> Callable[[Any], Any]:
+    return lambda x: arithmetic.mul(x, constant(factor, x))
+
+
+def _real(x: Any) -> Any:
+    return arithmetic.real_part(x) if _is_complex(x) else x
+
+
+def _imag(x: Any) -> Any:
+    return arithmetic.imag(x) if _is_complex(x) else full_like(x, 0)
+
+
+def _conjugate(x: Any) -> Any:
+    return arithmetic.conj(x) if _is_complex(x) else x
+
+
+def _square(x: Any) -> Any:
+    return arithmetic.square(x) if not _is_bool(x) else x
+
+
+def _negative(x: Any) -> Any:
+    if _is_bool(x):
+        raise TypeError("The arrax.numpy boolean negative, the `-` operator, is not supported, use the `~` operator instead.")
+    return arithmetic.neg(x)
+
+
+def _log_base(base: float) -> Callable[[Any], Any]:
+    def operation(x: Any) -> Any:
+        if _is_complex(x):
+            return arithmetic.mul(exponential.log(x), constant(1 / np.log(base), x))
+        return arithmetic.div(exponential.log(x), constant(np.log(base), x))
+
+    return operation
+
+
+def _true_divide(x: Any, y: Any) -> Any:
+    return arithmetic.div(x, y)
+
+
+logaddexp_p = _make_logaddexp()
+
+# fmt: off
+add          = binary("add",      arithmetic.add, promote_dtypes, "sum, x1 + x2 (logical or of bools)")
+subtract     = binary("subtract", arithmetic.sub, promote_dtypes, "difference, x1 - x2")
+multiply     = binary("multiply", arithmetic.mul, promote_dtypes, "product, x1 x2 (logical and of bools)")
+divide       = binary("divide",   _true_divide,   promote_inexact, "quotient x1 / x2, a floating number")
+true_divide  = divide
+floor_divide = binary("floor_divide", _floor_divide, promote_numeric, "quotient rounded down")
+remainder    = binary("remainder", _remainder, promote_numeric, "remainder of the sign of the divisor")
+mod          = remainder
+fmod         = binary("fmod", arithmetic.rem, promote_numeric, "remainder of the sign of the dividend")
+maximum      = binary("maximum", arithmetic.max_, promote_dtypes, "greater of two values, NaN if either is")
+minimum      = binary("minimum", arithmetic.min_, promote_dtypes, "lesser of two values, NaN if either is")
+fmax         = binary("fmax", _fmax, promote_dtypes, "greater of two values, ignoring NaN")
+fmin         = binary("fmin", _fmin, promote_dtypes, "lesser of two values, ignoring NaN")
+arctan2      = binary("arctan2", _arctan2, promote_inexact, "angle of the point (x2, x1)")
+atan2        = arctan2
+hypot        = binary("hypot", _hypot, promote_inexact, "length of the vector (x1, x2)")
+logaddexp    = binary("logaddexp", _logaddexp, promote_inexact, "log(exp(x1) + exp(x2)) without overflow")
+heaviside    = binary("heaviside", _heaviside, promote_inexact, "step function: 0 below zero, x2 at zero, 1 above")
+copysign     = binary("copysign", _copysign, promote_inexact, "x1 with the sign of x2")
+nextafter    = binary("nextafter", bitwise.nextafter, promote_inexact, "next number after x1 towards x2")
+
+positive     = unary("positive", lambda x: x, _kept, "the value itself")
+negative     = unary("negative", _negative, _kept, "negation, -x")
+absolute     = unary("absolute", _absolute, _kept, "magnitude, |x|")
+abs          = absolute
+fabs         = unary("fabs", _fabs, promote_inexact, "magnitude as a floating number")
+sign         = unary("sign", _sign, promote_numeric, "sign: -1, 0, 1")
+reciprocal   = unary("reciprocal", lambda x: arithmetic.div(constant(1, x), x), promote_inexact, "1 / x")
+square       = unary("square", _square, _kept, "square, x x")
+sqrt         = unary("sqrt", exponential.sqrt, promote_inexact, "square root")
+cbrt         = unary("cbrt", exponential.cbrt, promote_inexact, "cube root")
+exp          = unary("exp", exponential.exp, promote_inexact, "exponential")
+exp2         = unary("exp2", exponential.exp2, promote_inexact, "power of two")
+expm1        = unary("expm1", exponential.expm1, promote_inexact, "exp(x) - 1, accurate near 0")
+log          = unary("log", exponential.log, promote_inexact, "natural logarithm")
+log2         = unary("log2", _log_base(2), promote_inexact, "logarithm to base 2")
+log10        = unary("log10", _log_base(10), promote_inexact, "logarithm to base 10")
+log1p        = unary("log1p", exponential.log1p, promote_inexact, "log(1 + x), accurate near 0")
+sin          = unary("sin", trigonometric.sin, promote_inexact, "sine")
+cos          = unary("cos", trigonometric.cos, promote_inexact, "cosine")
+tan          = unary("tan", trigonometric.tan, promote_inexact, "tangent")
+arcsin       = unary("arcsin", trigonometric.asin, promote_inexact, "arc sine")
+arccos       = unary("arccos", trigonometric.acos, promote_inexact, "arc cosine")
+arctan       = unary("arctan", trigonometric.atan, promote_inexact, "arc tangent")
+sinh         = unary("sinh", trigonometric.sinh, promote_inexact, "hyperbolic sine")
+cosh         = unary("cosh", trigonometric.cosh, promote_inexact, "hyperbolic cosine")
+tanh         = unary("tanh", trigonometric.tanh, promote_inexact, "hyperbolic tangent")
+arcsinh      = unary("arcsinh", trigonometric.asinh, promote_inexact, "inverse hyperbolic sine")
+arccosh      = unary("arccosh", trigonometric.acosh, promote_inexact, "inverse hyperbolic cosine")
+arctanh      = unary("arctanh", trigonometric.atanh, promote_inexact, "inverse hyperbolic tangent")
+asin, acos, atan = arcsin, arccos, arctan
+asinh, acosh, atanh = arcsinh, arccosh, arctanh
+sinc         = unary("sinc", _sinc, promote_inexact, "sin(pi x) / (pi x)")
+floor        = unary("floor", _rounded(arithmetic.floor), _kept, "greatest integer not above x")
+ceil         = unary("ceil", _rounded(arithmetic.ceil), _kept, "least integer not below x")
+trunc        = unary("trunc", _rounded(_truncate), _kept, "nearest integer towards zero")
+rint         = unary("rint", lambda x: _rint(x), _kept, "nearest integer, halves to even")
+deg2rad      = unary("deg2rad", _scaled(np.pi / 180), promote_inexact, "degrees to radians")
+rad2deg      = unary("rad2deg", _scaled(180 / np.pi), promote_inexact, "radians to degrees")
+degrees, radians = rad2deg, deg2rad
+real         = unary("real", _real, _kept, "real part")
+imag         = unary("imag", _imag, _kept, "imaginary part")
+conjugate    = unary("conjugate", _conjugate, _kept, "complex conjugate")
+conj         = conjugate
+signbit      = unary("signbit", lambda x: _signbit(x), _kept, "test for a set sign bit")
+# fmt: on
+
+
+def _rint(x: Any) -> Any:
+    if _is_complex(x):
+        parts = (arithmetic.real_part(x), arithmetic.imag(x))
+        return arithmetic.complex_(*(rounding.round(part, rounding.RoundingMethod.TO_NEAREST_EVEN) for part in parts))
+    (x,) = promote_inexact(x)
+    return rounding.round(x, rounding.RoundingMethod.TO_NEAREST_EVEN)
+
+
+def _signbit(x: Any) -> Any:
+    kind = kind_of(typeof(x).dtype)
+    if kind == "floating":
+        return _sign_bit(x)
+    if kind in ("unsigned", "bool"):
+        return full_like(x, False, np.bool_)
+    return arithmetic.lt(x, constant(0, x))
+
+
+_power_array = make_api(_power)
+
+
+def power(x1: Any, x2: Any, /) -> Any:
+    """Power, ``x1 ** x2``, elementwise; a constant integer exponent multiplies repeatedly.
+
+    Args:
+      x1, x2: arrays or numbers, broadcast against each other.
+    Returns: array of the promoted dtype.
+    Raises:
+      TypeError: operands that are no arrays.
+      ValueError: integers to a negative constant power.
+    Example: ``jnp.power(2., 3)`` is 8. Source: ``numpy.power``.
+    """
+    check_arraylike("power", x1, x2)
+    if isinstance(x2, int) and not isinstance(x2, bool):
+        if kind_of(typeof(x1).dtype) in ("signed", "unsigned", "bool") and x2 < 0:
+            raise ValueError(f"Integers cannot be raised to negative powers, got x1.dtype={typeof(x1).dtype}, x2={x2}")
+        return _static_power(x1, x2)
+    return _power_array(x1, x2)
+
+
+_static_power = make_api(lambda x1, x2: _power(x1, x2), static=("x2",))
+pow = power
+
+
+@api()
+def float_power(x1: Any, x2: Any, /) -> Any:
+    """Power in floating numbers, elementwise.
+
+    Example: ``jnp.float_power(2, -1)`` is 0.5. Source: ``numpy.float_power``.
+    """
+    check_arraylike("float_power", x1, x2)
+    return exponential.pow(*broadcast_operands("float_power", *promote_inexact(x1, x2)))
+
+
+@api()
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
+    """``log2(2 ** x1 + 2 ** x2)`` without overflow, elementwise.
+
+    Example: ``jnp.logaddexp2(1., 1.)`` is 2. Source: ``numpy.logaddexp2``.
+    """
+    check_arraylike("logaddexp2", x1, x2)
+    x1, x2 = broadcast_operands("logaddexp2", *promote_inexact(x1, x2))
+    ln2 = constant(np.log(2), x1)
+    return arithmetic.div(_logaddexp(arithmetic.mul(x1, ln2), arithmetic.mul(x2, ln2)), ln2)
+
+
+@api()
+def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+    """Quotient rounded down and remainder, elementwise.
+
+    Example: ``jnp.divmod(7, 3)`` is ``(2, 1)``. Source: ``numpy.divmod``.
+    """
+    check_arraylike("divmod", x1, x2)
+    x1, x2 = broadcast_operands("divmod", *promote_numeric(x1, x2))
+    return _floor_divide(x1, x2), _remainder(x1, x2)
+
+
+@api()
+def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
+    """Fractional and integral part, both of the sign of ``x``, elementwise.
+
+    Example: ``jnp.modf(2.5)`` is ``(0.5, 2.)``. Source: ``numpy.modf``.
+    """
+    check_arraylike("modf", x)
+    (x,) = promote_inexact(x)
+    whole = _truncate(x)
+    fraction = _select(_is_infinite(x), constant(0, x), arithmetic.sub(x, whole))
+    return _copysign(fraction, x), whole
+
+
+@api(static=("deg",))
+def angle(z: Any, deg: bool = False) -> Any:
+    """Angle of complex numbers in the plane, in radians or degrees.
+
+    Example: ``jnp.angle(1j)`` is pi / 2. Source: ``numpy.angle``.
+    """
+    check_arraylike("angle", z)
+    (z,) = promote_inexact(z)
+    parts = (arithmetic.imag(z), arithmetic.real_part(z)) if _is_complex(z) else (full_like(z, 0), z)
+    radians_ = trigonometric.atan2(*parts)
+    return arithmetic.mul(radians_, constant(180 / np.pi, radians_)) if deg else radians_
+
+
+@api(static=("decimals",))
+def _round(a: Any, decimals: int) -> Any:
+    dtype = typeof(a).dtype
+    if kind_of(dtype) in ("signed", "unsigned", "bool"):
+        if decimals < 0:
+            scale = constant(10**-decimals, a)
+            half = rounding.round(convert(arithmetic.div(convert(a, np.float32), np.float32(10.0**-decimals)), np.float32), rounding.RoundingMethod.TO_NEAREST_EVEN)
+            return arithmetic.mul(convert(half, dtype), scale)
+        return a
+    if _is_complex(a):
+        parts = [_round(part, decimals) for part in (arithmetic.real_part(a), arithmetic.imag(a))]
+        return arithmetic.complex_(*parts)
+    if decimals == 0:
+        return rounding.round(a, rounding.RoundingMethod.TO_NEAREST_EVEN)
+    factor = constant(10.0**decimals, a)
+    return arithmetic.div(rounding.round(arithmetic.mul(a, factor), rounding.RoundingMethod.TO_NEAREST_EVEN), factor)
+
+
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+    """Round to a number of decimals, halves to even.
+
+    Example: ``jnp.round(1.25, 1)`` is 1.2. Source: ``numpy.round``.
+    """
+    check_arraylike("round", a)
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to round is not supported.")
+    return _round(a, int(decimals))
+
+
+around = round
+
+
+def fix(x: Any, out: None = None) -> Any:
+    """Nearest integer towards zero, elementwise.
+
+    Example: ``jnp.fix(-1.5)`` is -1. Source: ``numpy.fix``.
+    """
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to fix is not supported.")
+    return trunc(x)

@@ -1,0 +1,83 @@
+"""Small eager data movement on the host: no compilation per new index or shape, bit for bit what compiled code gives.
+
+Data movement (indexing, slicing, reshaping, joining, creating) of small arrays on the CPU runs as NumPy operations on the
+arrays' own buffers; the result goes back with one put. Everything else, larger arrays, other devices, several devices,
+traces, and guarded transfers take the compiled route.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax.core import config
+from arrax.core.interpreter import context
+from arrax.core.types import ShapedArray
+from arrax.native import runtime
+from arrax.xla.devices import default_device, single_sharding
+
+ArrayImpl = runtime.ArrayImpl
+SingleDeviceSharding = runtime.SingleDeviceSharding
+ELEMENT_LIMIT = 1 << 16
+_put = runtime.batched_device_put
+_guard = config.transfer_guard_host_to_device.cell
+
+
+def evaluating() -> bool:
+    """True where operations run at once and the default device is a CPU whose transfers are not guarded."""
+    return (
+        context.interpreter.is_evaluation
+        and _guard.value is None
+        and default_device().platform == "cpu"
+    )
+
+
+def on_host(array: Any) -> bool:
+    """True for a small live array on one CPU device, where plain evaluation is current."""
+    return (
+        type(array) is ArrayImpl
+        and array.aval.size <= ELEMENT_LIMIT
+        and context.interpreter.is_evaluation
+        and type(array._sharding) is SingleDeviceSharding
+        and array._sharding._device.platform == "cpu"
+        and _guard.value is None
+        and not array.is_deleted()
+    )
+
+
+def view(array: Any) -> np.ndarray:
+    """The elements of an array on the host, not to be written to."""
+    return array._single_device_array_to_np_array_did_copy()[0]
+
+
+def back(value: np.ndarray, like: Any, weak_type: bool | None = None, fresh: bool = False) -> Any:
+    """A device array with the elements of ``value``, placed like ``like``.
+
+    Args:
+      fresh: nobody else holds the memory of ``value``.
+    """
+    sharding = like._sharding
+    weak = like.aval.weak_type if weak_type is None else weak_type
+    aval = ShapedArray(value.shape, value.dtype, weak)
+    return _put(aval, sharding, [value], [sharding._device], like._committed, not fresh)
+
+
+def new(value: np.ndarray, weak_type: bool = False) -> Any:
+    """A fresh, uncommitted device array with the elements of a host array that nobody else holds."""
+    device = default_device()
+    aval = ShapedArray(value.shape, value.dtype, weak_type)
+    return _put(aval, single_sharding(device), [value], [device], False, False)
+
+
+def common_like(arrays: Any) -> Any:
+    """The array whose placement a result of several takes: a committed one where there is one. None if they differ."""
+    first = arrays[0]
+    for array in arrays[1:]:
+        if array._committed:
+            if first._committed and array._sharding != first._sharding:
+                return None
+            first = array if not first._committed else first
+        elif array._sharding != first._sharding and not first._committed:
+            return None
+    return first

@@ -1,0 +1,216 @@
+"""Comparison, logic and bits (NumPy reference, routines.logic and routines.bitwise)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, bitwise, structure
+from arrax.lax.conversion import convert
+from arrax.lax.families import broadcast_to_shape, kind_of
+from arrax.lax.shapes import full_like
+from arrax.numpy_api.api import api
+from arrax.numpy_api.elementwise import _kept, binary, constant, unary
+from arrax.numpy_api.operands import broadcast_operands, check_arraylike, promote_dtypes, promote_inexact
+
+
+def _ordered(real_operation: Any, strict: Any) -> Any:
+    """Order: complex numbers compare by real part, then by imaginary part."""
+
+    def operation(x: Any, y: Any) -> Any:
+        if not dtypes.is_complex(typeof(x).dtype):
+            return real_operation(x, y)
+        rx, ry = arithmetic.real_part(x), arithmetic.real_part(y)
+        shape = typeof(arithmetic.eq(rx, ry)).shape
+        inner = real_operation(arithmetic.imag(x), arithmetic.imag(y))
+        return structure.select(arithmetic.eq(rx, ry), broadcast_to_shape(inner, shape), strict(rx, ry))
+
+    return operation
+
+
+def _as_bools(*values: Any) -> list[Any]:
+    return [_truth(value) for value in _kept(*values)]
+
+
+def _truth(x: Any) -> Any:
+    return x if typeof(x).dtype == np.bool_ and not isinstance(x, bool) else convert(x, np.bool_)
+
+
+def _integers(name: str) -> Any:
+    def promote(*values: Any) -> list[Any]:
+        promoted = promote_dtypes(*values)
+        if kind_of(typeof(promoted[0]).dtype) not in ("signed", "unsigned", "bool"):
+            raise TypeError(f"ufunc {name!r} does not support operands of dtype {typeof(promoted[0]).dtype}")
+        return promoted
+
+    return promote
+
+
+def _shift(name: str, operation: Any) -> Any:
+    integers = _integers(name)
+
+    def promote(*values: Any) -> list[Any]:
+        promoted = integers(*values)
+        if typeof(promoted[0]).dtype == np.bool_:
+            promoted = [convert(x, np.int32) for x in promoted]
+        return promoted
+
+    return promote
+
+
+def _right_shift(x: Any, y: Any) -> Any:
+    logical = kind_of(typeof(x).dtype) == "unsigned"
+    return bitwise.shift_right_logical(x, y) if logical else bitwise.shift_right_arithmetic(x, y)
+
+
+def _isnan(x: Any) -> Any:
+    return arithmetic.ne(x, x) if dtypes.is_inexact(typeof(x).dtype) else full_like(x, False, np.bool_)
+
+
+def _isfinite(x: Any) -> Any:
+    dtype = typeof(x).dtype
+    if dtypes.is_complex(dtype):
+        return bitwise.bitwise_and(arithmetic.is_finite(arithmetic.real_part(x)), arithmetic.is_finite(arithmetic.imag(x)))
+    return arithmetic.is_finite(x) if dtypes.is_float(dtype) else full_like(x, True, np.bool_)
+
+
+def _isinf(x: Any) -> Any:
+    dtype = typeof(x).dtype
+    if dtypes.is_complex(dtype):
+        return bitwise.bitwise_or(_isinf(arithmetic.real_part(x)), _isinf(arithmetic.imag(x)))
+    if not dtypes.is_float(dtype):
+        return full_like(x, False, np.bool_)
+    return arithmetic.eq(arithmetic.abs_(x), constant(np.inf, x))
+
+
+def _signed_infinity(sign: float) -> Any:
+    def operation(x: Any) -> Any:
+        dtype = typeof(x).dtype
+        if dtypes.is_complex(dtype):
+            raise ValueError("isposinf and isneginf are not well defined for complex types")
+        if not dtypes.is_float(dtype):
+            return full_like(x, False, np.bool_)
+        return arithmetic.eq(x, constant(sign * np.inf, x))
+
+    return operation
+
+
+def _bit_count(x: Any) -> Any:
+    if kind_of(typeof(x).dtype) == "signed":
+        x = arithmetic.abs_(x)
+    return convert(bitwise.population_count(x), np.uint8)
+
+
+def _invert(x: Any) -> Any:
+    if kind_of(typeof(x).dtype) not in ("signed", "unsigned", "bool"):
+        raise TypeError(f"ufunc 'invert' does not support operands of dtype {typeof(x).dtype}")
+    return bitwise.bitwise_not(x)
+
+
+# fmt: off
+equal         = binary("equal",         arithmetic.eq, promote_dtypes, "equality, x1 == x2")
+not_equal     = binary("not_equal",     arithmetic.ne, promote_dtypes, "inequality, x1 != x2")
+less          = binary("less",          _ordered(arithmetic.lt, arithmetic.lt), promote_dtypes, "order, x1 < x2")
+less_equal    = binary("less_equal",    _ordered(arithmetic.le, arithmetic.lt), promote_dtypes, "order, x1 <= x2")
+greater       = binary("greater",       _ordered(arithmetic.gt, arithmetic.gt), promote_dtypes, "order, x1 > x2")
+greater_equal = binary("greater_equal", _ordered(arithmetic.ge, arithmetic.gt), promote_dtypes, "order, x1 >= x2")
+
+logical_and   = binary("logical_and", bitwise.bitwise_and, _as_bools, "truth of both")
+logical_or    = binary("logical_or",  bitwise.bitwise_or,  _as_bools, "truth of either")
+logical_xor   = binary("logical_xor", bitwise.bitwise_xor, _as_bools, "truth of one of the two")
+logical_not   = unary("logical_not",  bitwise.bitwise_not, _as_bools, "falsehood")
+
+bitwise_and   = binary("bitwise_and", bitwise.bitwise_and, _integers("bitwise_and"), "bits set in both")
+bitwise_or    = binary("bitwise_or",  bitwise.bitwise_or,  _integers("bitwise_or"), "bits set in either")
+bitwise_xor   = binary("bitwise_xor", bitwise.bitwise_xor, _integers("bitwise_xor"), "bits set in one of the two")
+left_shift    = binary("left_shift",  bitwise.shift_left,  _shift("left_shift", None), "shift to the left")
+right_shift   = binary("right_shift", _right_shift, _shift("right_shift", None), "shift to the right")
+invert        = unary("invert", _invert, _kept, "complement of all bits")
+bitwise_count = unary("bitwise_count", _bit_count, _kept, "number of set bits of the magnitude")
+bitwise_invert = bitwise_not = invert
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+
+isnan         = unary("isnan",    _isnan,    _kept, "test for NaN")
+isfinite      = unary("isfinite", _isfinite, _kept, "test for finite values")
+isinf         = unary("isinf",    _isinf,    _kept, "test for infinities")
+_isposinf     = unary("isposinf", _signed_infinity(1),  _kept, "test for positive infinity")
+_isneginf     = unary("isneginf", _signed_infinity(-1), _kept, "test for negative infinity")
+isreal        = unary("isreal",    lambda x: _part_is_zero(x), _kept, "test for a zero imaginary part")
+iscomplex     = unary("iscomplex", lambda x: bitwise.bitwise_not(_part_is_zero(x)), _kept, "test for an imaginary part")
+# fmt: on
+
+
+def isposinf(x: Any, /, out: None = None) -> Any:
+    """Test for positive infinity, elementwise.
+
+    Example: ``jnp.isposinf(jnp.inf)`` is True. Source: ``numpy.isposinf``.
+    """
+    return _isposinf(x)
+
+
+def isneginf(x: Any, /, out: None = None) -> Any:
+    """Test for negative infinity, elementwise.
+
+    Example: ``jnp.isneginf(-jnp.inf)`` is True. Source: ``numpy.isneginf``.
+    """
+    return _isneginf(x)
+
+
+def _part_is_zero(x: Any) -> Any:
+    if not dtypes.is_complex(typeof(x).dtype):
+        return full_like(x, True, np.bool_)
+    part = arithmetic.imag(x)
+    return arithmetic.eq(part, constant(0, part))
+
+
+def isrealobj(x: Any) -> bool:
+    """True where the dtype of ``x`` is not complex.
+
+    Example: ``jnp.isrealobj(1j)`` is False. Source: ``numpy.isrealobj``.
+    """
+    return not iscomplexobj(x)
+
+
+def iscomplexobj(x: Any) -> bool:
+    """True where the dtype of ``x`` is complex.
+
+    Example: ``jnp.iscomplexobj(1j)`` is True. Source: ``numpy.iscomplexobj``.
+    """
+    try:
+        return dtypes.is_complex(typeof(x).dtype)
+    except TypeError:
+        return bool(np.iscomplexobj(x))
+
+
+@api(static=("equal_nan",))
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Test for ``|a - b| <= atol + rtol |b|``, elementwise; equal infinities are close.
+
+    Args:
+      a, b: arrays or numbers.
+      rtol, atol: relative and absolute tolerance.
+      equal_nan: count NaNs in the same place as close.
+    Example: ``jnp.isclose(1., 1. + 1e-9)`` is True. Source: ``numpy.isclose``.
+    """
+    check_arraylike("isclose", a, b, rtol, atol)
+    a, b = promote_dtypes(a, b)
+    if kind_of(typeof(a).dtype) in ("signed", "unsigned", "bool"):
+        a, b = promote_inexact(a, b)
+    a, b = broadcast_operands("isclose", a, b)
+    shape = max(typeof(a).shape, typeof(b).shape, key=len)
+    a, b = broadcast_to_shape(a, shape), broadcast_to_shape(b, shape)
+    distance = arithmetic.abs_(arithmetic.sub(a, b))
+    size = arithmetic.abs_(b)
+    real_dtype = typeof(distance).dtype
+    bound = arithmetic.add(
+        broadcast_to_shape(convert(atol, real_dtype), shape), arithmetic.mul(broadcast_to_shape(convert(rtol, real_dtype), shape), size)
+    )
+    close = arithmetic.le(distance, bound)
+    finite = bitwise.bitwise_and(_isfinite(a), _isfinite(b))
+    result = structure.select(finite, close, arithmetic.eq(a, b))
+    if equal_nan:
+        result = bitwise.bitwise_or(result, bitwise.bitwise_and(_isnan(a), _isnan(b)))
+    return result

@@ -1,0 +1,196 @@
+"""What every NumPy function does with its operands: refuse lists, promote types, broadcast shapes."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core import config
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.types import ShapedArray, typeof
+from arrax.lax import shapes
+from arrax.lax.conversion import convert
+from arrax.native import runtime
+
+logger = logging.getLogger("arrax")
+ArrayImpl = runtime.ArrayImpl
+_FAST = frozenset({ArrayImpl, int, float, bool, complex})
+
+
+def is_arraylike(value: Any) -> bool:
+    """True for arrays, tracers, NumPy values and Python numbers; False for lists and other objects."""
+    if type(value) in _FAST or isinstance(value, Tracer | np.ndarray | np.generic | int | float | complex):
+        return not isinstance(value, np.str_ | np.bytes_)
+    return hasattr(value, "__jax_array__") or isinstance(getattr(value, "aval", None), ShapedArray)
+
+
+def check_arraylike(name: str, *values: Any) -> None:
+    """Refuse operands that are no arrays.
+
+    Raises:
+      TypeError: naming the function, the type and the position.
+    """
+    for position, value in enumerate(values):
+        if type(value) not in _FAST and not is_arraylike(value):
+            raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(value)} at position {position}.")
+
+
+def check_arraylike_or_none(name: str, *values: Any) -> None:
+    """Like ``check_arraylike``, None allowed."""
+    for position, value in enumerate(values):
+        if value is not None and not is_arraylike(value):
+            raise TypeError(
+                f"{name} requires ndarray, scalar, or None arguments, got {type(value)} at position {position}."
+            )
+
+
+def as_operand(value: Any) -> Any:
+    """The value itself, or what its ``__jax_array__`` gives."""
+    if type(value) in _FAST or isinstance(value, Tracer):
+        return value
+    convert_value = getattr(value, "__jax_array__", None)
+    return value if convert_value is None else convert_value()
+
+
+def promote_dtypes(*values: Any) -> list[Any]:
+    """Operands converted to their common dtype, weak where all are weak."""
+    values = [as_operand(value) for value in values]  # type: ignore[assignment]
+    avals = [typeof(value) for value in values]
+    first = avals[0]
+    if all(aval.dtype == first.dtype and aval.weak_type == first.weak_type for aval in avals):
+        return values
+    dtype, weak = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
+    return [_converted(value, dtype, weak) for value in values]
+
+
+def _converted(value: Any, dtype: Any, weak: bool) -> Any:
+    """A scalar constant stays a constant of the dtype, so that programs show it as a literal."""
+    if type(value) in (int, float, bool, complex):
+        if weak and type(value) is not bool and typeof(value).dtype == dtype:
+            return value
+        if isinstance(dtype, np.dtype) and not weak:
+            with np.errstate(all="ignore"):
+                return np.asarray(value).astype(dtype)[()]
+        return convert(value, dtype, weak)
+    return convert(value, dtype, weak)
+
+
+def promote_inexact(*values: Any) -> list[Any]:
+    """Operands converted to their common floating (or complex) dtype."""
+    values = [as_operand(value) for value in values]  # type: ignore[assignment]
+    dtype, weak = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
+    inexact = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype)) if not dtypes.is_extended(dtype) else dtype
+    return [_converted(value, inexact, weak) for value in values]
+
+
+def promote_numeric(*values: Any) -> list[Any]:
+    """Operands converted to their common numeric dtype: bools become ints."""
+    values = [as_operand(value) for value in values]  # type: ignore[assignment]
+    dtype, weak = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
+    return [_converted(value, dtypes.to_numeric_dtype(dtype), weak) for value in values]
+
+
+def broadcast_operands(name: str, *values: Any, keep_scalars: bool = True) -> list[Any]:
+    """Operands repeated to their common shape by NumPy's rules; plain scalars stay as they are.
+
+    Raises:
+      ValueError: shapes that don't fit, or ranks that differ where rank promotion is forbidden.
+    """
+    all_shapes = [typeof(value).shape for value in values]
+    if all(shape == all_shapes[0] for shape in all_shapes):
+        return list(values)
+    nonscalar = [shape for shape in all_shapes if shape != ()]
+    if keep_scalars and all(shape == nonscalar[0] for shape in nonscalar):
+        return list(values)
+    if config.numpy_rank_promotion.cell.value != "allow":
+        _report_rank_promotion(name, nonscalar)
+    try:
+        shape = shapes.broadcast_shapes(*all_shapes)
+    except ValueError:
+        listed = ", ".join(str(shape) for shape in all_shapes)
+        raise ValueError(f"Incompatible shapes for broadcasting: {name} got shapes {listed}") from None
+    return [
+        value if keep_scalars and own == () else broadcast_to(value, shape)
+        for value, own in zip(values, all_shapes, strict=True)
+    ]
+
+
+def _report_rank_promotion(name: str, nonscalar: Sequence[tuple[int, ...]]) -> None:
+    ranks = {len(shape) for shape in nonscalar}
+    if len(ranks) <= 1:
+        return
+    message = (
+        f"Operands could not be broadcast together for {name} on shapes {' '.join(map(str, nonscalar))} and with the config "
+        "option jax_numpy_rank_promotion='raise'. For more information, see the documentation of rank promotion."
+    )
+    if config.numpy_rank_promotion.cell.value == "raise":
+        raise ValueError(message)
+    warnings.warn(
+        f"Following NumPy automatic rank promotion for {name} on shapes {' '.join(map(str, nonscalar))}. Set the "
+        "jax_numpy_rank_promotion config option to 'allow' to disable this warning; for more information, see the "
+        "documentation of rank promotion.",
+        stacklevel=3,
+    )
+
+
+def broadcast_to(value: Any, shape: tuple[int, ...]) -> Any:
+    """``value`` repeated to a shape by NumPy's rules."""
+    own = typeof(value).shape
+    if own == shape:
+        return value
+    lead = len(shape) - len(own)
+    kept = [i for i, length in enumerate(own) if length != 1 or shape[lead + i] == 1]
+    if len(kept) != len(own):
+        value = shapes.squeeze(value, [i for i in range(len(own)) if i not in kept])
+    return shapes.broadcast_in_dim(value, shape, [lead + i for i in kept])
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Refuse the argument ``out``: arrays cannot be written to."""
+    if out is not None:
+        raise NotImplementedError(f"The 'out' argument to {name} is not supported.")
+
+
+def concrete_int(value: Any, context: str) -> int:
+    """A Python int from an int-like value that must be known.
+
+    Raises:
+      ConcretizationTypeError: a traced value.
+    """
+    if isinstance(value, Tracer):
+        known = concrete_value(value)
+        if known is None:
+            raise ConcretizationTypeError(value, context)
+        value = known
+    return int(np.asarray(value).item()) if not isinstance(value, int) else value
+
+
+def canonical_axes(axis: Any, rank: int, context: str = "axis") -> tuple[int, ...]:
+    """The axes that ``axis`` (None for all, an int, a tuple) names, in [0, rank).
+
+    Raises:
+      ValueError: out of bounds, or repeated.
+      TypeError: no ints.
+    """
+    if axis is None:
+        return tuple(range(rank))
+    listed = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = []
+    for one in listed:
+        if isinstance(one, Tracer):
+            raise ConcretizationTypeError(one, f"{context}.")
+        axes.append(shapes.canonical_axis(one, rank))
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"duplicate value in 'axis': {axis}")
+    return tuple(axes)
+
+
+def unsupported(name: str, argument: str) -> NoReturn:
+    """Refuse an argument that NumPy has and arrays here cannot honour."""
+    raise NotImplementedError(f"The {argument!r} argument to {name} is not supported.")
