@@ -84,7 +84,7 @@ def mismatches(
       full_is_treedef: whether ``full`` is a PyTreeDef (which may also be a leaf of a pytree).
     Returns: iterator of mismatches; nothing below a mismatch is looked at.
     """
-    pending = [((), prefix, full)]
+    pending: list[tuple[tuple, Any, Any]] = [((), prefix, full)]
     while pending:
         path, node, other = pending.pop()
         if is_leaf is not None and is_leaf(path, node):
@@ -120,7 +120,7 @@ def open_tree(registry: pytree.PyTreeRegistry, tree: Any) -> Opened | None:
 def open_treedef(treedef: PyTreeDef) -> Opened | None:
     """One level of a treedef, whose children are treedefs; or None for a leaf."""
     data = treedef.node_data()
-    return None if data is None else _opened(*data, treedef.children())
+    return None if data is None else _opened(data[0], data[1], treedef.children())
 
 
 def _opened(kind: type, aux: Any, children: Sequence[Any]) -> Opened:

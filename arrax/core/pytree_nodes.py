@@ -91,7 +91,8 @@ def register_pytree_node_class(cls: Class) -> Class:
     Raises: ValueError if the class is registered already.
     Example: ``@register_pytree_node_class`` above ``class Box: ...``.
     """
-    register_pytree_node(cls, _method("tree_flatten"), cls.tree_unflatten)
+    unflatten = cls.tree_unflatten  # type: ignore[attr-defined]
+    register_pytree_node(cls, _method("tree_flatten"), unflatten)
     return cls
 
 
@@ -106,7 +107,8 @@ def register_pytree_with_keys_class(cls: Class) -> Class:
     Example: ``@register_pytree_with_keys_class`` above ``class Box: ...``.
     """
     flatten = _method("tree_flatten") if hasattr(cls, "tree_flatten") else None
-    register_pytree_with_keys(cls, _method("tree_flatten_with_keys"), cls.tree_unflatten, flatten)
+    unflatten = cls.tree_unflatten  # type: ignore[attr-defined]
+    register_pytree_with_keys(cls, _method("tree_flatten_with_keys"), unflatten, flatten)
     return cls
 
 

@@ -15,6 +15,8 @@ KeyEntry = TypeVar("KeyEntry", bound=Hashable)
 KeyPath = tuple[KeyEntry, ...]
 """The keys that lead from the root of a pytree to a node. ``()`` is the root."""
 
+LeafOrPathPredicate = Callable[..., bool] | None
+
 _flatten_with_path = with_room_to_recover(default_registry.flatten_with_path)
 
 
@@ -45,7 +47,7 @@ def _bare(key: Any) -> str:
 
 
 def tree_flatten_with_path(
-    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+    tree: Any, is_leaf: LeafOrPathPredicate = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
     """The leaves of a pytree, each with its key path, and its structure.
 
@@ -66,7 +68,7 @@ def tree_flatten_with_path(
 
 
 def tree_leaves_with_path(
-    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+    tree: Any, is_leaf: LeafOrPathPredicate = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
     """The leaves of a pytree, each with its key path.
 
@@ -84,7 +86,7 @@ def tree_map_with_path(
     f: Callable[..., Any],
     tree: Any,
     *rest: Any,
-    is_leaf: Callable[..., bool] | None = None,
+    is_leaf: LeafOrPathPredicate = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
     """The pytree whose leaves are ``f`` of the key path and the leaves of one or several pytrees.

@@ -76,11 +76,18 @@ def flattening_error(
     if ancestors is None:  # it does not fail a second time
         _restore_budget()
         return error
-    if ancestors:
-        path = "".join(map(str, _keys(registry, ancestors)))
-        error.add_note(f"This happened while flattening a pytree, at its node {path}.")
+    _name_the_node(error, registry, ancestors)
     _give_back((len(ancestors) if _flattening_loses_recursion() else 0) - LOAN)
     return error
+
+
+def _name_the_node(error: Exception, registry: pytree.PyTreeRegistry, ancestors: list[tuple[Any, int]]) -> None:
+    try:
+        path = "".join(map(str, _keys(registry, ancestors)))
+    except Exception:  # keys too are the user's; the error to report is the first one
+        return
+    if path:
+        error.add_note(f"This happened while flattening a pytree, at its node {path}.")
 
 
 _THE_REST_OF_THE_LOAN = range(LOAN - 1)
@@ -148,9 +155,9 @@ def _restore_budget() -> None:
 def _full_room(chain: list) -> int:
     """How deep a pytree this thread should be able to flatten."""
     if sys.version_info < (3, 12):  # Python's own calls are counted too
-        frame, frames = sys._getframe(), 0
-        while frame := frame.f_back:
-            frames += 1
+        frame, frames = sys._getframe().f_back, 0
+        while frame is not None:
+            frame, frames = frame.f_back, frames + 1
         return sys.getrecursionlimit() - frames
     found: list[int] = []
     other = threading.Thread(target=lambda: found.append(_deepest(chain)))
@@ -183,9 +190,9 @@ def _raise_at_the_end(node: list) -> bool:
 
 def _chain() -> list:
     """Nested lists, of which the nth is nested n deep."""
-    chain: list = [nested := []]
+    chain: list[list] = [[]]
     while len(chain) < DEEPEST_PROBED:
-        chain.append(nested := [nested])
+        chain.append([chain[-1]])
     return chain
 
 

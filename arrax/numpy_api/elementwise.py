@@ -196,7 +196,7 @@ def _python_rem(x: Any, y: Any) -> Any:
 
 def _power(x1: Any, x2: Any) -> Any:
     check_arraylike("power", x1, x2)
-    if isinstance(x2, int | np.integer) and not isinstance(x2, bool | np.bool_) and abs(int(x2)) <= 512:
+    if isinstance(x2, int | np.integer) and not isinstance(x2, bool | np.bool_) and -512 <= int(x2) <= 512:
         (base,) = promote_dtypes(x1) if type(x1) not in (int, float, bool, complex) else (x1,)
         aval = typeof(base)
         dtype, weak = dtypes.result_type_of([dtypes.value_pair(base), dtypes.value_pair(x2)])

@@ -1,0 +1,78 @@
+"""Prefixes under any associative operation, in logarithmically many steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import typeof
+from arrax.lax.families import operand
+from arrax.lax.shapes import canonical_axis, reshape, rev
+from arrax.lax.structure import concatenate, slice_in_dim
+
+
+def prefixes(fn: Callable[..., Sequence[Any]], elems: Sequence[Any], axis: int) -> list[Any]:
+    """Prefixes of flat arrays: combine neighbours, take the prefixes of the pairs, fill in the places between them."""
+    length = typeof(elems[0]).shape[axis]
+    if length < 2:
+        return list(elems)
+    left = [slice_in_dim(x, 0, length - length % 2, 2, axis) for x in elems]
+    right = [slice_in_dim(x, 1, None, 2, axis) for x in elems]
+    odd = prefixes(fn, fn(*left, *right), axis)  # those that end at 1, 3, 5, …
+    even = [slice_in_dim(x, 0, 1, 1, axis) for x in elems]
+    later = (length - 1) // 2  # how many places 2, 4, … there are
+    if later:
+        before = [slice_in_dim(x, 0, later, 1, axis) for x in odd]
+        filled = fn(*before, *[slice_in_dim(x, 2, None, 2, axis) for x in elems])
+        even = [concatenate([first, x], axis) for first, x in zip(even, filled, strict=True)]
+    return [_interleave(e, o, axis) for e, o in zip(even, odd, strict=True)]
+
+
+def _interleave(even: Any, odd: Any, axis: int) -> Any:
+    """Entries of two arrays in turn, beginning with ``even``, which may have one more."""
+    shape = typeof(odd).shape
+    pairs, split = shape[axis], (*shape[: axis + 1], 1, *shape[axis + 1 :])
+    columns = [reshape(slice_in_dim(even, 0, pairs, 1, axis), split), reshape(odd, split)]
+    joined = reshape(concatenate(columns, axis + 1), (*shape[:axis], 2 * pairs, *shape[axis + 1 :]))
+    if typeof(even).shape[axis] == pairs:
+        return joined
+    return concatenate([joined, slice_in_dim(even, pairs, None, 1, axis)], axis)
+
+
+def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """All prefixes of a sequence under an associative operation, computed in parallel.
+
+    ``result[i] = fn(…fn(fn(elems[0], elems[1]), elems[2])…, elems[i])``, in about 2 log2(n) calls on arrays.
+
+    Args:
+      fn: function of two pytrees with the structure of ``elems``, of arrays whose length along ``axis`` varies; it acts on
+        each entry alone and is associative.
+      elems: pytree of arrays of equal length along ``axis``.
+      reverse: go from the end to the beginning: ``fn`` takes what stands later first.
+      axis: the axis along which the entries lie.
+    Returns: pytree of arrays like ``elems``.
+    Raises:
+      TypeError: ``fn`` is not callable.
+      ValueError: no such axis, or lengths that differ.
+    Example: ``lax.associative_scan(lax.add, jnp.arange(4))`` is ``[0, 1, 3, 6]``.
+    """
+    if not callable(fn):
+        raise TypeError(f"associative_scan: fn must be callable, got {fn!r}")
+    leaves, tree = tree_flatten(elems)
+    if not leaves:
+        return elems
+    leaves = [operand("associative_scan", leaf) for leaf in leaves]
+    shapes = [typeof(leaf).shape for leaf in leaves]
+    place = canonical_axis(axis, len(shapes[0]))
+    if any(len(shape) <= place or shape[place] != shapes[0][place] for shape in shapes):
+        raise ValueError(f"associative_scan requires arrays of equal length along axis {axis}, got shapes {shapes}")
+
+    def flat(*values: Any) -> list[Any]:
+        first, second = values[: len(leaves)], values[len(leaves) :]
+        return tree_flatten(fn(tree_unflatten(tree, first), tree_unflatten(tree, second)))[0]
+
+    if reverse:
+        leaves = [rev(leaf, (place,)) for leaf in leaves]
+    outs = prefixes(flat, leaves, place)
+    return tree_unflatten(tree, [rev(out, (place,)) for out in outs] if reverse else outs)

@@ -1,0 +1,108 @@
+"""Lowering of a recurrence along an axis to a sequential loop that the CPU compiler turns into one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import native
+from arrax.core.types import ShapedArray
+from arrax.interpreters.lowering import builder
+
+_INDEX = ShapedArray((), np.dtype(np.int32))
+_LONG_INDEX = ShapedArray((), np.dtype(np.int64))
+_FLAG = ShapedArray((), np.dtype(np.bool_))
+
+# XLA's CPU compiler runs a loop as a sequence of launched kernels, one or more per iteration, unless the call around it
+# carries this mark, with which its own passes mark loops over little data: then the loop becomes native code. Other
+# compilers ignore the mark.
+_ONE_KERNEL = '{inlineable = "false", xla_cpu_small_call = "true"}'
+
+Step = Callable[[Sequence[Any], Sequence[Any]], tuple[Sequence[Any], Sequence[Any]]]
+
+
+def lower_along_axis(
+    ctx: Any, inputs: Sequence[Any], starts: Sequence[Any], step: Step,
+    *, avals_in: Sequence[ShapedArray], avals_out: Sequence[ShapedArray], carries: Sequence[Any], axis: int, reverse: bool,
+) -> list[Any]:  # fmt: skip
+    """Run ``step`` over the entries of some arrays along an axis, gathering its outputs.
+
+    Args:
+      inputs, avals_in: values of equal length along ``axis``.
+      starts: scalar constants: what each carry is filled with at the start.
+      step: ``(carries, entries) -> (carries, outputs)``, values of the inputs' shape with length 1 along ``axis``.
+      avals_out: types of the gathered outputs.
+      carries: dtypes of the carries, whose shape is that of an entry.
+    Returns: the gathered outputs.
+    """
+    loop = _Loop(avals_in, avals_out, carries, axis, reverse)
+    ir = native.mlir.ir
+    name = ctx.module_context.fresh_name(f"{ctx.primitive.name}_loop")
+    in_types = [builder.ir_type(aval) for aval in avals_in]
+    out_types = [builder.ir_type(aval) for aval in avals_out]
+    attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(in_types, out_types)),
+        "sym_visibility": ir.StringAttr.get("private"),
+    }
+    with ir.InsertionPoint(ctx.module_context.module.body):
+        function = builder.operation("func.func", [], [], attributes, 1)
+    block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
+    with builder.inside(block):
+        builder.operation("func.return", [], loop.build(list(block.arguments), starts, step))
+    call = {"callee": ir.FlatSymbolRefAttr.get(name), "mhlo.frontend_attributes": builder.attribute(_ONE_KERNEL)}
+    return list(builder.operation("func.call", out_types, inputs, call).results)
+
+
+class _Loop:
+    """The ``while`` of one recurrence: its state is (index, *carries, *outputs, *inputs)."""
+
+    def __init__(
+        self, avals_in: Sequence[ShapedArray], avals_out: Sequence[ShapedArray], carries: Sequence[Any], axis: int, reverse: bool
+    ):
+        shape = avals_in[0].shape
+        self.entry, self.axis, self.length, self.reverse = (*shape[:axis], 1, *shape[axis + 1 :]), axis, shape[axis], reverse
+        self.index = _INDEX if self.length < 2**31 else _LONG_INDEX
+        self.avals_in, self.avals_out = avals_in, avals_out
+        self.carry_avals = [ShapedArray(self.entry, dtype) for dtype in carries]
+        self.state = [self.index, *self.carry_avals, *avals_out, *avals_in]
+
+    def build(self, inputs: Sequence[Any], starts: Sequence[Any], step: Step) -> list[Any]:
+        """Build the loop at the insertion point; returns the gathered outputs."""
+        filled = [builder.broadcast(x, aval, ()) for x, aval in zip(starts, self.carry_avals, strict=True)]
+        empty = [builder.full(0, aval) for aval in self.avals_out]
+        values = [builder.full(0, self.index), *filled, *empty, *inputs]
+        loop = builder.operation("stablehlo.while", [builder.ir_type(aval) for aval in self.state], values, None, 2)
+        test = builder.block_with(loop, 0, self.state)
+        with builder.inside(test):
+            less = builder.attribute("#stablehlo<comparison_direction LT>")
+            end = builder.full(self.length, self.index)
+            builder.return_([builder.op("compare", _FLAG, test.arguments[0], end, comparison_direction=less)])
+        body = builder.block_with(loop, 1, self.state)
+        with builder.inside(body):
+            builder.return_(self.iteration(list(body.arguments), step))
+        first = 1 + len(self.carry_avals)
+        return list(loop.results)[first : first + len(self.avals_out)]
+
+    def iteration(self, state: list[Any], step: Step) -> list[Any]:
+        """The state after one more entry."""
+        index, rest = state[0], state[1:]
+        carries, rest = rest[: len(self.carry_avals)], rest[len(self.carry_avals) :]
+        outs, inputs = rest[: len(self.avals_out)], rest[len(self.avals_out) :]
+        place = builder.op("subtract", self.index, builder.full(self.length - 1, self.index), index) if self.reverse else index
+        zero = builder.full(0, self.index)
+        places = [place if i == self.axis else zero for i in range(len(self.entry))]
+        sizes = builder.ints(self.entry)
+        entries = [
+            builder.op("dynamic_slice", ShapedArray(self.entry, aval.dtype), x, *places, slice_sizes=sizes)
+            for x, aval in zip(inputs, self.avals_in, strict=True)
+        ]
+        carries, results = step(carries, entries)
+        outs = [
+            builder.op("dynamic_update_slice", aval, out, result, *places)
+            for out, result, aval in zip(outs, results, self.avals_out, strict=True)
+        ]
+        following = builder.op("add", self.index, index, builder.full(1, self.index))
+        return [following, *carries, *outs, *inputs]

@@ -1,0 +1,193 @@
+"""Computations on scalars, which reductions take: staged programs, and the well-known ones among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.program import ClosedJaxpr
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.batching import batch, bdim_at_front
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.lax.arithmetic import add, max_, min_, mul
+from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
+from arrax.lax.families import kind_of, operand, scalar_like
+from arrax.lax.shapes import broadcast_in_dim, reshape
+
+
+def _least(dtype: Any) -> Any:
+    """What every number is at least."""
+    if dtype == np.bool_:
+        return False
+    if kind_of(dtype) in ("signed", "unsigned"):
+        return dtypes.iinfo(dtype).min
+    if kind_of(dtype) == "complex":
+        return complex(-np.inf, -np.inf)
+    infinite = np.asarray(-np.inf).astype(dtype)
+    return infinite if np.isinf(infinite.astype(np.float32)) else dtypes.finfo(dtype).min
+
+
+def _greatest(dtype: Any) -> Any:
+    if dtype == np.bool_:
+        return True
+    if kind_of(dtype) in ("signed", "unsigned"):
+        return dtypes.iinfo(dtype).max
+    if kind_of(dtype) == "complex":
+        return complex(np.inf, np.inf)
+    infinite = np.asarray(np.inf).astype(dtype)
+    return infinite if np.isinf(infinite.astype(np.float32)) else dtypes.finfo(dtype).max
+
+
+class Monoid(NamedTuple):
+    """An associative operation with its neutral element."""
+
+    combine: Any  # the public function
+    neutral: Callable[[Any], Any]  # dtype -> value
+
+    def identity(self, dtype: Any) -> np.ndarray:
+        """The neutral element as a NumPy scalar of a dtype."""
+        return np.asarray(self.neutral(dtype)).astype(dtype)
+
+    def lower(self, ctx: Any, dtype: Any, x: Any, y: Any) -> Any:
+        """The operation on two scalars, at the current insertion point."""
+        primitive, aval = self.combine.primitive, ShapedArray((), dtype)
+        inner = ctx.replace(primitive=primitive, avals_in=[aval, aval], avals_out=[aval])
+        return primitive.lower[None](inner, x, y)[0]
+
+
+sum_ = Monoid(add, lambda dtype: 0)
+product = Monoid(mul, lambda dtype: 1)
+maximum = Monoid(max_, _least)
+minimum = Monoid(min_, _greatest)
+conjunction = Monoid(bitwise_and, lambda dtype: True if dtype == np.bool_ else -1)
+disjunction = Monoid(bitwise_or, lambda dtype: 0)
+parity = Monoid(bitwise_xor, lambda dtype: 0)
+
+_BY_PRIMITIVE = {
+    monoid.combine.primitive: monoid
+    for monoid in (sum_, product, maximum, minimum, conjunction, disjunction, parity)
+}
+
+
+def monoid_of(program: ClosedJaxpr) -> Monoid | None:
+    """The monoid that a program on two scalars computes, where it is one operation on them."""
+    jaxpr = program.jaxpr
+    if len(jaxpr.eqns) != 1 or len(jaxpr.invars) != 2 or len(jaxpr.outvars) != 1:
+        return None
+    eqn = jaxpr.eqns[0]
+    if jaxpr.outvars[0] is not eqn.outvars[0] or {id(atom) for atom in eqn.invars} != {id(var) for var in jaxpr.invars}:
+        return None
+    found = _BY_PRIMITIVE.get(eqn.primitive)
+    if found is not None and jaxpr.invars[0].aval.dtype == np.bool_:
+        return {sum_: disjunction, product: conjunction}.get(found, found)
+    return found
+
+
+class Operands(NamedTuple):
+    """Flat operands of a reduction with their initial values and the staged computation."""
+
+    arrays: list[Any]
+    inits: list[Any]
+    program: ClosedJaxpr
+    tree: Any
+
+
+def read_operands(name: str, operands: Any, init_values: Any, computation: Callable[..., Any]) -> Operands:
+    """Flatten and check what a reduction with any computation is given.
+
+    Raises:
+      ValueError: trees, shapes or initial values that don't fit each other.
+      TypeError: dtypes that differ, or a computation that does not return what it is given.
+    """
+    arrays, tree = tree_flatten(operands)
+    inits, init_tree = tree_flatten(init_values)
+    if tree != init_tree:
+        raise ValueError(f"{name}: operands and initial values must have the same tree structure, got {tree} and {init_tree}")
+    if not arrays:
+        raise ValueError(f"{name} requires at least one operand")
+    arrays = [operand(name, x) for x in arrays]
+    avals = [typeof(x) for x in arrays]
+    if len({aval.shape for aval in avals}) > 1:
+        raise ValueError(f"{name} requires operands of equal shapes, got {[aval.shape for aval in avals]}")
+    inits = [
+        scalar_like(init, aval) if type(init) in (bool, int, float, complex) else operand(name, init)
+        for init, aval in zip(inits, avals, strict=True)
+    ]
+    _check_inits(name, avals, [typeof(init) for init in inits])
+    program = _stage_computation(name, computation, [aval.dtype for aval in avals], tree)
+    return Operands(arrays, inits, program, tree)
+
+
+def _check_inits(name: str, avals: Sequence[ShapedArray], inits: Sequence[ShapedArray]) -> None:
+    if any(init.shape for init in inits):
+        raise ValueError(f"{name} found non-scalar initial value: {[init.shape for init in inits]}")
+    for aval, init in zip(avals, inits, strict=True):
+        if aval.dtype != init.dtype:
+            raise TypeError(
+                f"{name} requires operands and initial values of the same dtypes, got {aval.str_short()} with an initial "
+                f"value of type {init.str_short()}"
+            )
+
+
+def _stage_computation(name: str, computation: Callable[..., Any], element_types: Sequence[Any], tree: Any) -> ClosedJaxpr:
+    scalars = [ShapedArray((), dtype) for dtype in element_types]
+    found: list[Any] = []
+
+    def flat(*values: Any) -> list[Any]:
+        x, y = (tree_unflatten(tree, part) for part in (values[: len(scalars)], values[len(scalars) :]))
+        leaves, out_tree = tree_flatten(computation(x, y))
+        found.append(out_tree)
+        return leaves
+
+    jaxpr, consts = stage(flat, [*scalars, *scalars])
+    if found[0] != tree:
+        raise TypeError(f"{name}: the computation must return the structure that it is given, {tree}, got {found[0]}")
+    for atom, scalar in zip(jaxpr.outvars, scalars, strict=True):
+        if (atom.aval.shape, atom.aval.dtype) != ((), scalar.dtype):
+            raise TypeError(f"{name}: the computation must return {scalar.str_short()}, got {atom.aval.str_short()}")
+    if any(isinstance(const, Tracer) for const in consts):
+        raise TypeError(f"{name}: the computation must not close over traced values")
+    return ClosedJaxpr(jaxpr, consts)
+
+
+def is_identity(init: Any, monoid: Monoid, dtype: Any) -> bool:
+    """True for an initial value that is known to be the neutral element."""
+    value = concrete_value(init)
+    return value is not None and bool(np.asarray(value) == monoid.identity(dtype))
+
+
+def apply_elementwise(program: ClosedJaxpr, values: Sequence[Any]) -> list[Any]:
+    """Apply a program on scalars to the elements of arrays of one shape; scalars among them repeat."""
+    shape = max((typeof(value).shape for value in values), key=len)
+    if shape == ():
+        return eval_jaxpr(program.jaxpr, program.consts, *values)
+    dims = [0 if typeof(value).shape == shape else None for value in values]
+    rows = [value if dim is None else reshape(value, (typeof(value).size,)) for value, dim in zip(values, dims, strict=True)]
+    size = next(typeof(row).shape[0] for row, dim in zip(rows, dims, strict=True) if dim == 0)
+    outs, out_dims = batch(lambda *xs: eval_jaxpr(program.jaxpr, program.consts, *xs), rows, dims, size)
+    return [reshape(bdim_at_front(out, dim, size), shape) for out, dim in zip(outs, out_dims, strict=True)]
+
+
+def repeat(value: Any, shape: tuple[int, ...]) -> Any:
+    """A scalar repeated to a shape."""
+    return broadcast_in_dim(value, shape, ())
+
+
+def fill_region(ctx: Any, operation: Any, index: int, element_types: Sequence[Any], body: Callable[..., Sequence[Any]]) -> None:
+    """Build the region of a reduction, which takes two scalars of each dtype, by ``body(*scalars)``."""
+    scalars = [ShapedArray((), dtype) for dtype in element_types]
+    block = builder.block_with(operation, index, [*scalars, *scalars])
+    with builder.inside(block):
+        builder.return_(body(*block.arguments))
+
+
+def program_body(ctx: Any, program: ClosedJaxpr) -> Callable[..., Sequence[Any]]:
+    """The body of a region that runs a program."""
+    return lambda *scalars: inline_program(ctx.module_context, program, scalars)

@@ -1,0 +1,352 @@
+"""Contractions: ``dot_general`` and its special cases, by XLA's matrix products."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core import config
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.lowering import builder
+from arrax.lax.conversion import convert, convert_ir
+from arrax.lax.families import kind_of, operand
+from arrax.lax.shapes import transpose
+
+
+class Precision(enum.Enum):
+    """How exactly matrix products are computed on accelerators: faster, or as precise as the dtype."""
+
+    DEFAULT = 0
+    HIGH = 1
+    HIGHEST = 2
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+    __str__ = __repr__
+
+
+class DotAlgorithm:
+    """The types in which an algorithm for products multiplies and accumulates.
+
+    Attributes: as of StableHLO's ``dot_algorithm``.
+    """
+
+    __slots__ = (
+        "lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count", "rhs_component_count",
+        "num_primitive_operations", "allow_imprecise_accumulation",
+    )  # fmt: skip
+
+    def __init__(
+        self, lhs_precision_type: Any, rhs_precision_type: Any, accumulation_type: Any, lhs_component_count: int = 1,
+        rhs_component_count: int = 1, num_primitive_operations: int = 1, allow_imprecise_accumulation: bool = False,
+    ):  # fmt: skip
+        self.lhs_precision_type, self.rhs_precision_type = lhs_precision_type, rhs_precision_type
+        self.accumulation_type, self.lhs_component_count = accumulation_type, lhs_component_count
+        self.rhs_component_count, self.num_primitive_operations = rhs_component_count, num_primitive_operations
+        self.allow_imprecise_accumulation = allow_imprecise_accumulation
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DotAlgorithm) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash(tuple(str(getattr(self, n)) for n in self.__slots__))
+
+
+class DotAlgorithmPreset(enum.Enum):
+    """Named algorithms for products: INPUT_INPUT_ACCUMULATION."""
+
+    DEFAULT = 0
+    ANY_F8_ANY_F8_F32 = 1
+    ANY_F8_ANY_F8_F32_FAST_ACCUM = 2
+    ANY_F8_ANY_F8_ANY = 3
+    ANY_F8_ANY_F8_ANY_FAST_ACCUM = 4
+    F16_F16_F16 = 5
+    F16_F16_F32 = 6
+    BF16_BF16_BF16 = 7
+    BF16_BF16_F32 = 8
+    BF16_BF16_F32_X3 = 9
+    BF16_BF16_F32_X6 = 10
+    BF16_BF16_F32_X9 = 11
+    TF32_TF32_F32 = 12
+    TF32_TF32_F32_X3 = 13
+    F32_F32_F32 = 14
+    F64_F64_F64 = 15
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+
+_NAMES = {
+    "default": Precision.DEFAULT, "fastest": Precision.DEFAULT, "bfloat16": Precision.DEFAULT, "high": Precision.HIGH,
+    "tensorfloat32": Precision.HIGH, "bfloat16_3x": Precision.HIGH, "highest": Precision.HIGHEST,
+    "float32": Precision.HIGHEST,
+}  # fmt: skip
+_PRESETS = {preset.name: preset for preset in DotAlgorithmPreset}
+
+
+def _one_precision(value: Any) -> Any:
+    if value is None or isinstance(value, Precision | DotAlgorithmPreset | DotAlgorithm):
+        return value
+    if isinstance(value, str) and value in _NAMES:
+        return _NAMES[value]
+    if isinstance(value, str) and value in _PRESETS:
+        return _PRESETS[value]
+    raise ValueError(f"Invalid precision {value!r}: use a Precision, one of {sorted(_NAMES)}, or a DotAlgorithmPreset")
+
+
+def canonical_precision(precision: Any) -> Any:
+    """None, a pair of Precisions, or an algorithm, from what users write (a name, a Precision, a pair of them).
+
+    Raises:
+      ValueError: an unknown name, or no pair.
+    """
+    if precision is None:
+        default = config.default_matmul_precision.cell.value
+        if default is None:
+            return None
+        precision = default
+    if isinstance(precision, tuple | list):
+        if len(precision) != 2:
+            raise ValueError(f"precision must be None, one value or a pair, got {precision!r}")
+        left, right = (_one_precision(p) for p in precision)
+        return (left or Precision.DEFAULT, right or Precision.DEFAULT)
+    one = _one_precision(precision)
+    return (one, one) if isinstance(one, Precision) else one
+
+
+dot_general_p = Primitive("dot_general")
+dot_general_p.hidden_params = frozenset({"out_sharding"})
+Dimensions = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+def _check_dimensions(x: ShapedArray, y: ShapedArray, dimension_numbers: Dimensions) -> None:
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    for what, left, right in (("contracting", x_contract, y_contract), ("batch", x_batch, y_batch)):
+        if len(left) != len(right):
+            raise TypeError(f"dot_general requires equal numbers of lhs_{what} and rhs_{what} dimensions, got {left} and {right}.")
+        for d, aval, side in [*((d, x, "lhs") for d in left), *((d, y, "rhs") for d in right)]:
+            if not 0 <= d < aval.ndim:
+                raise TypeError(f"dot_general requires {side} {what} dimensions to be nonnegative and less than the number of axes of the {side} value, got {d} for shape {aval.shape}.")
+        shapes = tuple(x.shape[d] for d in left), tuple(y.shape[d] for d in right)
+        if shapes[0] != shapes[1]:
+            raise TypeError(f"dot_general requires {what} dimensions to have the same shape, got {shapes[0]} and {shapes[1]}.")
+    for side, contract, batch in (("lhs", x_contract, x_batch), ("rhs", y_contract, y_batch)):
+        if len({*contract, *batch}) != len(contract) + len(batch):
+            raise TypeError(f"dot_general requires {side} batch dimensions to be disjoint from contracting dimensions, got {batch} and {contract}.")
+
+
+def _type_rule(
+    x: ShapedArray, y: ShapedArray, *, dimension_numbers: Dimensions, precision: Any, preferred_element_type: Any,
+    out_sharding: Any = None,
+) -> ShapedArray:  # fmt: skip
+    _check_dimensions(x, y, dimension_numbers)
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    shape = (
+        *(x.shape[d] for d in x_batch),
+        *(x.shape[d] for d in range(x.ndim) if d not in x_contract and d not in x_batch),
+        *(y.shape[d] for d in range(y.ndim) if d not in y_contract and d not in y_batch),
+    )
+    dtype = preferred_element_type
+    if dtype is None:
+        if x.dtype != y.dtype:
+            raise TypeError(f"lax.dot_general requires arguments to have the same dtypes, got {x.dtype.name}, {y.dtype.name}. (Or give preferred_element_type.)")
+        dtype = x.dtype
+    return ShapedArray(shape, dtype, x.weak_type and y.weak_type and preferred_element_type in (None, x.dtype))
+
+
+_ATTRIBUTES = {Precision.DEFAULT: "DEFAULT", Precision.HIGH: "HIGH", Precision.HIGHEST: "HIGHEST"}
+
+
+def precision_attribute(precision: Any) -> Any:
+    """The MLIR attribute of a canonical precision."""
+    pair = precision if isinstance(precision, tuple) else (Precision.DEFAULT, Precision.DEFAULT)
+    texts = ", ".join(f"#stablehlo<precision {_ATTRIBUTES[p]}>" for p in pair)
+    return builder.attribute(f"[{texts}]")
+
+
+_SMALL = ("float8", "int4", "uint4", "int2", "uint2", "float4")
+
+
+def _lower(
+    ctx: Any, x: Any, y: Any, *, dimension_numbers: Dimensions, precision: Any, preferred_element_type: Any,
+    out_sharding: Any = None,
+) -> list[Any]:  # fmt: skip
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    x_aval, y_aval, out = ctx.avals_in[0], ctx.avals_in[1], ctx.avals_out[0]
+    work = _work_dtype(x_aval.dtype, y_aval.dtype, out.dtype, ctx.platform)
+    if work is not None:
+        wide_x, wide_y = ShapedArray(x_aval.shape, work), ShapedArray(y_aval.shape, work)
+        x, y = convert_ir(x, x_aval, wide_x), convert_ir(y, y_aval, wide_y)
+    accumulated = out if work is None or kind_of(out.dtype) == "complex" else ShapedArray(out.shape, work)
+    numbers = builder.attribute(
+        f"#stablehlo.dot<lhs_batching_dimensions = {list(x_batch)}, rhs_batching_dimensions = {list(y_batch)}, "
+        f"lhs_contracting_dimensions = {list(x_contract)}, rhs_contracting_dimensions = {list(y_contract)}>"
+    )
+    attributes = {"dot_dimension_numbers": numbers}
+    if isinstance(precision, tuple):
+        attributes["precision_config"] = precision_attribute(precision)
+    result = builder.operation("stablehlo.dot_general", [builder.ir_type(accumulated)], [x, y], attributes).results[0]
+    return [convert_ir(result, accumulated, out)]
+
+
+def _work_dtype(x: Any, y: Any, out: Any, platform: str) -> Any:
+    """The dtype to convert operands to where the platform has no product of theirs, else None."""
+    small = any(name.startswith(prefix) for name in (x.name, y.name) for prefix in _SMALL)
+    if x == y and not small:
+        if platform == "cpu" and x.itemsize <= 2 and kind_of(x) == "floating":
+            return np.dtype(np.float32)
+        if platform == "cpu" and kind_of(x) in ("signed", "unsigned") and out != x:
+            return out
+        return np.dtype(np.int32) if x == np.bool_ and out != np.bool_ else None
+    if kind_of(out) == "floating" and out.itemsize < 4:
+        return np.dtype(np.float32)
+    return out
+
+
+def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    (x, y), (tx, ty) = primals, tangents
+    out = dot_general_p.bind(x, y, **params)
+    terms = []
+    if type(tx) is not Zero:
+        terms.append(dot_general_p.bind(tx, y, **params))
+    if type(ty) is not Zero:
+        terms.append(dot_general_p.bind(x, ty, **params))
+    if not terms or not dtypes.is_inexact(typeof(out).dtype):
+        return out, Zero.of(out)
+    return out, terms[0] if len(terms) == 1 else slots.add(*terms)
+
+
+def _transpose_side(ct: Any, y: Any, x_aval: ShapedArray, dimension_numbers: Dimensions, params: Any, swapped: bool) -> Any:
+    """The cotangent of one operand: contract the cotangent with the other over the other's free axes."""
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    x_rank, y_shape = x_aval.ndim, typeof(y).shape
+    x_kept = [d for d in range(x_rank) if d not in x_contract and d not in x_batch]
+    y_kept = [d for d in range(len(y_shape)) if d not in y_contract and d not in y_batch]
+    batch = len(x_batch)
+    ct_batch = tuple(range(batch))
+    start = batch if swapped else batch + len(x_kept)
+    ct_y = tuple(range(start, start + len(y_kept)))
+    numbers = ((ct_y, tuple(y_kept)), (ct_batch, tuple(y_batch)))
+    result = dot_general_p.bind(
+        ct, y, dimension_numbers=numbers, precision=params["precision"],
+        preferred_element_type=x_aval.dtype if params["preferred_element_type"] is not None or typeof(ct).dtype != typeof(y).dtype else None,
+        out_sharding=None,
+    )  # fmt: skip
+    remaining = [d for d in range(len(y_shape)) if d not in y_kept and d not in y_batch]  # y's contracted axes, in order
+    order_of_y = {d: x_contract[y_contract.index(d)] for d in remaining}
+    axes = [*x_batch, *x_kept, *(order_of_y[d] for d in remaining)]
+    return convert(transpose(result, tuple(int(i) for i in np.argsort(axes))), x_aval.dtype)
+
+
+def _transpose(
+    ct: Any, x: Any, y: Any, *, dimension_numbers: Dimensions, precision: Any, preferred_element_type: Any,
+    out_sharding: Any = None,
+) -> list[Any]:  # fmt: skip
+    if type(ct) is Zero:
+        return [None, None]
+    params = {"precision": precision, "preferred_element_type": preferred_element_type}
+    if is_undefined_primal(x):
+        return [_transpose_side(ct, y, x.aval, dimension_numbers, params, False), None]
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    mirrored = ((y_contract, x_contract), (y_batch, x_batch))
+    return [None, _transpose_side(ct, x, y.aval, mirrored, params, True)]
+
+
+def _batch(values: Any, dims: Any, *, dimension_numbers: Dimensions, **params: Any) -> tuple[Any, int]:
+    (x, y), (x_dim, y_dim) = values, dims
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+
+    def moved(axes: Sequence[int], dim: int | None) -> tuple[int, ...]:
+        return tuple(a if dim is None or a < dim else a + 1 for a in axes)
+
+    contract = (moved(x_contract, x_dim), moved(y_contract, y_dim))
+    batch_x, batch_y = moved(x_batch, x_dim), moved(y_batch, y_dim)
+    if x_dim is not None and y_dim is not None:
+        numbers = (contract, ((x_dim, *batch_x), (y_dim, *batch_y)))
+        return dot_general_p.bind(x, y, dimension_numbers=numbers, **params), 0
+    out = dot_general_p.bind(x, y, dimension_numbers=(contract, (batch_x, batch_y)), **params)
+    count = len(x_batch)
+    if x_dim is not None:
+        free = [d for d in range(typeof(x).ndim) if d not in contract[0] and d not in batch_x]
+        return out, count + free.index(x_dim)
+    x_free = typeof(x).ndim - len(x_contract) - count
+    free = [d for d in range(typeof(y).ndim) if d not in contract[1] and d not in batch_y]
+    return out, count + x_free + free.index(y_dim)
+
+
+dot_general_p.type_rule = _type_rule
+dot_general_p.lower[None] = _lower
+dot_general_p.jvp = _jvp
+dot_general_p.transpose = _transpose
+dot_general_p.batch = _batch
+
+
+def dot_general(
+    lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None, *,
+    out_sharding: Any = None,
+) -> Any:  # fmt: skip
+    """Contract two arrays over any axes, with any batch axes.
+
+    Args:
+      lhs, rhs: arrays.
+      dimension_numbers: ``((lhs contracting, rhs contracting), (lhs batch, rhs batch))``, sequences of ints.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
+    Returns: array with the batch axes, then the free axes of ``lhs``, then those of ``rhs``.
+    Raises:
+      TypeError: axes or lengths that don't fit, dtypes that differ.
+    Example: ``lax.dot_general(x, y, (((1,), (0,)), ((), ())))`` is a matrix product. Source: StableHLO ``dot_general``.
+    """
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    numbers = (
+        (tuple(map(operator.index, x_contract)), tuple(map(operator.index, y_contract))),
+        (tuple(map(operator.index, x_batch)), tuple(map(operator.index, y_batch))),
+    )
+    preferred = None if preferred_element_type is None else dtypes.canonicalize_dtype(preferred_element_type)
+    x, y = operand("dot_general", lhs), operand("dot_general", rhs)
+    return dot_general_p.bind(
+        x, y, dimension_numbers=numbers, precision=canonical_precision(precision), preferred_element_type=preferred,
+        out_sharding=None,
+    )  # fmt: skip
+
+
+def dot(
+    lhs: Any, rhs: Any, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None, *,
+    out_sharding: Any = None,
+) -> Any:  # fmt: skip
+    """Products of vectors and matrices; with ``dimension_numbers``, ``dot_general``.
+
+    Args:
+      lhs, rhs: arrays of one or two dimensions.
+    Raises:
+      TypeError: other ranks, or lengths that differ.
+    Example: ``lax.dot(jnp.ones(3), jnp.ones(3))`` is 3.
+    """
+    if dimension_numbers is not None and not isinstance(dimension_numbers, Precision | str):
+        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+    x, y = typeof(operand("dot", lhs)), typeof(operand("dot", rhs))
+    if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
+        raise TypeError(f"Incompatible shapes for dot: got {x.shape} and {y.shape}.")
+    return dot_general(lhs, rhs, (((x.ndim - 1,), (0,)), ((), ())), precision or dimension_numbers, preferred_element_type)
+
+
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+    """Products of matrices over leading batch axes.
+
+    Example: ``lax.batch_matmul(jnp.ones((2, 3, 4)), jnp.ones((2, 4, 5))).shape`` is ``(2, 3, 5)``.
+    """
+    x, y = typeof(operand("batch_matmul", lhs)), typeof(operand("batch_matmul", rhs))
+    if x.ndim < 2 or y.ndim < 2 or x.ndim != y.ndim:
+        raise ValueError(f"Arguments to batch_matmul must have equal ranks of at least 2, got {x.ndim} and {y.ndim}")
+    batch = tuple(range(x.ndim - 2))
+    return dot_general(lhs, rhs, (((x.ndim - 1,), (x.ndim - 2,)), (batch, batch)), precision)

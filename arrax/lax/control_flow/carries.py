@@ -1,0 +1,100 @@
+"""Carries of loops: weakly typed initial values are promoted to what the body returns; mismatches are told leaf by leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax import dtypes
+from arrax.core.pytree_mismatch import mismatches
+from arrax.core.pytree_nodes import default_registry
+from arrax.core.pytree_paths import keystr
+from arrax.core.pytrees import PyTreeDef, tree_unflatten
+from arrax.core.types import ShapedArray, typeof
+from arrax.lax.control_flow.staged_functions import leaf_names
+from arrax.lax.conversion import convert
+
+
+def same_type(x: Any, y: Any) -> bool:
+    """Equal types, but for weakness."""
+    if not isinstance(x, ShapedArray) or not isinstance(y, ShapedArray):
+        return x == y
+    return x.shape == y.shape and x.dtype == y.dtype
+
+
+def promoted(values: Sequence[Any], outs: Sequence[Any]) -> list[Any] | None:
+    """Weakly typed initial values converted to the dtypes that the body's outputs ask for; None where nothing changes."""
+    result, changed = list(values), False
+    for index, (value, out) in enumerate(zip(values, outs, strict=True)):
+        aval = typeof(value)
+        if not getattr(aval, "weak_type", False) or aval.dtype == out.dtype or dtypes.is_extended(out.dtype):
+            continue
+        dtype, weak = dtypes.result_type_of([(aval.dtype, True), (out.dtype, out.weak_type)])
+        if dtype != aval.dtype:
+            result[index], changed = convert(value, dtype, weak), True
+    return result if changed else None
+
+
+def staged_with_promotion(
+    stage_body: Callable[[list[Any]], Any], init: Sequence[Any], carry_outs: Callable[[Any], Sequence[Any] | None]
+) -> tuple[Any, list[Any]]:
+    """Stage a body for the types of ``init``, and again while weakly typed values of it must be promoted.
+
+    Args:
+      stage_body: function of the types of the carry to whatever was staged.
+      carry_outs: function of that to the types of the carry that comes out, or None where the trees differ.
+    Returns: what was staged, and the (converted) initial values.
+    """
+    values = list(init)
+    while True:
+        staged = stage_body([typeof(value) for value in values])
+        outs = carry_outs(staged)
+        better = promoted(values, outs) if outs is not None and len(outs) == len(values) else None
+        if better is None:
+            return staged, values
+        values = better
+
+
+def check_carry(construct: str, name: str, in_tree: PyTreeDef, out_tree: PyTreeDef, ins: Any, outs: Any) -> None:
+    """Compare the carry that goes into a body with the one that comes out.
+
+    Args:
+      construct: such as ``scan``.
+      name: what the body calls its carry.
+    Raises:
+      TypeError: structures or types differ.
+    """
+    if in_tree != out_tree:
+        raise TypeError(
+            f"{construct}: the carry that the body returns must have the pytree structure of the carry that it takes, but "
+            f"{tree_difference(f'the carry {name} that goes in', 'the one that comes out', in_tree, out_tree)}.\n"
+            "Change the body so that both structures agree."
+        )
+    if all(map(same_type, ins, outs)):
+        return
+    lines = [
+        f"  * {path} goes in as {before.str_short(False)} and comes out as {after.str_short(False)}: "
+        f"{type_difference(before, after)}"
+        for path, before, after in zip(leaf_names(name, in_tree), ins, outs, strict=True)
+        if not same_type(before, after)
+    ]
+    raise TypeError(
+        f"{construct}: body function carry input and carry output must have equal types, but they differ:\n"
+        + "\n".join(lines)
+        + "\nConvert the initial value, or what the body returns, so that the types agree."
+    )
+
+
+def type_difference(x: Any, y: Any) -> str:
+    """``the dtypes differ``, ``the shapes differ``, or both."""
+    words = [word for word, differs in (("dtypes", x.dtype != y.dtype), ("shapes", x.shape != y.shape)) if differs]
+    return f"the {' and the '.join(words)} differ"
+
+
+def tree_difference(first: str, second: str, tree: PyTreeDef, other: PyTreeDef) -> str:
+    """Where two structures differ, in words."""
+    for a, b, one, two in ((tree, other, first, second), (other, tree, second, first)):
+        for mismatch in mismatches(tree_unflatten(a, range(a.num_leaves)), b, default_registry, full_is_treedef=True):
+            place = keystr(mismatch.path)
+            return mismatch.describe(one, two) + (f" (at {place})" if place else "")
+    return f"{first} has structure {tree}, {second} has {other}"

@@ -1,0 +1,238 @@
+"""Conditionals: ``cond``, ``switch`` and ``platform_dependent``."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core import config
+from arrax.core.functions import FunctionInfo, function_name, function_place
+from arrax.core.interpreter import Tracer
+from arrax.core.program import ClosedJaxpr, Var
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import typeof
+from arrax.lax.arithmetic import ne
+from arrax.lax.control_flow.carries import same_type, tree_difference, type_difference
+from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p, platform_index_p
+from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, leaf_names, stage_function
+from arrax.lax.conversion import convert
+from arrax.lax.structure import clamp
+
+__all__ = ["cond", "cond_p", "platform_dependent", "platform_index_p", "switch"]
+_MISSING: Any = object()
+
+
+def cond(pred: Any, *args: Any, operand: Any = _MISSING, linear: Any = None, **functions: Any) -> Any:
+    """Apply ``true_fun`` to the operands where ``pred`` holds, else ``false_fun``; only one of them runs.
+
+    ``cond(pred, true_fun, false_fun, *operands)`` is the usual form. ``cond(pred, true_operand, true_fun, false_operand,
+    false_fun)`` gives each function an operand of its own. Under ``vmap`` with a mapped ``pred`` both functions run and a
+    select chooses.
+
+    Args:
+      pred: bool or number (true where not 0), a scalar.
+      true_fun, false_fun: functions of the operands, whose outputs have equal structures, shapes and dtypes.
+      *operands: arrays or pytrees of them.
+      operand: one operand, by keyword.
+    Returns: what the chosen function returns.
+    Raises:
+      TypeError: ``pred`` is no scalar, functions that are not callable, or outputs that differ.
+    Example: ``lax.cond(x > 0, lambda x: x, lambda x: -x, x)``.
+    """
+    if "true_fun" in functions or "false_fun" in functions:
+        names = [name for name in ("true_fun", "false_fun") if name in functions]
+        args = (*args[: 2 - len(names)], *(functions.pop(name) for name in names), *args[2 - len(names) :])
+    if functions:
+        raise TypeError(f"cond got unexpected keyword arguments {sorted(functions)}")
+    if len(args) < 2:
+        raise TypeError("cond takes pred, true_fun, false_fun and operands")
+    true_fun, false_fun, *operands = args
+    if operand is not _MISSING:
+        if operands:
+            raise TypeError("cond: operands are given both by position and by the keyword `operand`")
+        operands = [operand]
+    own_operands = len(operands) == 2 and callable(false_fun) and callable(operands[1])
+    if own_operands and not (callable(true_fun) and callable(false_fun)):
+        first, first_fun, second, second_fun = true_fun, false_fun, *operands
+        return _cond(pred, lambda both: first_fun(both[0]), lambda both: second_fun(both[1]), [(first, second)], linear)
+    return _cond(pred, true_fun, false_fun, operands, linear)
+
+
+def _cond(pred: Any, true_fun: Callable, false_fun: Callable, operands: Sequence[Any], linear: Any) -> Any:
+    for name, fun in (("true_fun", true_fun), ("false_fun", false_fun)):
+        if not callable(fun):
+            raise TypeError(f"lax.cond: {name} should be callable, got {fun!r} of type {type(fun)}")
+    index = _index_of(pred)
+    if config.disable_jit.cell.value:
+        known = known_scalar(index)
+        if known is not None:
+            return (true_fun if known else false_fun)(*operands)
+    flat_linear = None if linear is None else tuple(tree_flatten(tuple(linear))[0])
+    return _choose("cond", index, ("false_fun", "true_fun"), (false_fun, true_fun), operands, linear=flat_linear)
+
+
+def _index_of(pred: Any) -> Any:
+    """A predicate as int32: 0 or 1."""
+    try:
+        aval = typeof(pred)
+    except TypeError:
+        raise TypeError(f"lax.cond: pred must be a scalar, got {pred!r} of type {type(pred)}") from None
+    if aval.shape != ():
+        raise TypeError(f"lax.cond: pred must be a scalar, got an array of shape {aval.shape}. {_pred_hint(aval)}")
+    if dtypes.is_extended(aval.dtype) or not (dtypes.is_bool(aval.dtype) or np.dtype(aval.dtype).kind in "iufV"):
+        raise TypeError(f"lax.cond: pred must be a bool or a real number, got dtype {aval.dtype}")
+    if not isinstance(pred, Tracer) and not hasattr(pred, "addressable_shards"):
+        return np.int32(bool(pred))
+    return convert(pred if aval.dtype == np.bool_ else ne(pred, 0), np.int32)
+
+
+def _pred_hint(aval: Any) -> str:
+    return "Use `jnp.where` to choose between elements, or reduce the predicate with `jnp.all` or `jnp.any`."
+
+
+def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: Any = _MISSING) -> Any:
+    """Apply one of several functions to the operands.
+
+    Args:
+      index: integer scalar, clamped to the range of ``branches``.
+      branches: functions of the operands whose outputs have equal structures, shapes and dtypes.
+      *operands: arrays or pytrees of them.
+      operand: one operand, by keyword.
+    Returns: what the chosen function returns.
+    Raises:
+      TypeError: ``index`` is no integer scalar, or outputs differ.
+      ValueError: no branches.
+    Example: ``lax.switch(1, [lambda x: x + 1, lambda x: x - 1], 5)`` is 4.
+    """
+    if operand is not _MISSING:
+        if operands:
+            raise TypeError("switch: operands are given both by position and by the keyword `operand`")
+        operands = (operand,)
+    try:
+        branches = tuple(branches)
+    except TypeError:
+        branches = (None,)
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches should be a sequence of callables")
+    if not branches:
+        raise ValueError("lax.switch: the sequence of branches is empty")
+    aval = typeof(index)
+    if aval.shape != ():
+        raise TypeError(f"lax.switch: the index must be a scalar, got an array of shape {aval.shape}")
+    if dtypes.is_extended(aval.dtype) or not dtypes.is_integer(aval.dtype):
+        raise TypeError(f"lax.switch: the index must be an integer, got dtype {aval.dtype}")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    index = _clamped(index, len(branches))
+    if config.disable_jit.cell.value:
+        known = known_scalar(index)
+        if known is not None:
+            return branches[int(known)](*operands)
+    names = [f"branch {number}" for number in range(len(branches))]
+    return _choose("switch", index, names, branches, operands)
+
+
+def _clamped(index: Any, count: int) -> Any:
+    if not isinstance(index, Tracer) and not hasattr(index, "addressable_shards"):
+        return np.int32(min(max(operator.index(index), 0), count - 1))
+    return clamp(np.int32(0), convert(index, np.int32), np.int32(count - 1))
+
+
+def platform_dependent(
+    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
+) -> Any:
+    """Apply a function that depends on the platform for which the program is compiled.
+
+    Args:
+      *args: arrays or pytrees of them.
+      default: function for platforms that are not named.
+      **per_platform: functions by platform: ``cpu``, ``cuda``, ``rocm``, ``tpu``.
+    Returns: what the platform's function returns; all of them return equal structures and types.
+    Raises:
+      NotImplementedError: compiled for a platform without a function.
+    Example: ``lax.platform_dependent(x, cpu=f, default=g)``.
+    """
+    names = list(per_platform)
+    functions = [per_platform[name] for name in names]
+    platforms: tuple[Any, ...] = tuple((name,) for name in names)
+    if default is not None:
+        names, functions, platforms = [*names, "default"], [*functions, default], (*platforms, None)
+    if not functions:
+        raise ValueError("platform_dependent needs a default or a function for some platform")
+    index = platform_index_p.bind(platforms=platforms)
+    return _choose("platform_dependent", index, names, functions, args, platforms=platforms)
+
+
+# ---- from functions to branches ---------------------------------------------------------------------------------------------
+
+
+def _choose(
+    construct: str, index: Any, names: Sequence[str], functions: Sequence[Callable], operands: Sequence[Any],
+    *, linear: Any = None, platforms: Any = None,
+) -> Any:  # fmt: skip
+    leaves, in_tree = tree_flatten(tuple(operands))
+    avals = [_operand_type(construct, leaf) for leaf in leaves]
+    staged = [stage_function(fun, in_tree, avals, construct) for fun in functions]
+    _check_outputs(construct, names, functions, staged)
+    consts, branches = _join_consts(staged)
+    flags = None if linear is None else (*[False] * len(consts), *linear)
+    outs = bind_cond(index, [*consts, *leaves], branches, platforms, flags)
+    return tree_unflatten(staged[0].out_tree, outs)
+
+
+def _operand_type(construct: str, leaf: Any) -> Any:
+    try:
+        return typeof(leaf)
+    except TypeError:
+        raise TypeError(f"lax.{construct}: operand {leaf!r} of type {type(leaf)} is not a valid array type") from None
+
+
+def _join_consts(staged: Sequence[StagedFunction]) -> tuple[list[Any], tuple[ClosedJaxpr, ...]]:
+    """All values that the branches close over, once each, as operands of every branch."""
+    union: dict[int, Any] = {id(value): value for fun in staged for value in fun.consts}
+    if not union:
+        return [], tuple(fun.program for fun in staged)
+    branches = []
+    for fun in staged:
+        jaxpr, count = fun.program.jaxpr, len(fun.consts)
+        own = {id(value): var for value, var in zip(fun.consts, jaxpr.invars, strict=False)}
+        leading = [own[number] if number in own else Var(typeof(value)) for number, value in union.items()]
+        if own and list(own) == list(union) and len(own) == count:
+            branches.append(fun.program)
+            continue
+        key = ("joined", tuple(union).index, tuple(map(typeof, union.values())), tuple(number in own for number in union))
+        del key
+        branches.append(fun.program.replace(jaxpr=jaxpr.replace(invars=[*leading, *jaxpr.invars[count:]])))
+    return list(union.values()), tuple(branches)
+
+
+def _described(name: str, fun: Callable) -> str:
+    return f"{name} is {FunctionInfo('', function_name(fun), function_place(fun)).describe()}"
+
+
+def _check_outputs(
+    construct: str, names: Sequence[str], functions: Sequence[Callable], staged: Sequence[StagedFunction]
+) -> None:
+    """Raise where the outputs of branches differ, leaf by leaf."""
+    first = staged[0]
+    for name, fun, other in zip(names[1:], functions[1:], staged[1:], strict=True):
+        where = f"\n{_described(names[0], functions[0])}\n{_described(name, fun)}"
+        if other.out_tree != first.out_tree:
+            difference = tree_difference(f"the output of {names[0]}", f"that of {name}", first.out_tree, other.out_tree)
+            raise TypeError(
+                f"{construct}: branch outputs must have the same pytree structure, but they differ:\n{difference}.{where}"
+            )
+        avals, others = first.program.out_avals, other.program.out_avals
+        if all(map(same_type, avals, others)):
+            continue
+        lines = [
+            f"  * output{path} is {a.str_short(False)} in {names[0]} and {b.str_short(False)} in {name}: {type_difference(a, b)}"
+            for path, a, b in zip(leaf_names("", first.out_tree), avals, others, strict=True)
+            if not same_type(a, b)
+        ]
+        listed = "\n".join(lines)
+        raise TypeError(f"{construct}: branches must have equal output types, but they differ:\n{listed}{where}")

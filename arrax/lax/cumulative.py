@@ -1,0 +1,187 @@
+"""Cumulative sums, products, extremes and log-sum-exp along an axis."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax import computations
+from arrax.lax.arithmetic import abs_, add, eq, max_, min_, mul, neg, scalar, sub
+from arrax.lax.associative_scan import prefixes
+from arrax.lax.axis_loop import lower_along_axis
+from arrax.lax.computations import Monoid, fill_region
+from arrax.lax.conversion import convert_element_type, convert_ir
+from arrax.lax.exponential import exp, log1p
+from arrax.lax.families import check_dtype, compose_jvp, inexact, floating, numeric, operand
+from arrax.lax.recurrence import linear_recurrence, shifted
+from arrax.lax.reductions import accumulator
+from arrax.lax.shapes import full_like, rev
+from arrax.lax.structure import select
+
+
+def _log_add_exp(x: Any, y: Any) -> Any:
+    """log(e^x + e^y); where both are the same infinity, that infinity."""
+    greater = max_(x, y)
+    return select(eq(x, y), add(x, scalar(np.log(2), x)), add(greater, log1p(exp(neg(abs_(sub(x, y)))))))
+
+
+log_sum_exp = Monoid(_log_add_exp, lambda dtype: -np.inf)
+
+
+# ---- lowering ---------------------------------------------------------------------------------------------------------
+
+
+def _combination(ctx: Any, monoid: Monoid, aval: ShapedArray) -> Callable[[Any, Any], Any]:
+    """The monoid's operation on two IR values of a type."""
+    inner = ctx.replace(avals_in=[aval, aval], avals_out=[aval])
+    primitive = getattr(monoid.combine, "primitive", None)
+    rule = lower_fun(monoid.combine, multiple_results=False) if primitive is None else primitive.lower[None]
+    return lambda x, y: rule(inner, x, y)[0]
+
+
+def _loop_lowering(monoid: Monoid) -> Any:
+    """For CPUs: one sequential loop, which compiles five times faster than a window reduction, and runs faster too."""
+
+    def rule(ctx: Any, x: Any, *, axis: int, reverse: bool) -> list[Any]:
+        aval = ctx.avals_out[0]
+        if aval.size == 0:
+            return [x]
+        dtype = accumulator(aval.dtype)
+        entry = (*aval.shape[:axis], 1, *aval.shape[axis + 1 :])
+        small, wide = ShapedArray(entry, aval.dtype), ShapedArray(entry, dtype)
+        combine = _combination(ctx, monoid, wide)
+
+        def step(carries: Any, entries: Any) -> tuple[list[Any], list[Any]]:
+            total = combine(carries[0], convert_ir(entries[0], small, wide))
+            return [total], [convert_ir(total, wide, small)]
+
+        start = builder.constant(monoid.identity(dtype))
+        avals = [ShapedArray(aval.shape, aval.dtype)]
+        return lower_along_axis(
+            ctx, [x], [start], step, avals_in=avals, avals_out=avals, carries=[dtype], axis=axis, reverse=reverse
+        )
+
+    return rule
+
+
+def _window_lowering(monoid: Monoid) -> Any:
+    """For other platforms: a window that reaches back to the beginning, which their compilers turn into a scan."""
+
+    def rule(ctx: Any, x: Any, *, axis: int, reverse: bool) -> list[Any]:
+        aval = ctx.avals_out[0]
+        if aval.size == 0:
+            return [x]
+        length, dtype = aval.shape[axis], accumulator(aval.dtype)
+        wide = ShapedArray(aval.shape, dtype)
+        window = [length if i == axis else 1 for i in range(aval.ndim)]
+        beyond = (0, length - 1) if reverse else (length - 1, 0)
+        padding = [beyond if i == axis else (0, 0) for i in range(aval.ndim)]
+        operation = builder.operation(
+            "stablehlo.reduce_window", [builder.ir_type(wide)],
+            [convert_ir(x, aval, wide), builder.constant(monoid.identity(dtype))],
+            {"window_dimensions": builder.ints(window), "padding": builder.matrix(padding, 2)}, 1,
+        )  # fmt: skip
+        fill_region(ctx, operation, 0, [dtype], lambda a, b: [monoid.lower(ctx, dtype, a, b)])
+        return [convert_ir(operation.results[0], wide, aval)]
+
+    return rule
+
+
+def _by_prefixes(combine: Callable[[Any, Any], Any]) -> Any:
+    def rule(x: Any, *, axis: int, reverse: bool) -> Any:
+        x = rev(x, (axis,)) if reverse else x
+        out = prefixes(lambda a, b: [combine(a, b)], [x], axis)[0]
+        return rev(out, (axis,)) if reverse else out
+
+    return lower_fun(rule, multiple_results=False)
+
+
+# ---- derivatives --------------------------------------------------------------------------------------------------------
+# With y[i] = f(y[i-1], x[i]), the tangents of y follow the linear recurrence dy[i] = f_y dy[i-1] + f_x dx[i].
+
+
+def _cumprod_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
+    before = shifted(ans, axis, reverse, scalar(1, ans))
+    return linear_recurrence(x, mul(before, t), axis, reverse)
+
+
+def _extreme_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
+    """The tangent of the place where the extreme is; of ties, the mean of the old and the new one."""
+    before = shifted(ans, axis, reverse, full_like(typeof_scalar(ans), np.nan))
+    taken, kept = (convert_element_type(eq(v, ans), typeof(t).dtype) for v in (x, before))
+    return _mixture(taken, kept, t, axis, reverse)
+
+
+def _mixture(taken: Any, kept: Any, t: Any, axis: int, reverse: bool) -> Any:
+    half = select(eq(taken, kept), full_like(taken, 0.5), taken)
+    return linear_recurrence(sub(scalar(1, half), half), mul(half, t), axis, reverse)
+
+
+def _cumlogsumexp_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
+    before = shifted(ans, axis, reverse, scalar(-np.inf, ans))
+    share, rest = (_share(v, ans) for v in (x, before))
+    return linear_recurrence(rest, mul(share, t), axis, reverse)
+
+
+def _share(part: Any, whole: Any) -> Any:
+    """e^(part - whole): 0 for a part of nothing, also where the whole is nothing or infinite."""
+    return exp(select(eq(part, scalar(-np.inf, part)), part, sub(part, whole)))
+
+
+# ---- the operations -----------------------------------------------------------------------------------------------------
+
+
+def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, general: Any = None, doc: str) -> Any:
+    """A cumulative operation: returns its public function."""
+    primitive = Primitive(name)
+
+    def type_rule(aval: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
+        check_dtype(name, aval, accepts)
+        if not 0 <= axis < aval.ndim:
+            raise ValueError(f"{name}: axis {axis} is out of bounds for array of shape {aval.shape}")
+        return aval
+
+    def batch(values: Any, dims: Any, *, axis: int, reverse: bool) -> tuple[Any, int]:
+        return primitive.bind(values[0], axis=axis + (axis >= dims[0]), reverse=reverse), dims[0]
+
+    primitive.type_rule, primitive.batch = type_rule, batch
+    primitive.lower["cpu"] = _loop_lowering(monoid)
+    primitive.lower[None] = general or _window_lowering(monoid)
+    primitive.jvp = compose_jvp(primitive, [jvp])
+
+    def function(operand_: Any, axis: int = 0, reverse: bool = False) -> Any:
+        return primitive.bind(operand(name, operand_), axis=operator.index(axis), reverse=bool(reverse))
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "arrax.lax"
+    function.__doc__ = (
+        f"{doc} along an axis.\n\n"
+        "Args:\n  operand_: array.\n  axis: the axis, counted from 0.\n  reverse: begin at the end of the axis.\n"
+        "Returns: array of the same shape and dtype.\n"
+        "Raises:\n  ValueError: no such axis.\n  TypeError: a dtype that the operation does not take.\n"
+        f"Example: ``lax.{name}(jnp.arange(1., 4.))``."
+    )
+    function.primitive = primitive  # type: ignore[attr-defined]
+    return function
+
+
+# fmt: off
+cumsum  = _cumulative("cumsum",  numeric, computations.sum_,    doc="Sums of the elements up to each one",
+                      jvp=lambda x, ans, t, axis, reverse: cumsum(t, axis, reverse))
+cumprod = _cumulative("cumprod", numeric, computations.product, doc="Products of the elements up to each one", jvp=_cumprod_jvp)
+cummax  = _cumulative("cummax",  numeric, computations.maximum, doc="The greatest of the elements up to each one", jvp=_extreme_jvp)
+cummin  = _cumulative("cummin",  numeric, computations.minimum, doc="The least of the elements up to each one", jvp=_extreme_jvp)
+cumlogsumexp = _cumulative("cumlogsumexp", floating, log_sum_exp, jvp=_cumlogsumexp_jvp, general=_by_prefixes(_log_add_exp),
+                           doc="Logarithms of the sums of the exponentials of the elements up to each one")
+# fmt: on
+
+cumsum.primitive.transpose = lambda ct, x, *, axis, reverse: [
+    ct if type(ct) is Zero else cumsum.primitive.bind(ct, axis=axis, reverse=not reverse)
+]

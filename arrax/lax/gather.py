@@ -1,0 +1,336 @@
+"""Gather: windows of an array, taken at places that are data."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.batching import batch_size, bdim_at_front
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax.arithmetic import ge, le
+from arrax.lax.bitwise import bitwise_and
+from arrax.lax.families import kind_of, operand
+from arrax.lax.reductions import reduce_and
+from arrax.lax.shapes import broadcast_in_dim, canonical_shape, full
+from arrax.lax.structure import select
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """Which axis of a gather means what.
+
+    The last axis of the indices always holds the components of one index.
+
+    Attributes:
+      offset_dims: axes of the result that run through a window, ascending.
+      collapsed_slice_dims: axes of the operand along which the window has length 1 and which the result lacks, ascending.
+      start_index_map: for each component of an index, the axis of the operand that it counts along.
+      operand_batching_dims: axes of the operand that go along with axes of the indices, ascending.
+      start_indices_batching_dims: the axes of the indices that they go along with, in the same order.
+    Example: ``GatherDimensionNumbers((1,), (0,), (0,))`` takes rows of a matrix.
+    """
+
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+
+
+class GatherScatterMode(enum.Enum):
+    """What happens to windows that are not entirely inside the array.
+
+    CLIP moves them inside. FILL_OR_DROP fills gathered windows with a constant and leaves scattered ones out, as a whole.
+    PROMISE_IN_BOUNDS means that there are none: XLA then moves gathered ones inside and leaves scattered ones out, and
+    derivatives are wrong. ONE_HOT is FILL_OR_DROP, filling with zeros.
+
+    Example: ``GatherScatterMode.from_any("clip")``.
+    """
+
+    CLIP = 1
+    FILL_OR_DROP = 2
+    PROMISE_IN_BOUNDS = 3
+    ONE_HOT = 4
+
+    @staticmethod
+    def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
+        """The mode of that name; None means FILL_OR_DROP.
+
+        Raises:
+          ValueError: no such mode.
+        """
+        if isinstance(mode, GatherScatterMode):
+            return mode
+        found = _MODES.get(mode)
+        if found is None:
+            known = ", ".join(repr(name) for name in _MODES if name is not None)
+            raise ValueError(f"Unknown gather mode {mode!r}: expected one of {known}, a GatherScatterMode or None")
+        return found
+
+
+CLIP, FILL_OR_DROP = GatherScatterMode.CLIP, GatherScatterMode.FILL_OR_DROP
+PROMISE_IN_BOUNDS, ONE_HOT = GatherScatterMode.PROMISE_IN_BOUNDS, GatherScatterMode.ONE_HOT
+_MODES: dict[str | None, GatherScatterMode] = {
+    "clip": CLIP, "fill": FILL_OR_DROP, "drop": FILL_OR_DROP, "promise_in_bounds": PROMISE_IN_BOUNDS,
+    "one_hot": ONE_HOT, None: FILL_OR_DROP,
+}  # fmt: skip
+
+
+# ---- checks, shared with scatter ----------------------------------------------------------------------------------------
+
+
+def check_dims(name: str, what: str, dims: Sequence[int], limit: int, ordered: bool = True) -> None:
+    """Refuse axes that are out of bounds, repeated or (where they must be) unordered."""
+    if any(not 0 <= dim < limit for dim in dims):
+        raise TypeError(f"{name}: {what} must lie in [0, {limit}), got {tuple(dims)}")
+    if len(set(dims)) != len(dims):
+        raise TypeError(f"{name}: {what} must not repeat, got {tuple(dims)}")
+    if ordered and any(a > b for a, b in zip(dims, dims[1:], strict=False)):
+        raise TypeError(f"{name}: {what} must be sorted, got {tuple(dims)}")
+
+
+def check_disjoint(name: str, **groups: Sequence[int]) -> None:
+    """Refuse two groups of axes that share one."""
+    (first, a), (second, b) = groups.items()
+    if set(a) & set(b):
+        raise TypeError(f"{name}: {first} and {second} must be disjoint, got {tuple(a)} and {tuple(b)}")
+
+
+def check_indices(name: str, indices: ShapedArray, index_map: Sequence[int]) -> None:
+    """Refuse indices that are no integers, or whose last axis has another length than the map."""
+    if not dtypes.is_integer(indices.dtype):
+        raise TypeError(f"{name}: indices must have an integer type, got {indices.str_short()}")
+    if indices.ndim == 0:
+        raise TypeError(f"{name}: indices need a last axis with the components of an index, got a scalar")
+    if len(index_map) != indices.shape[-1]:
+        raise TypeError(
+            f"{name}: the map from index components to axes has {len(index_map)} elements, but the last axis of the indices "
+            f"has length {indices.shape[-1]}"
+        )
+
+
+def check_batching(
+    name: str, x: ShapedArray, indices: ShapedArray, operand_dims: Sequence[int], index_dims: Sequence[int]
+) -> None:
+    """Refuse batching axes that don't go along with each other."""
+    if len(operand_dims) != len(index_dims):
+        raise TypeError(
+            f"{name}: operand and indices must have equal numbers of batching dimensions, got {tuple(operand_dims)} and "
+            f"{tuple(index_dims)}"
+        )
+    check_dims(name, "batching dimensions of the operand", operand_dims, x.ndim)
+    check_dims(name, "batching dimensions of the indices", index_dims, indices.ndim - 1, ordered=False)
+    ours, theirs = [x.shape[d] for d in operand_dims], [indices.shape[d] for d in index_dims]
+    if ours != theirs:
+        raise TypeError(f"{name}: batching dimensions must have equal lengths, got {ours} and {theirs}")
+
+
+def shifted(dims: Sequence[int], by: int = 1) -> tuple[int, ...]:
+    """Axes behind new leading ones."""
+    return tuple(dim + by for dim in dims)
+
+
+def wide_index(ctx: Any, indices: Any, position: int) -> tuple[Any, ShapedArray]:
+    """Indices of at least 32 bits: narrower ones cannot hold the bounds that they are compared with."""
+    aval = ctx.avals_in[position]
+    if dtypes.itemsize_bits(aval.dtype) >= 32:
+        return indices, aval
+    wide = ShapedArray(aval.shape, np.dtype(np.int32))
+    return builder.op("convert", wide, indices), wide
+
+
+def in_bounds(indices: Any, index_map: Sequence[int], shape: Sequence[int], window: Sequence[int]) -> Any:
+    """For each index, whether its whole window is inside an array of the given shape."""
+    aval = typeof(indices)
+    last = np.array([shape[dim] - window[dim] for dim in index_map], np.int64)
+    limits = np.minimum(last, dtypes.iinfo(aval.dtype).max).astype(aval.dtype)
+    spread = broadcast_in_dim(limits, aval.shape, (aval.ndim - 1,))
+    inside = bitwise_and(ge(indices, np.zeros((), aval.dtype)[()]), le(indices, spread))
+    return reduce_and(inside, (aval.ndim - 1,))
+
+
+# ---- gather -------------------------------------------------------------------------------------------------------------
+
+gather_p = Primitive("gather")
+
+
+def _gather_type(
+    x: ShapedArray, indices: ShapedArray, *, dimension_numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...], **params: Any
+) -> ShapedArray:
+    numbers = dimension_numbers
+    check_indices("gather", indices, numbers.start_index_map)
+    if len(slice_sizes) != x.ndim:
+        raise TypeError(f"gather: slice_sizes must have one entry per axis of the operand {x.str_short()}, got {slice_sizes}")
+    if any(not 0 <= size <= length for size, length in zip(slice_sizes, x.shape, strict=True)):
+        raise TypeError(f"gather: slice_sizes must be within the operand's shape {x.shape}, got {slice_sizes}")
+    absent = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    window = [size for dim, size in enumerate(slice_sizes) if dim not in absent]
+    rank = indices.ndim - 1 + len(numbers.offset_dims)
+    check_dims("gather", "offset_dims", numbers.offset_dims, rank)
+    check_dims("gather", "start_index_map", numbers.start_index_map, x.ndim, ordered=False)
+    check_dims("gather", "collapsed_slice_dims", numbers.collapsed_slice_dims, x.ndim)
+    check_batching("gather", x, indices, numbers.operand_batching_dims, numbers.start_indices_batching_dims)
+    check_disjoint(
+        "gather", collapsed_slice_dims=numbers.collapsed_slice_dims, operand_batching_dims=numbers.operand_batching_dims
+    )
+    check_disjoint("gather", start_index_map=numbers.start_index_map, operand_batching_dims=numbers.operand_batching_dims)
+    if any(slice_sizes[dim] != 1 for dim in numbers.collapsed_slice_dims):
+        raise TypeError(
+            f"gather: slice_sizes must be 1 along collapsed_slice_dims {numbers.collapsed_slice_dims}, got {slice_sizes}"
+        )
+    if any(slice_sizes[dim] > 1 for dim in numbers.operand_batching_dims):
+        raise TypeError(
+            f"gather: slice_sizes must be 0 or 1 along operand_batching_dims {numbers.operand_batching_dims}, got {slice_sizes}"
+        )
+    if len(window) != len(numbers.offset_dims):
+        raise TypeError(
+            f"gather: each axis of the window must be among offset_dims or be collapsed or batched, got slice_sizes "
+            f"{slice_sizes}, {numbers}"
+        )
+    sizes, batch = iter(window), iter(indices.shape[:-1])
+    shape = tuple(next(sizes) if dim in numbers.offset_dims else next(batch) for dim in range(rank))
+    return ShapedArray(shape, x.dtype, x.weak_type)
+
+
+def _numbers_attribute(numbers: GatherDimensionNumbers, index_rank: int) -> Any:
+    return builder.attribute(
+        f"#stablehlo.gather<offset_dims = {list(numbers.offset_dims)}, "
+        f"collapsed_slice_dims = {list(numbers.collapsed_slice_dims)}, "
+        f"operand_batching_dims = {list(numbers.operand_batching_dims)}, "
+        f"start_indices_batching_dims = {list(numbers.start_indices_batching_dims)}, "
+        f"start_index_map = {list(numbers.start_index_map)}, index_vector_dim = {index_rank - 1}>"
+    )
+
+
+def _filled_gather(x: Any, indices: Any, *, fill_value: Any, mode: Any, **params: Any) -> Any:
+    numbers = params["dimension_numbers"]
+    shape, dtype = typeof(x).shape, typeof(x).dtype
+    taken = gather_p.bind(x, indices, fill_value=None, mode=CLIP, **params)
+    aval = typeof(taken)
+    inside = in_bounds(indices, numbers.start_index_map, shape, params["slice_sizes"])
+    kept = [dim for dim in range(aval.ndim) if dim not in numbers.offset_dims]
+    fill = filler(dtype) if fill_value is None and mode is FILL_OR_DROP else fill_value or 0
+    return select(broadcast_in_dim(inside, aval.shape, kept), taken, full(aval.shape, fill, dtype))
+
+
+_lower_filled = lower_fun(_filled_gather, multiple_results=False)
+
+
+def _gather_lower(ctx: Any, x: Any, indices: Any, **params: Any) -> list[Any]:
+    """XLA's own gather moves windows inside; only filling needs a mask."""
+    if params["mode"] in (FILL_OR_DROP, ONE_HOT):
+        return _lower_filled(ctx, x, indices, **params)
+    aval = ctx.avals_out[0]
+    if aval.size == 0 or ctx.avals_in[0].size == 0:
+        return [builder.full(0, aval)]
+    indices, index_aval = wide_index(ctx, indices, 1)
+    return [
+        builder.op(
+            "gather", aval, x, indices, dimension_numbers=_numbers_attribute(params["dimension_numbers"], index_aval.ndim),
+            slice_sizes=builder.ints(params["slice_sizes"]), indices_are_sorted=_flag(params["indices_are_sorted"]),
+        )
+    ]  # fmt: skip
+
+
+def _flag(value: bool) -> Any:
+    return builder.attribute("true" if value else "false")
+
+
+def filler(dtype: Any) -> Any:
+    """What stands where nothing was gathered: NaN, the least signed, the greatest unsigned number, True."""
+    kind = kind_of(dtype)
+    if kind in ("floating", "complex"):
+        return np.asarray(np.nan).astype(dtype)[()]
+    if kind == "signed":
+        return np.asarray(dtypes.iinfo(dtype).min).astype(dtype)[()]
+    return np.asarray(dtypes.iinfo(dtype).max).astype(dtype)[()] if kind == "unsigned" else np.bool_(True)
+
+
+def _gather_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    (x, indices), t = primals, tangents[0]
+    out = gather_p.bind(x, indices, **params)
+    if type(t) is Zero:
+        return out, Zero.of(out)
+    return out, gather_p.bind(t, indices, **{**params, "fill_value": 0})
+
+
+def _gather_batch(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
+    (x, indices), (dim, index_dim) = values, dims
+    size = batch_size(values, dims)
+    numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
+    if index_dim is None:
+        x = bdim_at_front(x, dim, size)
+        moved = numbers._replace(
+            offset_dims=(0, *shifted(numbers.offset_dims)), collapsed_slice_dims=shifted(numbers.collapsed_slice_dims),
+            start_index_map=shifted(numbers.start_index_map), operand_batching_dims=shifted(numbers.operand_batching_dims),
+        )  # fmt: skip
+        # The new axis stands in front of the result, so the axes of the indices follow it there: they keep their order.
+        return gather_p.bind(x, indices, **{**params, "dimension_numbers": moved, "slice_sizes": (size, *sizes)}), 0
+    indices = bdim_at_front(indices, index_dim, size)
+    index_batching = shifted(numbers.start_indices_batching_dims)
+    if dim is None:
+        moved = numbers._replace(offset_dims=shifted(numbers.offset_dims), start_indices_batching_dims=index_batching)
+        hints = {"indices_are_sorted": False, "unique_indices": False}
+        return gather_p.bind(x, indices, **{**params, **hints, "dimension_numbers": moved}), 0
+    x = bdim_at_front(x, dim, size)
+    moved = GatherDimensionNumbers(
+        shifted(numbers.offset_dims), shifted(numbers.collapsed_slice_dims), shifted(numbers.start_index_map),
+        (0, *shifted(numbers.operand_batching_dims)), (0, *index_batching),
+    )  # fmt: skip
+    return gather_p.bind(x, indices, **{**params, "dimension_numbers": moved, "slice_sizes": (min(size, 1), *sizes)}), 0
+
+
+gather_p.type_rule = _gather_type
+gather_p.lower[None] = _gather_lower
+gather_p.jvp = _gather_jvp
+gather_p.batch = _gather_batch  # gather_p.transpose: see lax.scatter
+
+
+def gather(
+    operand_: Any,
+    start_indices: Any,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Sequence[int],
+    *,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    mode: str | GatherScatterMode | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """Windows of an array, which begin at the given indices.
+
+    Args:
+      operand_: array.
+      start_indices: integer array; its last axis holds the components of an index.
+      dimension_numbers: which axis means what, see ``GatherDimensionNumbers``.
+      slice_sizes: the window's length along each axis of the operand.
+      unique_indices: a promise that no element is taken twice.
+      indices_are_sorted: a promise that the indices ascend.
+      mode: what happens out of bounds, see ``GatherScatterMode``; by default windows are filled.
+      fill_value: scalar to fill with, by default NaN, the least signed or greatest unsigned integer, or True.
+    Returns: array of one window per index, the windows' axes at ``offset_dims``.
+    Raises:
+      TypeError: indices that are no integers, dimension numbers that don't fit the shapes.
+      ValueError: an unknown mode.
+    Example: ``lax.gather(x, jnp.array([[2], [0]]), lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, x.shape[1]))`` takes
+      two rows. Source: StableHLO ``gather``.
+    """
+    x, indices = operand("gather", operand_), operand("gather", start_indices)
+    numbers = GatherDimensionNumbers(*(tuple(map(operator.index, dims)) for dims in dimension_numbers))
+    parsed = GatherScatterMode.from_any(mode)
+    params = {
+        "dimension_numbers": numbers, "slice_sizes": canonical_shape(slice_sizes, "gather slice_sizes"),
+        "unique_indices": bool(unique_indices), "indices_are_sorted": bool(indices_are_sorted), "mode": parsed,
+        "fill_value": np.asarray(fill_value).item() if parsed is FILL_OR_DROP and fill_value is not None else None,
+    }  # fmt: skip
+    dtype = typeof(x).dtype
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype.gather(x, indices, **params)  # type: ignore[attr-defined]
+    return gather_p.bind(x, indices, **params)

@@ -1,0 +1,357 @@
+"""Reductions over axes: sums, products, extremes, logic, the places of extremes, and reductions by any computation."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive
+from arrax.core.program import ClosedJaxpr
+from arrax.core.pytrees import tree_unflatten
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.ad.jvp import jvp
+from arrax.interpreters.batching import batch_size, move_batch_axis
+from arrax.interpreters.lowering import builder
+from arrax.lax import computations
+from arrax.lax.arithmetic import div, eq, mul
+from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
+from arrax.lax.conversion import convert_element_type, convert_ir
+from arrax.lax.families import anything, bools, check_dtype, compose_jvp, integers, kind_of, numeric, operand, real, shape_slots
+from arrax.lax.shapes import broadcast_in_dim, reshape, transpose
+from arrax.lax.structure import concatenate, slice_in_dim
+
+
+def check_axes(name: str, aval: ShapedArray, axes: Sequence[int]) -> None:
+    """Refuse axes that repeat or that an operand does not have."""
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name}: duplicate value in axes {tuple(axes)}")
+    if not all(0 <= axis < aval.ndim for axis in axes):
+        raise ValueError(f"{name}: axes {tuple(axes)} are out of bounds for an operand of type {aval.str_short()}")
+
+
+def _without(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(length for axis, length in enumerate(shape) if axis not in axes)
+
+
+def _kept(rank: int, axes: Sequence[int]) -> list[int]:
+    return [axis for axis in range(rank) if axis not in axes]
+
+
+def _shifted(axes: Sequence[int], dim: int) -> tuple[tuple[int, ...], int]:
+    """Axes beside a batch axis at ``dim``, and where that axis is in the result."""
+    moved = tuple(axis + (axis >= dim) for axis in axes)
+    return moved, dim - sum(axis < dim for axis in moved)
+
+
+def reduce_ir(ctx: Any, values: Sequence[Any], inits: Sequence[Any], axes: Sequence[int], outs: Sequence[ShapedArray], body: Any) -> list[Any]:
+    """A ``stablehlo.reduce`` with a region built by ``body(*scalars)``."""
+    types = [builder.ir_type(aval) for aval in outs]
+    operation = builder.operation("stablehlo.reduce", types, [*values, *inits], {"dimensions": builder.ints(axes)}, 1)
+    fill_region(ctx, operation, 0, [aval.dtype for aval in outs], body)
+    return list(operation.results)
+
+
+def accumulator(dtype: Any) -> Any:
+    """The dtype that sums are kept in: float32 for smaller floats."""
+    return np.dtype(np.float32) if kind_of(dtype) == "floating" and dtype.itemsize < 4 else dtype
+
+
+def lower_monoid(ctx: Any, x: Any, monoid: Monoid, axes: Sequence[int], wide: bool) -> Any:
+    """A reduction by a monoid; small floats are summed as float32 where ``wide``."""
+    aval, out = ctx.avals_in[0], ctx.avals_out[0]
+    dtype = accumulator(aval.dtype) if wide else aval.dtype
+    x = convert_ir(x, aval, ShapedArray(aval.shape, dtype))
+    init = builder.constant(monoid.identity(dtype))
+    result = ShapedArray(out.shape, dtype)
+    reduced = reduce_ir(ctx, [x], [init], axes, [result], lambda a, b: [monoid.lower(ctx, dtype, a, b)])[0]
+    return convert_ir(reduced, result, out)
+
+
+# ---- the named reductions ---------------------------------------------------------------------------------------------
+
+
+def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None, wide: bool = False, doc: str) -> Any:
+    """A reduction by a monoid over axes: returns its public function.
+
+    Args:
+      jvp: ``f(x, answer, tangent, axes=axes)``; None where there are no tangents.
+      wide: whether small floats are accumulated in float32.
+    """
+    primitive = Primitive(name)
+
+    def type_rule(aval: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+        check_dtype(name, aval, accepts)
+        check_axes(name, aval, axes)
+        return ShapedArray(_without(aval.shape, axes), aval.dtype, aval.weak_type)
+
+    def batch(values: Any, dims: Any, *, axes: tuple[int, ...]) -> tuple[Any, int]:
+        moved, dim = _shifted(axes, dims[0])
+        return primitive.bind(values[0], axes=moved), dim
+
+    primitive.type_rule, primitive.batch = type_rule, batch
+    primitive.lower[None] = lambda ctx, x, *, axes: [lower_monoid(ctx, x, monoid, axes, wide)]
+    if jvp is not None:
+        primitive.jvp = compose_jvp(primitive, [jvp])
+
+    def function(operand_: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+        return primitive.bind(operand(name, operand_), axes=tuple(map(operator.index, axes)))
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "arrax.lax"
+    function.__doc__ = (
+        f"{doc}.\n\n"
+        "Args:\n  operand_: array.\n  axes: the axes to reduce, counted from 0.\n"
+        "Returns: array of the same dtype without the axes; over nothing, the neutral element.\n"
+        "Raises:\n  TypeError: a dtype that the reduction does not take.\n  ValueError: axes out of bounds or repeated.\n"
+        f"Example: ``lax.{name}(x, (0,))``. Source: StableHLO ``reduce``."
+    )
+    function.primitive = primitive  # type: ignore[attr-defined]
+    return function
+
+
+def _reduce_sum_transpose(ct: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any]:
+    return [ct if type(ct) is Zero else broadcast_in_dim(ct, x.aval.shape, _kept(x.aval.ndim, axes))]
+
+
+def _extreme_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...]) -> Any:
+    """The mean of the tangents of all places where the extreme is."""
+    shape = typeof(x).shape
+    spread = broadcast_in_dim(ans, shape, _kept(len(shape), axes))
+    places = convert_element_type(eq(x, spread), typeof(t).dtype)
+    return div(reduce_sum(mul(t, places), axes), reduce_sum(places, axes))
+
+
+def _axes_in_front(x: Any, axes: Sequence[int]) -> Any:
+    """The reduced axes merged into one in front."""
+    aval = typeof(x)
+    x = transpose(x, (*axes, *_kept(aval.ndim, axes)))
+    kept = _without(aval.shape, axes)
+    return reshape(x, (int(np.prod([aval.shape[axis] for axis in axes], dtype=np.int64)), *kept))
+
+
+def fold_rows(rows: Sequence[Any], combine: Callable[..., Sequence[Any]]) -> list[Any]:
+    """Combine the rows (entries of the first axis) of arrays pairwise, down to one; differentiable to any order."""
+    rows = list(rows)
+    while (length := typeof(rows[0]).shape[0]) > 1:
+        half = length // 2
+        first = [slice_in_dim(x, 0, half) for x in rows]
+        second = [slice_in_dim(x, half, 2 * half) for x in rows]
+        combined = combine(*first, *second)
+        if length % 2:
+            combined = [concatenate([c, slice_in_dim(x, length - 1, length)], 0) for c, x in zip(combined, rows, strict=True)]
+        rows = list(combined)
+    return [reshape(x, typeof(x).shape[1:]) for x in rows]
+
+
+def _reduce_prod_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...]) -> Any:
+    """By pairs, so that zeros among the factors do no harm."""
+    if typeof(x).size == 0 or not axes:
+        return t if not axes else Zero(typeof(ans))
+    _, tangents = jvp(lambda v: fold_rows([_axes_in_front(v, axes)], lambda a, b: [mul(a, b)]), [x], [t])
+    return tangents[0]
+
+
+# fmt: off
+reduce_sum  = reduction("reduce_sum",  numeric, computations.sum_, wide=True, doc="Sum over axes",
+                        jvp=lambda x, ans, t, axes: reduce_sum(t, axes))
+reduce_prod = reduction("reduce_prod", numeric, computations.product, wide=True, doc="Product over axes", jvp=_reduce_prod_jvp)
+reduce_max  = reduction("reduce_max",  anything, computations.maximum, doc="Greatest element over axes; NaN if there is any",
+                        jvp=_extreme_jvp)
+reduce_min  = reduction("reduce_min",  anything, computations.minimum, doc="Least element over axes; NaN if there is any",
+                        jvp=_extreme_jvp)
+reduce_and  = reduction("reduce_and",  integers | bools, computations.conjunction, doc="Bitwise (or logical) and over axes")
+reduce_or   = reduction("reduce_or",   integers | bools, computations.disjunction, doc="Bitwise (or logical) or over axes")
+reduce_xor  = reduction("reduce_xor",  integers | bools, computations.parity, doc="Bitwise (or logical) exclusive or over axes")
+# fmt: on
+
+reduce_sum.primitive.transpose = _reduce_sum_transpose
+shape_slots.reduce_sum = reduce_sum
+
+_NAMED: dict[Monoid, Any] = {
+    computations.sum_: reduce_sum,
+    computations.product: reduce_prod,
+    computations.maximum: reduce_max,
+    computations.minimum: reduce_min,
+    computations.conjunction: reduce_and,
+    computations.disjunction: reduce_or,
+    computations.parity: reduce_xor,
+}
+
+
+# ---- reductions by any computation --------------------------------------------------------------------------------------
+
+reduce_p = Primitive("reduce", multiple_results=True)
+reduce_p.holds_programs = True
+
+
+def _halves(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    count = len(values) // 2
+    return list(values[:count]), list(values[count:])
+
+
+def _reduce_type(*avals: ShapedArray, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> list[ShapedArray]:
+    arrays, _ = _halves(avals)
+    check_axes("reduce", arrays[0], dimensions)
+    return [ShapedArray(_without(aval.shape, dimensions), aval.dtype) for aval in arrays]
+
+
+def _reduce_lower(ctx: Any, *values: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> list[Any]:
+    arrays, inits = _halves(values)
+    return reduce_ir(ctx, arrays, inits, dimensions, ctx.avals_out, program_body(ctx, jaxpr))
+
+
+def _fold(jaxpr: ClosedJaxpr, dimensions: tuple[int, ...], values: Sequence[Any]) -> list[Any]:
+    """The reduction in terms of elementwise operations."""
+    arrays, inits = _halves(values)
+    rows = [_axes_in_front(x, dimensions) for x in arrays]
+    kept = typeof(rows[0]).shape[1:]
+    start = [computations.repeat(init, kept) for init in inits]
+    if typeof(rows[0]).size == 0:
+        return start
+    return apply_elementwise(jaxpr, [*start, *fold_rows(rows, lambda *pair: apply_elementwise(jaxpr, pair))])
+
+
+def _reduce_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
+    return jvp(lambda *values: _fold(jaxpr, dimensions, values), primals, tangents)
+
+
+def _reduce_batch(values: Any, dims: Any, *, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
+    size = batch_size(values, dims)
+    (arrays, inits), (array_dims, init_dims) = _halves(values), _halves(dims)
+    arrays = [move_batch_axis(x, dim, size, 0) for x, dim in zip(arrays, array_dims, strict=True)]
+    moved = tuple(axis + 1 for axis in dimensions)
+    if all(dim is None for dim in init_dims):
+        outs = reduce_p.bind(*arrays, *inits, jaxpr=jaxpr, dimensions=moved)
+    else:
+        rows = [_axes_in_front(x, moved) for x in arrays]
+        kept = typeof(rows[0]).shape[1:]
+        start = [
+            computations.repeat(init, kept) if dim is None else broadcast_in_dim(init, kept, (0,))
+            for init, dim in zip(inits, init_dims, strict=True)
+        ]
+        folded = fold_rows(rows, lambda *pair: apply_elementwise(jaxpr, pair)) if typeof(rows[0]).shape[0] else None
+        outs = start if folded is None else apply_elementwise(jaxpr, [*start, *folded])
+    return outs, [0] * len(outs)
+
+
+reduce_p.type_rule = _reduce_type
+reduce_p.lower[None] = _reduce_lower
+reduce_p.jvp = _reduce_jvp
+reduce_p.batch = _reduce_batch
+
+
+def reduce(
+    operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Sequence[int], out_sharding: Any = None
+) -> Any:
+    """Combine all elements along some axes by an associative computation, in any order.
+
+    Args:
+      operands: array, or pytree of arrays of one shape, which are reduced together.
+      init_values: scalars of the same structure and dtypes: what the reduction starts with.
+      computation: function of two values with the structure of ``operands`` (scalars for leaves), giving one more.
+      dimensions: the axes to reduce, counted from 0.
+    Returns: the structure of ``operands``, without the axes.
+    Raises:
+      TypeError: dtypes that differ, or a computation that returns something else.
+      ValueError: shapes or structures that differ, axes out of bounds.
+    Example: ``lax.reduce(jnp.arange(4.), 0., lax.add, (0,))`` is 6. Source: StableHLO ``reduce``.
+    """
+    given = computations.read_operands("reduce", operands, init_values, computation)
+    axes = tuple(map(operator.index, dimensions))
+    monoid = computations.monoid_of(given.program)
+    if monoid is None:
+        outs = reduce_p.bind(*given.arrays, *given.inits, jaxpr=given.program, dimensions=axes)
+        return tree_unflatten(given.tree, outs)
+    (x,), (init,) = given.arrays, given.inits
+    out = _NAMED[monoid](x, axes)
+    if not computations.is_identity(init, monoid, typeof(x).dtype):
+        out = monoid.combine(init, out)
+    return tree_unflatten(given.tree, [out])
+
+
+# ---- the places of extremes ---------------------------------------------------------------------------------------------
+
+
+def _index_lowering(extreme: Monoid) -> Any:
+    """Two reductions that vectorise: the extreme, then the least index where it is (or where there is a NaN)."""
+
+    def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
+        aval, out = ctx.avals_in[0], ctx.avals_out[0]
+        (axis,), dtype = axes, aval.dtype
+        reduced = ShapedArray(out.shape, dtype)
+        init = builder.constant(extreme.identity(dtype))
+        best = reduce_ir(ctx, [x], [init], axes, [reduced], lambda a, b: [extreme.lower(ctx, dtype, a, b)])[0]
+        spread = builder.broadcast(best, aval, _kept(aval.ndim, axes))
+        flags = ShapedArray(aval.shape, np.dtype(np.bool_))
+        here = _compare(flags, "EQ", x, spread)
+        if kind_of(dtype) == "floating":
+            here = builder.op("or", flags, here, _compare(flags, "NE", x, x))
+        places, least = ShapedArray(aval.shape, _counter(aval.shape[axis])), computations.minimum
+        index = builder.op("iota", places, iota_dimension=builder.integer(axis))
+        nowhere = builder.constant(least.identity(places.dtype))
+        candidates = builder.op("select", places, here, index, builder.broadcast(nowhere, places, ()))
+        first = ShapedArray(out.shape, places.dtype)
+        found = reduce_ir(ctx, [candidates], [nowhere], axes, [first], lambda a, b: [least.lower(ctx, places.dtype, a, b)])
+        return [convert_ir(found[0], first, out)]
+
+    return rule
+
+
+def _compare(flags: ShapedArray, direction: str, x: Any, y: Any) -> Any:
+    attribute = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
+    return builder.op("compare", flags, x, y, comparison_direction=attribute)
+
+
+def _counter(length: int) -> np.dtype:
+    return np.dtype(np.int32 if length < 2**31 else np.int64)
+
+
+def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
+    primitive = Primitive(name)
+
+    def type_rule(aval: ShapedArray, *, axes: tuple[int, ...], index_dtype: Any) -> ShapedArray:
+        check_dtype(name, aval, real | bools)
+        (axis,) = axes
+        if not 0 <= axis < aval.ndim:
+            raise ValueError(f"{name}: invalid axis {axis} for operand shape {aval.shape}")
+        if aval.shape[axis] == 0:
+            raise ValueError(f"{name} requires a non-empty axis, got operand shape {aval.shape} and axis {axis}")
+        if not dtypes.is_integer(index_dtype):
+            raise TypeError(f"{name}: index_dtype must be an integer type, but got {index_dtype}")
+        return ShapedArray(_without(aval.shape, axes), index_dtype)
+
+    def batch(values: Any, dims: Any, *, axes: tuple[int, ...], index_dtype: Any) -> tuple[Any, int]:
+        moved, dim = _shifted(axes, dims[0])
+        return primitive.bind(values[0], axes=moved, index_dtype=index_dtype), dim
+
+    def derivative(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+        out = primitive.bind(*primals, **params)
+        return out, Zero.of(out)
+
+    primitive.type_rule, primitive.batch, primitive.jvp = type_rule, batch, derivative
+    primitive.lower[None] = _index_lowering(extreme)
+
+    def function(operand_: Any, axis: int, index_dtype: Any) -> Any:
+        dtype = dtypes.canonicalize_dtype(dtypes.dtype(index_dtype))
+        return primitive.bind(operand(name, operand_), axes=(operator.index(axis),), index_dtype=dtype)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "arrax.lax"
+    function.__doc__ = (
+        f"{doc}; the first of several, and the first NaN where there is any.\n\n"
+        "Args:\n  operand_: array of real numbers or bools.\n  axis: the axis to search, counted from 0.\n"
+        "  index_dtype: an integer dtype for the result.\n"
+        "Returns: array of indices without the axis.\n"
+        "Raises:\n  ValueError: no such axis, or one of length 0.\n  TypeError: other dtypes.\n"
+        f"Example: ``lax.{name}(jnp.array([1, 5, 2]), 0, jnp.int32)``."
+    )
+    function.primitive = primitive  # type: ignore[attr-defined]
+    return function
+
+
+argmax = _index_of_extreme("argmax", computations.maximum, "The index of the greatest element along an axis")
+argmin = _index_of_extreme("argmin", computations.minimum, "The index of the least element along an axis")

@@ -1,0 +1,439 @@
+"""Creating arrays: from values, of constants, from ranges (NumPy reference, routines.array-creation)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.interpreter import Tracer, concrete_value, context
+from arrax.core.pytrees import tree_leaves
+from arrax.core.types import ShapedArray, typeof
+from arrax.lax import arithmetic, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.lax.placement import copy, device_put
+from arrax.native import runtime
+from arrax.numpy_api import host
+from arrax.numpy_api.api import api
+from arrax.numpy_api.operands import check_arraylike, is_arraylike
+from arrax.xla.placement import array_from_host
+
+ArrayImpl = runtime.ArrayImpl
+
+
+def _requested(name: str, dtype: Any) -> Any:
+    """The canonical dtype of a user's request, with a warning where it is truncated."""
+    return None if dtype is None else dtypes.check_user_dtype(name, dtype)
+
+
+def _placed(value: Any, device: Any) -> Any:
+    return value if device is None else device_put(value, device)
+
+
+def array(
+    object: Any, dtype: Any = None, copy: bool = True, order: str | None = "K", ndmin: int = 0, *, device: Any = None,
+    out_sharding: Any = None,
+) -> Any:  # fmt: skip
+    """An array with the elements of a number, array, or nested sequence of them.
+
+    Args:
+      object: number, array, tracer, nested lists or tuples of them, or an object with ``__jax_array__``, ``__array__`` or the
+        buffer protocol.
+      dtype: dtype of the result; by default the promoted dtype of the elements.
+      copy: whether the result must have a buffer of its own.
+      order: only ``"C"`` and ``"K"``: arrays have no memory order of their own.
+      ndmin: least number of dimensions; missing ones go in front.
+      device: device (or sharding) to put the result on.
+    Returns: array.
+    Raises:
+      TypeError: elements that are no numbers.
+      ValueError: nested sequences of differing lengths.
+      NotImplementedError: another order.
+    Example: ``jnp.array([1, 2, 3])``. Source: ``numpy.array``.
+    """
+    if order is not None and order not in ("C", "K"):
+        raise NotImplementedError("Only implemented for order='K'")
+    requested = _requested("array", dtype)
+    value = _from_object(object, requested, bool(copy))
+    rank = typeof(value).ndim
+    if ndmin > rank:
+        value = shapes.expand_dims(value, range(ndmin - rank))
+    return _placed(value, device)
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None,
+    out_sharding: Any = None,
+) -> Any:  # fmt: skip
+    """An array with the elements of ``a``: itself where it is one of that dtype already.
+
+    Args: as of ``array``; ``copy=False`` raises where a copy is needed.
+    Example: ``jnp.asarray([1, 2])``. Source: ``numpy.asarray``.
+    """
+    if copy is False and not isinstance(a, ArrayImpl | Tracer):
+        raise ValueError("jnp.asarray(..., copy=False) cannot be honored: the input is not an array on a device")
+    if copy is False and dtype is not None and dtypes.check_user_dtype("asarray", dtype) != a.dtype:
+        raise ValueError(f"jnp.asarray(..., copy=False) cannot change the dtype {a.dtype} to {dtype}")
+    return array(a, dtype=dtype, copy=bool(copy), order=order, device=device)
+
+
+def _from_object(value: Any, dtype: Any, must_copy: bool) -> Any:
+    kind = type(value)
+    if kind is ArrayImpl or isinstance(value, Tracer):
+        return _from_array(value, dtype, must_copy)
+    if isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic):
+        return _from_number(value, dtype)
+    if isinstance(value, np.ndarray | np.generic):
+        return _from_numpy(np.asarray(value), dtype)
+    if hasattr(value, "__jax_array__"):
+        return _from_object(value.__jax_array__(), dtype, must_copy)
+    if isinstance(value, list | tuple):
+        return _from_sequence(value, dtype)
+    if getattr(value, "aval", None) is not None:
+        return value
+    if hasattr(value, "__array__"):
+        return _from_numpy(np.asarray(value), dtype)
+    try:
+        view = memoryview(value)
+    except TypeError:
+        raise TypeError(f"Unexpected input type for array: {kind}") from None
+    return _from_numpy(np.asarray(view), dtype)
+
+
+def _from_array(value: Any, dtype: Any, must_copy: bool) -> Any:
+    aval = typeof(value)
+    if dtype is not None and (dtype != aval.dtype or aval.weak_type):
+        return convert(value, dtype, False)
+    if must_copy and type(value) is ArrayImpl and context.interpreter.is_evaluation:
+        return copy(value)
+    return value
+
+
+def _from_number(value: Any, dtype: Any) -> Any:
+    weak = dtype is None and not isinstance(value, bool)
+    if dtype is None:
+        aval = typeof(value)
+        dtype = aval.dtype
+    elif isinstance(value, int) and not isinstance(value, bool):
+        _check_range(value, dtype)
+    if isinstance(value, complex) and not dtypes.is_complex(dtype):
+        raise TypeError(f"a complex number cannot become an element of dtype {dtype}")
+    with np.errstate(all="ignore"):
+        element = np.asarray(value).astype(dtype)
+    return _constant(element, weak)
+
+
+def _check_range(value: int, dtype: Any) -> None:
+    if dtypes.is_integer(dtype):
+        limits = dtypes.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            raise OverflowError(f"Python integer {value} out of bounds for {dtype.name}")
+
+
+def _constant(element: np.ndarray, weak: bool) -> Any:
+    """An array of a host value that nobody else holds; inside a trace, a constant of the program."""
+    if host.evaluating():
+        return host.new(element, weak)
+    return array_from_host(element, ShapedArray(element.shape, element.dtype, weak), fresh=True)
+
+
+def _from_numpy(value: np.ndarray, dtype: Any) -> Any:
+    if value.dtype == dtypes.float0:
+        value = np.zeros(value.shape, np.bool_)
+    if dtype is None:
+        dtype = typeof(value).dtype
+    with np.errstate(all="ignore"):
+        return _constant(np.array(value, dtype=dtype, order="C"), False)
+
+
+def _leaf_dtype(leaves: Sequence[Any]) -> Any:
+    for leaf in leaves:
+        if leaf is None or not (is_arraylike(leaf) or hasattr(leaf, "__array__")):
+            raise TypeError(f"Value {leaf!r} with dtype object is not a valid array type. Only arrays of numeric types are supported.")
+    pairs = [dtypes.value_pair(leaf if is_arraylike(leaf) else np.asarray(leaf)) for leaf in leaves]
+    return dtypes.result_type_of(pairs)[0]
+
+
+def _from_sequence(value: Any, dtype: Any) -> Any:
+    leaves = tree_leaves(value, is_leaf=lambda node: node is None)
+    if not leaves:
+        plain = np.array(value, dtype=np.float32)
+        chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtype
+        return _constant(plain.astype(chosen), False)
+    if dtype is None:
+        dtype = _leaf_dtype(leaves)
+    if any(isinstance(leaf, Tracer) for leaf in leaves) or isinstance(dtype, dtypes.ExtendedDType):
+        return _stacked(value, dtype)
+    plain = _host_values(value)
+    try:
+        if dtypes.is_integer(dtype) and all(type(leaf) is int for leaf in leaves):
+            _check_range(max(leaves), dtype)
+            _check_range(min(leaves), dtype)
+        elements = np.array(plain)
+        if elements.dtype == object:
+            raise ValueError("setting an array element with a sequence: the lengths of nested sequences differ")
+        with np.errstate(all="ignore"):
+            elements = elements.astype(dtype)
+    except ValueError as error:
+        raise ValueError(f"array: nested sequences must have equal lengths and elements equal shapes; {error}") from None
+    return _constant(elements, False)
+
+
+def _host_values(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_host_values(item) for item in value]
+    return np.asarray(value) if not isinstance(value, bool | int | float | complex) else value
+
+
+def _stacked(value: Any, dtype: Any) -> Any:
+    """Nested sequences with tracers: element by element."""
+    if not isinstance(value, list | tuple):
+        return convert(value if is_arraylike(value) else _from_object(value, None, False), dtype)
+    parts = [_stacked(item, dtype) for item in value]
+    if not parts:
+        return shapes.full((0,), 0, dtype)
+    shape = typeof(parts[0]).shape
+    for part in parts:
+        if typeof(part).shape != shape:
+            raise ValueError(f"array: elements of a sequence must have equal shapes, got {shape} and {typeof(part).shape}")
+    return structure.concatenate([shapes.expand_dims(part, (0,)) for part in parts], 0)
+
+
+# ---- constants ----------------------------------------------------------------------------------------------------------
+
+
+@api(static=("shape", "dtype", "weak"))
+def _full_compiled(fill_value: Any, shape: tuple[int, ...], dtype: Any, weak: bool) -> Any:
+    return convert(shapes.broadcast_in_dim(convert(fill_value, dtype), shape, ()), dtype, weak)
+
+
+def _filled(shape: tuple[int, ...], value: Any, dtype: Any, weak: bool = False) -> Any:
+    """An array of one repeated number: on the host where it is small."""
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype.full(shape, value)
+    if isinstance(value, int | float | bool | complex | np.generic) and host.evaluating():
+        total = ShapedArray(shape, dtype).size
+        if total <= host.ELEMENT_LIMIT:
+            with np.errstate(all="ignore"):
+                return host.new(np.full(shape, np.asarray(value).astype(dtype), dtype), weak)
+        return _full_compiled(np.asarray(value).astype(dtype), shape, dtype, weak)
+    if not context.interpreter.is_evaluation:
+        made = shapes.full(shape, value, dtype)
+        return convert(made, dtype, weak) if weak else made
+    return _full_compiled(value, shape, dtype, weak)
+
+
+def _default_float() -> Any:
+    return dtypes.canonicalize_dtype(np.float64)
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array of zeros.
+
+    Args:
+      shape: int or sequence of ints.
+      dtype: by default float32 (float64 with x64).
+      device: device to put it on.
+    Raises:
+      TypeError: a shape that is not made of concrete integers.
+      ValueError: negative lengths.
+    Example: ``jnp.zeros((2, 3))``. Source: ``numpy.zeros``.
+    """
+    chosen = _default_float() if dtype is None else _requested("zeros", dtype)
+    return _placed(_filled(shapes.canonical_shape(shape, "zeros"), 0, chosen), device)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array of ones. Args: as of ``zeros``.
+
+    Example: ``jnp.ones(3)``. Source: ``numpy.ones``.
+    """
+    chosen = _default_float() if dtype is None else _requested("ones", dtype)
+    return _placed(_filled(shapes.canonical_shape(shape, "ones"), 1, chosen), device)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array of zeros: there are no uninitialized arrays.
+
+    Example: ``jnp.empty(2)``. Source: ``numpy.empty``.
+    """
+    return zeros(shape, _requested("empty", dtype), device=device)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array filled with a value.
+
+    Args:
+      shape: int or sequence of ints.
+      fill_value: number or array, broadcast to ``shape``.
+      dtype: by default that of ``fill_value``.
+    Example: ``jnp.full((2,), 3)``. Source: ``numpy.full``.
+    """
+    check_arraylike("full", fill_value)
+    requested = _requested("full", dtype)
+    lengths = shapes.canonical_shape(shape, "full")
+    aval = typeof(fill_value)
+    weak = requested is None and aval.weak_type
+    chosen = aval.dtype if requested is None else requested
+    if aval.shape == ():
+        return _placed(_filled(lengths, fill_value, chosen, weak), device)
+    from_array = convert(asarray(fill_value), chosen, weak)
+    return _placed(_broadcast(from_array, lengths), device)
+
+
+@api(static=("shape",))
+def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:
+    own = typeof(value).shape
+    lead = len(shape) - len(own)
+    if lead < 0:
+        raise ValueError(f"Incompatible shapes for broadcasting: {own} and requested shape {shape}")
+    kept = [i for i, length in enumerate(own) if length != 1]
+    for i in kept:
+        if own[i] != shape[lead + i]:
+            raise ValueError(f"Incompatible shapes for broadcasting: {own} and requested shape {shape}")
+    squeezed = shapes.squeeze(value, [i for i in range(len(own)) if i not in kept])
+    return shapes.broadcast_in_dim(squeezed, shape, [lead + i for i in kept])
+
+
+def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any, bool]:
+    if not (hasattr(a, "shape") and hasattr(a, "dtype")):
+        check_arraylike(name, a)
+    known = a if hasattr(a, "shape") and not is_arraylike(a) else typeof(a)
+    own_dtype = dtypes.canonicalize_dtype(known.dtype, allow_extended_dtype=True)
+    lengths = tuple(known.shape) if shape is None else shapes.canonical_shape(shape, name)
+    requested = _requested(name, dtype)
+    return lengths, own_dtype if requested is None else requested, requested is None and getattr(known, "weak_type", False)
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Zeros of the shape and dtype of ``a``, unless others are given.
+
+    Example: ``jnp.zeros_like(jnp.ones(2))``. Source: ``numpy.zeros_like``.
+    """
+    lengths, chosen, weak = _like("zeros_like", a, dtype, shape)
+    return _placed(_filled(lengths, 0, chosen, weak), device)
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Ones of the shape and dtype of ``a``, unless others are given.
+
+    Example: ``jnp.ones_like(jnp.zeros(2))``. Source: ``numpy.ones_like``.
+    """
+    lengths, chosen, weak = _like("ones_like", a, dtype, shape)
+    return _placed(_filled(lengths, 1, chosen, weak), device)
+
+
+def empty_like(
+    prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
+    """Zeros of the shape and dtype of ``prototype``: there are no uninitialized arrays.
+
+    Example: ``jnp.empty_like(jnp.ones(2))``. Source: ``numpy.empty_like``.
+    """
+    lengths, chosen, weak = _like("empty_like", prototype, dtype, shape)
+    return _placed(_filled(lengths, 0, chosen, weak), device)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """An array of the shape and dtype of ``a``, unless others are given, filled with a value.
+
+    Example: ``jnp.full_like(jnp.ones(2), 3)`` is ``[3., 3.]``. Source: ``numpy.full_like``.
+    """
+    lengths, chosen, weak = _like("full_like", a, dtype, shape)
+    check_arraylike("full_like", fill_value)
+    if typeof(fill_value).shape == ():
+        return _placed(_filled(lengths, fill_value, chosen, weak), device)
+    return _placed(_broadcast(convert(asarray(fill_value), chosen, weak), lengths), device)
+
+
+# ---- ranges -----------------------------------------------------------------------------------------------------------------
+
+
+def _known(name: str, argument: str, value: Any) -> Any:
+    if isinstance(value, Tracer):
+        known = concrete_value(value)
+        if known is None:
+            raise ConcretizationTypeError(value, f"It arose in the {name} argument '{argument}'.")
+        return np.asarray(known)[()]
+    return np.asarray(value)[()] if isinstance(value, ArrayImpl | np.ndarray) else value
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Evenly spaced numbers from ``start`` (0 if only one is given) to below ``stop``.
+
+    Args:
+      start, stop, step: numbers that are known while tracing.
+      dtype: by default the promoted dtype of the arguments.
+    Raises:
+      ValueError: a step of zero.
+    Example: ``jnp.arange(3)`` is ``[0, 1, 2]``. Source: ``numpy.arange``.
+    """
+    requested = _requested("arange", dtype)
+    given = [x for x in (start, stop, step) if x is not None]
+    for value in given:
+        if not is_arraylike(value):
+            raise TypeError(f"arange requires ndarray or scalar arguments, got {type(value)}")
+        if getattr(value, "ndim", 0):
+            raise ValueError("jax.numpy.arange: arguments must be scalars".replace("jax", "arrax"))
+    result = dtypes.result_type_of([dtypes.value_pair(value) for value in given])[0] if requested is None else requested
+    start, stop, step = (
+        None if v is None else _known("jnp.arange", n, v) for n, v in (("start", start), ("stop", stop), ("step", step))
+    )
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    if step == 0:
+        raise ValueError("arange: step must not be zero")
+    exact = all(isinstance(x, int | np.integer) for x in (start, stop, step))
+    size = len(range(int(start), int(stop), int(step))) if exact else max(0, int(np.ceil((stop - start) / step)))
+    if context.interpreter.is_evaluation and size <= host.ELEMENT_LIMIT and host.evaluating():
+        if exact:
+            with np.errstate(all="ignore"):
+                return _placed(host.new((np.arange(size) * int(step) + int(start)).astype(result)), device)
+        return _placed(host.new(np.asarray(np.arange(start, stop, step)[:size]).astype(result)), device)
+    if exact and start == 0 and step == 1:
+        return _placed(shapes.iota(result, size), device)
+    steps = shapes.iota(result, size)
+    first, by = np.asarray(start).astype(result)[()], np.asarray(step).astype(result)[()]
+    return _placed(arithmetic.add(arithmetic.mul(steps, by), first), device)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
+    """A matrix with ones on a diagonal.
+
+    Args:
+      N, M: rows and columns (as many as rows by default).
+      k: which diagonal: above the main one where positive.
+      dtype: by default float32 (float64 with x64).
+    Example: ``jnp.eye(2)``. Source: ``numpy.eye``.
+    """
+    chosen = _default_float() if dtype is None else _requested("eye", dtype)
+    rows = operator.index(N)
+    columns = rows if M is None else operator.index(M)
+    if rows < 0 or columns < 0:
+        raise ValueError(f"negative dimensions are not allowed, got {rows} and {columns}")
+    if rows * columns <= host.ELEMENT_LIMIT and host.evaluating() and not isinstance(k, Tracer | ArrayImpl):
+        return _placed(host.new(np.eye(rows, columns, operator.index(k), dtype=np.bool_).astype(chosen)), device)
+    row, column = shapes.broadcasted_iota(np.int32, (rows, columns), 0), shapes.broadcasted_iota(np.int32, (rows, columns), 1)
+    return _placed(convert(arithmetic.eq(arithmetic.add(row, convert(k, np.int32)), column), chosen), device)
+
+
+def identity(n: int, dtype: Any = None) -> Any:
+    """The identity matrix.
+
+    Example: ``jnp.identity(2)``. Source: ``numpy.identity``.
+    """
+    return eye(n, dtype=dtype)
+
+
+def copy_array(a: Any, order: str | None = None) -> Any:
+    """A copy of an array.
+
+    Example: ``jnp.copy(jnp.ones(2))``. Source: ``numpy.copy``.
+    """
+    check_arraylike("copy", a)
+    return array(a, copy=True, order=order)

@@ -1,0 +1,249 @@
+"""``arrax.Array``: what the runtime's array class lacks: attributes, host conversion, printing, pickling, dlpack.
+
+Operators and the methods that compute are attached by the NumPy API (numpy_api/array_methods.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import ShapedArray
+from arrax.native import runtime
+from arrax.xla.placement import array_from_host, host_value
+
+ArrayImpl = runtime.ArrayImpl
+Array = runtime.Array
+
+
+class Shard:
+    """The piece of an array that one device holds.
+
+    Attributes:
+      device: the device. index: tuple of slices into the whole array. replica_id: number among equal pieces.
+      data: the piece as an array on one device, None for devices of other processes.
+    """
+
+    __slots__ = ("device", "index", "replica_id", "data")
+
+    def __init__(self, device: Any, index: Any, replica_id: int, data: Any):
+        self.device, self.index, self.replica_id, self.data = device, index, replica_id, data
+
+    def __repr__(self) -> str:
+        return f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, data={self.data})"
+
+
+def _shards(self: Any) -> list[Shard]:
+    if isinstance(self._sharding, runtime.SingleDeviceSharding):
+        return [Shard(self._sharding._device, (slice(None),) * self.aval.ndim, 0, self)]
+    indices = self._sharding.addressable_devices_indices_map(self.aval.shape)
+    seen: dict[Any, int] = {}
+    shards = []
+    for piece in self._arrays:
+        device = piece._sharding._device
+        index = indices[device]
+        key = tuple((s.start, s.stop) for s in index)
+        seen[key] = seen.get(key, -1) + 1
+        shards.append(Shard(device, index, seen[key], piece))
+    return shards
+
+
+def _to_numpy(self: Any, dtype: Any = None, copy: bool | None = None, context: Any = None) -> np.ndarray:
+    value = host_value(self)
+    if dtype is not None and np.dtype(dtype) != value.dtype:
+        if copy is False:
+            raise ValueError(f"a copy is needed to convert an array of dtype {value.dtype} to {np.dtype(dtype)}")
+        return value.astype(dtype)
+    return value.copy() if copy else value
+
+
+def _scalar(self: Any, kind: str) -> Any:
+    if self.aval.size != 1 or self.aval.ndim > 0:
+        raise TypeError("Only scalar arrays can be converted to Python scalars; got array.ndim={}".format(self.aval.ndim))
+    return host_value(self).item()
+
+
+def _bool(self: Any) -> bool:
+    size = self.aval.size
+    if size == 1:
+        return bool(host_value(self).reshape(()).item())
+    if size == 0:
+        raise ValueError("The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty.")
+    raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+
+
+def _index(self: Any) -> int:
+    if self.aval.ndim > 0 or not dtypes.is_integer(self.aval.dtype):
+        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+    return host_value(self).item()
+
+
+def _int(self: Any) -> int:
+    return int(_scalar(self, "int"))
+
+
+def _float(self: Any) -> float:
+    return float(_scalar(self, "float"))
+
+
+def _complex(self: Any) -> complex:
+    return complex(_scalar(self, "complex"))
+
+
+def _len(self: Any) -> int:
+    if not self.aval.shape:
+        raise TypeError("len() of unsized object")
+    return self.aval.shape[0]
+
+
+def _repr(self: Any) -> str:
+    return array_text(self)
+
+
+def array_text(array: Any) -> str:
+    """``Array([1, 2], dtype=int32)``, by NumPy's print options."""
+    aval = array.aval
+    dtype = str(getattr(aval.dtype, "name", aval.dtype))
+    suffix = f"dtype={dtype}{', weak_type=True' if aval.weak_type else ''})"
+    if array.is_deleted():
+        return f"Array(shape={aval.shape}, {suffix} [deleted]"
+    if not array._sharding._internal_device_list.is_fully_addressable:
+        return f"Array(shape={aval.shape}, {suffix}"
+    value = host_value(array)
+    if value.dtype.kind == "V" or "float8" in value.dtype.name or value.dtype.name in ("bfloat16", "int4", "uint4", "int2", "uint2"):
+        value = value.astype(np.float32 if "float" in value.dtype.name else np.int32)
+    if value.size == 0:
+        data = np.array2string(value, separator=", ", prefix="Array(")
+        if value.shape != (0,):
+            return f"Array({data}, shape={aval.shape}, {suffix}"
+    else:
+        data = np.array2string(value, separator=", ", prefix="Array(", suffix=",")
+    last = data.rsplit("\n", 1)[-1]
+    start = len("Array(") if "\n" not in data else 0
+    width = start + len(last) + len(suffix) + 2
+    separator = ",\n      " if width > np.get_printoptions()["linewidth"] else ", "
+    return f"Array({data}{separator}{suffix}"
+
+
+def _str(self: Any) -> str:
+    return str(host_value(self))
+
+
+def _format(self: Any, spec: str) -> str:
+    if self.aval.ndim == 0:
+        return format(host_value(self)[()], spec)
+    return format(str(self), spec)
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return _rebuild, (np.array(host_value(self)), self.aval.weak_type)
+
+
+def _rebuild(value: np.ndarray, weak_type: bool) -> Any:
+    return array_from_host(value, ShapedArray(value.shape, value.dtype, weak_type), fresh=False)
+
+
+def _deepcopy(self: Any, memo: Any) -> Any:
+    return copy_of(self)
+
+
+def copy_of(array: Any) -> Any:
+    """A copy with a buffer of its own, placed alike."""
+    sharding = array._sharding
+    if isinstance(sharding, runtime.SingleDeviceSharding):
+        return runtime.batched_device_put(
+            array.aval, sharding, [np.array(host_value(array))], [sharding._device], array._committed, False
+        )
+    (moved,) = runtime.batched_copy_array_to_devices_with_sharding(
+        [array], [sharding._internal_device_list], [sharding], [runtime.ArrayCopySemantics.ALWAYS_COPY]
+    )
+    return moved
+
+
+def _unhashable(self: Any) -> int:
+    raise TypeError(f"unhashable type: '{type(self).__name__}'")
+
+
+def _devices(self: Any) -> set[Any]:
+    return set(self._sharding._internal_device_list)
+
+
+def _device(self: Any) -> Any:
+    sharding = self._sharding
+    return sharding._device if isinstance(sharding, runtime.SingleDeviceSharding) else sharding
+
+
+_DLPACK_TYPES = frozenset(
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()
+)
+
+
+def _dlpack(
+    self: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+) -> Any:
+    if self.aval.dtype.name not in _DLPACK_TYPES:
+        raise BufferError(f"dlpack does not know the dtype {self.aval.dtype.name}")
+    source = copy_of(self) if copy else self
+    if dl_device is not None and tuple(dl_device) != _dlpack_device(self):
+        if tuple(dl_device) != (1, 0):
+            raise BufferError(f"an array on {_dlpack_device(self)} cannot be exported to device {dl_device}")
+        if copy is False:
+            raise ValueError("exporting to another device needs a copy")
+        return np.array(host_value(self)).__dlpack__()
+    return runtime.buffer_to_dlpack_managed_tensor(source, stream=stream)
+
+
+def _dlpack_device(self: Any) -> tuple[int, int]:
+    device = self._sharding._device
+    kind = {"cpu": 1, "cuda": 2, "gpu": 2, "rocm": 10}.get(device.platform, 1)
+    return kind, 0 if kind == 1 else device.local_hardware_id or 0
+
+
+# fmt: off
+ATTRIBUTES: dict[str, Any] = {
+    "shape": property(lambda self: self.aval.shape, doc="Tuple of lengths."),
+    "dtype": property(lambda self: self.aval.dtype, doc="The elements' dtype."),
+    "ndim": property(lambda self: self.aval.ndim, doc="Number of dimensions."),
+    "size": property(lambda self: self.aval.size, doc="Number of elements."),
+    "weak_type": property(lambda self: self.aval.weak_type, doc="Whether the dtype gives way to others of its kind."),
+    "itemsize": property(lambda self: self.aval.dtype.itemsize, doc="Bytes per element."),
+    "nbytes": property(lambda self: self.aval.size * self.aval.dtype.itemsize, doc="Bytes of all elements."),
+    "sharding": property(lambda self: self._sharding, doc="How the array lies on its devices."),
+    "committed": property(lambda self: self._committed, doc="Whether the array is bound to its devices."),
+    "device": property(_device, doc="The device, or the sharding of an array over several."),
+    "devices": _devices,
+    "is_fully_addressable": property(lambda self: self._sharding._internal_device_list.is_fully_addressable),
+    "is_fully_replicated": property(lambda self: getattr(self._sharding, "is_fully_replicated", True)),
+    "addressable_shards": property(_shards, doc="The pieces on devices of this process."),
+    "global_shards": property(_shards, doc="The pieces on all devices."),
+    "addressable_data": lambda self, index: _shards(self)[index].data,
+    "copy_to_host_async": lambda self: self._copy_single_device_array_to_host_async(),
+    "unsafe_buffer_pointer": ArrayImpl.unsafe_buffer_pointer,
+    "__array__": _to_numpy, "__array_priority__": 100, "__len__": _len, "__bool__": _bool, "__int__": _int,
+    "__float__": _float, "__complex__": _complex, "__index__": _index, "__repr__": _repr, "__str__": _str,
+    "__format__": _format, "__reduce__": _reduce, "__deepcopy__": _deepcopy, "__hash__": _unhashable,
+    "__copy__": copy_of, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
+}
+# fmt: on
+
+
+def attach(cls: type, table: dict[str, Any]) -> None:
+    """Give a class the methods and attributes of a table."""
+    for name, value in table.items():
+        setattr(cls, name, value)
+
+
+attach(ArrayImpl, ATTRIBUTES)
+
+
+def item(array: Any, *index: int) -> Any:
+    """One element as a Python scalar."""
+    value = host_value(array)
+    return value.item(*index)
+
+
+def to_list(array: Any) -> Any:
+    """Nested lists of Python scalars."""
+    return host_value(array).tolist()
