@@ -1,1 +1,103 @@
-"""arrax: arrays, composable transformations, and compilation by XLA. The face: public names only."""
+"""arrax: arrays, composable transformations, and compilation by XLA.
+
+The face: public names only. Rooms that an array program does not need load on first use.
+"""
+
+import importlib as _importlib
+from typing import Any as _Any
+
+from arrax import dtypes as dtypes
+from arrax import errors as errors
+from arrax import lax as lax
+from arrax import numpy as numpy
+from arrax import tree as tree
+from arrax import tree_util as tree_util
+from arrax.core import printing as _printing  # noqa: F401  (gives programs their text)
+from arrax.core.config import check_tracer_leaks as check_tracer_leaks
+from arrax.core.config import check_tracer_leaks as checking_leaks
+from arrax.core.config import config as config
+from arrax.core.config import debug_infs as debug_infs
+from arrax.core.config import debug_key_reuse as debug_key_reuse
+from arrax.core.config import debug_nans as debug_nans
+from arrax.core.config import default_device as default_device
+from arrax.core.config import default_matmul_precision as default_matmul_precision
+from arrax.core.config import default_prng_impl as default_prng_impl
+from arrax.core.config import disable_jit as disable_jit
+from arrax.core.config import enable_checks as enable_checks
+from arrax.core.config import enable_custom_prng as enable_custom_prng
+from arrax.core.config import enable_x64 as enable_x64
+from arrax.core.config import explain_cache_misses as explain_cache_misses
+from arrax.core.config import legacy_prng_key as legacy_prng_key
+from arrax.core.config import log_compiles as log_compiles
+from arrax.core.config import no_tracing as no_tracing
+from arrax.core.config import numpy_dtype_promotion as numpy_dtype_promotion
+from arrax.core.config import numpy_rank_promotion as numpy_rank_promotion
+from arrax.core.config import softmax_custom_jvp as softmax_custom_jvp
+from arrax.core.config import threefry_partitionable as threefry_partitionable
+from arrax.core.config import transfer_guard as transfer_guard
+from arrax.core.config import transfer_guard_device_to_device as transfer_guard_device_to_device
+from arrax.core.config import transfer_guard_device_to_host as transfer_guard_device_to_host
+from arrax.core.config import transfer_guard_host_to_device as transfer_guard_host_to_device
+from arrax.dtypes import float0 as float0
+from arrax.lax.placement import device_get as device_get
+from arrax.lax.placement import device_put as device_put
+from arrax.transforms import stages as _stages  # noqa: F401  (gives jitted functions lower, trace, eval_shape)
+from arrax.transforms.autodiff import jvp as jvp
+from arrax.transforms.autodiff import linear_transpose as linear_transpose
+from arrax.transforms.autodiff import linearize as linearize
+from arrax.transforms.autodiff import vjp as vjp
+from arrax.transforms.caches import clear_caches as clear_caches
+from arrax.transforms.checkpointing import checkpoint as checkpoint
+from arrax.transforms.checkpointing import checkpoint as remat
+from arrax.transforms.checkpointing import checkpoint_policies as checkpoint_policies
+from arrax.transforms.custom_jvp import custom_jvp as custom_jvp
+from arrax.transforms.custom_vjp import closure_convert as closure_convert
+from arrax.transforms.custom_vjp import custom_gradient as custom_gradient
+from arrax.transforms.custom_vjp import custom_vjp as custom_vjp
+from arrax.transforms.gradients import grad as grad
+from arrax.transforms.gradients import hessian as hessian
+from arrax.transforms.gradients import jacfwd as jacfwd
+from arrax.transforms.gradients import jacobian as jacobian
+from arrax.transforms.gradients import jacrev as jacrev
+from arrax.transforms.gradients import value_and_grad as value_and_grad
+from arrax.transforms.inspection import ShapeDtypeStruct as ShapeDtypeStruct
+from arrax.transforms.inspection import ensure_compile_time_eval as ensure_compile_time_eval
+from arrax.transforms.inspection import eval_shape as eval_shape
+from arrax.transforms.inspection import make_jaxpr as make_jaxpr
+from arrax.transforms.inspection import named_call as named_call
+from arrax.transforms.inspection import named_scope as named_scope
+from arrax.transforms.inspection import typeof_public as typeof
+from arrax.transforms.jit import jit as jit
+from arrax.transforms.vectorize import vmap as vmap
+from arrax.transforms.waiting import block_until_ready as block_until_ready
+from arrax.transforms.waiting import effects_barrier as effects_barrier
+from arrax.transforms.waiting import live_arrays as live_arrays
+from arrax.xla.arrays import Array as Array
+from arrax.xla.arrays import Shard as Shard
+from arrax.xla.devices import Device as Device
+from arrax.xla.devices import default_backend as default_backend
+from arrax.xla.devices import device_count as device_count
+from arrax.xla.devices import devices as devices
+from arrax.xla.devices import local_device_count as local_device_count
+from arrax.xla.devices import local_devices as local_devices
+from arrax.xla.devices import process_count as process_count
+from arrax.xla.devices import process_index as process_index
+from arrax.xla.devices import process_indices as process_indices
+
+__version__ = "0.1.0"
+
+_ROOMS = (
+    "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "distributed", "dlpack",
+    "example_libraries", "experimental", "extend", "flatten_util", "image", "interpreters", "lib", "nn", "ops", "profiler",
+    "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _ROOMS:
+        try:
+            return _importlib.import_module(f"arrax.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"arrax.{name}":
+                raise
+    raise AttributeError(f"module 'arrax' has no attribute {name!r}")

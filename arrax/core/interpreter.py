@@ -39,6 +39,7 @@ class Context(threading.local):
     interpreter: Interpreter  # the class attribute is plain evaluation, set by arrax.interpreters.evaluation
     axes: tuple[tuple[Any, int], ...] = ()  # (name, size), innermost last
     scopes: tuple[str, ...] = ()
+    source: Any = None  # the recorded call stack of the operation that is being interpreted again
     batching: Any = None  # the batching interpreter whose rule is running
 
 
@@ -109,7 +110,7 @@ class Primitive:
     __slots__ = (
         "name", "multiple_results", "impl", "type_rule", "effects_rule", "jvp", "transpose", "batch", "collective",
         "lower", "partial_eval", "partial_eval_jaxpr", "dce", "inline", "compiled", "hidden_params", "skip_canonicalization",
-        "call_primitive", "map_primitive", "holds_programs", "__dict__", "__weakref__",
+        "call_primitive", "map_primitive", "holds_programs", "stage", "__dict__", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, name: str, *, multiple_results: bool = False):
@@ -125,6 +126,7 @@ class Primitive:
         self.partial_eval: Callable | None = None
         self.partial_eval_jaxpr: Callable | None = None
         self.dce: Callable | None = None
+        self.stage: Callable | None = None  # how staging records it, where that is not one plain equation
         self.compiled: dict = {}  # params -> compiled function of one eager operation
         self.hidden_params: frozenset[str] = frozenset()
         self.call_primitive = self.map_primitive = self.holds_programs = False

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, printers
+from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, SpareVar, Var, printers
 from arrax.core.types import AbstractValue
 
 _WIDTH = 80
@@ -30,7 +30,7 @@ def variable_names() -> Iterator[str]:
 
 
 class Names:
-    """The names of variables in one text, given in the order of appearance. Unused inputs get an underscore."""
+    """The names of variables in one text, given in the order of appearance. Spare inputs get an underscore."""
 
     __slots__ = ("_fresh", "_names", "_uses")
 
@@ -51,13 +51,13 @@ class Names:
     def used(self, var: Var) -> bool:
         return self._uses[var] > 0
 
-    def of(self, var: Var, *, binder: bool = False) -> str:
+    def of(self, var: Var) -> str:
         if isinstance(var, DropVar):
             return "_"
         name = self._names.get(var)
         if name is None:
             name = next(self._fresh)
-            self._names[var] = name if self.used(var) or not binder else name + "_"
+            self._names[var] = name + "_" if isinstance(var, SpareVar) else name
         return self._names[var]
 
 
@@ -82,20 +82,20 @@ def atom_text(atom: Any, names: Names) -> str:
 
 
 def _typed(var: Any, names: Names) -> str:
-    return f"{names.of(var, binder=True)}:{var.aval.str_short()}"
+    return f"{names.of(var)}:{var.aval.str_short()}"
 
 
 def _result(var: Any, names: Names) -> str:
     return f"_:{var.aval.str_short()}" if isinstance(var, DropVar) or not names.used(var) else _typed(var, names)
 
 
-def _value_text(value: Any, names: Names) -> str:
-    if isinstance(value, ClosedJaxpr):
-        return "\n".join(_jaxpr_lines(value.jaxpr, names))
-    if isinstance(value, Jaxpr):
-        return "\n".join(_jaxpr_lines(value, names))
+def _value_text(value: Any, names: Names, column: int, key: str = "") -> str:
+    """The text of a parameter that stands in a column, after ``key=``."""
+    if isinstance(value, Jaxpr | ClosedJaxpr):
+        jaxpr = value.jaxpr if isinstance(value, ClosedJaxpr) else value
+        return "\n".join(_jaxpr_lines(jaxpr, names, column, len(key) + 1 if key else 0))
     if isinstance(value, tuple | list) and value and all(isinstance(item, Jaxpr | ClosedJaxpr) for item in value):
-        inner = "\n".join(_value_text(item, names) for item in value)
+        inner = "\n".join(_value_text(item, names, column + 2) for item in value)
         return "(\n" + _indented(inner, "  ") + "\n)"
     if isinstance(value, np.dtype):
         return value.name
@@ -110,14 +110,14 @@ def _indented(text: str, by: str) -> str:
     return "\n".join(by + line for line in text.split("\n"))
 
 
-def _parameters(eqn: JaxprEqn, names: Names) -> str:
+def _parameters(eqn: JaxprEqn, names: Names, column: int) -> str:
     shown = sorted((key, value) for key, value in eqn.params.items() if value is not None and not key.startswith("__"))
     hidden = eqn.primitive.hidden_params
     shown = [(key, value) for key, value in shown if key not in hidden]
     shown.sort(key=lambda item: item[0] != "name")
     if not shown:
         return ""
-    texts = [(key, f"{key}={_value_text(value, names)}") for key, value in shown]
+    texts = [(key, f"{key}={_value_text(value, names, column + 2, key)}") for key, value in shown]
     one_line = " ".join(text for _, text in texts)
     has_program = any(_holds_program(value) for _, value in shown)
     if not has_program and "\n" not in one_line and len(one_line) < _WIDTH:
@@ -130,24 +130,25 @@ def _holds_program(value: Any) -> bool:
     return any(isinstance(item, Jaxpr | ClosedJaxpr) for item in items)
 
 
-def _eqn_text(eqn: JaxprEqn, names: Names) -> str:
-    params = _parameters(eqn, names)
+def _eqn_text(eqn: JaxprEqn, names: Names, column: int = 0) -> str:
+    left = " ".join(_result(var, names) for var in eqn.outvars)  # named first, as they stand first
+    params = _parameters(eqn, names, column)
     arguments = " ".join(atom_text(atom, names) for atom in eqn.invars)
-    left = " ".join(_result(var, names) for var in eqn.outvars)
     equals = f"{left} = " if left else ""
     return f"{equals}{eqn.primitive.name}{params}{' ' + arguments if arguments else ''}"
 
 
-def _jaxpr_lines(jaxpr: Jaxpr, names: Names) -> list[str]:
-    binders = " ".join(_typed(var, names) for var in jaxpr.invars)
+def _jaxpr_lines(jaxpr: Jaxpr, names: Names, column: int = 0, before: int = 0) -> list[str]:
+    """The lines of a program that stands in a column, after ``before`` characters."""
     constants = " ".join(_typed(var, names) for var in jaxpr.constvars)
+    binders = " ".join(_typed(var, names) for var in jaxpr.invars)
     head = f"{{ lambda {constants}; {binders}{'.' if binders else '.'} let"
-    eqns = [_eqn_text(eqn, names) for eqn in jaxpr.eqns]
+    eqns = [_eqn_text(eqn, names, column + len(_INDENT)) for eqn in jaxpr.eqns]
     outs = [atom_text(atom, names) for atom in jaxpr.outvars]
     tail = f"in ({', '.join(outs)}{',' if len(outs) == 1 else ''}) }}"
     if len(eqns) <= 1 and "\n" not in "".join(eqns):
         one_line = f"{head} {eqns[0] if eqns else ''} {tail}"
-        if len(one_line) <= _WIDTH:
+        if column + before + len(one_line) <= _WIDTH:
             return [one_line]
     return [head, *_indented("\n".join(eqns), _INDENT).split("\n"), "  " + tail]
 

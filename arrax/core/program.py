@@ -37,6 +37,12 @@ class DropVar(Var):
         return "_"
 
 
+class SpareVar(Var):
+    """An input that a program takes only to fit beside others, such as branches; printed with an underscore behind it."""
+
+    __slots__ = ()
+
+
 class Literal:
     """A scalar constant that stands in the program itself."""
 

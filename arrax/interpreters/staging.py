@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,6 +16,28 @@ from arrax.core.types import typeof
 from arrax.native import runtime
 
 _traceback = runtime.Traceback.get_traceback
+
+
+class _Tracebacks:
+    """Recording of call stacks, on while any thread stages: elsewhere it would only make eager calls slower."""
+
+    def __init__(self) -> None:
+        self.lock, self.count = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            self.count += 1
+            if self.count == 1:
+                runtime.set_tracebacks_enabled(True)
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.count -= 1
+            if self.count == 0:
+                runtime.set_tracebacks_enabled(False)
+
+
+_tracebacks = _Tracebacks()
 
 
 class StagedTracer(Tracer):
@@ -70,13 +93,19 @@ class Staging(Interpreter):
         return var
 
     def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+        if primitive.stage is not None:
+            return primitive.stage(self, args, params)
+        return self.record(primitive, args, params)
+
+    def record(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+        """Record an operation as one equation."""
         atoms = [
             arg.var if type(arg) is StagedTracer and arg.interpreter is self else self.atom(arg) for arg in args
         ]
         rule = primitive.type_rule
         avals = [atom.aval for atom in atoms]
         out = rule(*avals, **params) if rule is not None else primitive.infer(avals, params)
-        traceback = _traceback()
+        traceback = context.source or _traceback()
         effects = no_effects if primitive.effects_rule is None else primitive.effects_rule(*avals, **params)
         if primitive.multiple_results:
             outvars = [Var(aval) for aval in out]
@@ -106,10 +135,13 @@ def stage(
     interpreter = Staging(context.interpreter, info)
     tracers = [interpreter.argument(aval) for aval in in_avals]
     previous = swap_interpreter(interpreter)
+    source, context.source = context.source, None
     try:
-        outs = fun(*tracers)
-        jaxpr, consts = interpreter.program(outs)
+        with _tracebacks:
+            outs = fun(*tracers)
+            jaxpr, consts = interpreter.program(outs)
     finally:
+        context.source = source
         swap_interpreter(previous)
         interpreter.alive = False
     if config.enable_checks.cell.value:
@@ -135,20 +167,21 @@ def _refuse_leaks(reference: weakref.ref, info: FunctionInfo | None) -> None:
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
-    """Apply the equations of a program to values, in the current interpretation."""
+    """Apply the equations of a program to values, in the current interpretation; sources and scopes are kept."""
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     lookup = env.__getitem__
-    scopes = context.scopes
-    for eqn in jaxpr.eqns:
-        values = [atom.val if type(atom) is Literal else lookup(atom) for atom in eqn.invars]
-        names = eqn.source_info.name_stack
-        if names is not context.scopes:
+    scopes, source = context.scopes, context.source
+    try:
+        for eqn in jaxpr.eqns:
+            values = [atom.val if type(atom) is Literal else lookup(atom) for atom in eqn.invars]
+            context.source, names = eqn.source_info
             context.scopes = names or scopes
-        out = context.interpreter.process(eqn.primitive, tuple(values), eqn.params)
-        if eqn.primitive.multiple_results:
-            env.update(zip(eqn.outvars, out, strict=True))
-        else:
-            env[eqn.outvars[0]] = out
-    context.scopes = scopes
+            out = context.interpreter.process(eqn.primitive, tuple(values), eqn.params)
+            if eqn.primitive.multiple_results:
+                env.update(zip(eqn.outvars, out, strict=True))
+            else:
+                env[eqn.outvars[0]] = out
+    finally:
+        context.scopes, context.source = scopes, source
     return [atom.val if type(atom) is Literal else lookup(atom) for atom in jaxpr.outvars]

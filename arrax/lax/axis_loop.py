@@ -31,7 +31,7 @@ def lower_along_axis(
 
     Args:
       inputs, avals_in: values of equal length along ``axis``.
-      starts: scalar constants: what each carry is filled with at the start.
+      starts: host scalars: what each carry is filled with at the start.
       step: ``(carries, entries) -> (carries, outputs)``, values of the inputs' shape with length 1 along ``axis``.
       avals_out: types of the gathered outputs.
       carries: dtypes of the carries, whose shape is that of an entry.
@@ -71,7 +71,7 @@ class _Loop:
 
     def build(self, inputs: Sequence[Any], starts: Sequence[Any], step: Step) -> list[Any]:
         """Build the loop at the insertion point; returns the gathered outputs."""
-        filled = [builder.broadcast(x, aval, ()) for x, aval in zip(starts, self.carry_avals, strict=True)]
+        filled = [builder.full(x, aval) for x, aval in zip(starts, self.carry_avals, strict=True)]
         empty = [builder.full(0, aval) for aval in self.avals_out]
         values = [builder.full(0, self.index), *filled, *empty, *inputs]
         loop = builder.operation("stablehlo.while", [builder.ir_type(aval) for aval in self.state], values, None, 2)

@@ -313,7 +313,7 @@ def gather(
       slice_sizes: the window's length along each axis of the operand.
       unique_indices: a promise that no element is taken twice.
       indices_are_sorted: a promise that the indices ascend.
-      mode: what happens out of bounds, see ``GatherScatterMode``; by default windows are filled.
+      mode: what happens out of bounds, see ``GatherScatterMode``; by default windows are moved inside.
       fill_value: scalar to fill with, by default NaN, the least signed or greatest unsigned integer, or True.
     Returns: array of one window per index, the windows' axes at ``offset_dims``.
     Raises:
@@ -324,7 +324,7 @@ def gather(
     """
     x, indices = operand("gather", operand_), operand("gather", start_indices)
     numbers = GatherDimensionNumbers(*(tuple(map(operator.index, dims)) for dims in dimension_numbers))
-    parsed = GatherScatterMode.from_any(mode)
+    parsed = PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
     params = {
         "dimension_numbers": numbers, "slice_sizes": canonical_shape(slice_sizes, "gather slice_sizes"),
         "unique_indices": bool(unique_indices), "indices_are_sorted": bool(indices_are_sorted), "mode": parsed,

@@ -76,10 +76,15 @@ def _by_prefixes(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
     return rev(y, (axis,)) if reverse else y
 
 
+_parallel_lowering = lower_fun(_by_prefixes, multiple_results=False)
+
+
 def _loop_lowering(ctx: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> list[Any]:
     aval = ctx.avals_out[0]
     if aval.size == 0:
         return [b]
+    if ctx.module_context.num_devices > 1:
+        return _parallel_lowering(ctx, a, b, axis=axis, reverse=reverse)
     entry = ShapedArray((*aval.shape[:axis], 1, *aval.shape[axis + 1 :]), aval.dtype)
 
     def step(carries: Any, entries: Any) -> tuple[list[Any], list[Any]]:
@@ -87,14 +92,13 @@ def _loop_lowering(ctx: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> lis
         return [y], [y]
 
     avals = [ShapedArray(aval.shape, aval.dtype)] * 2
-    zero = builder.full(0, ShapedArray((), aval.dtype))
     return lower_along_axis(
-        ctx, [a, b], [zero], step, avals_in=avals, avals_out=avals[:1], carries=[aval.dtype], axis=axis, reverse=reverse
+        ctx, [a, b], [0], step, avals_in=avals, avals_out=avals[:1], carries=[aval.dtype], axis=axis, reverse=reverse
     )
 
 
 linear_recurrence_p.type_rule = _type_rule
-linear_recurrence_p.lower[None] = lower_fun(_by_prefixes, multiple_results=False)
+linear_recurrence_p.lower[None] = _parallel_lowering
 linear_recurrence_p.lower["cpu"] = _loop_lowering
 linear_recurrence_p.jvp = _jvp
 linear_recurrence_p.transpose = _transpose

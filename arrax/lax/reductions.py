@@ -14,7 +14,7 @@ from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_unflatten
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.jvp import jvp
-from arrax.interpreters.batching import batch_size, move_batch_axis
+from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul
@@ -88,11 +88,11 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
         check_axes(name, aval, axes)
         return ShapedArray(_without(aval.shape, axes), aval.dtype, aval.weak_type)
 
-    def batch(values: Any, dims: Any, *, axes: tuple[int, ...]) -> tuple[Any, int]:
+    def batched(values: Any, dims: Any, *, axes: tuple[int, ...]) -> tuple[Any, int]:
         moved, dim = _shifted(axes, dims[0])
         return primitive.bind(values[0], axes=moved), dim
 
-    primitive.type_rule, primitive.batch = type_rule, batch
+    primitive.type_rule, primitive.batch = type_rule, batched
     primitive.lower[None] = lambda ctx, x, *, axes: [lower_monoid(ctx, x, monoid, axes, wide)]
     if jvp is not None:
         primitive.jvp = compose_jvp(primitive, [jvp])
@@ -221,20 +221,11 @@ def _reduce_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, dimensions: 
 
 def _reduce_batch(values: Any, dims: Any, *, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
     size = batch_size(values, dims)
-    (arrays, inits), (array_dims, init_dims) = _halves(values), _halves(dims)
-    arrays = [move_batch_axis(x, dim, size, 0) for x, dim in zip(arrays, array_dims, strict=True)]
-    moved = tuple(axis + 1 for axis in dimensions)
-    if all(dim is None for dim in init_dims):
-        outs = reduce_p.bind(*arrays, *inits, jaxpr=jaxpr, dimensions=moved)
-    else:
-        rows = [_axes_in_front(x, moved) for x in arrays]
-        kept = typeof(rows[0]).shape[1:]
-        start = [
-            computations.repeat(init, kept) if dim is None else broadcast_in_dim(init, kept, (0,))
-            for init, dim in zip(inits, init_dims, strict=True)
-        ]
-        folded = fold_rows(rows, lambda *pair: apply_elementwise(jaxpr, pair)) if typeof(rows[0]).shape[0] else None
-        outs = start if folded is None else apply_elementwise(jaxpr, [*start, *folded])
+    if any(dim is not None for dim in _halves(dims)[1]):
+        return batch(lambda *examples: _fold(jaxpr, dimensions, examples), values, dims, size)
+    arrays, inits = _halves(values)
+    arrays = [move_batch_axis(x, dim, size, 0) for x, dim in zip(arrays, dims, strict=False)]
+    outs = reduce_p.bind(*arrays, *inits, jaxpr=jaxpr, dimensions=tuple(axis + 1 for axis in dimensions))
     return outs, [0] * len(outs)
 
 
@@ -324,7 +315,7 @@ def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
             raise TypeError(f"{name}: index_dtype must be an integer type, but got {index_dtype}")
         return ShapedArray(_without(aval.shape, axes), index_dtype)
 
-    def batch(values: Any, dims: Any, *, axes: tuple[int, ...], index_dtype: Any) -> tuple[Any, int]:
+    def batched(values: Any, dims: Any, *, axes: tuple[int, ...], index_dtype: Any) -> tuple[Any, int]:
         moved, dim = _shifted(axes, dims[0])
         return primitive.bind(values[0], axes=moved, index_dtype=index_dtype), dim
 
@@ -332,7 +323,7 @@ def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
         out = primitive.bind(*primals, **params)
         return out, Zero.of(out)
 
-    primitive.type_rule, primitive.batch, primitive.jvp = type_rule, batch, derivative
+    primitive.type_rule, primitive.batch, primitive.jvp = type_rule, batched, derivative
     primitive.lower[None] = _index_lowering(extreme)
 
     def function(operand_: Any, axis: int, index_dtype: Any) -> Any:

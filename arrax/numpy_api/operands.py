@@ -72,8 +72,9 @@ def promote_dtypes(*values: Any) -> list[Any]:
 def _converted(value: Any, dtype: Any, weak: bool) -> Any:
     """A scalar constant stays a constant of the dtype, so that programs show it as a literal."""
     if type(value) in (int, float, bool, complex):
-        if weak and type(value) is not bool and typeof(value).dtype == dtype:
-            return value
+        if weak:
+            number = float(value) if dtypes.is_float(dtype) else complex(value) if dtypes.is_complex(dtype) else value
+            return number if typeof(number).dtype == dtype else convert(value, dtype, weak)
         if isinstance(dtype, np.dtype) and not weak:
             with np.errstate(all="ignore"):
                 return np.asarray(value).astype(dtype)[()]

@@ -11,6 +11,7 @@ from arrax.core import config, errors
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.execution import CompiledProgram, Placement, common_placement, lower_program
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.calls import jit_p
@@ -100,6 +101,10 @@ class Jitted:
                 raise errors.escaped_tracer(leaf)
             if type(leaf) is ArrayImpl and leaf.is_deleted():
                 raise RuntimeError(f"Array has been deleted with shape={leaf.aval.str_short(False)}.")
+        return self.trace_types(split, leaves, tree, avals)
+
+    def trace_types(self, split: Split, leaves: Sequence[Any], tree: Any, avals: tuple[Any, ...]) -> Traced:
+        """The trace for given types."""
         return trace(self.fun, split, "jit", self.store, leaves, tree, avals)
 
     def bind(self, traced: Traced, leaves: Sequence[Any]) -> Any:

@@ -93,6 +93,14 @@ class Partial(Interpreter):
         finally:
             swap_interpreter(previous)
 
+    def in_parent(self, fun: Callable[..., Any], *args: Any) -> Any:
+        """Call a function one level down."""
+        previous = swap_interpreter(self.parent)
+        try:
+            return fun(*args)
+        finally:
+            swap_interpreter(previous)
+
     def record(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Put an operation on the record; its results are unknown."""
         atoms = [self.atom(arg) for arg in args]
@@ -100,7 +108,7 @@ class Partial(Interpreter):
         out = primitive.infer(avals, params)
         effects = no_effects if primitive.effects_rule is None else primitive.effects_rule(*avals, **params)
         outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]
-        source = SourceInfo(_traceback(), context.scopes)
+        source = SourceInfo(context.source or _traceback(), context.scopes)
         self.eqns.append(JaxprEqn(atoms, outvars, primitive, params, effects, source))
         tracers = [UnknownTracer(self, var) for var in outvars]
         return tracers if primitive.multiple_results else tracers[0]

@@ -104,18 +104,15 @@ def dense(value: np.ndarray, shape: tuple[int, ...] | None = None) -> Any:
     if dtype == np.bool_ and value.size != 1:
         packed = np.packbits(value, axis=None, bitorder="little")
         return ir.DenseElementsAttr.get(packed, type=element_type(dtype), shape=full)
-    if value.size == 1 and full != () and (dtype == np.bool_ or dtype.itemsize > 1):
-        element = dense(value.reshape(()))
-        return ir.DenseElementsAttr.get_splat(tensor_type(full, dtype), element[0]) if dtype.kind in "fiub" else (
-            ir.DenseElementsAttr.get(np.ascontiguousarray(np.broadcast_to(value.reshape(()), full)).view(_storage(dtype)), type=element_type(dtype), shape=full)
-        )
     if dtype == np.bool_:
         attr = ir.BoolAttr.get(bool(value.reshape(()).item()))
         return ir.DenseElementsAttr.get_splat(tensor_type(full, dtype), attr)
     if value.size == 0 or dtype.name in ("int2", "uint2", "int4", "uint4", "float4_e2m1fn"):
         return _parsed(value, full)
-    value = np.ascontiguousarray(np.broadcast_to(value, full) if value.shape != full else value)
-    return ir.DenseElementsAttr.get(value.view(_storage(dtype)).reshape(full), type=element_type(dtype), shape=full)
+    if value.size == 1:  # a splat
+        return ir.DenseElementsAttr.get(value.reshape(()).view(_storage(dtype)), type=element_type(dtype), shape=full)
+    value = np.ascontiguousarray(value)
+    return ir.DenseElementsAttr.get(value.view(_storage(dtype)), type=element_type(dtype), shape=full)
 
 
 def _storage(dtype: np.dtype) -> np.dtype:
@@ -131,10 +128,12 @@ def _parsed(value: np.ndarray, shape: tuple[int, ...]) -> Any:
             return f"0x{np.asarray(element).astype(value.dtype).view(np.uint8).item():x}"
         return str(int(element))
 
-    body = "" if value.size == 0 else f"[{', '.join(text(x) for x in value.ravel())}]"
     if value.size == 0:
         return native.mlir.ir.Attribute.parse(f"dense<> : {tensor_type(shape, value.dtype)}")
-    flat = native.mlir.ir.Attribute.parse(f"dense<{body}> : {tensor_type((value.size,), value.dtype)}")
+    if value.size == 1:
+        return native.mlir.ir.Attribute.parse(f"dense<{text(value.ravel()[0])}> : {tensor_type(shape, value.dtype)}")
+    body = ", ".join(text(x) for x in value.ravel())
+    flat = native.mlir.ir.Attribute.parse(f"dense<[{body}]> : {tensor_type((value.size,), value.dtype)}")
     return flat if shape == (value.size,) else flat.reshape(tensor_type(shape, value.dtype))
 
 

@@ -11,7 +11,7 @@ from arrax.core.pytree_nodes import default_registry
 from arrax.core.pytree_paths import keystr
 from arrax.core.pytrees import PyTreeDef, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
-from arrax.lax.control_flow.staged_functions import leaf_names
+from arrax.lax.control_flow.staged_functions import leaf_names, parameter_names
 from arrax.lax.conversion import convert
 
 
@@ -55,15 +55,22 @@ def staged_with_promotion(
         values = better
 
 
-def check_carry(construct: str, name: str, in_tree: PyTreeDef, out_tree: PyTreeDef, ins: Any, outs: Any) -> None:
+def check_carry(
+    construct: str, fun: Callable, in_tree: PyTreeDef, out_tree: PyTreeDef, ins: Any, outs: Any, part: int | None = None
+) -> None:
     """Compare the carry that goes into a body with the one that comes out.
 
     Args:
       construct: such as ``scan``.
-      name: what the body calls its carry.
+      fun: the user's function, which takes the carry as its first argument (as its second, where there is a ``part``).
+      part: the child of the carry that the user sees, where the construct adds leaves of its own in front of it.
     Raises:
       TypeError: structures or types differ.
     """
+    name = parameter_names(fun, 1 if part is None else 2)[-1]
+    if part is not None:
+        in_tree, out_tree = in_tree.children()[part], out_tree.children()[part]
+        ins, outs = ins[part:], outs[part:]
     if in_tree != out_tree:
         raise TypeError(
             f"{construct}: the carry that the body returns must have the pytree structure of the carry that it takes, but "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.interpreter import Primitive, context
+from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var, no_effects
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
@@ -309,12 +309,3 @@ platform_index_p.lower[None] = lambda ctx, *, platforms: [
     builder.constant(np.int32(platform_choice(platforms, ctx.platform)))
 ]
 
-
-def inline_branch(branch: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
-    """The operations of a branch, applied in the current interpretation."""
-    return eval_jaxpr(branch.jaxpr, branch.consts, *operands)
-
-
-def is_evaluating() -> bool:
-    """True where nothing is traced."""
-    return context.interpreter.is_evaluation

@@ -11,8 +11,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config
 from arrax.core.functions import FunctionInfo, function_name, function_place
-from arrax.core.interpreter import Tracer
-from arrax.core.program import ClosedJaxpr, Var
+from arrax.core.program import ClosedJaxpr, SpareVar
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import ne
@@ -24,9 +23,12 @@ from arrax.lax.structure import clamp
 
 __all__ = ["cond", "cond_p", "platform_dependent", "platform_index_p", "switch"]
 _MISSING: Any = object()
+_HOST = (bool, int, float, np.ndarray, np.generic)
 
 
-def cond(pred: Any, *args: Any, operand: Any = _MISSING, linear: Any = None, **functions: Any) -> Any:
+def cond(
+    pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any, operand: Any = _MISSING, linear: Any = None
+) -> Any:
     """Apply ``true_fun`` to the operands where ``pred`` holds, else ``false_fun``; only one of them runs.
 
     ``cond(pred, true_fun, false_fun, *operands)`` is the usual form. ``cond(pred, true_operand, true_fun, false_operand,
@@ -43,18 +45,10 @@ def cond(pred: Any, *args: Any, operand: Any = _MISSING, linear: Any = None, **f
       TypeError: ``pred`` is no scalar, functions that are not callable, or outputs that differ.
     Example: ``lax.cond(x > 0, lambda x: x, lambda x: -x, x)``.
     """
-    if "true_fun" in functions or "false_fun" in functions:
-        names = [name for name in ("true_fun", "false_fun") if name in functions]
-        args = (*args[: 2 - len(names)], *(functions.pop(name) for name in names), *args[2 - len(names) :])
-    if functions:
-        raise TypeError(f"cond got unexpected keyword arguments {sorted(functions)}")
-    if len(args) < 2:
-        raise TypeError("cond takes pred, true_fun, false_fun and operands")
-    true_fun, false_fun, *operands = args
     if operand is not _MISSING:
         if operands:
             raise TypeError("cond: operands are given both by position and by the keyword `operand`")
-        operands = [operand]
+        operands = (operand,)
     own_operands = len(operands) == 2 and callable(false_fun) and callable(operands[1])
     if own_operands and not (callable(true_fun) and callable(false_fun)):
         first, first_fun, second, second_fun = true_fun, false_fun, *operands
@@ -85,7 +79,7 @@ def _index_of(pred: Any) -> Any:
         raise TypeError(f"lax.cond: pred must be a scalar, got an array of shape {aval.shape}. {_pred_hint(aval)}")
     if dtypes.is_extended(aval.dtype) or not (dtypes.is_bool(aval.dtype) or np.dtype(aval.dtype).kind in "iufV"):
         raise TypeError(f"lax.cond: pred must be a bool or a real number, got dtype {aval.dtype}")
-    if not isinstance(pred, Tracer) and not hasattr(pred, "addressable_shards"):
+    if isinstance(pred, _HOST):
         return np.int32(bool(pred))
     return convert(pred if aval.dtype == np.bool_ else ne(pred, 0), np.int32)
 
@@ -137,7 +131,7 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: An
 
 
 def _clamped(index: Any, count: int) -> Any:
-    if not isinstance(index, Tracer) and not hasattr(index, "addressable_shards"):
+    if isinstance(index, _HOST):
         return np.int32(min(max(operator.index(index), 0), count - 1))
     return clamp(np.int32(0), convert(index, np.int32), np.int32(count - 1))
 
@@ -194,20 +188,22 @@ def _operand_type(construct: str, leaf: Any) -> Any:
 def _join_consts(staged: Sequence[StagedFunction]) -> tuple[list[Any], tuple[ClosedJaxpr, ...]]:
     """All values that the branches close over, once each, as operands of every branch."""
     union: dict[int, Any] = {id(value): value for fun in staged for value in fun.consts}
-    if not union:
-        return [], tuple(fun.program for fun in staged)
-    branches = []
-    for fun in staged:
-        jaxpr, count = fun.program.jaxpr, len(fun.consts)
-        own = {id(value): var for value, var in zip(fun.consts, jaxpr.invars, strict=False)}
-        leading = [own[number] if number in own else Var(typeof(value)) for number, value in union.items()]
-        if own and list(own) == list(union) and len(own) == count:
-            branches.append(fun.program)
-            continue
-        key = ("joined", tuple(union).index, tuple(map(typeof, union.values())), tuple(number in own for number in union))
-        del key
-        branches.append(fun.program.replace(jaxpr=jaxpr.replace(invars=[*leading, *jaxpr.invars[count:]])))
-    return list(union.values()), tuple(branches)
+    return list(union.values()), tuple(_with_consts(fun, union) for fun in staged)
+
+
+def _with_consts(fun: StagedFunction, union: dict[int, Any]) -> ClosedJaxpr:
+    """The program of a branch with all branches' consts in front of the operands."""
+    own = {id(value): place for place, value in enumerate(fun.consts)}
+    pattern = tuple(own.get(number, typeof(value)) for number, value in union.items())
+    if pattern == tuple(range(len(fun.consts))):
+        return fun.program
+    jaxpr = fun.program.jaxpr
+
+    def make() -> ClosedJaxpr:
+        leading = [jaxpr.invars[place] if isinstance(place, int) else SpareVar(place) for place in pattern]
+        return fun.program.replace(jaxpr=jaxpr.replace(invars=[*leading, *jaxpr.invars[len(fun.consts) :]]))
+
+    return fun.program.memo(("operands of all branches", pattern), make)
 
 
 def _described(name: str, fun: Callable) -> str:

@@ -1,0 +1,12 @@
+"""Control flow: conditionals, loops, scans, maps, and solvers whose derivatives come from what they solve."""
+
+from arrax.lax.control_flow.conditionals import cond, cond_p, platform_dependent, platform_index_p, switch
+from arrax.lax.control_flow.loops import fori_loop, while_loop, while_p
+from arrax.lax.control_flow.mapping import map
+from arrax.lax.control_flow.scans import scan, scan_p
+from arrax.lax.control_flow.solves import custom_linear_solve, custom_root
+
+__all__ = [
+    "cond", "cond_p", "custom_linear_solve", "custom_root", "fori_loop", "map", "platform_dependent", "platform_index_p", "scan", "scan_p", "switch",
+    "while_loop", "while_p",
+]  # fmt: skip

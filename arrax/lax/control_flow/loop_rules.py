@@ -1,0 +1,289 @@
+"""The primitive ``while``: repeat a program while another one says so; its meaning to every interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core.interpreter import Primitive
+from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
+from arrax.core.types import ShapedArray, Zero, instantiate, typeof
+from arrax.interpreters.ad.jvp import jvp_jaxpr
+from arrax.interpreters.ad.partial import Partial, split_program
+from arrax.interpreters.batching import batch_program, bdim_at_front, move_batch_axis, running_batch
+from arrax.interpreters.dce import dce_jaxpr
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.lax.control_flow.staged_functions import chosen, either, groups, others, rearranged
+from arrax.lax.families import shape_slots
+from arrax.lax.reductions import reduce_or
+from arrax.lax.structure import select_n
+
+while_p = Primitive("while", multiple_results=True)
+while_p.holds_programs = True
+
+
+def bind_while(
+    cond: ClosedJaxpr, body: ClosedJaxpr, cond_consts: Sequence[Any], body_consts: Sequence[Any], carry: Sequence[Any]
+) -> list[Any]:
+    """Repeat ``body`` (*body_consts, *carry) -> carry while ``cond`` (*cond_consts, *carry) holds."""
+    return while_p.bind(*cond_consts, *body_consts, *carry, **while_params(cond, body, len(cond_consts), len(body_consts)))
+
+
+def while_params(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, body_nconsts: int) -> dict[str, Any]:
+    """The parameters of the primitive."""
+    return {"body_jaxpr": body, "body_nconsts": body_nconsts, "cond_jaxpr": cond, "cond_nconsts": cond_nconsts}
+
+
+def _types(*avals: Any, body_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+    return body_jaxpr.out_avals
+
+
+def _effects(*avals: Any, body_jaxpr: ClosedJaxpr, cond_jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    return body_jaxpr.effects | cond_jaxpr.effects
+
+
+def _with_unused(program: ClosedJaxpr, at: int, avals: Sequence[Any]) -> ClosedJaxpr:
+    """The program with inputs that it doesn't use, at a place among the others."""
+    jaxpr = program.jaxpr
+    new = [Var(aval) for aval in avals]
+    return program.replace(jaxpr=jaxpr.replace(invars=[*jaxpr.invars[:at], *new, *jaxpr.invars[at:]]))
+
+
+# ---- derivatives ------------------------------------------------------------------------------------------------------------
+
+
+def _jvp(
+    primals: Any, tangents: Any, *, body_jaxpr: ClosedJaxpr, body_nconsts: int, cond_jaxpr: ClosedJaxpr, cond_nconsts: int
+) -> tuple[list[Any], list[Any]]:
+    cond_consts, body_consts, init = groups(primals, cond_nconsts, body_nconsts)
+    _, const_tangents, init_tangents = groups(tangents, cond_nconsts, body_nconsts)
+    const_nz = [type(t) is not Zero for t in const_tangents]
+    init_nz = [type(t) is not Zero for t in init_tangents]
+    key = ("while jvp", cond_jaxpr, tuple(const_nz), tuple(init_nz))
+    cond, body, carry_nz = body_jaxpr.memo(key, lambda: _jvp_programs(cond_jaxpr, body_jaxpr, const_nz, init_nz))
+    carry = [*init, *(instantiate(t) for t in chosen(init_tangents, carry_nz))]
+    outs = bind_while(cond, body, cond_consts, [*body_consts, *chosen(const_tangents, const_nz)], carry)
+    rest = iter(outs[len(init) :])
+    out_tangents = [
+        next(rest) if nz else Zero(typeof(out).to_tangent_aval()) for nz, out in zip(carry_nz, outs[: len(init)], strict=True)
+    ]
+    return outs[: len(init)], out_tangents
+
+
+def _jvp_programs(
+    cond: ClosedJaxpr, body: ClosedJaxpr, const_nz: list[bool], carry_nz: list[bool]
+) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool]]:
+    while True:
+        derived, out_nz = jvp_jaxpr(body, [*const_nz, *carry_nz], carry_nz)
+        if out_nz == carry_nz:
+            break
+        carry_nz = either(carry_nz, out_nz)
+    # (consts, carry, const tangents, carry tangents) -> (consts, const tangents, carry, carry tangents)
+    places = groups(range(len(derived.in_avals)), len(const_nz), len(carry_nz), sum(const_nz))
+    consts, carry, const_t, carry_t = places
+    body = rearranged(derived, [*consts, *const_t, *carry, *carry_t], range(len(derived.out_avals)))
+    tangent_avals = [derived.in_avals[i] for i in carry_t]
+    return _with_unused(cond, len(cond.in_avals), tangent_avals), body, carry_nz
+
+
+def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """The known part of the carry runs; the whole loop is recorded for the rest, which recomputes the known part."""
+    body, cond = params["body_jaxpr"], params["cond_jaxpr"]
+    cond_consts, body_consts, init = groups(args, params["cond_nconsts"], params["body_nconsts"])
+    const_uk = [interpreter.is_unknown(x) for x in body_consts]
+    carry_uk = [interpreter.is_unknown(x) for x in init]
+    while True:
+        split = split_program(body, [*const_uk, *carry_uk], carry_uk)
+        if split.out_unknown == carry_uk:
+            break
+        carry_uk = either(carry_uk, split.out_unknown)
+    cond_uk = [interpreter.is_unknown(x) for x in cond_consts]
+    needed = _used_inputs(cond)
+    waits = any(uk and use for uk, use in zip([*cond_uk, *carry_uk], needed, strict=True))
+    if waits or all(carry_uk):
+        return interpreter.record(while_p, args, params)
+    key = ("while known", cond, tuple(const_uk), tuple(carry_uk))
+    known_cond, known_body, kept = body.memo(key, lambda: _known_programs(cond, split, len(cond_consts), carry_uk))
+    known_consts = chosen(others(body_consts, const_uk), kept)
+    known_params = while_params(known_cond, known_body, len(cond_consts), len(known_consts))
+    known_args = [*cond_consts, *known_consts, *others(init, carry_uk)]
+    known = iter(interpreter.evaluate(while_p, known_args, known_params))
+    recorded = interpreter.record(while_p, args, params)
+    return [out if uk else next(known) for out, uk in zip(recorded, carry_uk, strict=True)]
+
+
+def _used_inputs(program: ClosedJaxpr) -> list[bool]:
+    return program.memo("used inputs", lambda: dce_jaxpr(program.jaxpr, [True] * len(program.out_avals))[1])
+
+
+def _known_programs(
+    cond: ClosedJaxpr, split: Any, cond_nconsts: int, carry_uk: list[bool]
+) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool]]:
+    known_carry = [i for i, uk in enumerate(carry_uk) if not uk]
+    known_cond = rearranged(
+        cond, [*range(cond_nconsts), *(cond_nconsts + i for i in known_carry)], range(len(cond.out_avals))
+    )
+    without_residuals = rearranged(split.known, range(len(split.known.in_avals)), range(len(known_carry)))
+    consts = len(split.known.in_avals) - len(known_carry)
+    lean, kept = dce_jaxpr(
+        without_residuals.jaxpr, [True] * len(known_carry), [False] * consts + [True] * len(known_carry)
+    )
+    return known_cond, without_residuals.replace(jaxpr=lean), kept[:consts]
+
+
+def _transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
+    raise ValueError(
+        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. "
+        "Try using lax.scan, or using fori_loop with static start/stop."
+    )
+
+
+# ---- batching -----------------------------------------------------------------------------------------------------------
+
+
+def _batch(
+    values: Any, dims: Any, *, body_jaxpr: ClosedJaxpr, body_nconsts: int, cond_jaxpr: ClosedJaxpr, cond_nconsts: int
+) -> tuple[list[Any], list[int | None]]:
+    batch = running_batch()
+    mapped = [dim is not None for dim in dims]
+    settings = (batch.size, batch.axis_name, batch.spmd_axis_name)
+    key = ("while batch", cond_jaxpr, tuple(mapped), *settings)
+    cond, body, carry_mapped, pred_mapped = body_jaxpr.memo(
+        key, lambda: _batch_programs(cond_jaxpr, body_jaxpr, *groups(mapped, cond_nconsts, body_nconsts), settings)
+    )
+    moved = [x if d is None else bdim_at_front(x, d, batch.size) for x, d in zip(values, dims, strict=True)]
+    cond_consts, body_consts, init = groups(moved, cond_nconsts, body_nconsts)
+    init_mapped = mapped[cond_nconsts + body_nconsts :]
+    carry = [
+        move_batch_axis(x, None, batch.size, 0) if now and not before else x
+        for x, before, now in zip(init, init_mapped, carry_mapped, strict=True)
+    ]
+    body_operands = [*cond_consts, *body_consts] if pred_mapped else body_consts
+    outs = bind_while(cond, body, cond_consts, body_operands, carry)
+    return outs, [0 if m else None for m in carry_mapped]
+
+
+def _batch_programs(
+    cond: ClosedJaxpr, body: ClosedJaxpr, cond_m: list[bool], const_m: list[bool], carry_m: list[bool], settings: Any
+) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], bool]:
+    """Batched programs; where the predicate is mapped, examples that have finished keep their carry."""
+    size, axis_name, spmd_axis_name = settings
+
+    def batched(program: ClosedJaxpr, flags: list[bool], forced: Any) -> tuple[ClosedJaxpr, list[bool]]:
+        return batch_program(program, size, flags, forced, axis_name=axis_name, spmd_axis_name=spmd_axis_name)
+
+    while True:
+        new_cond, (pred_mapped,) = batched(cond, [*cond_m, *carry_m], False)
+        if pred_mapped:
+            carry_m = [True] * len(carry_m)
+        new_body, out_m = batched(body, [*const_m, *carry_m], carry_m)
+        if out_m == carry_m:
+            break
+        carry_m = either(carry_m, out_m)
+    if not pred_mapped:
+        return new_cond, new_body, carry_m, False
+    new_cond, _ = batched(cond, [*cond_m, *carry_m], True)
+    return _any_goes_on(new_cond), _frozen_when_done(new_cond, new_body, len(cond_m)), carry_m, True
+
+
+def _any_goes_on(cond: ClosedJaxpr) -> ClosedJaxpr:
+    def batched(*values: Any) -> list[Any]:
+        (going,) = eval_jaxpr(cond.jaxpr, cond.consts, *values)
+        return [reduce_or(going, (0,))]
+
+    return ClosedJaxpr(*stage(batched, cond.in_avals, cond.jaxpr.debug_info))
+
+
+def _frozen_when_done(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int) -> ClosedJaxpr:
+    count = len(body.out_avals)
+
+    def batched(*values: Any) -> list[Any]:
+        cond_consts, rest = groups(values, cond_nconsts)
+        carry = rest[len(rest) - count :]
+        (going,) = eval_jaxpr(cond.jaxpr, cond.consts, *cond_consts, *carry)
+        new = eval_jaxpr(body.jaxpr, body.consts, *rest)
+        return [_where(going, x, y) for x, y in zip(new, carry, strict=True)]
+
+    return ClosedJaxpr(*stage(batched, [*cond.in_avals[:cond_nconsts], *body.in_avals], body.jaxpr.debug_info))
+
+
+def _where(flags: Any, x: Any, y: Any) -> Any:
+    shape = typeof(x).shape
+    return select_n(flags if len(shape) == 1 else shape_slots.broadcast_in_dim(flags, shape, (0,)), y, x)
+
+
+# ---- dead code and lowering -----------------------------------------------------------------------------------------------
+
+
+def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
+    if not any(used) and not eqn.effects:
+        return None
+    params = eqn.params
+    cond, body = params["cond_jaxpr"], params["body_jaxpr"]
+    sizes = params["cond_nconsts"], params["body_nconsts"]
+    key = ("while dce", cond, tuple(used))
+    lean_cond, lean_body, cond_kept, const_kept, carry_kept = body.memo(
+        key, lambda: _lean(cond, body, sizes[0], list(used))
+    )
+    if all(carry_kept) and all(cond_kept) and all(const_kept):
+        return eqn
+    cond_consts, body_consts, init = groups(eqn.invars, *sizes)
+    return eqn.replace(
+        invars=[*chosen(cond_consts, cond_kept), *chosen(body_consts, const_kept), *chosen(init, carry_kept)],
+        outvars=chosen(eqn.outvars, carry_kept),
+        params=while_params(lean_cond, lean_body, sum(cond_kept), sum(const_kept)),
+    )
+
+
+def _lean(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, used: list[bool]) -> Any:
+    needed = dce_jaxpr(cond.jaxpr, [True])[1]
+    cond_kept = needed[:cond_nconsts]
+    used = either(used, needed[cond_nconsts:])
+    consts = len(body.in_avals) - len(used)
+    while True:
+        lean, kept = dce_jaxpr(body.jaxpr, used, [False] * consts + used)
+        if kept[consts:] == used:
+            break
+        used = either(used, kept[consts:])
+    lean_cond, _ = dce_jaxpr(cond.jaxpr, [True], [*cond_kept, *used])
+    return cond.replace(jaxpr=lean_cond), body.replace(jaxpr=lean), cond_kept, kept[:consts], used
+
+
+def _lower(
+    ctx: Any, *args: Any, body_jaxpr: ClosedJaxpr, body_nconsts: int, cond_jaxpr: ClosedJaxpr, cond_nconsts: int
+) -> list[Any]:
+    cond_consts, body_consts, init = groups(args, cond_nconsts, body_nconsts)
+    module = ctx.module_context
+
+    def cond(carry: list[Any]) -> Any:
+        return inline_program(module, cond_jaxpr, [*cond_consts, *carry])[0]
+
+    def body(carry: list[Any]) -> list[Any]:
+        return inline_program(module, body_jaxpr, [*body_consts, *carry])
+
+    return while_ir(init, body_jaxpr.out_avals, cond, body)
+
+
+def while_ir(
+    init: Sequence[Any], avals: Sequence[ShapedArray], cond: Callable[[list[Any]], Any], body: Callable[[list[Any]], list[Any]]
+) -> list[Any]:
+    """A ``stablehlo.while`` with regions built by two functions; values from outside are captured."""
+    types = [builder.ir_type(aval) for aval in avals]
+    operation = builder.operation("stablehlo.while", types, init, None, 2)
+    for index, build in enumerate((lambda carry: [cond(carry)], body)):
+        block = builder.block_with(operation, index, avals)
+        with builder.inside(block):
+            builder.return_(build(list(block.arguments)))
+    return list(operation.results)
+
+
+while_p.type_rule = _types
+while_p.effects_rule = _effects
+while_p.jvp = _jvp
+while_p.partial_eval = _partial_eval
+while_p.transpose = _transpose
+while_p.batch = _batch
+while_p.dce = _dce
+while_p.lower[None] = _lower

@@ -1,0 +1,184 @@
+"""Loops: ``while_loop`` and ``fori_loop``."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core import config
+from arrax.core.interpreter import concrete_value, context
+from arrax.core.pytrees import tree_flatten, tree_structure, tree_unflatten
+from arrax.core.types import typeof
+from arrax.lax.arithmetic import add, lt
+from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
+from arrax.lax.control_flow.loop_rules import bind_while, while_p
+from arrax.lax.control_flow.scans import scan_of
+from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, stage_function
+from arrax.lax.conversion import convert
+
+__all__ = ["fori_loop", "while_loop", "while_p"]
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """Apply ``body_fun`` again and again while ``cond_fun`` holds.
+
+    Differentiable in forward mode; reverse mode needs a number of steps that is known (``scan``, ``fori_loop``).
+
+    Args:
+      cond_fun: function of the carry to a bool scalar.
+      body_fun: function of the carry to the next one, of the same structure, shapes and dtypes.
+      init_val: the first carry, an array or a pytree of them.
+    Returns: the last carry.
+    Raises:
+      TypeError: functions that are not callable, a predicate that is no bool scalar, or a carry whose type changes.
+    Example: ``lax.while_loop(lambda x: x < 10, lambda x: 2 * x, 1)`` is 16.
+    """
+    for name, fun in (("cond_fun", cond_fun), ("body_fun", body_fun)):
+        if not callable(fun):
+            raise TypeError(f"lax.while_loop: {name} should be callable, got {fun!r} of type {type(fun)}")
+    return _while_loop("while_loop", cond_fun, body_fun, init_val, body_fun)
+
+
+def _while_loop(
+    construct: str, cond_fun: Callable, body_fun: Callable, init_val: Any, user: Callable, part: int | None = None
+) -> Any:
+    """The loop of a construct whose user sees ``part`` of the carry (None: all of it)."""
+    if config.disable_jit.cell.value:
+        try:
+            return _in_python(cond_fun, body_fun, init_val)
+        except _Unknown:
+            pass
+    init, carry_tree = tree_flatten(init_val)
+    in_tree = tree_structure((init_val,))
+
+    def stage_body(avals: list[Any]) -> StagedFunction:
+        return stage_function(body_fun, in_tree, avals, construct, user)
+
+    body, init = staged_with_promotion(
+        stage_body, init, lambda staged: staged.program.out_avals if staged.out_tree == carry_tree else None
+    )
+    avals = [typeof(x) for x in init]
+    cond = stage_function(cond_fun, in_tree, avals, f"{construct} condition", user if user is not body_fun else cond_fun)
+    _check_predicate(cond)
+    check_carry(construct, user, carry_tree, body.out_tree, avals, body.program.out_avals, part)
+    return tree_unflatten(carry_tree, bind_while(cond.program, body.program, cond.consts, body.consts, init))
+
+
+class _Unknown(Exception):
+    """A predicate that is traced."""
+
+
+def _in_python(cond_fun: Callable, body_fun: Callable, carry: Any) -> Any:
+    while True:
+        known = known_scalar(cond_fun(carry))
+        if known is None:
+            raise _Unknown
+        if not known:
+            return carry
+        carry = body_fun(carry)
+
+
+def _check_predicate(cond: StagedFunction) -> None:
+    if cond.out_tree.num_leaves != 1 or cond.out_tree.num_nodes != 1:
+        raise TypeError(f"while_loop: cond_fun must return a boolean scalar, but it returned a pytree {cond.out_tree}")
+    (aval,) = cond.program.out_avals
+    if aval.shape != () or aval.dtype != np.bool_:
+        raise TypeError(f"while_loop: cond_fun must return a boolean scalar, but it returned {aval.str_short(False)}")
+
+
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
+) -> Any:
+    """Apply ``body_fun(i, carry)`` for ``i`` from ``lower`` to ``upper - 1``.
+
+    With bounds that are known during tracing the loop is a ``scan``, differentiable in both modes; else a ``while_loop``.
+
+    Args:
+      lower, upper: integer scalars.
+      body_fun: function of the index and the carry to the next carry.
+      init_val: the first carry, an array or a pytree of them.
+      unroll: how many steps to put into one turn of the compiled loop; needs known bounds.
+    Returns: the last carry.
+    Raises:
+      TypeError: bounds that are no integer scalars or differ in dtype, or a carry whose type changes.
+      ValueError: ``unroll`` with bounds that are not known.
+    Example: ``lax.fori_loop(0, 4, lambda i, x: x + i, 0)`` is 6.
+    """
+    if not callable(body_fun):
+        raise TypeError(f"lax.fori_loop: body_fun should be callable, got {body_fun!r} of type {type(body_fun)}")
+    lower, upper = _bounds(lower, upper)
+    first, last = _known_int(lower), _known_int(upper)
+    known = first is not None and last is not None
+    if config.disable_jit.cell.value and known:
+        for index in range(first, last):  # type: ignore[arg-type]
+            init_val = body_fun(_index(index, lower), init_val)
+        return init_val
+    if unroll is not None and not known:
+        raise ValueError("fori_loop: `unroll` needs bounds that are known during tracing (Python ints)")
+    if known and (unroll is not None or not context.interpreter.is_evaluation):
+        return _as_scan(first, last, lower, body_fun, init_val, unroll)  # type: ignore[arg-type]
+    # Where nothing is traced, one program with the bounds as operands serves loops of every length.
+    return _while_loop("fori_loop", _goes_on, _Step(body_fun), (lower, upper, init_val), body_fun, part=2)[2]
+
+
+def _goes_on(carry: tuple[Any, Any, Any]) -> Any:
+    return lt(carry[0], carry[1])
+
+
+class _Step:
+    """``body_fun`` as a step of (index, upper bound, carry)."""
+
+    __slots__ = ("fun",)
+
+    def __init__(self, fun: Callable):
+        self.fun = fun
+
+    def __call__(self, carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        index, upper, value = carry
+        return add(index, 1), upper, self.fun(index, value)
+
+
+def _as_scan(first: int, last: int, lower: Any, body_fun: Callable, init_val: Any, unroll: Any) -> Any:
+    def step(loop_carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
+        index, value = loop_carry
+        return (add(index, 1), body_fun(index, value)), None
+
+    start, steps = _index(first, lower), max(last - first, 0)
+    carry, _ = scan_of("fori_loop", step, (start, init_val), None, steps, unroll=unroll or 1, user=body_fun, part=1)
+    return carry[1]
+
+
+def _index(value: int, like: Any) -> Any:
+    aval = typeof(like)
+    return value if aval.weak_type else np.asarray(value, aval.dtype)[()]
+
+
+def _known_int(value: Any) -> int | None:
+    found = concrete_value(value)
+    scalar = None if found is None else known_scalar(found)
+    return None if scalar is None else operator.index(scalar.item())
+
+
+def _bounds(lower: Any, upper: Any) -> tuple[Any, Any]:
+    """Both bounds with one integer dtype; a Python int takes the dtype of the other bound."""
+    for name, value in (("lower", lower), ("upper", upper)):
+        aval = typeof(value)
+        if aval.shape != () or dtypes.is_extended(aval.dtype) or not dtypes.is_integer(aval.dtype):
+            raise TypeError(
+                f"lax.fori_loop: lower and upper must be integer scalars, got {name} of type {aval.str_short(False)}"
+            )
+    low, up = typeof(lower), typeof(upper)
+    if low.dtype != up.dtype:
+        if type(lower) is int:
+            return np.asarray(lower, up.dtype)[()], upper
+        if type(upper) is int:
+            return lower, np.asarray(upper, low.dtype)[()]
+        raise TypeError(f"lax.fori_loop: lower and upper must have equal types, got {low.dtype} and {up.dtype}")
+    if low.weak_type != up.weak_type:  # both or neither, so that the index keeps its type
+        return (convert(lower, low.dtype, False), upper) if low.weak_type else (lower, convert(upper, up.dtype, False))
+    return lower, upper
+

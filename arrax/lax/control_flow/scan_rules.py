@@ -1,0 +1,253 @@
+"""The primitive ``scan``: a loop over the leading axis of arrays; its types, derivatives, batching, dead code, lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive
+from arrax.core.program import ClosedJaxpr, JaxprEqn
+from arrax.core.types import ShapedArray, Zero, instantiate, typeof
+from arrax.interpreters.ad.jvp import jvp_jaxpr
+from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
+from arrax.interpreters.dce import dce_jaxpr
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.module import inline_program
+from arrax.lax.control_flow.loop_rules import while_ir
+from arrax.lax.control_flow.staged_functions import chosen, either, groups, rearranged
+
+scan_p = Primitive("scan", multiple_results=True)
+scan_p.holds_programs = True
+
+
+def scan_params(
+    program: ClosedJaxpr, num_consts: int, num_carry: int, settings: dict[str, Any], linear: Sequence[bool] | None = None
+) -> dict[str, Any]:
+    """The parameters of the primitive; ``settings`` are length, reverse, unroll and _split_transpose."""
+    flags = (False,) * len(program.jaxpr.invars) if linear is None else tuple(linear)
+    return {"jaxpr": program, "linear": flags, "num_carry": num_carry, "num_consts": num_consts, **settings}
+
+
+def bind_scan(
+    program: ClosedJaxpr, consts: Sequence[Any], init: Sequence[Any], xs: Sequence[Any], settings: dict[str, Any],
+    linear: Sequence[bool] | None = None,
+) -> list[Any]:  # fmt: skip
+    """Scan ``program`` (*consts, *carry, *x) -> (*carry, *y) over the leading axis of ``xs``."""
+    params = scan_params(program, len(consts), len(init), settings, linear)
+    return scan_p.bind(*consts, *init, *xs, **params)
+
+
+def settings_of(params: dict[str, Any]) -> dict[str, Any]:
+    """Those parameters that derived scans keep."""
+    return {name: params[name] for name in ("length", "reverse", "unroll", "_split_transpose")}
+
+
+def stacked_aval(aval: Any, length: int) -> Any:
+    """The type of ``length`` values of a type."""
+    return ShapedArray((length, *aval.shape), aval.dtype, aval.weak_type)
+
+
+def _types(*avals: Any, jaxpr: ClosedJaxpr, length: int, num_carry: int, **params: Any) -> list[Any]:
+    outs = jaxpr.out_avals
+    return [*outs[:num_carry], *(stacked_aval(aval, length) for aval in outs[num_carry:])]
+
+
+def _jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, linear: Any, **settings: Any) -> Any:
+    nonzeros = [type(t) is not Zero for t in tangents]
+    derived, carry_nz, ys_nz = jaxpr.memo(
+        ("scan jvp", num_consts, num_carry, tuple(nonzeros)), lambda: _jvp_program(jaxpr, *groups(nonzeros, num_consts, num_carry))
+    )
+    const_nz, _, xs_nz = groups(nonzeros, num_consts, num_carry)
+    (consts, init, xs), (const_t, init_t, xs_t) = (groups(values, num_consts, num_carry) for values in (primals, tangents))
+    const_t, xs_t = chosen(const_t, const_nz), chosen(xs_t, xs_nz)
+    carry_t = [instantiate(t) for t in chosen(init_t, carry_nz)]
+    const_lin, init_lin, xs_lin = groups(linear, num_consts, num_carry)
+    flags = [
+        *const_lin, *[True] * len(const_t), *init_lin, *[True] * len(carry_t), *xs_lin, *[True] * len(xs_t)
+    ]  # fmt: skip
+    outs = bind_scan(derived, [*consts, *const_t], [*init, *carry_t], [*xs, *xs_t], settings, flags)
+    carry, carry_dot, ys, ys_dot = groups(outs, num_carry, len(carry_t), len(ys_nz))
+    dots, values, nz = iter([*carry_dot, *ys_dot]), [*carry, *ys], [*carry_nz, *ys_nz]
+    return values, [next(dots) if n else Zero(typeof(x).to_tangent_aval()) for x, n in zip(values, nz, strict=True)]
+
+
+def _jvp_program(
+    program: ClosedJaxpr, const_nz: list[bool], carry_nz: list[bool], xs_nz: list[bool]
+) -> tuple[ClosedJaxpr, list[bool], list[bool]]:
+    ys_count = len(program.out_avals) - len(carry_nz)
+    while True:
+        derived, out_nz = jvp_jaxpr(program, [*const_nz, *carry_nz, *xs_nz], [*carry_nz, *[False] * ys_count])
+        out_carry, ys_nz = groups(out_nz, len(carry_nz))
+        if out_carry == carry_nz:
+            break
+        carry_nz = either(carry_nz, out_carry)
+    consts, carry, xs, const_t, carry_t, xs_t = groups(
+        range(len(derived.in_avals)), len(const_nz), len(carry_nz), len(xs_nz), sum(const_nz), sum(carry_nz)
+    )
+    out_carry, ys, out_carry_t, ys_t = groups(range(len(derived.out_avals)), len(carry_nz), ys_count, sum(carry_nz))
+    order = [*consts, *const_t, *carry, *carry_t, *xs, *xs_t]
+    return rearranged(derived, order, [*out_carry, *out_carry_t, *ys, *ys_t]), carry_nz, ys_nz
+
+
+def _batch(values: Any, dims: Any, *, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, linear: Any, **settings: Any) -> Any:
+    batch = running_batch()
+    mapped = [dim is not None for dim in dims]
+    names = (batch.size, batch.axis_name, batch.spmd_axis_name)
+    derived, carry_m, ys_m = jaxpr.memo(
+        ("scan batch", num_consts, num_carry, tuple(mapped), *names),
+        lambda: _batch_program(jaxpr, *groups(mapped, num_consts, num_carry), names),
+    )
+    must = [*mapped[:num_consts], *carry_m, *mapped[num_consts + num_carry :]]
+    places = [0] * (num_consts + num_carry) + [1] * (len(values) - num_consts - num_carry)
+    moved = [
+        move_batch_axis(x, d, batch.size, place) if m else x
+        for x, d, m, place in zip(values, dims, must, places, strict=True)
+    ]
+    outs = bind_scan(derived, *groups(moved, num_consts, num_carry), settings, linear)
+    return outs, [*(0 if m else None for m in carry_m), *(1 if m else None for m in ys_m)]
+
+
+def _batch_program(
+    program: ClosedJaxpr, const_m: list[bool], carry_m: list[bool], xs_m: list[bool], names: tuple[Any, ...]
+) -> tuple[ClosedJaxpr, list[bool], list[bool]]:
+    size, axis_name, spmd_axis_name = names
+    ys_count = len(program.out_avals) - len(carry_m)
+    while True:
+        forced = [*carry_m, *[False] * ys_count]
+        derived, out_m = batch_program(
+            program, size, [*const_m, *carry_m, *xs_m], forced, axis_name=axis_name, spmd_axis_name=spmd_axis_name
+        )
+        out_carry, ys_m = groups(out_m, len(carry_m))
+        if out_carry == carry_m:
+            return derived, carry_m, ys_m
+        carry_m = either(carry_m, out_carry)
+
+
+# ---- dead code ------------------------------------------------------------------------------------------------------------
+
+
+def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
+    if not any(used) and not eqn.effects:
+        return None
+    params = eqn.params
+    program, num_consts, num_carry = params["jaxpr"], params["num_consts"], params["num_carry"]
+    lean, kept, outs = program.memo(
+        ("scan dce", num_consts, num_carry, tuple(used)), lambda: _lean(program, num_consts, num_carry, list(used))
+    )
+    if all(kept) and all(outs):
+        return eqn
+    return eqn.replace(
+        invars=chosen(eqn.invars, kept),
+        outvars=chosen(eqn.outvars, outs),
+        params=scan_params(
+            lean, sum(kept[:num_consts]), sum(outs[:num_carry]), settings_of(params), chosen(params["linear"], kept)
+        ),
+    )
+
+
+def _lean(program: ClosedJaxpr, num_consts: int, num_carry: int, used: list[bool]) -> tuple[ClosedJaxpr, list[bool], list[bool]]:
+    carry, ys = groups(used, num_carry)
+    rest = len(program.in_avals) - num_consts - num_carry
+    while True:
+        jaxpr, kept = dce_jaxpr(program.jaxpr, [*carry, *ys], [False] * num_consts + carry + [False] * rest)
+        needed = kept[num_consts : num_consts + num_carry]
+        if needed == carry:
+            return program.replace(jaxpr=jaxpr), kept, [*carry, *ys]
+        carry = either(carry, needed)
+
+
+# ---- lowering -------------------------------------------------------------------------------------------------------------
+
+_COUNTER = ShapedArray((), np.int32)
+
+
+def _physical(aval: Any) -> ShapedArray:
+    aval = builder.physical_aval(aval)
+    return ShapedArray(aval.shape, np.bool_) if aval.dtype == dtypes.float0 else aval
+
+
+def _starts(index: Any, rank: int) -> list[Any]:
+    if rank == 1:
+        return [index]
+    zero = builder.constant(np.int32(0))
+    return [index, *[zero] * (rank - 1)]
+
+
+def _element(xs: Any, aval: ShapedArray, index: Any) -> Any:
+    """The element at ``index`` of the leading axis."""
+    one = ShapedArray((1, *aval.shape), aval.dtype)
+    piece = builder.op("dynamic_slice", one, xs, *_starts(index, len(one.shape)), slice_sizes=builder.ints(one.shape))
+    return builder.op("reshape", aval, piece)
+
+
+def _with_element(ys: Any, aval: ShapedArray, length: int, y: Any, index: Any) -> Any:
+    piece = builder.op("reshape", ShapedArray((1, *aval.shape), aval.dtype), y)
+    whole = ShapedArray((length, *aval.shape), aval.dtype)
+    return builder.op("dynamic_update_slice", whole, ys, piece, *_starts(index, len(whole.shape)))
+
+
+def _lower(
+    ctx: Any, *args: Any, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, length: int, reverse: bool,
+    unroll: Any, **params: Any,
+) -> list[Any]:  # fmt: skip
+    """A ``while`` over a counter; ``unroll`` steps per turn, what remains of them after the loop."""
+    consts, init, xs = groups(args, num_consts, num_carry)
+    x_avals = [_physical(aval) for aval in jaxpr.in_avals[num_consts + num_carry :]]
+    y_avals = [_physical(aval) for aval in jaxpr.out_avals[num_carry:]]
+    carry_avals = [_physical(aval) for aval in jaxpr.out_avals[:num_carry]]
+    stacks = [ShapedArray((length, *aval.shape), aval.dtype) for aval in y_avals]
+    buffers = [builder.full(0, aval) for aval in stacks]
+
+    def step(position: Any, carry: list[Any], ys: list[Any]) -> tuple[list[Any], list[Any]]:
+        if not isinstance(position, int):
+            index = builder.op("subtract", _COUNTER, builder.constant(np.int32(length - 1)), position) if reverse else position
+        else:
+            index = builder.constant(np.int32(length - 1 - position if reverse else position))
+        elements = [_element(x, aval, index) for x, aval in zip(xs, x_avals, strict=True)]
+        outs = inline_program(ctx.module_context, jaxpr, [*consts, *carry, *elements])
+        new = [
+            _with_element(stack, aval, length, y, index)
+            for stack, aval, y in zip(ys, y_avals, outs[num_carry:], strict=True)
+        ]
+        return outs[:num_carry], new
+
+    def body(state: list[Any]) -> list[Any]:
+        counter, carry, ys = state[0], state[1 : 1 + num_carry], state[1 + num_carry :]
+        for offset in range(per_turn):
+            shift = builder.constant(np.int32(offset))
+            position = counter if offset == 0 else builder.op("add", _COUNTER, counter, shift)
+            carry, ys = step(position, carry, ys)
+        following = builder.op("add", _COUNTER, counter, builder.constant(np.int32(per_turn)))
+        return [following, *carry, *ys]
+
+    def goes_on(state: list[Any]) -> Any:
+        less = builder.attribute("#stablehlo<comparison_direction LT>")
+        end = builder.constant(np.int32(length - length % per_turn))
+        return builder.op("compare", ShapedArray((), np.bool_), state[0], end, comparison_direction=less)
+
+    per_turn = steps_per_turn(unroll, length)
+    carry, ys, done = list(init), buffers, 0
+    if length > per_turn:
+        start = [builder.constant(np.int32(0)), *carry, *ys]
+        state = while_ir(start, [_COUNTER, *carry_avals, *stacks], goes_on, body)
+        carry, ys, done = state[1 : 1 + num_carry], state[1 + num_carry :], length - length % per_turn
+    for position in range(done, length):
+        carry, ys = step(position, carry, ys)
+    return [*carry, *ys]
+
+
+def steps_per_turn(unroll: Any, length: int) -> int:
+    """How many steps one turn of the compiled loop takes."""
+    steps = length if unroll is True else int(unroll)
+    return max(1, min(steps, length))
+
+
+scan_p.type_rule = _types
+scan_p.effects_rule = lambda *avals, jaxpr, **params: jaxpr.effects
+scan_p.jvp = _jvp
+scan_p.batch = _batch
+scan_p.dce = _dce
+scan_p.lower[None] = _lower

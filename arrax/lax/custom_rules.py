@@ -1,0 +1,326 @@
+"""Functions with derivative rules of the user's: the primitives behind ``custom_jvp`` and ``custom_vjp``.
+
+Until they are staged they hold Python functions, so that plain evaluation runs the user's code on concrete values; staging
+turns the function into a program and keeps the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core.interpreter import Primitive
+from arrax.core.program import ClosedJaxpr
+from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
+from arrax.interpreters.ad.partial import Partial
+from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.batching import batch, move_batch_axis, running_batch
+from arrax.interpreters.lowering.module import call_program
+from arrax.interpreters.staging import Staging, eval_jaxpr, stage
+from arrax.lax.families import shape_slots
+
+Flat = Callable[..., Sequence[Any]]
+custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True)
+custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True)
+custom_linear_p = Primitive("custom_lin", multiple_results=True)
+custom_jvp_call_p.hidden_params = frozenset({"fun"})
+custom_vjp_call_p.hidden_params = frozenset({"fun", "out_avals"})
+
+
+class Hidden:
+    """A rule among the parameters of an equation: printed by name, compared by identity."""
+
+    __slots__ = ("call", "name")
+
+    def __init__(self, call: Callable[..., Any], name: str):
+        self.call, self.name = call, name
+
+    def __repr__(self) -> str:
+        return f"<function {self.name}>"
+
+
+def _evaluate(*args: Any, fun: Flat, call_jaxpr: ClosedJaxpr | None, **rules: Any) -> list[Any]:
+    return list(_function(fun, call_jaxpr)(*args))
+
+
+def _function(fun: Flat | None, call_jaxpr: ClosedJaxpr | None) -> Flat:
+    if call_jaxpr is None:
+        assert fun is not None
+        return fun
+    return lambda *args: eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *args)
+
+
+def _stage(primitive: Primitive) -> Callable[..., list[Any]]:
+    """Record the function as a program, the values it closes over as leading operands."""
+
+    def rule(interpreter: Staging, args: tuple, params: dict[str, Any]) -> list[Any]:
+        if params["call_jaxpr"] is not None:
+            return interpreter.record(primitive, args, params)
+        jaxpr, consts = stage(params["fun"], [typeof(arg) for arg in args], interpreter.info)
+        program = ClosedJaxpr(jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars]), ())
+        staged = {**params, "call_jaxpr": program, "fun": None, "num_consts": len(consts)}
+        return interpreter.record(primitive, (*consts, *args), staged)
+
+    return rule
+
+
+def _partial_eval(primitive: Primitive) -> Callable[..., list[Any]]:
+    """Some operands are unknown: differentiation has passed already, so the function itself is split."""
+
+    def rule(interpreter: Partial, args: tuple, params: dict[str, Any]) -> list[Any]:
+        return list(_function(params["fun"], params["call_jaxpr"])(*args))
+
+    return rule
+
+
+def _type_rule(*avals: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+    return call_jaxpr.out_avals
+
+
+for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
+    _primitive.impl = _evaluate
+    _primitive.stage = _stage(_primitive)
+    _primitive.partial_eval = _partial_eval(_primitive)
+    _primitive.type_rule = _type_rule
+    _primitive.effects_rule = lambda *avals, call_jaxpr, **params: call_jaxpr.effects
+    _primitive.lower[None] = lambda ctx, *args, call_jaxpr, **params: call_program(
+        ctx.module_context, "custom_call", call_jaxpr, args
+    )
+
+
+# ---- custom_jvp -------------------------------------------------------------------------------------------------------
+
+
+def _custom_jvp_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, fun: Any, call_jaxpr: Any, jvp_jaxpr_fun: Hidden, num_consts: int,
+    symbolic_zeros: bool, name: str,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    if any(type(t) is not Zero for t in tangents[:num_consts]):
+        raise NotImplementedError(
+            f"Detected differentiation of the custom_jvp function {name} with respect to a closed-over value. That's not "
+            "supported because the custom JVP rule only specifies how to differentiate with respect to explicit arguments. "
+            "Pass the value as an argument."
+        )
+    return jvp_jaxpr_fun.call(primals[num_consts:], tangents[num_consts:])
+
+
+def _custom_jvp_batch(
+    values: Sequence[Any], dims: Sequence[Any], *, fun: Any, call_jaxpr: Any, jvp_jaxpr_fun: Hidden, num_consts: int,
+    symbolic_zeros: bool, name: str,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    info = running_batch()
+    size, axis, spmd = info.size, info.axis_name, info.spmd_axis_name
+    out_dims: list[Any] = []
+    plain = _function(fun, call_jaxpr)
+
+    def batched(*args: Any) -> list[Any]:
+        outs, found = batch(plain, args, dims, size, axis, spmd)
+        out_dims[:] = [0] * len(outs)
+        return [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
+
+    def batched_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        given = [not isinstance(t, Zero) for t in tangents]
+        own = dims[num_consts:]
+
+        def flat(*args: Any) -> list[Any]:
+            rest = iter(args[len(primals) :])
+            row = args[: len(primals)]
+            inner = [next(rest) if is_given else Zero.of(x) for x, is_given in zip(row, given, strict=True)]
+            outs, out_tangents = jvp_jaxpr_fun.call(row, inner)
+            return [*outs, *map(instantiate, out_tangents)]
+
+        arrays = [*primals, *(t for t, is_given in zip(tangents, given, strict=True) if is_given)]
+        all_dims = [*own, *(dim for dim, is_given in zip(own, given, strict=True) if is_given)]
+        outs, found = batch(flat, arrays, all_dims, size, axis, spmd)
+        moved = [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
+        count = len(moved) // 2
+        return moved[:count], moved[count:]
+
+    outs = custom_jvp_call_p.bind(
+        *values, fun=batched, call_jaxpr=None, jvp_jaxpr_fun=Hidden(batched_rule, jvp_jaxpr_fun.name), num_consts=0,
+        symbolic_zeros=symbolic_zeros, name=name,
+    )  # fmt: skip
+    return outs, out_dims or [0] * len(outs)
+
+
+custom_jvp_call_p.jvp = _custom_jvp_jvp
+custom_jvp_call_p.batch = _custom_jvp_batch
+
+
+# ---- custom_vjp -------------------------------------------------------------------------------------------------------
+
+
+def _custom_vjp_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, fun: Any, call_jaxpr: Any, fwd_jaxpr_thunk: Hidden, bwd: Hidden,
+    num_consts: int, symbolic_zeros: bool, name: str, out_avals: Any = None,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    if any(type(t) is not Zero for t in tangents[:num_consts]):
+        raise NotImplementedError(
+            f"Detected differentiation of the custom_vjp function {name} with respect to a closed-over value. That's not "
+            "supported because the custom VJP rule only specifies how to differentiate with respect to explicit arguments. "
+            "Pass the value as an argument."
+        )
+    primals, tangents = primals[num_consts:], tangents[num_consts:]
+    nonzero = tuple(type(t) is not Zero for t in tangents)
+    outs, residuals = fwd_jaxpr_thunk.call(primals, nonzero)
+    avals = tuple(typeof(out).to_tangent_aval() for out in outs)
+    given = [t for t in tangents if type(t) is not Zero]
+    in_avals = tuple(typeof(x).to_tangent_aval() for x in primals)
+    out_tangents = custom_linear_p.bind(
+        *residuals, *given, num_res=len(residuals), bwd=bwd, out_avals=avals, nonzero=nonzero, in_avals=in_avals
+    )
+    return list(outs), [t if aval.dtype.kind != "V" else Zero(aval) for t, aval in zip(out_tangents, avals, strict=True)]
+
+
+def _custom_vjp_batch(
+    values: Sequence[Any], dims: Sequence[Any], *, fun: Any, call_jaxpr: Any, fwd_jaxpr_thunk: Hidden, bwd: Hidden,
+    num_consts: int, symbolic_zeros: bool, name: str, out_avals: Any = None,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    info = running_batch()
+    size, axis, spmd = info.size, info.axis_name, info.spmd_axis_name
+    plain, own = _function(fun, call_jaxpr), list(dims[num_consts:])
+    residual_dims: list[Any] = []
+    count: list[int] = []
+
+    def batched(*args: Any) -> list[Any]:
+        outs, found = batch(plain, args, dims, size, axis, spmd)
+        return [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
+
+    def batched_forward(primals: Sequence[Any], nonzero: tuple[bool, ...]) -> tuple[list[Any], list[Any]]:
+        def flat(*args: Any) -> list[Any]:
+            outs, residuals = fwd_jaxpr_thunk.call(args, nonzero)
+            count[:] = [len(outs)]
+            return [*outs, *residuals]
+
+        outs, found = batch(flat, primals, own, size, axis, spmd)
+        split = count[0]
+        residual_dims[:] = found[split:]
+        moved = [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs[:split], found[:split], strict=True)]
+        return moved, outs[split:]
+
+    def batched_backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        given = [type(ct) is not Zero for ct in cts]
+        zero_avals = [
+            None if is_given else ShapedArray(ct.aval.shape[1:], ct.aval.dtype) for ct, is_given in zip(cts, given, strict=True)
+        ]
+        presence: list[bool] = []
+
+        def flat(*args: Any) -> list[Any]:
+            rest = iter(args[len(residuals) :])
+            inner = [next(rest) if aval is None else Zero(aval) for aval in zero_avals]
+            found = bwd.call(args[: len(residuals)], inner)
+            presence[:] = [x is not None and type(x) is not Zero for x in found]
+            return [x for x, there in zip(found, presence, strict=True) if there]
+
+        arrays = [*residuals, *(ct for ct, is_given in zip(cts, given, strict=True) if is_given)]
+        all_dims = [*residual_dims, *(0 for is_given in given if is_given)]
+        outs, found = batch(flat, arrays, all_dims, size, axis, spmd)
+        pairs = iter(zip(outs, found, strict=True))
+        return [_match_input(next(pairs), dim, size) if there else None for there, dim in zip(presence, own, strict=True)]
+
+    outs = custom_vjp_call_p.bind(
+        *values, fun=batched, call_jaxpr=None, fwd_jaxpr_thunk=Hidden(batched_forward, fwd_jaxpr_thunk.name),
+        bwd=Hidden(batched_backward, bwd.name), num_consts=0, symbolic_zeros=symbolic_zeros, name=name, out_avals=None,
+    ) if num_consts == 0 else _batch_without_consts(values, dims, num_consts, plain, batched_forward, batched_backward, size, axis, spmd, symbolic_zeros, name, fwd_jaxpr_thunk, bwd)  # fmt: skip
+    return outs, [0] * len(outs)
+
+
+def _batch_without_consts(
+    values: Any, dims: Any, num_consts: int, plain: Flat, forward: Any, backward: Any, size: int, axis: Any, spmd: Any,
+    symbolic_zeros: bool, name: str, fwd_jaxpr_thunk: Hidden, bwd: Hidden,
+) -> list[Any]:  # fmt: skip
+    """The batched call with the operands it closed over bound into its function."""
+    consts, const_dims = values[:num_consts], dims[:num_consts]
+
+    def batched(*args: Any) -> list[Any]:
+        outs, found = batch(plain, [*consts, *args], [*const_dims, *dims[num_consts:]], size, axis, spmd)
+        return [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
+
+    return custom_vjp_call_p.bind(
+        *values[num_consts:], fun=batched, call_jaxpr=None, fwd_jaxpr_thunk=Hidden(forward, fwd_jaxpr_thunk.name),
+        bwd=Hidden(backward, bwd.name), num_consts=0, symbolic_zeros=symbolic_zeros, name=name, out_avals=None,
+    )  # fmt: skip
+
+
+def _match_input(pair: tuple[Any, Any], dim: int | None, size: int) -> Any:
+    """A cotangent with its batch axis where the input has it; summed over the batch where the input has none."""
+    value, own = pair
+    if dim is not None:
+        return move_batch_axis(value, own, size, dim)
+    if own is None:
+        return value
+    return shape_slots.reduce_sum(value, (own,))
+
+
+custom_vjp_call_p.jvp = _custom_vjp_jvp
+custom_vjp_call_p.batch = _custom_vjp_batch
+
+
+# ---- the linear call that waits for its transposition ------------------------------------------------------------------
+
+_FORWARD_MODE = "can't apply forward-mode autodiff (jvp) to a custom_vjp function."
+
+
+def _refuse_forward(*args: Any, **params: Any) -> Any:
+    raise TypeError(_FORWARD_MODE)
+
+
+def _linear_type(*avals: Any, out_avals: Any, **params: Any) -> list[Any]:
+    return list(out_avals)
+
+
+def _linear_transpose(
+    cts: Sequence[Any], *args: Any, num_res: int, bwd: Hidden, out_avals: Any, nonzero: Any, in_avals: Any
+) -> list[Any]:
+    residuals, linear = args[:num_res], args[num_res:]
+    found = bwd.call(residuals, cts)
+    used = [ct for ct, nz in zip(found, nonzero, strict=True) if nz]
+    result: list[Any] = [None] * num_res
+    for ct, arg in zip(used, linear, strict=True):
+        aval = arg.aval if is_undefined_primal(arg) else typeof(arg)
+        result.append(Zero(aval.to_tangent_aval()) if ct is None else ct)
+    return result
+
+
+def _linear_batch(
+    values: Sequence[Any], dims: Sequence[Any], *, num_res: int, bwd: Hidden, out_avals: Any, nonzero: Any, in_avals: Any
+) -> tuple[list[Any], list[Any]]:
+    """The linear call over a batch: every operand gets the axis in front; the backward rule runs under the batch."""
+    info = running_batch()
+    size, axis, spmd = info.size, info.axis_name, info.spmd_axis_name
+    moved = [move_batch_axis(value, dim, size, 0) for value, dim in zip(values, dims, strict=True)]
+
+    def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        arrays = [*residuals, *map(instantiate, cts)]
+
+        def flat(*args: Any) -> list[Any]:
+            found = bwd.call(args[:num_res], args[num_res:])
+            return [slots.zeros(aval) if ct is None else instantiate(ct) for ct, aval in zip(found, in_avals, strict=True)]
+
+        outs, found = batch(flat, arrays, [0] * len(arrays), size, axis, spmd)
+        return [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
+
+    def wide(avals: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(ShapedArray((size, *aval.shape), aval.dtype) for aval in avals)
+
+    outs = custom_linear_p.bind(
+        *moved, num_res=num_res, bwd=Hidden(backward, bwd.name), out_avals=wide(out_avals), nonzero=nonzero,
+        in_avals=wide(in_avals),
+    )  # fmt: skip
+    return outs, [0] * len(outs)
+
+
+def _linear_jvp(primals: Any, tangents: Any, *, num_res: int, **params: Any) -> Any:
+    if any(type(t) is not Zero for t in tangents[:num_res]):
+        raise TypeError(_FORWARD_MODE)
+    outs = custom_linear_p.bind(*primals, num_res=num_res, **params)
+    return outs, custom_linear_p.bind(*primals[:num_res], *map(instantiate, tangents[num_res:]), num_res=num_res, **params)
+
+
+custom_linear_p.impl = _refuse_forward
+custom_linear_p.type_rule = _linear_type
+custom_linear_p.lower[None] = _refuse_forward
+custom_linear_p.transpose = _linear_transpose
+custom_linear_p.batch = _linear_batch
+custom_linear_p.jvp = _linear_jvp
+custom_linear_p.hidden_params = frozenset({"in_avals"})

@@ -1,0 +1,392 @@
+"""Slices that begin at places that are data, and the in-dim forms of slicing."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive, Tracer, context
+from arrax.core.types import ShapedArray, Zero, instantiate, typeof
+from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.batching import batch_size, bdim_at_front
+from arrax.interpreters.lowering import builder
+from arrax.lax.arithmetic import add, lt, rem
+from arrax.lax.conversion import convert
+from arrax.lax.families import ArrayImpl, operand, scalar_like
+from arrax.lax.gather import CLIP, PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather, gather_p
+from arrax.lax.scatter import ScatterDimensionNumbers, scatter_p
+from arrax.lax.shapes import broadcast_in_dim, canonical_axis, canonical_shape, full, reshape, squeeze
+from arrax.lax.structure import concatenate, select, slice_in_dim
+
+# ---- start indices ------------------------------------------------------------------------------------------------------
+
+
+def _index_list(name: str, indices: Any, rank: int) -> list[Any]:
+    """One scalar per axis, from a sequence of scalars or an array of rank 1."""
+    if isinstance(indices, Tracer | np.ndarray) or type(indices) is ArrayImpl:
+        aval = typeof(indices)
+        if aval.ndim != 1:
+            raise ValueError(f"{name}: start indices must be a sequence of scalars or an array of rank 1, got {aval.str_short()}")
+        if _known(indices):
+            indices = list(np.asarray(indices))
+        else:
+            indices = [reshape(slice_in_dim(indices, i, i + 1), ()) for i in range(aval.shape[0])]
+    if len(indices) != rank:
+        raise ValueError(f"{name}: the number of start indices must be the operand's rank {rank}, got {len(indices)}")
+    return [operand(name, index) for index in indices]
+
+
+def _known(value: Any) -> bool:
+    """True for numbers that can be looked at now, at no cost to the program."""
+    return isinstance(value, int | np.integer | np.ndarray) or (
+        type(value) is ArrayImpl and context.interpreter.is_evaluation and not value.is_deleted()
+    )
+
+
+def _integer_type(name: str, indices: Sequence[Any]) -> np.dtype:
+    """The common dtype of the indices that are not Python ints."""
+    for index in indices:
+        aval = typeof(index)
+        if aval.shape != ():
+            raise TypeError(f"start_indices arguments to {name} must be scalars, got {aval.str_short()}")
+        if not dtypes.is_integer(aval.dtype):
+            listed = ", ".join(typeof(other).dtype.name for other in indices)
+            raise TypeError(f"index arguments to {name} must be integers of the same type, got: {listed}")
+    found = {typeof(index).dtype for index in indices if not isinstance(index, int)}
+    return found.pop() if len(found) == 1 else dtypes.canonicalize_dtype(np.dtype(np.int64 if found else np.int32))
+
+
+def start_indices(name: str, indices: Any, shape: Sequence[int], allow_negative: bool | Sequence[bool]) -> list[Any]:
+    """Scalars of one integer dtype; negative ones count from the end where that is allowed.
+
+    Raises:
+      TypeError: indices that are no integers or no scalars.
+      ValueError: a number of indices other than the rank.
+    """
+    listed = _index_list(name, indices, len(shape))
+    dtype = _integer_type(name, listed)
+    wrap = [allow_negative] * len(shape) if isinstance(allow_negative, bool) else list(allow_negative)
+    return [_wrapped(index, length, dtype, w) for index, length, w in zip(listed, shape, wrap, strict=True)]
+
+
+def _wrapped(index: Any, length: int, dtype: np.dtype, wrap: bool) -> Any:
+    if _known(index):
+        value = int(np.asarray(index))
+        value = value + length if wrap and value < 0 else value
+        limits = dtypes.iinfo(dtype)
+        return np.asarray(min(max(value, int(limits.min)), int(limits.max)), dtype)[()]
+    index = convert(index, dtype)
+    if not wrap or dtypes.issubdtype(dtype, np.unsignedinteger):
+        return index
+    return select(lt(index, np.zeros((), dtype)[()]), add(index, np.asarray(length).astype(dtype)[()]), index)
+
+
+def _check_index_types(name: str, indices: Sequence[ShapedArray], rank: int) -> None:
+    if len(indices) != rank:
+        raise TypeError(f"{name} must have one start index per axis of the operand, got {len(indices)} for rank {rank}")
+    types = {index.dtype for index in indices}
+    if len(types) > 1 or not all(dtypes.is_integer(dtype) for dtype in types):
+        listed = ", ".join(index.dtype.name for index in indices)
+        raise TypeError(f"index arguments to {name} must be integers of the same type, got: {listed}")
+    if any(index.shape != () for index in indices):
+        raise TypeError(f"start_indices arguments to {name} must be scalars, got shapes {[i.shape for i in indices]}")
+
+
+def _stacked(indices: Sequence[Any], dims: Sequence[int | None], size: int, axes: Sequence[int]) -> Any:
+    """The indices of some axes, at least one of them batched, as an array of shape (size, number of axes)."""
+    columns = []
+    for axis in axes:
+        index, dim = indices[axis], dims[axis]
+        columns.append(broadcast_in_dim(index, (size, 1), () if dim is None else (0,)))
+    return columns[0] if len(columns) == 1 else concatenate(columns, 1)
+
+
+def _zero_index(indices: Sequence[Any]) -> Any:
+    return np.zeros((), typeof(indices[0]).dtype if indices else np.int32)[()]
+
+
+# ---- dynamic_slice ------------------------------------------------------------------------------------------------------
+
+dynamic_slice_p = Primitive("dynamic_slice")
+
+
+def _dynamic_slice_type(x: ShapedArray, *indices: ShapedArray, slice_sizes: tuple[int, ...]) -> ShapedArray:
+    _check_index_types("dynamic_slice", indices, x.ndim)
+    if len(slice_sizes) != x.ndim:
+        raise TypeError(f"dynamic_slice slice_sizes must have one entry per axis of {x.str_short()}, got {slice_sizes}")
+    if any(not 0 <= size <= length for size, length in zip(slice_sizes, x.shape, strict=True)):
+        raise TypeError(
+            "slice slice_sizes must be less than or equal to operand shape, got slice_sizes "
+            f"{slice_sizes} for operand shape {x.shape}"
+        )
+    return ShapedArray(slice_sizes, x.dtype, x.weak_type)
+
+
+def _dynamic_slice_jvp(primals: Any, tangents: Any, *, slice_sizes: tuple[int, ...]) -> tuple[Any, Any]:
+    x, *indices = primals
+    out = dynamic_slice_p.bind(x, *indices, slice_sizes=slice_sizes)
+    t = tangents[0]
+    return out, Zero.of(out) if type(t) is Zero else dynamic_slice_p.bind(t, *indices, slice_sizes=slice_sizes)
+
+
+def _dynamic_slice_transpose(ct: Any, x: Any, *indices: Any, slice_sizes: tuple[int, ...]) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(x.aval.to_tangent_aval()), *(None for _ in indices)]
+    zeros = full(x.aval.shape, 0, typeof(ct).dtype)
+    return [dynamic_update_slice_p.bind(zeros, ct, *indices), *(None for _ in indices)]
+
+
+def _dynamic_slice_batch(values: Any, dims: Any, *, slice_sizes: tuple[int, ...]) -> tuple[Any, int]:
+    (x, *indices), (dim, *index_dims) = values, dims
+    size = batch_size(values, dims)
+    if all(d is None for d in index_dims):
+        x = bdim_at_front(x, dim, size)
+        return dynamic_slice_p.bind(x, _zero_index(indices), *indices, slice_sizes=(size, *slice_sizes)), 0
+    shape = typeof(x).shape if dim is None else tuple(n for i, n in enumerate(typeof(x).shape) if i != dim)
+    axes = tuple(axis for axis, length in enumerate(shape) if slice_sizes[axis] != length)
+    if not axes:
+        return (x, dim) if dim is not None else (broadcast_in_dim(x, (size, *shape), range(1, len(shape) + 1)), 0)
+    numbers = GatherDimensionNumbers(tuple(range(len(shape))), (), axes)
+    starts = _stacked(indices, index_dims, size, axes)
+    return gather_p.batch(  # type: ignore[misc]
+        (x, starts), (dim, 0), dimension_numbers=numbers, slice_sizes=slice_sizes, unique_indices=True,
+        indices_are_sorted=True, mode=CLIP, fill_value=None,
+    )  # fmt: skip
+
+
+dynamic_slice_p.type_rule = _dynamic_slice_type
+dynamic_slice_p.lower[None] = lambda ctx, x, *indices, slice_sizes: [
+    builder.op("dynamic_slice", ctx.avals_out[0], x, *indices, slice_sizes=builder.ints(slice_sizes)) if indices else x
+]
+dynamic_slice_p.jvp = _dynamic_slice_jvp
+dynamic_slice_p.transpose = _dynamic_slice_transpose
+dynamic_slice_p.batch = _dynamic_slice_batch
+
+
+def dynamic_slice(
+    operand_: Any, start_indices_: Any, slice_sizes: Sequence[int], *, allow_negative_indices: bool | Sequence[bool] = True
+) -> Any:
+    """A block of static size that begins at a place that is data; moved inside where it would reach out of bounds.
+
+    Args:
+      operand_: array.
+      start_indices_: sequence of integer scalars, one per axis, or integer array of rank 1.
+      slice_sizes: the block's shape.
+      allow_negative_indices: whether negative indices count from the end (one bool, or one per axis).
+    Returns: array of shape ``slice_sizes``.
+    Raises:
+      TypeError: indices that are no integers, a block greater than the operand.
+      ValueError: a number of indices other than the rank.
+    Example: ``lax.dynamic_slice(jnp.arange(5), (i,), (2,))``. Source: StableHLO ``dynamic_slice``.
+    """
+    x = operand("dynamic_slice", operand_)
+    aval = typeof(x)
+    indices = start_indices("dynamic_slice", start_indices_, aval.shape, allow_negative_indices)
+    sizes = tuple(map(operator.index, slice_sizes))
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        return aval.dtype.dynamic_slice(x, indices, sizes)  # type: ignore[attr-defined]
+    return dynamic_slice_p.bind(x, *indices, slice_sizes=sizes)
+
+
+# ---- dynamic_update_slice -------------------------------------------------------------------------------------------------
+
+dynamic_update_slice_p = Primitive("dynamic_update_slice")
+
+
+def _update_type(x: ShapedArray, update: ShapedArray, *indices: ShapedArray) -> ShapedArray:
+    name = "dynamic_update_slice"
+    if x.dtype != update.dtype:
+        raise TypeError(f"lax.{name} requires arguments to have the same dtypes, got {x.dtype.name}, {update.dtype.name}.")
+    if x.ndim != update.ndim:
+        raise TypeError(
+            f"{name} update must have the same rank as operand, got update shape {update.shape} for operand shape {x.shape}."
+        )
+    if any(size > length for size, length in zip(update.shape, x.shape, strict=True)):
+        raise TypeError(
+            f"{name} update shape must be smaller than operand shape, got update shape {update.shape} for operand shape "
+            f"{x.shape}."
+        )
+    _check_index_types(name, indices, x.ndim)
+    return ShapedArray(x.shape, x.dtype, x.weak_type and update.weak_type)
+
+
+def _update_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    x, update, *indices = primals
+    out = dynamic_update_slice_p.bind(x, update, *indices)
+    t, tu = tangents[:2]
+    if type(t) is Zero and type(tu) is Zero:
+        return out, Zero.of(out)
+    return out, dynamic_update_slice_p.bind(instantiate(t), instantiate(tu), *indices)
+
+
+def _update_transpose(ct: Any, x: Any, update: Any, *indices: Any) -> list[Any]:
+    rest = [None for _ in indices]
+    if type(ct) is Zero:
+        return [*(Zero(v.aval.to_tangent_aval()) if is_undefined_primal(v) else None for v in (x, update)), *rest]
+    shape = (update.aval if is_undefined_primal(update) else typeof(update)).shape
+    ct_x = ct_update = None
+    if is_undefined_primal(x):
+        ct_x = dynamic_update_slice_p.bind(ct, full(shape, 0, typeof(ct).dtype), *indices)
+    if is_undefined_primal(update):
+        ct_update = dynamic_slice_p.bind(ct, *indices, slice_sizes=shape)
+    return [ct_x, ct_update, *rest]
+
+
+def _update_batch(values: Any, dims: Any) -> tuple[Any, int]:
+    (x, update, *indices), (dim, update_dim, *index_dims) = values, dims
+    size = batch_size(values, dims)
+    if all(d is None for d in index_dims):
+        x, update = bdim_at_front(x, dim, size), bdim_at_front(update, update_dim, size)
+        return dynamic_update_slice_p.bind(x, update, _zero_index(indices), *indices), 0
+    axes = tuple(range(len(indices)))
+    numbers = ScatterDimensionNumbers(axes, (), axes)
+    starts = _stacked(indices, index_dims, size, axes)
+    return scatter_p.batch(  # type: ignore[misc]
+        (x, starts, update), (dim, 0, update_dim), dimension_numbers=numbers, indices_are_sorted=True,
+        unique_indices=True, mode=CLIP, update_jaxpr=None, update_consts=(),
+    )  # fmt: skip
+
+
+dynamic_update_slice_p.type_rule = _update_type
+dynamic_update_slice_p.lower[None] = lambda ctx, x, update, *indices: [
+    builder.op("dynamic_update_slice", ctx.avals_out[0], x, update, *indices) if indices else update
+]
+dynamic_update_slice_p.jvp = _update_jvp
+dynamic_update_slice_p.transpose = _update_transpose
+dynamic_update_slice_p.batch = _update_batch
+
+
+def dynamic_update_slice(
+    operand_: Any, update: Any, start_indices_: Any, *, allow_negative_indices: bool | Sequence[bool] = True
+) -> Any:
+    """The array with a block replaced that begins at a place that is data; moved inside where it would reach out.
+
+    Args:
+      operand_: array.
+      update: array of the operand's dtype and rank, no longer than it along any axis.
+      start_indices_: sequence of integer scalars, one per axis, or integer array of rank 1.
+      allow_negative_indices: whether negative indices count from the end (one bool, or one per axis).
+    Returns: array like the operand.
+    Raises:
+      TypeError: dtypes or ranks that differ, an update greater than the operand.
+      ValueError: a number of indices other than the rank.
+    Example: ``lax.dynamic_update_slice(jnp.zeros(5), jnp.ones(2), (i,))``. Source: StableHLO ``dynamic_update_slice``.
+    """
+    x, new = operand("dynamic_update_slice", operand_), operand("dynamic_update_slice", update)
+    aval = typeof(x)
+    indices = start_indices("dynamic_update_slice", start_indices_, aval.shape, allow_negative_indices)
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        return aval.dtype.dynamic_update_slice(x, new, indices)  # type: ignore[attr-defined]
+    if type(new) in (int, float, bool, complex):
+        new = scalar_like(new, aval)
+    return dynamic_update_slice_p.bind(x, new, *indices)
+
+
+# ---- along one axis -------------------------------------------------------------------------------------------------------
+
+
+def _only(axis: int, rank: int, index: Any) -> list[Any]:
+    return [index if i == axis else 0 for i in range(rank)]
+
+
+def _rank_and_axis(name: str, x: Any, axis: int) -> tuple[tuple[int, ...], int]:
+    shape = typeof(operand(name, x)).shape
+    return shape, canonical_axis(axis, len(shape))
+
+
+def dynamic_slice_in_dim(
+    operand_: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
+) -> Any:
+    """``dynamic_slice`` along one axis.
+
+    Example: ``lax.dynamic_slice_in_dim(jnp.arange(5), 1, 2)`` is ``[1, 2]``.
+    """
+    shape, axis = _rank_and_axis("dynamic_slice_in_dim", operand_, axis)
+    sizes = [operator.index(slice_size) if i == axis else length for i, length in enumerate(shape)]
+    return dynamic_slice(
+        operand_, _only(axis, len(shape), start_index), sizes, allow_negative_indices=allow_negative_indices
+    )
+
+
+def dynamic_index_in_dim(
+    operand_: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
+) -> Any:
+    """The entry of an axis at a place that is data; the axis stays, with length 1, unless ``keepdims`` is False.
+
+    Example: ``lax.dynamic_index_in_dim(jnp.arange(5), 1, keepdims=False)`` is 1.
+    """
+    taken = dynamic_slice_in_dim(operand_, index, 1, axis, allow_negative_indices=allow_negative_indices)
+    return taken if keepdims else squeeze(taken, (axis,))
+
+
+def dynamic_update_slice_in_dim(
+    operand_: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Any:
+    """``dynamic_update_slice`` along one axis.
+
+    Example: ``lax.dynamic_update_slice_in_dim(jnp.zeros(5), jnp.ones(2), 1, axis=0)``.
+    """
+    shape, axis = _rank_and_axis("dynamic_update_slice_in_dim", operand_, axis)
+    return dynamic_update_slice(
+        operand_, update, _only(axis, len(shape), start_index), allow_negative_indices=allow_negative_indices
+    )
+
+
+def dynamic_update_index_in_dim(
+    operand_: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Any:
+    """The array with the entry of an axis replaced at a place that is data.
+
+    Args:
+      update: the entry, with the axis (of length 1) or without it.
+    Example: ``lax.dynamic_update_index_in_dim(jnp.zeros((2, 3)), jnp.ones(3), 1, axis=0)``.
+    """
+    shape, axis = _rank_and_axis("dynamic_update_index_in_dim", operand_, axis)
+    if typeof(operand("dynamic_update_index_in_dim", update)).ndim != len(shape):
+        update_shape = typeof(update).shape
+        update = reshape(update, (*update_shape[:axis], 1, *update_shape[axis:]))
+    return dynamic_update_slice_in_dim(operand_, update, index, axis, allow_negative_indices=allow_negative_indices)
+
+
+def index_in_dim(operand_: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+    """The entry of an axis at a static place; the axis stays, with length 1, unless ``keepdims`` is False.
+
+    Raises:
+      IndexError: out of bounds.
+    Example: ``lax.index_in_dim(jnp.arange(5), -1, keepdims=False)`` is 4.
+    """
+    shape, axis = _rank_and_axis("index_in_dim", operand_, axis)
+    place, length = operator.index(index), shape[axis]
+    if not -length <= place < length:
+        raise IndexError(f"index {place} is out of bounds for axis {axis} with size {length}")
+    start = place % length
+    taken = slice_in_dim(operand_, start, start + 1, 1, axis)
+    return taken if keepdims else squeeze(taken, (axis,))
+
+
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+    """Entries of some axes at places that are data: ``src[idxs]`` along ``axes``, indices modulo the lengths.
+
+    Args:
+      src: array.
+      idxs: one integer array of rank 1 per axis, of equal lengths.
+      axes: the axes.
+    Returns: array whose first axis runs through the indices, the other axes of ``src`` behind it.
+    Example: ``lax.index_take(x, (jnp.array([0, 2]),), (0,))``.
+    """
+    shape = typeof(operand("index_take", src)).shape
+    chosen = tuple(canonical_axis(axis, len(shape)) for axis in axes)
+    columns = [reshape(index, (*typeof(index).shape, 1)) for index in idxs]
+    indices = columns[0] if len(columns) == 1 else concatenate(columns, 1)
+    lengths = np.array([shape[axis] for axis in chosen], typeof(indices).dtype)
+    spread = broadcast_in_dim(lengths, typeof(indices).shape, (1,))
+    remainder = rem(indices, spread)
+    remainder = select(lt(remainder, full(typeof(indices).shape, 0, lengths.dtype)), add(remainder, spread), remainder)
+    sizes = [1 if axis in chosen else length for axis, length in enumerate(shape)]
+    offsets = tuple(range(1, len(shape) - len(chosen) + 1))
+    numbers = GatherDimensionNumbers(offsets, tuple(sorted(chosen)), chosen)
+    return gather(src, remainder, numbers, canonical_shape(sizes), mode=PROMISE_IN_BOUNDS)

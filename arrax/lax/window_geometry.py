@@ -1,0 +1,161 @@
+"""Where windows lie: padding by name, strides, dilations, and the shapes that follow from them."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from arrax.interpreters.lowering import builder
+
+_PADDINGS = ("VALID", "SAME", "SAME_LOWER")
+
+
+def dilated(length: int, dilation: int) -> int:
+    """The length of an axis with ``dilation - 1`` places between its entries."""
+    return 0 if length == 0 else (length - 1) * dilation + 1
+
+
+def padtype_to_pads(
+    in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: Any
+) -> list[tuple[int, int]]:
+    """The numbers of places that a named padding adds before and after each axis.
+
+    Args:
+      in_shape, window_shape, window_strides: lengths, one per axis.
+      padding: ``"VALID"``: none; ``"SAME"``: so many that the result has ``ceil(length / stride)`` entries, an odd one
+        after the axis; ``"SAME_LOWER"``: an odd one before it.
+    Raises:
+      ValueError: another name.
+    Example: ``lax.padtype_to_pads((10,), (3,), (1,), "SAME")`` is ``[(1, 1)]``.
+    """
+    name = str(getattr(padding, "name", padding)).upper()
+    if name not in _PADDINGS:
+        raise ValueError(f"unknown padding {padding!r}: expected 'VALID', 'SAME' or 'SAME_LOWER'")
+    if name == "VALID":
+        return [(0, 0)] * len(in_shape)
+    pads = []
+    for length, window, stride in zip(in_shape, window_shape, window_strides, strict=True):
+        missing = max((-(-length // stride) - 1) * stride + window - length, 0)
+        less = missing // 2
+        pads.append((missing - less, less) if name == "SAME_LOWER" else (less, missing - less))
+    return pads
+
+
+class Windows(NamedTuple):
+    """The windows of a reduction, one entry per axis of the operand."""
+
+    window_dimensions: tuple[int, ...]
+    window_strides: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    base_dilation: tuple[int, ...]
+    window_dilation: tuple[int, ...]
+
+    @staticmethod
+    def read(
+        name: str, shape: Sequence[int], window_dimensions: Sequence[int], window_strides: Sequence[int] | None,
+        padding: Any, base_dilation: Sequence[int] | None, window_dilation: Sequence[int] | None,
+    ) -> Windows:  # fmt: skip
+        """The windows that a user described.
+
+        Raises:
+          TypeError: a wrong number of entries, or entries that are not positive.
+        """
+        rank = len(shape)
+        fields = {
+            "window_dimensions": window_dimensions, "window_strides": window_strides,
+            "base_dilation": base_dilation, "window_dilation": window_dilation,
+        }  # fmt: skip
+        read = {
+            field: (1,) * rank if given is None else tuple(map(operator.index, given)) for field, given in fields.items()
+        }
+        for field, values in read.items():
+            if len(values) != rank:
+                raise TypeError(
+                    f"{name} needs one entry of {field} per axis: got {field} {values} for an operand of shape {tuple(shape)}"
+                )
+            if any(value < 1 for value in values):
+                raise TypeError(f"{name}: every entry of {field} must be positive, got {values}")
+        if isinstance(padding, str):
+            spans = [dilated(w, d) for w, d in zip(read["window_dimensions"], read["window_dilation"], strict=True)]
+            lengths = [dilated(n, d) for n, d in zip(shape, read["base_dilation"], strict=True)]
+            padding = padtype_to_pads(lengths, spans, read["window_strides"], padding)
+        pads = tuple((operator.index(low), operator.index(high)) for low, high in padding)
+        if len(pads) != rank:
+            raise TypeError(f"{name} needs one pair of paddings per axis: got {pads} for an operand of shape {tuple(shape)}")
+        return Windows(
+            read["window_dimensions"], read["window_strides"], pads, read["base_dilation"], read["window_dilation"]
+        )
+
+    def spans(self) -> list[int]:
+        """How many places each window reaches over."""
+        return [dilated(w, d) for w, d in zip(self.window_dimensions, self.window_dilation, strict=True)]
+
+    def padded(self, shape: Sequence[int]) -> list[int]:
+        """Lengths of the dilated and padded operand."""
+        return [
+            max(dilated(n, d) + low + high, 0)
+            for n, d, (low, high) in zip(shape, self.base_dilation, self.padding, strict=True)
+        ]
+
+    def output_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """How many windows there are along each axis."""
+        return tuple(
+            0 if length < span else (length - span) // stride + 1
+            for length, span, stride in zip(self.padded(shape), self.spans(), self.window_strides, strict=True)
+        )
+
+    def have_gaps(self) -> bool:
+        """Whether there are places in windows that are not of the operand."""
+        return any(low > 0 or high > 0 for low, high in self.padding) or any(d > 1 for d in self.base_dilation)
+
+    def with_batch_axis(self, dim: int) -> Windows:
+        """The same windows beside a batch axis."""
+
+        def insert(values: tuple, value: Any) -> tuple:
+            return (*values[:dim], value, *values[dim:])
+
+        return Windows(
+            insert(self.window_dimensions, 1), insert(self.window_strides, 1), insert(self.padding, (0, 0)),
+            insert(self.base_dilation, 1), insert(self.window_dilation, 1),
+        )  # fmt: skip
+
+    def transposed(self, shape: Sequence[int]) -> Windows:
+        """The windows over the results, one for each entry of an operand of ``shape``: the windows that it lies in."""
+        pads = []
+        for axis, count in enumerate(self.output_shape(shape)):
+            before = self.spans()[axis] - 1 - self.padding[axis][0]
+            length = dilated(shape[axis], self.base_dilation[axis])
+            after = length - dilated(count, self.window_strides[axis]) - before + self.spans()[axis] - 1
+            pads.append((before, after))
+        return self._replace(window_strides=self.base_dilation, padding=tuple(pads), base_dilation=self.window_strides)
+
+    def offsets(self) -> Iterator[tuple[int, ...]]:
+        """The places in a window, in row-major order."""
+        ranges = [range(0, w * d, d) for w, d in zip(self.window_dimensions, self.window_dilation, strict=True)]
+        return itertools.product(*ranges)
+
+    def attributes(self) -> dict[str, Any]:
+        """The attributes of StableHLO's window operations."""
+        return {
+            "window_dimensions": builder.ints(self.window_dimensions),
+            "window_strides": builder.ints(self.window_strides),
+            "padding": builder.matrix(self.padding, 2),
+            "base_dilations": builder.ints(self.base_dilation),
+            "window_dilations": builder.ints(self.window_dilation),
+        }
+
+
+def reduce_window_shape_tuple(
+    operand_shape: Sequence[int], window_dimensions: Sequence[int], window_strides: Sequence[int], padding: Any,
+    base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None,
+) -> tuple[int, ...]:  # fmt: skip
+    """The shape of a reduction over windows.
+
+    Example: ``lax.reduce_window_shape_tuple((10,), (3,), (2,), ((1, 1),))`` is ``(5,)``.
+    """
+    windows = Windows.read(
+        "reduce_window", operand_shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
+    )
+    return windows.output_shape(operand_shape)

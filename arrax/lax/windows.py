@@ -1,0 +1,171 @@
+"""Reductions over windows: sums, extremes, and any computation (pooling)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core.interpreter import Primitive
+from arrax.core.program import ClosedJaxpr
+from arrax.core.pytrees import tree_unflatten
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.ad.jvp import jvp
+from arrax.interpreters.batching import batch, batch_size, move_batch_axis
+from arrax.interpreters.lowering import builder
+from arrax.lax import computations
+from arrax.lax.arithmetic import ge, le
+from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
+from arrax.lax.conversion import convert_ir
+from arrax.lax.families import anything, check_dtype, compose_jvp, numeric
+from arrax.lax.reductions import accumulator
+from arrax.lax.shapes import full
+from arrax.lax.structure import select
+from arrax.lax.window_geometry import Windows
+from arrax.lax.window_selection import select_and_gather_add_p, window_slices
+
+
+def _reduce_ir(values: Sequence[Any], inits: Sequence[Any], outs: Sequence[ShapedArray], windows: Windows) -> Any:
+    """The operation ``stablehlo.reduce_window``, its region still empty."""
+    types = [builder.ir_type(aval) for aval in outs]
+    return builder.operation("stablehlo.reduce_window", types, [*values, *inits], windows.attributes(), 1)
+
+
+# ---- sums and extremes --------------------------------------------------------------------------------------------------
+
+
+def _named_reduction(name: str, accepts: frozenset, monoid: Monoid) -> Primitive:
+    """The primitive of a reduction over windows by a monoid, whose neutral element stands in the padding."""
+    primitive = Primitive(name)
+
+    def type_rule(aval: ShapedArray, **geometry: Any) -> ShapedArray:
+        check_dtype(name, aval, accepts)
+        return ShapedArray(Windows(**geometry).output_shape(aval.shape), aval.dtype, aval.weak_type)
+
+    def lower(ctx: Any, x: Any, **geometry: Any) -> list[Any]:
+        aval, out = ctx.avals_in[0], ctx.avals_out[0]
+        dtype = accumulator(aval.dtype) if monoid is computations.sum_ else aval.dtype
+        wide = ShapedArray(out.shape, dtype)
+        x = convert_ir(x, aval, ShapedArray(aval.shape, dtype))
+        operation = _reduce_ir([x], [builder.constant(monoid.identity(dtype))], [wide], Windows(**geometry))
+        fill_region(ctx, operation, 0, [dtype], lambda a, b: [monoid.lower(ctx, dtype, a, b)])
+        return [convert_ir(operation.results[0], wide, out)]
+
+    def batched(values: Any, dims: Any, **geometry: Any) -> tuple[Any, int]:
+        windows = Windows(**geometry).with_batch_axis(dims[0])
+        return primitive.bind(values[0], **windows._asdict()), dims[0]
+
+    primitive.type_rule, primitive.batch, primitive.lower[None] = type_rule, batched, lower
+    return primitive
+
+
+def _extreme_jvp(select_prim: Primitive) -> Any:
+    """The tangent of the first element that is its window's extreme."""
+    return lambda x, ans, t, **geometry: select_and_gather_add_p.bind(t, x, select_prim=select_prim, **geometry)
+
+
+reduce_window_sum_p = _named_reduction("reduce_window_sum", numeric, computations.sum_)
+reduce_window_max_p = _named_reduction("reduce_window_max", anything, computations.maximum)
+reduce_window_min_p = _named_reduction("reduce_window_min", anything, computations.minimum)
+
+reduce_window_sum_p.jvp = compose_jvp(reduce_window_sum_p, [lambda x, ans, t, **params: reduce_window_sum_p.bind(t, **params)])
+reduce_window_sum_p.transpose = lambda ct, x, **geometry: [
+    ct if type(ct) is Zero else reduce_window_sum_p.bind(ct, **Windows(**geometry).transposed(x.aval.shape)._asdict())
+]
+reduce_window_max_p.jvp = compose_jvp(reduce_window_max_p, [_extreme_jvp(ge.primitive)])
+reduce_window_min_p.jvp = compose_jvp(reduce_window_min_p, [_extreme_jvp(le.primitive)])
+
+_NAMED = {
+    computations.sum_: reduce_window_sum_p,
+    computations.maximum: reduce_window_max_p,
+    computations.minimum: reduce_window_min_p,
+}
+
+
+# ---- any computation ----------------------------------------------------------------------------------------------------
+
+reduce_window_p = Primitive("reduce_window", multiple_results=True)
+reduce_window_p.holds_programs = True
+
+
+def _type_rule(*avals: ShapedArray, jaxpr: ClosedJaxpr, **geometry: Any) -> list[ShapedArray]:
+    arrays = avals[: len(avals) // 2]
+    return [ShapedArray(Windows(**geometry).output_shape(aval.shape), aval.dtype) for aval in arrays]
+
+
+def _lower(ctx: Any, *values: Any, jaxpr: ClosedJaxpr, **geometry: Any) -> list[Any]:
+    count = len(values) // 2
+    operation = _reduce_ir(values[:count], values[count:], ctx.avals_out, Windows(**geometry))
+    fill_region(ctx, operation, 0, [aval.dtype for aval in ctx.avals_out], program_body(ctx, jaxpr))
+    return list(operation.results)
+
+
+def _fold(jaxpr: ClosedJaxpr, windows: Windows, values: Sequence[Any]) -> list[Any]:
+    """The reduction in terms of slices and elementwise operations, for derivatives."""
+    count = len(values) // 2
+    arrays, inits = values[:count], values[count:]
+    shape = windows.output_shape(typeof(arrays[0]).shape)
+    total = [computations.repeat(init, shape) for init in inits]
+    columns = [window_slices(x, init, windows) for x, init in zip(arrays, inits, strict=True)]
+    present = window_slices(full(typeof(arrays[0]).shape, True), False, windows) if windows.have_gaps() else None
+    for number, entries in enumerate(zip(*columns, strict=True)):
+        combined = apply_elementwise(jaxpr, [*total, *entries])
+        if present is not None:
+            combined = [select(present[number], new, old) for new, old in zip(combined, total, strict=True)]
+        total = combined
+    return total
+
+
+def _jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **geometry: Any) -> tuple[Any, Any]:
+    return jvp(lambda *values: _fold(jaxpr, Windows(**geometry), values), primals, tangents)
+
+
+def _batch(values: Any, dims: Any, *, jaxpr: ClosedJaxpr, **geometry: Any) -> tuple[Any, Any]:
+    count, size, windows = len(values) // 2, batch_size(values, dims), Windows(**geometry)
+    if any(dim is not None for dim in dims[count:]):
+        return batch(lambda *examples: _fold(jaxpr, windows, examples), values, dims, size)
+    moved = [move_batch_axis(x, dim, size, 0) for x, dim in zip(values[:count], dims, strict=False)]
+    outs = reduce_window_p.bind(*moved, *values[count:], jaxpr=jaxpr, **windows.with_batch_axis(0)._asdict())
+    return outs, [0] * count
+
+
+reduce_window_p.type_rule = _type_rule
+reduce_window_p.lower[None] = _lower
+reduce_window_p.jvp = _jvp
+reduce_window_p.batch = _batch
+
+
+def reduce_window(
+    operand: Any, init_value: Any, computation: Callable[[Any, Any], Any], window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None, padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None,
+) -> Any:  # fmt: skip
+    """Combine the elements in each of the windows that move over an array.
+
+    Sums and extremes have fast derivatives; those of other computations take one operation per element of a window.
+
+    Args:
+      operand: array, or pytree of arrays of one shape, which are reduced together.
+      init_value: scalars of the same structure and dtypes: what each window starts with. Places in the padding and
+        between dilated elements don't take part.
+      computation: associative function of two values with the structure of ``operand`` (scalars for leaves).
+      window_dimensions: lengths of the windows, one per axis.
+      window_strides: distances between windows; 1 where not given.
+      padding: ``"VALID"``, ``"SAME"``, ``"SAME_LOWER"``, or pairs of numbers of places before and after each axis.
+      base_dilation: distances between elements of the operand.
+      window_dilation: distances between elements of a window.
+    Returns: the structure of ``operand``, one entry per window.
+    Raises:
+      TypeError: entries that are not one per axis or not positive, dtypes that differ.
+      ValueError: an unknown padding, shapes or structures that differ.
+    Example: ``lax.reduce_window(jnp.arange(4.), 0., lax.add, (2,))`` is ``[1, 3, 5]``. Source: StableHLO ``reduce_window``.
+    """
+    given = computations.read_operands("reduce_window", operand, init_value, computation)
+    aval = typeof(given.arrays[0])
+    windows = Windows.read(
+        "reduce_window", aval.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
+    )
+    primitive = _NAMED.get(computations.monoid_of(given.program))
+    if primitive is not None and computations.is_identity(given.inits[0], computations.monoid_of(given.program), aval.dtype):
+        return tree_unflatten(given.tree, [primitive.bind(given.arrays[0], **windows._asdict())])
+    outs = reduce_window_p.bind(*given.arrays, *given.inits, jaxpr=given.program, **windows._asdict())
+    return tree_unflatten(given.tree, outs)

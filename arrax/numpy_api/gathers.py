@@ -1,0 +1,54 @@
+"""Whole slices of an array at given places of an axis: what repeating, inserting, padding and searching are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax.core.types import typeof
+from arrax.lax import gather, shapes
+from arrax.lax.conversion import convert
+
+_IN_BOUNDS = gather.GatherScatterMode.PROMISE_IN_BOUNDS
+
+
+def take_slices(a: Any, places: Any, axis: int) -> Any:
+    """The slices of ``a`` at integer places of an axis.
+
+    Args:
+      a: array.
+      places: integer array of any shape, within [0, length of the axis).
+      axis: axis, counted from 0.
+    Returns: array with the axes of ``places`` instead of the axis.
+    """
+    shape, rank = typeof(a).shape, typeof(places).ndim
+    columns = shapes.expand_dims(_indices(places), (rank,))
+    numbers = gather.GatherDimensionNumbers(
+        offset_dims=(*range(axis), *range(axis + rank, len(shape) - 1 + rank)), collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+    )  # fmt: skip
+    sizes = (*shape[:axis], 1, *shape[axis + 1 :])
+    return gather.gather(a, columns, numbers, sizes, mode=_IN_BOUNDS)
+
+
+def take_along_last(a: Any, places: Any) -> Any:
+    """For each row (last axis) of ``a``, its elements at the places in the row of ``places``.
+
+    Args:
+      a: array of shape ``(..., n)``.
+      places: integer array of shape ``(..., m)`` with the same leading axes, within [0, n).
+    Returns: array of the shape of ``places``.
+    """
+    rank = typeof(a).ndim
+    batch = tuple(range(rank - 1))
+    columns = shapes.expand_dims(_indices(places), (rank,))
+    numbers = gather.GatherDimensionNumbers(
+        offset_dims=(), collapsed_slice_dims=(rank - 1,), start_index_map=(rank - 1,), operand_batching_dims=batch,
+        start_indices_batching_dims=batch,
+    )  # fmt: skip
+    return gather.gather(a, columns, numbers, (1,) * rank, mode=_IN_BOUNDS)
+
+
+def _indices(places: Any) -> Any:
+    return places.astype(np.int32) if isinstance(places, np.ndarray) else convert(places, typeof(places).dtype)

@@ -1,0 +1,348 @@
+"""Joining arrays and splitting them (NumPy reference, routines.array-manipulation)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Tracer
+from arrax.core.types import typeof
+from arrax.lax import shapes, structure
+from arrax.lax.conversion import convert
+from arrax.numpy_api import host
+from arrax.numpy_api.api import api
+from arrax.numpy_api.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
+from arrax.numpy_api.operands import check_arraylike, concrete_int, promote_dtypes, refuse_out
+from arrax.numpy_api.routes import group_like, settle, settle_all, shape_of
+
+
+def sequence_of(name: str, arrays: Any) -> list[Any]:
+    """The arrays of a sequence of arrays, or the slices of one array along its first axis.
+
+    Raises:
+      TypeError: something else.
+    """
+    if isinstance(arrays, Sequence) and not isinstance(arrays, str):
+        return settle_all(name, arrays)
+    if isinstance(arrays, Tracer | np.ndarray | host.ArrayImpl):
+        return list(unstack(arrays))
+    raise TypeError(f"{name} requires a sequence of arrays, got {type(arrays)}")
+
+
+def _chosen_dtype(name: str, dtype: Any) -> Any:
+    return None if dtype is None else dtypes.check_user_dtype(name, dtype)
+
+
+def _common_type(arrays: Sequence[Any], dtype: Any) -> tuple[Any, bool]:
+    """The dtype of arrays that are joined, and whether it is weak."""
+    if dtype is not None:
+        return dtype, False
+    first = arrays[0].aval
+    if all(array.aval.dtype == first.dtype and array.aval.weak_type == first.weak_type for array in arrays):
+        return first.dtype, first.weak_type
+    return dtypes.result_type_of([dtypes.value_pair(array) for array in arrays])
+
+
+def _on_host(join: Any, arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
+    """Small arrays joined by NumPy; None where the host route is closed or a conversion is not exact."""
+    like = group_like(arrays)
+    if like is None:
+        return None
+    target, weak = _common_type(arrays, dtype)
+    if dtype is not None and any(array.aval.dtype != target for array in arrays):
+        return None
+    with np.errstate(all="ignore"):
+        joined = join([host.view(array).astype(target, copy=False) for array in arrays], axis)
+    return host.back(joined, like, weak, fresh=True)
+
+
+def _alike(arrays: Sequence[Any], dtype: Any) -> list[Any]:
+    return promote_dtypes(*arrays) if dtype is None else [convert(array, dtype) for array in arrays]
+
+
+# ---- joining --------------------------------------------------------------------------------------------------------------
+
+
+@api(static=("axis", "dtype"))
+def _concatenate(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
+    return structure.concatenate(_alike(arrays, dtype), axis)
+
+
+@api(static=("axis", "dtype"))
+def _stack(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
+    return structure.concatenate([shapes.expand_dims(array, (axis,)) for array in _alike(arrays, dtype)], axis)
+
+
+def _check_joinable(name: str, arrays: Sequence[Any], axis: int) -> None:
+    first = shape_of(arrays[0])
+    for array in arrays[1:]:
+        own = shape_of(array)
+        if len(own) != len(first):
+            listed = ", ".join(str(shape_of(a)) for a in arrays)
+            raise TypeError(f"Cannot concatenate arrays with different numbers of dimensions: got {listed}.")
+        if any(a != b for i, (a, b) in enumerate(zip(own, first, strict=True)) if i != axis):
+            listed = ", ".join(str(shape_of(a)) for a in arrays)
+            raise TypeError(
+                f"{name}: cannot concatenate arrays with shapes that differ in dimensions other than the one being "
+                f"concatenated: concatenating along dimension {axis} for shapes {listed}."
+            )
+
+
+def _joined(name: str, arrays: Sequence[Any], axis: int | None, dtype: Any) -> Any:
+    if not arrays:
+        raise ValueError(f"{name}: Need at least one array to concatenate.")
+    if axis is None:
+        arrays, axis = [ravel(array) for array in arrays], 0
+    rank = typeof(arrays[0]).ndim
+    if rank == 0:
+        raise ValueError(f"{name}: Zero-dimensional arrays cannot be concatenated.")
+    axis = shapes.canonical_axis(axis, rank)
+    _check_joinable(name, arrays, axis)
+    done = _on_host(np.concatenate, arrays, axis, dtype)
+    return _concatenate(list(arrays), axis, dtype) if done is None else done
+
+
+def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+    """Join arrays along an axis that they have.
+
+    Args:
+      arrays: sequence of arrays of equal shape but for ``axis``.
+      axis: axis; None joins all elements of all arrays.
+      dtype: dtype of the result, by default the promoted dtype.
+    Raises:
+      TypeError: shapes that don't fit.
+      ValueError: no arrays, scalars, or no such axis.
+    Example: ``jnp.concatenate([jnp.ones(2), jnp.zeros(1)])``. Source: ``numpy.concatenate``.
+    """
+    return _joined("concatenate", sequence_of("concatenate", arrays), axis, _chosen_dtype("concatenate", dtype))
+
+
+def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
+    """Join arrays along an axis that they have, see ``concatenate``.
+
+    Example: ``jnp.concat([jnp.ones(2), jnp.zeros(1)])``. Source: array API, ``concat``.
+    """
+    return _joined("concat", sequence_of("concat", arrays), axis, None)
+
+
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+    """Join arrays of one shape along a new axis.
+
+    Args:
+      arrays: sequence of arrays.
+      axis: place of the new axis in the result.
+      dtype: dtype of the result, by default the promoted dtype.
+    Raises:
+      ValueError: no arrays, shapes that differ, or no such place.
+    Example: ``jnp.stack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``. Source: ``numpy.stack``.
+    """
+    refuse_out("stack", out)
+    values, chosen = sequence_of("stack", arrays), _chosen_dtype("stack", dtype)
+    if not values:
+        raise ValueError("stack: Need at least one array to stack.")
+    place = shapes.canonical_axis(axis, typeof(values[0]).ndim + 1)
+    if any(shape_of(value) != shape_of(values[0]) for value in values):
+        raise ValueError(f"stack: All input arrays must have the same shape. Got {', '.join(str(shape_of(v)) for v in values)}.")
+    done = _on_host(np.stack, values, place, chosen)
+    return _stack(values, place, chosen) if done is None else done
+
+
+def _grown(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else [values]
+
+
+def vstack(tup: Any, dtype: Any = None) -> Any:
+    """Join arrays along the first axis; vectors count as rows.
+
+    Example: ``jnp.vstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``. Source: ``numpy.vstack``.
+    """
+    arrays = sequence_of("vstack", tup)
+    return _joined("vstack", _grown(atleast_2d(*arrays)) if arrays else [], 0, _chosen_dtype("vstack", dtype))
+
+
+def hstack(tup: Any, dtype: Any = None) -> Any:
+    """Join arrays along the second axis, vectors along their only one.
+
+    Example: ``jnp.hstack([jnp.ones(2), jnp.zeros(1)]).shape`` is ``(3,)``. Source: ``numpy.hstack``.
+    """
+    arrays = sequence_of("hstack", tup)
+    grown = _grown(atleast_1d(*arrays)) if arrays else []
+    return _joined("hstack", grown, 0 if grown and len(shape_of(grown[0])) == 1 else 1, _chosen_dtype("hstack", dtype))
+
+
+def dstack(tup: Any, dtype: Any = None) -> Any:
+    """Join arrays along the third axis; vectors and matrices get one.
+
+    Example: ``jnp.dstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(1, 2, 2)``. Source: ``numpy.dstack``.
+    """
+    arrays = sequence_of("dstack", tup)
+    return _joined("dstack", _grown(atleast_3d(*arrays)) if arrays else [], 2, _chosen_dtype("dstack", dtype))
+
+
+def column_stack(tup: Any) -> Any:
+    """Join vectors as the columns of a matrix; matrices join along their second axis.
+
+    Example: ``jnp.column_stack([jnp.ones(3), jnp.zeros(3)]).shape`` is ``(3, 2)``. Source: ``numpy.column_stack``.
+    """
+    arrays = [expand_dims(a, 1) if typeof(a).ndim == 1 else _grown(atleast_2d(a))[0] for a in sequence_of("column_stack", tup)]
+    return _joined("column_stack", arrays, 1, None)
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """Join values to the end of an array.
+
+    Args:
+      arr: array.
+      values: array of equal shape but for ``axis``.
+      axis: axis; None joins all elements of both.
+    Example: ``jnp.append(jnp.ones(2), 3.)`` is ``[1., 1., 3.]``. Source: ``numpy.append``.
+    """
+    return _joined("append", settle_all("append", (arr, values)), axis, None)
+
+
+# ---- blocks -----------------------------------------------------------------------------------------------------------------
+
+
+def _depth(node: Any) -> int:
+    if isinstance(node, tuple):
+        raise ValueError(f"block does not allow tuples, got {node!r}: use lists")
+    if not isinstance(node, list):
+        check_arraylike("block", node)
+        return 0
+    if not node:
+        raise ValueError("block does not allow empty list arguments")
+    depths = {_depth(item) for item in node}
+    if len(depths) > 1:
+        raise ValueError("Mismatched list depths in block: all lists of one level must be equally deep")
+    return depths.pop() + 1
+
+
+def _leaves(node: Any) -> list[Any]:
+    return [leaf for item in node for leaf in _leaves(item)] if isinstance(node, list) else [node]
+
+
+def block(arrays: Any) -> Any:
+    """Join nested lists of blocks: the innermost along the last axis, the next along the one before, and so on.
+
+    Args:
+      arrays: nested lists of arrays, all equally deep.
+    Raises:
+      ValueError: tuples, empty lists, or lists of different depth.
+    Example: ``jnp.block([[jnp.eye(2), jnp.ones((2, 1))]]).shape`` is ``(2, 3)``. Source: ``numpy.block``.
+    """
+    depth = _depth(arrays)
+    rank = max(depth, *(typeof(leaf).ndim for leaf in _leaves(arrays)), 0)
+
+    def join(node: Any, level: int) -> Any:
+        if isinstance(node, list):
+            return _joined("block", [join(item, level + 1) for item in node], rank - depth + level, None)
+        node = settle("block", node)
+        missing = rank - typeof(node).ndim
+        return expand_dims(node, tuple(range(missing))) if missing else node
+
+    return join(arrays, 0)
+
+
+# ---- splitting ----------------------------------------------------------------------------------------------------------------
+
+
+@api(static=("bounds", "axis", "drop"))
+def _cut(a: Any, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool) -> list[Any]:
+    pieces = [structure.slice_in_dim(a, start, max(start, stop), axis=axis) for start, stop in bounds]
+    return [shapes.squeeze(piece, (axis,)) for piece in pieces] if drop else pieces
+
+
+def _pieces(a: Any, bounds: Sequence[tuple[int, int]], axis: int, drop: bool = False) -> list[Any]:
+    if host.on_host(a):
+        values = host.view(a)
+        before = (slice(None),) * axis
+        return [host.back(values[(*before, start if drop else slice(start, stop))], a) for start, stop in bounds]
+    return _cut(a, tuple(bounds), axis, drop)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The slices of an array along an axis, without that axis.
+
+    Raises:
+      ValueError: a scalar, or no such axis.
+    Example: ``jnp.unstack(jnp.ones((2, 3)))`` gives two vectors. Source: array API, ``unstack``.
+    """
+    x = settle("unstack", x)
+    if typeof(x).ndim == 0:
+        raise ValueError("unstack requires arrays with at least one axis, got a scalar: axis 0 is out of bounds")
+    axis = shapes.canonical_axis(axis, typeof(x).ndim)
+    return tuple(_pieces(x, [(i, i + 1) for i in range(shape_of(x)[axis])], axis, drop=True))
+
+
+def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[int, int]]:
+    """(start, stop) of the pieces of an axis."""
+    if isinstance(sections, list | tuple) or getattr(sections, "ndim", 0) > 0:
+        given = [concrete_int(place, f"in the argument indices_or_sections of {name}") for place in sections]
+        points = [slice(place, None).indices(length)[0] for place in given]
+        return list(zip([0, *points], [*points, length], strict=True))
+    count = concrete_int(sections, f"in the argument indices_or_sections of {name}")
+    if count <= 0:
+        raise ValueError(f"{name}: the number of sections must be larger than 0, got {count}")
+    size, rest = divmod(length, count)
+    if rest and equal:
+        raise ValueError(f"{name}: array split does not result in an equal division: rest is {rest}")
+    points = [0, *np.cumsum([size + 1] * rest + [size] * (count - rest)).tolist()]
+    return list(zip(points, points[1:], strict=False))
+
+
+def _split(name: str, ary: Any, sections: Any, axis: int, equal: bool = True) -> list[Any]:
+    ary = settle(name, ary)
+    axis = shapes.canonical_axis(operator.index(axis), typeof(ary).ndim)
+    return _pieces(ary, _bounds(name, shape_of(ary)[axis], sections, equal), axis)
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Cut an array into pieces along an axis.
+
+    Args:
+      ary: array.
+      indices_or_sections: the number of equal pieces, or a sequence of the indices where to cut.
+      axis: axis.
+    Returns: list of arrays.
+    Raises:
+      ValueError: an axis that cannot be divided equally, or no such axis.
+    Example: ``jnp.split(jnp.arange(6), 3)``. Source: ``numpy.split``.
+    """
+    return _split("split", ary, indices_or_sections, axis)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Cut an array into pieces along an axis; the first ones are longer where the division leaves a rest.
+
+    Example: ``jnp.array_split(jnp.arange(5), 2)``. Source: ``numpy.array_split``.
+    """
+    return _split("array_split", ary, indices_or_sections, axis, equal=False)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cut an array along its first axis, see ``split``.
+
+    Example: ``jnp.vsplit(jnp.ones((4, 2)), 2)``. Source: ``numpy.vsplit``.
+    """
+    return _split("vsplit", ary, indices_or_sections, 0)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cut an array along its second axis (a vector along its only one), see ``split``.
+
+    Example: ``jnp.hsplit(jnp.ones((2, 4)), 2)``. Source: ``numpy.hsplit``.
+    """
+    ary = settle("hsplit", ary)
+    return _split("hsplit", ary, indices_or_sections, 0 if typeof(ary).ndim == 1 else 1)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cut an array along its third axis, see ``split``.
+
+    Example: ``jnp.dsplit(jnp.ones((1, 2, 4)), 2)``. Source: ``numpy.dsplit``.
+    """
+    return _split("dsplit", ary, indices_or_sections, 2)

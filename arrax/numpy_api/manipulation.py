@@ -1,0 +1,460 @@
+"""Shapes, axes and dtypes of one array (NumPy reference, routines.array-manipulation)."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.errors import TracerIntegerConversionError
+from arrax.core.interpreter import Tracer
+from arrax.core.types import typeof
+from arrax.lax import shapes
+from arrax.lax.conversion import convert
+from arrax.lax.placement import device_put
+from arrax.numpy_api import host, operands
+from arrax.numpy_api.api import api
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, is_arraylike
+from arrax.numpy_api.routes import moved_within_limit, settle, shape_of
+
+# ---- questions about shapes -------------------------------------------------------------------------------------------
+
+
+def _described(name: str, a: Any) -> tuple[int, ...]:
+    if hasattr(a, "shape"):
+        return tuple(a.shape)
+    if not is_arraylike(a):
+        warnings.warn(f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0.", DeprecationWarning, stacklevel=3)
+        return np.shape(a)
+    return shape_of(a)
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The lengths of the axes of an array.
+
+    Example: ``jnp.shape(jnp.ones((2, 3)))`` is ``(2, 3)``. Source: ``numpy.shape``.
+    """
+    return _described("shape", a)
+
+
+def ndim(a: Any) -> int:
+    """The number of axes of an array.
+
+    Example: ``jnp.ndim(jnp.ones((2, 3)))`` is 2. Source: ``numpy.ndim``.
+    """
+    return len(_described("ndim", a))
+
+
+def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+    """The number of elements of an array, or the length of some axes, multiplied.
+
+    Args:
+      a: array.
+      axis: axis, or sequence of axes; None for all.
+    Raises:
+      ValueError: no such axis.
+    Example: ``jnp.size(jnp.ones((2, 3)), 1)`` is 3. Source: ``numpy.size``.
+    """
+    lengths = _described("size", a)
+    return math.prod(lengths[i] for i in canonical_axes(axis, len(lengths)))
+
+
+# ---- reshaping ----------------------------------------------------------------------------------------------------------
+
+
+def resolve_shape(name: str, old: tuple[int, ...], new: Any) -> tuple[int, ...]:
+    """A user's new shape, with the length that -1 stands for.
+
+    Raises:
+      TypeError: lengths that are no concrete integers, several -1, or another number of elements.
+    """
+    if isinstance(new, int | np.integer):
+        new = (new,)
+    try:
+        lengths = tuple(map(operator.index, new))
+    except (TypeError, TracerIntegerConversionError):
+        lengths = shapes.canonical_shape(new, name)  # words the error
+    total = math.prod(old)
+    unknown = lengths.count(-1)
+    if unknown > 1:
+        raise TypeError(f"{name}: can only specify one unknown axis size with a `-1` value, got {lengths}")
+    if unknown:
+        known = -math.prod(lengths)
+        if known <= 0 or total % known:
+            raise TypeError(
+                f"cannot reshape array of shape {old} (size {total}) into shape {lengths} because the product of "
+                f"specified axis sizes ({known}) does not evenly divide {total}"
+            )
+        lengths = tuple(total // known if length == -1 else length for length in lengths)
+    if math.prod(lengths) != total or any(length < 0 for length in lengths):
+        raise TypeError(
+            f"cannot reshape array of shape {old} (size {total}) into shape {lengths} (size {math.prod(lengths)})"
+        )
+    return lengths
+
+
+@api(static=("shape", "order"))
+def _reshape(a: Any, shape: tuple[int, ...], order: str) -> Any:
+    if order == "C":
+        return shapes.reshape(a, shape)
+    backwards = shapes.transpose(a, range(typeof(a).ndim)[::-1])
+    return shapes.transpose(shapes.reshape(backwards, shape[::-1]), range(len(shape))[::-1])
+
+
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Any:
+    """Give the elements of an array another shape.
+
+    Args:
+      a: array.
+      shape: int or sequence of ints; one of them may be -1, for whatever length is left.
+      order: ``"C"`` counts the last axis fastest, ``"F"`` the first.
+      copy: accepted; results are always arrays of their own.
+    Raises:
+      TypeError: a shape that is not concrete or that holds another number of elements; a list for ``a``.
+      NotImplementedError: order ``"A"``.
+    Example: ``jnp.reshape(jnp.arange(6), (2, -1))``. Source: ``numpy.reshape``.
+    """
+    a = settle("reshape", a)
+    if order not in ("C", "F"):
+        if order == "A":
+            raise NotImplementedError("reshape: order='A' is not implemented, since arrays have no memory order.")
+        raise ValueError(f"reshape: order must be 'C' or 'F', got {order!r}")
+    lengths = resolve_shape("reshape", shape_of(a), shape)
+    if host.on_host(a):
+        return host.back(host.view(a).reshape(lengths, order=order), a)
+    return _reshape(a, lengths, order)
+
+
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+    """All elements of an array in one axis.
+
+    Args:
+      a: array.
+      order: ``"C"`` counts the last axis fastest, ``"F"`` the first.
+    Example: ``jnp.ravel(jnp.ones((2, 3))).shape`` is ``(6,)``. Source: ``numpy.ravel``.
+    """
+    a = settle("ravel", a)
+    if order not in ("C", "F"):
+        raise NotImplementedError(f"ravel: order={order!r} is not implemented, use 'C' or 'F'.")
+    return reshape(a, (typeof(a).size,), order)
+
+
+# ---- the order of axes ----------------------------------------------------------------------------------------------------
+
+
+@api(static=("permutation",))
+def _transpose(a: Any, permutation: tuple[int, ...]) -> Any:
+    return shapes.transpose(a, permutation)
+
+
+def _permuted(a: Any, permutation: tuple[int, ...]) -> Any:
+    if host.on_host(a):
+        return host.back(host.view(a).transpose(permutation), a)
+    return _transpose(a, permutation)
+
+
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+    """Reorder the axes of an array.
+
+    Args:
+      a: array.
+      axes: a permutation of the axes; axis ``i`` of the result is axis ``axes[i]`` of ``a``. By default they are reversed.
+    Raises:
+      TypeError: not a permutation.
+    Example: ``jnp.transpose(jnp.ones((2, 3))).shape`` is ``(3, 2)``. Source: ``numpy.transpose``.
+    """
+    a = settle("transpose", a)
+    rank = typeof(a).ndim
+    if axes is None:
+        return _permuted(a, tuple(range(rank))[::-1])
+    order = tuple(shapes.canonical_axis(axis, rank) for axis in axes)
+    if sorted(order) != list(range(rank)):
+        raise TypeError(f"transpose: axes {tuple(axes)} are not a permutation of the axes of an array of shape {shape_of(a)}.")
+    return _permuted(a, order)
+
+
+def permute_dims(a: Any, /, axes: Sequence[int]) -> Any:
+    """Reorder the axes of an array, see ``transpose``.
+
+    Example: ``jnp.permute_dims(jnp.ones((2, 3)), (1, 0)).shape`` is ``(3, 2)``. Source: ``numpy.permute_dims``.
+    """
+    return transpose(a, axes)
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """Swap the last two axes.
+
+    Raises:
+      ValueError: fewer than two axes.
+    Example: ``jnp.matrix_transpose(jnp.ones((4, 2, 3))).shape`` is ``(4, 3, 2)``. Source: ``numpy.matrix_transpose``.
+    """
+    x = settle("matrix_transpose", x)
+    if typeof(x).ndim < 2:
+        raise ValueError(f"matrix_transpose: x must have at least two axes, got shape {shape_of(x)}")
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Exchange two axes.
+
+    Raises:
+      ValueError: no such axis.
+    Example: ``jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape`` is ``(4, 3, 2)``. Source: ``numpy.swapaxes``.
+    """
+    a = settle("swapaxes", a)
+    order = list(range(typeof(a).ndim))
+    first, second = (shapes.canonical_axis(axis, len(order)) for axis in (axis1, axis2))
+    order[first], order[second] = second, first
+    return _permuted(a, tuple(order))
+
+
+def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
+    """Move axes to other places; the others keep their order.
+
+    Args:
+      a: array.
+      source: axis or axes to move.
+      destination: where each of them goes.
+    Raises:
+      ValueError: no such axis, repeated axes, or sequences of different lengths.
+    Example: ``jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape`` is ``(3, 4, 2)``. Source: ``numpy.moveaxis``.
+    """
+    a = settle("moveaxis", a)
+    rank = typeof(a).ndim
+    origins, places = canonical_axes(_tuple(source), rank), canonical_axes(_tuple(destination), rank)
+    if len(origins) != len(places):
+        raise ValueError(f"moveaxis: source and destination must be equally many, got {len(origins)} and {len(places)}")
+    order = [axis for axis in range(rank) if axis not in origins]
+    for place, origin in sorted(zip(places, origins, strict=True)):
+        order.insert(place, origin)
+    return _permuted(a, tuple(order))
+
+
+def _tuple(axes: Any) -> tuple[Any, ...]:
+    return tuple(axes) if isinstance(axes, Sequence | np.ndarray) else (axes,)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """Move one axis back until it is at ``start``.
+
+    Args:
+      a: array.
+      axis: the axis to move.
+      start: the place before which it goes, from -ndim to ndim.
+    Raises:
+      ValueError: no such axis or place.
+    Example: ``jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape`` is ``(4, 2, 3)``. Source: ``numpy.rollaxis``.
+    """
+    a = settle("rollaxis", a)
+    rank = typeof(a).ndim
+    origin, place = shapes.canonical_axis(axis, rank), operator.index(start)
+    if not -rank <= place <= rank:
+        raise ValueError(f"rollaxis: start={start} must satisfy {-rank}<=start<={rank}")
+    place = place + rank if place < 0 else place
+    return moveaxis(a, origin, place - 1 if place > origin else place)
+
+
+# ---- the number of axes ---------------------------------------------------------------------------------------------------
+
+
+@api(static=("axes",))
+def _squeeze(a: Any, axes: tuple[int, ...]) -> Any:
+    return shapes.squeeze(a, axes)
+
+
+def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """Drop axes of length 1.
+
+    Args:
+      a: array.
+      axis: axis or axes to drop; by default all of length 1.
+    Raises:
+      ValueError: an axis of another length, or no such axis.
+    Example: ``jnp.squeeze(jnp.ones((1, 3, 1))).shape`` is ``(3,)``. Source: ``numpy.squeeze``.
+    """
+    a = settle("squeeze", a)
+    lengths = shape_of(a)
+    axes = tuple(i for i, n in enumerate(lengths) if n == 1) if axis is None else canonical_axes(axis, len(lengths))
+    if any(lengths[i] != 1 for i in axes):
+        raise ValueError(f"squeeze: cannot drop an axis whose length is not one, got shape {lengths} and axis={axis}")
+    if host.on_host(a):
+        return host.back(host.view(a).reshape([n for i, n in enumerate(lengths) if i not in axes]), a)
+    return _squeeze(a, tuple(sorted(axes)))
+
+
+@api(static=("axes",))
+def _expand_dims(a: Any, axes: tuple[int, ...]) -> Any:
+    return shapes.expand_dims(a, axes)
+
+
+def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
+    """Insert axes of length 1.
+
+    Args:
+      a: array.
+      axis: place or places of the new axes in the result.
+    Raises:
+      ValueError: places out of bounds or repeated.
+    Example: ``jnp.expand_dims(jnp.ones(3), 0).shape`` is ``(1, 3)``. Source: ``numpy.expand_dims``.
+    """
+    a = settle("expand_dims", a)
+    places = _tuple(axis)
+    axes = canonical_axes(places, typeof(a).ndim + len(places))
+    if host.on_host(a):
+        lengths = iter(a.aval.shape)
+        return host.back(host.view(a).reshape([1 if i in axes else next(lengths) for i in range(a.aval.ndim + len(axes))]), a)
+    return _expand_dims(a, axes)
+
+
+def _at_least(name: str, rank: int, arrays: Sequence[Any]) -> Any:
+    arrays = [settle(name, a) for a in arrays]
+    grown = [_grown(a, rank) for a in arrays]
+    return grown[0] if len(grown) == 1 else grown
+
+
+def _grown(a: Any, rank: int) -> Any:
+    missing = {3: {0: (0, 1, 2), 1: (0, 2), 2: (2,)}, 2: {0: (0, 1), 1: (0,)}, 1: {0: (0,)}}[rank].get(typeof(a).ndim)
+    if missing is None:
+        return shapes.broadcast_in_dim(a, a.shape, range(len(a.shape))) if isinstance(a, np.ndarray) else a
+    return expand_dims(a, missing)
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Arrays with at least one axis; scalars get one.
+
+    Returns: one array, or a list of them for several arguments.
+    Example: ``jnp.atleast_1d(1.).shape`` is ``(1,)``. Source: ``numpy.atleast_1d``.
+    """
+    return _at_least("atleast_1d", 1, arys)
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Arrays with at least two axes; new ones go in front.
+
+    Returns: one array, or a list of them for several arguments.
+    Example: ``jnp.atleast_2d(jnp.ones(3)).shape`` is ``(1, 3)``. Source: ``numpy.atleast_2d``.
+    """
+    return _at_least("atleast_2d", 2, arys)
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """Arrays with at least three axes; vectors become ``(1, n, 1)``, matrices ``(m, n, 1)``.
+
+    Returns: one array, or a list of them for several arguments.
+    Example: ``jnp.atleast_3d(jnp.ones(3)).shape`` is ``(1, 3, 1)``. Source: ``numpy.atleast_3d``.
+    """
+    return _at_least("atleast_3d", 3, arys)
+
+
+# ---- broadcasting -----------------------------------------------------------------------------------------------------------
+
+
+@api(static=("shape",))
+def _broadcast_to(a: Any, shape: tuple[int, ...]) -> Any:
+    return operands.broadcast_to(a, shape)
+
+
+def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+    """Repeat an array to a shape by NumPy's rules: missing axes go in front, axes of length 1 repeat.
+
+    Args:
+      array: array.
+      shape: int or sequence of ints.
+    Raises:
+      ValueError: a shape that the array does not fit.
+    Example: ``jnp.broadcast_to(jnp.arange(3), (2, 3))``. Source: ``numpy.broadcast_to``.
+    """
+    array = settle("broadcast_to", array)
+    own, lengths = shape_of(array), shapes.canonical_shape(shape, "broadcast_to")
+    if len(lengths) < len(own):
+        raise ValueError(f"broadcast_to: cannot broadcast to a shape with fewer axes, got array shape {own} and shape {lengths}")
+    lead = len(lengths) - len(own)
+    if any(n not in (1, lengths[lead + i]) for i, n in enumerate(own)):
+        raise ValueError(f"Incompatible shapes for broadcasting: broadcast_to got array shape {own} and requested shape {lengths}")
+    done = moved_within_limit(array, math.prod(lengths), np.broadcast_to, lengths)
+    return _broadcast_to(array, lengths) if done is None else done
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that several shapes broadcast to.
+
+    Args:
+      shapes: ints or sequences of ints.
+    Raises:
+      ValueError: shapes that don't fit.
+    Example: ``jnp.broadcast_shapes((2, 1), (3,))`` is ``(2, 3)``. Source: ``numpy.broadcast_shapes``.
+    """
+    return _broadcast_shapes(*[(one,) if isinstance(one, int | np.integer) else tuple(one) for one in shapes])
+
+
+_broadcast_shapes = shapes.broadcast_shapes
+
+
+def broadcast_arrays(*args: Any) -> list[Any]:
+    """Arrays repeated to their common shape.
+
+    Raises:
+      ValueError: shapes that don't fit.
+    Example: ``jnp.broadcast_arrays(1., jnp.ones(2))``. Source: ``numpy.broadcast_arrays``.
+    """
+    check_arraylike("broadcast_arrays", *args)
+    if not args:
+        return []
+    arrays = [settle("broadcast_arrays", a) for a in args]
+    common = shapes.broadcast_shapes(*map(shape_of, arrays))
+    return [a if shape_of(a) == common and not isinstance(a, np.ndarray) else broadcast_to(a, common) for a in arrays]
+
+
+# ---- dtypes -------------------------------------------------------------------------------------------------------------------
+
+
+@api(static=("dtype",))
+def _astype(x: Any, dtype: Any) -> Any:
+    return convert(x, dtype)
+
+
+def _converts_exactly(values: np.ndarray, dtype: np.dtype) -> bool:
+    """True where NumPy's conversion of the values is XLA's too."""
+    if values.dtype.kind in "biu":
+        return True
+    if values.dtype.kind == "f" and values.dtype.itemsize >= 4:
+        if dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            return bool(np.all((values > float(limits.min) - 1) & (values < float(limits.max))))
+        return dtype.kind in "bc" or (dtype.kind == "f" and dtype.itemsize >= 2)
+    return values.dtype == dtype
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+    """Convert the elements of an array, as XLA does: floats to integers truncate and saturate.
+
+    Args:
+      x: array.
+      dtype: the new dtype; None is the default float.
+      copy: whether an array of that dtype already is copied.
+      device: device to put the result on.
+    Example: ``jnp.astype(jnp.arange(2), jnp.float32)`` is ``[0., 1.]``. Source: ``numpy.astype``.
+    """
+    x = settle("astype", x)
+    target = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("astype", dtype)
+    out = _converted(x, target, copy)
+    return out if device is None else device_put(out, device)
+
+
+def _converted(x: Any, dtype: Any, copy: bool) -> Any:
+    aval = typeof(x)
+    if isinstance(dtype, dtypes.ExtendedDType) or isinstance(aval.dtype, dtypes.ExtendedDType):
+        return convert(x, dtype)
+    if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(dtype) and dtype != np.bool_:
+        warnings.warn("astype: casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=3)
+    if aval.dtype == dtype and not aval.weak_type and not copy and (isinstance(x, Tracer) or type(x) is host.ArrayImpl):
+        return x
+    if host.on_host(x) and _converts_exactly(host.view(x), dtype):
+        with np.errstate(all="ignore"):
+            return host.back(host.view(x).astype(dtype), x, weak_type=False, fresh=True)
+    return _astype(x, dtype)

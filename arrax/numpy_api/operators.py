@@ -1,0 +1,116 @@
+"""Operators of arrays: compiled functions attached to the array class itself, so that ``x + y`` is one C++ dispatch.
+
+An operand of a foreign type gives NotImplemented, and Python asks the other operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax.core.interpreter import Tracer
+from arrax.core.types import typeof
+from arrax.lax.families import kind_of
+from arrax.numpy_api import elementwise, logic, products
+from arrax.numpy_api.api import DeferringFunction, accepts_operand, make_api
+
+
+def _compiled(function: Any, name: str, swapped: bool = False) -> Any:
+    """The function of an operator; ``swapped`` for the reflected one."""
+    body = function.__wrapped__
+
+    if swapped:
+
+        def operator(self: Any, other: Any) -> Any:
+            return body(other, self)
+
+    else:
+
+        def operator(self: Any, other: Any) -> Any:
+            return body(self, other)
+
+    operator.__name__ = operator.__qualname__ = name
+    operator.__module__ = "arrax.numpy"
+    operator.__doc__ = f"``{function.__name__}`` as an operator."
+    return make_api(operator, kind=DeferringFunction)
+
+
+def _unary(function: Any, name: str) -> Any:
+    def operator(self: Any) -> Any:
+        return function(self)
+
+    operator.__name__ = name
+    operator.__doc__ = f"``{function.__name__}`` as an operator."
+    return operator
+
+
+def _power(self: Any, other: Any) -> Any:
+    """``power`` as an operator; small integer exponents multiply repeatedly."""
+    if type(other) is int:
+        if other == 2 and kind_of(self.dtype) != "bool":
+            return elementwise.square(self)
+        return elementwise.power(self, other)
+    return elementwise.power(self, other) if accepts_operand(other) or _number(other) else NotImplemented
+
+
+def _reflected_power(self: Any, other: Any) -> Any:
+    """``power`` as a reflected operator."""
+    return elementwise.power(other, self) if accepts_operand(other) or _number(other) else NotImplemented
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, bool | int | float | complex)
+
+
+def _divmod(self: Any, other: Any) -> Any:
+    """``divmod`` as an operator."""
+    return elementwise.divmod(self, other) if accepts_operand(other) or _number(other) else NotImplemented
+
+
+def _reflected_divmod(self: Any, other: Any) -> Any:
+    """``divmod`` as a reflected operator."""
+    return elementwise.divmod(other, self) if accepts_operand(other) or _number(other) else NotImplemented
+
+
+def _matmul(self: Any, other: Any) -> Any:
+    """``matmul`` as an operator."""
+    return products.matmul(self, other) if accepts_operand(other) else NotImplemented
+
+
+def _reflected_matmul(self: Any, other: Any) -> Any:
+    """``matmul`` as a reflected operator."""
+    return products.matmul(other, self) if accepts_operand(other) else NotImplemented
+
+
+def _round(self: Any, ndigits: int | None = None) -> Any:
+    """``round`` of Python's built-in: an int for scalars without ``ndigits``."""
+    rounded = elementwise.round(self, 0 if ndigits is None else ndigits)
+    if ndigits is None and typeof(self).ndim == 0 and not isinstance(self, Tracer):
+        return int(np.asarray(rounded).item())
+    return rounded
+
+
+# fmt: off
+BINARY: dict[str, Any] = {
+    "add": elementwise.add, "sub": elementwise.subtract, "mul": elementwise.multiply, "truediv": elementwise.divide,
+    "floordiv": elementwise.floor_divide, "mod": elementwise.remainder, "and": logic.bitwise_and, "or": logic.bitwise_or,
+    "xor": logic.bitwise_xor, "lshift": logic.left_shift, "rshift": logic.right_shift,
+}
+COMPARISONS: dict[str, Any] = {
+    "eq": logic.equal, "ne": logic.not_equal, "lt": logic.less, "le": logic.less_equal, "gt": logic.greater,
+    "ge": logic.greater_equal,
+}
+# fmt: on
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    **{f"__{name}__": _compiled(function, f"__{name}__") for name, function in (BINARY | COMPARISONS).items()},
+    **{f"__r{name}__": _compiled(function, f"__r{name}__", swapped=True) for name, function in BINARY.items()},
+    "__neg__": _unary(elementwise.negative, "__neg__"),
+    "__pos__": _unary(elementwise.positive, "__pos__"),
+    "__abs__": _unary(elementwise.absolute, "__abs__"),
+    "__invert__": _unary(logic.invert, "__invert__"),
+    "__pow__": _power, "__rpow__": _reflected_power, "__divmod__": _divmod, "__rdivmod__": _reflected_divmod,
+    "__matmul__": _matmul, "__rmatmul__": _reflected_matmul, "__round__": _round,
+}  # fmt: skip

@@ -1,0 +1,490 @@
+"""Rearranging, repeating, adding and removing elements (NumPy reference, routines.array-manipulation)."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.interpreter import concrete_value
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, cumulative, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.lax.reductions import reduce_sum
+from arrax.numpy_api import host, operands
+from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import zeros
+from arrax.numpy_api.gathers import take_slices
+from arrax.numpy_api.joining import _joined
+from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ravel, reshape, swapaxes
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, concrete_int
+from arrax.numpy_api.routes import moved, moved_within_limit, settle, shape_of
+
+
+def known(value: Any) -> np.ndarray | None:
+    """The elements of a value that is known; None for a traced one."""
+    found = concrete_value(value)
+    return None if found is None else np.asarray(found)
+
+
+# ---- reversing and shifting ---------------------------------------------------------------------------------------------
+
+
+@api(static=("axes",))
+def _flip(m: Any, axes: tuple[int, ...]) -> Any:
+    return shapes.rev(m, axes)
+
+
+def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """Reverse the order of the elements along axes.
+
+    Args:
+      m: array.
+      axis: axis or axes; by default all.
+    Raises:
+      ValueError: no such axis.
+    Example: ``jnp.flip(jnp.arange(3))`` is ``[2, 1, 0]``. Source: ``numpy.flip``.
+    """
+    m = settle("flip", m)
+    axes = canonical_axes(axis, typeof(m).ndim)
+    done = moved(m, np.flip, axes)
+    return _flip(m, axes) if done is None else done
+
+
+def fliplr(m: Any) -> Any:
+    """Reverse the order of the elements along the second axis.
+
+    Example: ``jnp.fliplr(jnp.eye(2))``. Source: ``numpy.fliplr``.
+    """
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """Reverse the order of the elements along the first axis.
+
+    Example: ``jnp.flipud(jnp.eye(2))``. Source: ``numpy.flipud``.
+    """
+    return flip(m, 0)
+
+
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """Turn an array by right angles in the plane of two axes.
+
+    Args:
+      m: array of at least two axes.
+      k: how many times, from the first axis towards the second.
+      axes: the two axes.
+    Raises:
+      ValueError: fewer than two axes, or twice the same.
+    Example: ``jnp.rot90(jnp.array([[1, 2], [3, 4]]))`` is ``[[2, 4], [1, 3]]``. Source: ``numpy.rot90``.
+    """
+    m = settle("rot90", m)
+    rank = typeof(m).ndim
+    if rank < 2:
+        raise ValueError(f"rot90 requires its first argument to have ndim at least two, but got shape {shape_of(m)}")
+    first, second = (shapes.canonical_axis(axis, rank) for axis in axes)
+    if first == second:
+        raise ValueError(f"rot90: axes must be different, got {axes}")
+    turns = k % 4
+    if turns == 2:
+        return flip(m, (first, second))
+    if turns == 0:
+        return m
+    return swapaxes(flip(m, second), first, second) if turns == 1 else flip(swapaxes(m, first, second), second)
+
+
+@api(static=("shifts", "axes"))
+def _roll(a: Any, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    for shift, axis in zip(shifts, axes, strict=True):
+        length = typeof(a).shape[axis]
+        cut = -shift % max(length, 1)
+        if cut:
+            parts = [structure.slice_in_dim(a, cut, length, axis=axis), structure.slice_in_dim(a, 0, cut, axis=axis)]
+            a = structure.concatenate(parts, axis)
+    return a
+
+
+@api(static=("axes",))
+def _roll_traced(a: Any, shifts: Any, axes: tuple[int, ...]) -> Any:
+    for index, axis in enumerate(axes):
+        length = typeof(a).shape[axis]
+        if length == 0:
+            continue
+        shift = structure.slice_in_dim(shifts, index, index + 1)
+        places = arithmetic.sub(shapes.iota(np.int32, length), shapes.broadcast_in_dim(shift, (length,), (0,)))
+        n = np.int32(length)
+        remainder = arithmetic.rem(places, n)
+        places = structure.select(arithmetic.lt(remainder, np.int32(0)), arithmetic.add(remainder, n), remainder)
+        a = take_slices(a, places, axis)
+    return a
+
+
+def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """Shift elements along axes; those that leave at the end come back at the beginning.
+
+    Args:
+      a: array.
+      shift: int or sequence of ints (also traced ones): by how many places.
+      axis: axis or axes; by default all elements count as one axis.
+    Raises:
+      ValueError: no such axis, or shifts and axes that differ in number.
+    Example: ``jnp.roll(jnp.arange(4), 1)`` is ``[3, 0, 1, 2]``. Source: ``numpy.roll``.
+    """
+    a = settle("roll", a)
+    if axis is None:
+        return reshape(roll(ravel(a), shift, 0), shape_of(a))
+    given = tuple(axis) if isinstance(axis, Sequence) else (axis,)
+    axes = tuple(shapes.canonical_axis(one, typeof(a).ndim) for one in given)
+    shifts = known(shift) if not isinstance(shift, list | tuple) else _known_all(shift)
+    if shifts is None:
+        return _roll_traced(a, *_traced_shifts(a, shift, axes))
+    amounts, places = np.broadcast_arrays(np.atleast_1d(shifts).astype(int), np.atleast_1d(np.array(axes, int)))
+    if amounts.ndim > 1:
+        raise ValueError("roll: shift and axis must be scalars or 1D sequences")
+    steps, order = tuple(amounts.tolist()), tuple(places.tolist())
+    if host.on_host(a):
+        return host.back(np.roll(host.view(a), steps, order), a)
+    return _roll(a, steps, order)
+
+
+def _known_all(values: Sequence[Any]) -> np.ndarray | None:
+    found = [known(value) for value in values]
+    return None if any(value is None for value in found) else np.array(found)
+
+
+def _traced_shifts(a: Any, shift: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+    if isinstance(shift, list | tuple):
+        shift = structure.concatenate([shapes.reshape(convert(one, np.int32), (1,)) for one in shift], 0)
+    shifts = shapes.reshape(shift, (typeof(shift).size,))
+    shifts = convert(shifts, np.int32)
+    count = max(typeof(shifts).size, len(axes))
+    if typeof(shifts).size not in (1, count) or len(axes) not in (1, count):
+        raise ValueError(f"roll: shift of shape {shape_of(shift)} does not fit {len(axes)} axes")
+    return operands.broadcast_to(shifts, (count,)), axes * (count // len(axes))
+
+
+# ---- repeating ------------------------------------------------------------------------------------------------------------
+
+
+@api(static=("reps",))
+def _tile(A: Any, reps: tuple[int, ...]) -> Any:
+    own = typeof(A).shape
+    if all(n == 1 for n in reps):
+        return A
+    spread = tuple(length for pair in zip(reps, own, strict=True) for length in pair)
+    repeated = shapes.broadcast_in_dim(A, spread, range(1, 2 * len(own), 2))
+    return shapes.reshape(repeated, tuple(n * m for n, m in zip(reps, own, strict=True)))
+
+
+def tile(A: Any, reps: int | Sequence[int]) -> Any:
+    """Repeat a whole array along its axes.
+
+    Args:
+      A: array.
+      reps: how many times along each axis; the shorter of ``reps`` and the shape gets ones in front.
+    Raises:
+      ValueError: negative numbers.
+    Example: ``jnp.tile(jnp.arange(2), 2)`` is ``[0, 1, 0, 1]``. Source: ``numpy.tile``.
+    """
+    A = settle("tile", A)
+    counts = tuple(reps) if isinstance(reps, Sequence | np.ndarray) else (reps,)
+    times = shapes.canonical_shape(counts, "tile: reps")
+    own = shape_of(A)
+    rank = max(len(times), len(own))
+    times, grown = (1,) * (rank - len(times)) + times, (1,) * (rank - len(own)) + own
+    done = moved_within_limit(A, math.prod(times) * math.prod(own), np.tile, times)
+    return _tile(reshape(A, grown) if grown != own else A, times) if done is None else done
+
+
+@api(static=("count", "axis"))
+def _repeat_evenly(a: Any, count: int, axis: int) -> Any:
+    shape = typeof(a).shape
+    spread = (*shape[: axis + 1], count, *shape[axis + 1 :])
+    repeated = shapes.broadcast_in_dim(a, spread, [i for i in range(len(spread)) if i != axis + 1])
+    return shapes.reshape(repeated, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
+
+
+@api(static=("axis", "total"))
+def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Any:
+    """The number of slices that end at or before each place of the result is the slice that stands there."""
+    length = typeof(a).shape[axis]
+    if length == 0 or total == 0:
+        return shapes.full((*typeof(a).shape[:axis], total, *typeof(a).shape[axis + 1 :]), 0, typeof(a).dtype)
+    ends = cumulative.cumsum(operands.broadcast_to(convert(repeats, np.int32), (length,)))
+    columns = shapes.broadcast_in_dim(ends, (total, length), (1,))
+    rows = shapes.broadcasted_iota(np.int32, (total, length), 0)
+    passed = reduce_sum(convert(arithmetic.le(columns, rows), np.int32), (1,))
+    return take_slices(a, arithmetic.min_(passed, np.int32(length - 1)), axis)
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: Any = None) -> Any:
+    """Repeat each slice of an array along an axis.
+
+    Args:
+      a: array.
+      repeats: int, or integer array with one number per slice.
+      axis: axis; by default all elements count as one.
+      total_repeat_length: length of the result's axis, needed where ``repeats`` is traced: more are cut off, missing ones
+        are repetitions of the last slice.
+    Raises:
+      ConcretizationTypeError: traced ``repeats`` without ``total_repeat_length``.
+      ValueError: numbers that don't fit the axis.
+      TypeError: a list, or numbers that are no integers.
+    Example: ``jnp.repeat(jnp.arange(2), 2)`` is ``[0, 0, 1, 1]``. Source: ``numpy.repeat``.
+    """
+    check_arraylike("repeat", a, repeats)
+    a = settle("repeat", a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    elif typeof(a).ndim == 0:
+        a = reshape(a, (1,))
+    axis = shapes.canonical_axis(axis, typeof(a).ndim)
+    length = shape_of(a)[axis]
+    counts = known(repeats)
+    _check_repeats(repeats, length)
+    if counts is None:
+        if total_repeat_length is None:
+            raise ConcretizationTypeError(
+                repeats, "In jnp.repeat the total number of repeats must be known while tracing: make `repeats` static, or pass "
+                "a static `total_repeat_length`.",
+            )  # fmt: skip
+        return _repeat_traced(a, repeats, axis, operator.index(total_repeat_length))
+    return _repeat_known(a, counts, axis, total_repeat_length)
+
+
+def _check_repeats(repeats: Any, length: int) -> None:
+    aval = typeof(repeats)
+    if aval.dtype.kind not in "iub":
+        raise TypeError(f"repeat: repeats must be integers, got dtype {aval.dtype.name}")
+    if aval.ndim > 1 or (aval.ndim == 1 and aval.shape[0] not in (1, length)):
+        raise ValueError(f"repeat: repeats of shape {aval.shape} do not fit an axis of length {length}")
+
+
+def _repeat_known(a: Any, counts: np.ndarray, axis: int, total: int | None) -> Any:
+    length = shape_of(a)[axis]
+    if (counts < 0).any():
+        raise ValueError(f"repeat: repeats must be non-negative, got {counts}")
+    if total is None and counts.size == 1 and not host.on_host(a):
+        return _repeat_evenly(a, int(counts.reshape(())), axis)
+    places = np.repeat(np.arange(length), counts.astype(int))
+    if total is not None:
+        filler = np.full(max(0, total - len(places)), max(length - 1, 0))
+        places = np.concatenate([places[:total], filler])
+    return pick(a, places, axis)
+
+
+@api(static=("axis",))
+def _pick(a: Any, places: Any, axis: int) -> Any:
+    return take_slices(a, places, axis)
+
+
+def pick(a: Any, places: np.ndarray, axis: int) -> Any:
+    """The slices of an array at known places of an axis."""
+    own = shape_of(a)
+    if own[axis] == 0 or places.size == 0:
+        return zeros((*own[:axis], places.size, *own[axis + 1 :]), typeof(a).dtype)
+    done = moved_within_limit(a, math.prod(own) // own[axis] * places.size, np.take, places, axis)
+    return _pick(a, places.astype(np.int32), axis) if done is None else done
+
+
+def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
+    """An array of another size, filled with repetitions of the elements.
+
+    Args:
+      a: array.
+      new_shape: int or sequence of ints.
+    Raises:
+      ValueError: negative lengths.
+    Example: ``jnp.resize(jnp.arange(2), 3)`` is ``[0, 1, 0]``. Source: ``numpy.resize``.
+    """
+    a = ravel(settle("resize", a))
+    lengths = shapes.canonical_shape(new_shape, "resize: new_shape")
+    count, own = math.prod(lengths), typeof(a).size
+    if count == 0 or own == 0:
+        return zeros(lengths, typeof(a).dtype)
+    return reshape(pick(a, np.arange(count) % own, 0) if count != own else a, lengths)
+
+
+# ---- adding and removing ------------------------------------------------------------------------------------------------------
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Any:
+    """Cut zeros from the ends of an array.
+
+    Args:
+      filt: array of known values.
+      trim: ``"f"`` cuts at the front, ``"b"`` at the back, ``"fb"`` at both.
+      axis: axis or axes to cut along; by default all.
+    Raises:
+      ConcretizationTypeError: a traced array, since the result's shape depends on its values.
+    Example: ``jnp.trim_zeros(jnp.array([0, 1, 0]))`` is ``[1]``. Source: ``numpy.trim_zeros``.
+    """
+    filt = settle("trim_zeros", filt)
+    values = known(filt)
+    if values is None:
+        raise ConcretizationTypeError(filt, "Error arose in the `filt` argument of trim_zeros().")
+    starts, limits = [0] * values.ndim, list(values.shape)
+    for one in canonical_axes(axis, values.ndim):
+        filled = np.flatnonzero(values.any(axis=tuple(i for i in range(values.ndim) if i != one)))
+        if not filled.size:
+            starts[one], limits[one] = 0, 0
+            continue
+        starts[one] = int(filled[0]) if "f" in trim.lower() else 0
+        limits[one] = int(filled[-1]) + 1 if "b" in trim.lower() else limits[one]
+    for one, (start, limit) in enumerate(zip(starts, limits, strict=True)):
+        if (start, limit) != (0, values.shape[one]):
+            filt = pick(filt, np.arange(start, limit), one)
+    return filt
+
+
+def _along(name: str, arr: Any, axis: int | None) -> tuple[Any, int]:
+    """An array with at least one axis, and the axis to work along."""
+    arr = settle(name, arr)
+    if axis is None:
+        return ravel(arr), 0
+    if typeof(arr).ndim == 0:
+        arr = reshape(arr, (1,))
+    return arr, shapes.canonical_axis(axis, typeof(arr).ndim)
+
+
+def _places_known(name: str, obj: Any) -> Any:
+    """Indices as NumPy understands them, or None for traced ones."""
+    if isinstance(obj, slice):
+        return obj
+    check_arraylike_at(name, obj, 1)
+    values = known(obj)
+    return None if values is None else values if values.ndim else values[()]
+
+
+def check_arraylike_at(name: str, value: Any, position: int) -> None:
+    """Refuse an operand that is no array, naming its position."""
+    if not operands.is_arraylike(value):
+        raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(value)} at position {position}.")
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """Insert slices before given places of an axis.
+
+    Args:
+      arr: array.
+      obj: int, slice or integer array: the places, in terms of ``arr``.
+      values: array that fits the inserted slices, or broadcasts to them.
+      axis: axis; by default all elements count as one.
+    Raises:
+      IndexError: a place out of bounds.
+      TypeError: lists.
+    Example: ``jnp.insert(jnp.arange(3), 1, 9)`` is ``[0, 9, 1, 2]``. Source: ``numpy.insert``.
+    """
+    arr, axis = _along("insert", arr, axis)
+    check_arraylike_at("insert", values, 2)
+    values = settle("insert", values)
+    places = _places_known("insert", obj)
+    length = shape_of(arr)[axis]
+    count, values = _fitting_values(arr, values, axis, obj, places)
+    pool = _joined("insert", [arr, convert_to(values, arr)], axis, None)
+    if places is None:
+        return _pick(pool, _insertion_order(obj, length, count), axis)
+    if not isinstance(places, slice) and np.ndim(places) == 0:
+        place = int(np.clip(places, -length, length))
+        order = np.insert(np.arange(length), [place] * count, length + np.arange(count))
+    else:
+        chosen = places if isinstance(places, slice) or places.dtype == bool else np.clip(places, -length, length)
+        order = np.insert(np.arange(length), chosen, length + np.arange(count))
+    return pick(pool, order, axis)
+
+
+def convert_to(values: Any, arr: Any) -> Any:
+    """Values of the dtype of an array."""
+    if typeof(values).dtype == typeof(arr).dtype and typeof(values).weak_type == typeof(arr).weak_type:
+        return values
+    return convert(values, typeof(arr).dtype, typeof(arr).weak_type)
+
+
+def _fitting_values(arr: Any, values: Any, axis: int, obj: Any, places: Any) -> tuple[int, Any]:
+    """How many slices are inserted, and those slices."""
+    shape, rank = shape_of(arr), typeof(arr).ndim
+    scalar = places is None and typeof(obj).ndim == 0 or (not isinstance(places, slice) and places is not None and np.ndim(places) == 0)
+    missing = rank - typeof(values).ndim
+    if missing > 0:
+        values = expand_dims(values, tuple(range(missing)))
+    if scalar:
+        values = moveaxis(values, 0, axis)
+        count = shape_of(values)[axis]
+    elif places is None:
+        count = typeof(obj).size
+    else:
+        count = len(np.arange(shape[axis])[places]) if isinstance(places, slice) or places.dtype == bool else places.size
+        count = shape_of(values)[axis] if count == 1 else count
+    return count, broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
+
+
+@api(static=("length", "count"))
+def _insertion_order(obj: Any, length: int, count: int) -> Any:
+    """For each place of the result, where its slice stands in the array followed by the inserted slices."""
+    index = convert(operands.broadcast_to(shapes.reshape(obj, (typeof(obj).size,)), (count,)), np.int32)
+    index = structure.select(arithmetic.lt(index, np.int32(0)), arithmetic.add(index, np.int32(length)), index)
+    index = arithmetic.min_(arithmetic.max_(index, np.int32(0)), np.int32(length))
+    mine, other = (shapes.broadcast_in_dim(index, (count, count), (dim,)) for dim in (0, 1))
+    rows, columns = (shapes.broadcasted_iota(np.int32, (count, count), dim) for dim in (0, 1))
+    tied = arithmetic.mul(arithmetic.eq(mine, other), arithmetic.lt(columns, rows))
+    earlier = arithmetic.add(arithmetic.lt(other, mine), tied)
+    places = arithmetic.add(index, reduce_sum(convert(earlier, np.int32), (1,)))
+    return _interleaved(places, length, count)
+
+
+def _interleaved(places: Any, length: int, count: int) -> Any:
+    total = length + count
+    spread = shapes.broadcast_in_dim(places, (total, count), (1,))
+    rows = shapes.broadcasted_iota(np.int32, (total, count), 0)
+    before = reduce_sum(convert(arithmetic.lt(spread, rows), np.int32), (1,))
+    here = convert(arithmetic.eq(spread, rows), np.int32)
+    which = reduce_sum(arithmetic.mul(here, shapes.broadcasted_iota(np.int32, (total, count), 1)), (1,))
+    inserted = arithmetic.gt(reduce_sum(here, (1,)), np.int32(0))
+    old = arithmetic.sub(shapes.iota(np.int32, total), before)
+    return structure.select(inserted, arithmetic.add(which, np.int32(length)), old)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+    """Remove slices at given places of an axis.
+
+    Args:
+      arr: array.
+      obj: int, slice, integer array or mask: the places.
+      axis: axis; by default all elements count as one.
+      assume_unique_indices: a promise that no place is given twice; traced arrays of places need it.
+    Raises:
+      IndexError: a place out of bounds.
+      ConcretizationTypeError: a traced array of places without the promise.
+      TypeError: lists.
+    Example: ``jnp.delete(jnp.arange(3), 1)`` is ``[0, 2]``. Source: ``numpy.delete``.
+    """
+    arr, axis = _along("delete", arr, axis)
+    places = _places_known("delete", obj)
+    length = shape_of(arr)[axis]
+    if places is not None:
+        return pick(arr, np.delete(np.arange(length), places), axis)
+    if typeof(obj).dtype == np.bool_ or (typeof(obj).ndim > 0 and not assume_unique_indices):
+        raise ConcretizationTypeError(
+            obj, "jnp.delete with a traced array of places needs assume_unique_indices=True, and integers: the shape of the result "
+            "depends on how many different ones there are.",
+        )  # fmt: skip
+    return _pick(arr, _remaining(obj, length), axis)
+
+
+@api(static=("length",))
+def _remaining(obj: Any, length: int) -> Any:
+    """The places that are left when distinct ones are removed."""
+    count = typeof(obj).size
+    index = convert(shapes.reshape(obj, (count,)), np.int32)
+    index = structure.select(arithmetic.lt(index, np.int32(0)), arithmetic.add(index, np.int32(length)), index)
+    mine, other = (shapes.broadcast_in_dim(index, (count, count), (dim,)) for dim in (0, 1))
+    rank = reduce_sum(convert(arithmetic.lt(other, mine), np.int32), (1,))
+    threshold = arithmetic.sub(index, rank)
+    left = length - count
+    spread = shapes.broadcast_in_dim(threshold, (left, count), (1,))
+    passed = arithmetic.le(spread, shapes.broadcasted_iota(np.int32, (left, count), 0))
+    return arithmetic.add(shapes.iota(np.int32, left), reduce_sum(convert(passed, np.int32), (1,)))

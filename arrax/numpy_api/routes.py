@@ -1,0 +1,68 @@
+"""Which way a call goes: small eager arrays over the host, everything else through compiled functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax.core.interpreter import Tracer, context
+from arrax.core.types import typeof
+from arrax.native import runtime
+from arrax.numpy_api import host
+from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.operands import as_operand, check_arraylike
+
+ArrayImpl = runtime.ArrayImpl
+
+
+def settle(name: str, value: Any) -> Any:
+    """A checked operand; where operations run at once, NumPy values and numbers become arrays.
+
+    Raises:
+      TypeError: a list, tuple or other object that is no array.
+    """
+    if type(value) is ArrayImpl or isinstance(value, Tracer):
+        return value
+    check_arraylike(name, value)
+    value = as_operand(value)
+    return asarray(value) if context.interpreter.is_evaluation else value
+
+
+def settle_all(name: str, values: Sequence[Any]) -> list[Any]:
+    """Checked operands, see ``settle``."""
+    if not all(type(value) is ArrayImpl or isinstance(value, Tracer) for value in values):
+        check_arraylike(name, *values)
+    return [settle(name, value) for value in values]
+
+
+def moved(a: Any, operation: Callable[..., np.ndarray], *args: Any) -> Any:
+    """The result of a NumPy operation that only moves elements, put back; None where the host route is closed.
+
+    Args:
+      a: operand.
+      operation: function of the elements and ``args``; its result is not larger than small arrays are.
+    """
+    if not host.on_host(a):
+        return None
+    return host.back(operation(host.view(a), *args), a)
+
+
+def moved_within_limit(a: Any, size: int, operation: Callable[..., np.ndarray], *args: Any) -> Any:
+    """Like ``moved``, for results of ``size`` elements, which may be many."""
+    return moved(a, operation, *args) if size <= host.ELEMENT_LIMIT else None
+
+
+def group_like(arrays: Sequence[Any]) -> Any:
+    """The array whose placement a result of several small arrays takes; None where the host route is closed."""
+    if not all(host.on_host(array) for array in arrays):
+        return None
+    if len(arrays) > 1 and sum(array.aval.size for array in arrays) > host.ELEMENT_LIMIT:
+        return None
+    return host.common_like(arrays)
+
+
+def shape_of(a: Any) -> tuple[int, ...]:
+    """The shape of an operand."""
+    return typeof(a).shape

@@ -1,0 +1,1 @@
+"""Random numbers with explicit keys. The face: public names only."""

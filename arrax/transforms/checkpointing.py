@@ -1,0 +1,199 @@
+"""``checkpoint`` (``remat``): recompute on the backward pass instead of saving; policies that say what may be saved."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core.errors import user_frames
+from arrax.core.functions import argument_names
+from arrax.core.interpreter import Primitive, context
+from arrax.core.program import ClosedJaxpr, Var
+from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from arrax.core.types import typeof
+from arrax.interpreters.staging import stage
+from arrax.lax.contractions import dot_general_p
+from arrax.lax.families import operand
+from arrax.lax.remat import inline_calls, name_p, remat_p
+from arrax.transforms.arguments import Split, as_numbers
+from arrax.transforms.autodiff import Linearized, check_callable
+from arrax.transforms.tracing import trace, traces_of
+
+Policy = Callable[..., bool]
+
+
+def everything_saveable(*_: Any, **__: Any) -> bool:
+    """Save every intermediate value, as without checkpoint."""
+    return True
+
+
+def nothing_saveable(*_: Any, **__: Any) -> bool:
+    """Save no intermediate value, as checkpoint does by default."""
+    return False
+
+
+def dots_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
+    """Save results of matrix products."""
+    return primitive is dot_general_p
+
+
+def dots_with_no_batch_dims_saveable(primitive: Primitive, *_: Any, **params: Any) -> bool:
+    """Save results of matrix products without batch axes."""
+    return primitive is dot_general_p and not params["dimension_numbers"][1][0]
+
+
+def save_anything_except_these_names(*names: str) -> Policy:
+    """Save everything but values named (by ``checkpoint_name``) with these names."""
+    refused = frozenset(names)
+    return lambda primitive, *_, **params: not (primitive is name_p and params["name"] in refused)
+
+
+def save_any_names_but_these(*names: str) -> Policy:
+    """Save only named values, but not those with these names."""
+    refused = frozenset(names)
+    return lambda primitive, *_, **params: primitive is name_p and params["name"] not in refused
+
+
+def save_only_these_names(*names: str) -> Policy:
+    """Save only values with these names."""
+    chosen = frozenset(names)
+    return lambda primitive, *_, **params: primitive is name_p and params["name"] in chosen
+
+
+def save_from_both_policies(first: Policy, second: Policy) -> Policy:
+    """Save what either of two policies saves."""
+    return lambda primitive, *args, **params: bool(
+        first(primitive, *args, **params) or second(primitive, *args, **params)
+    )
+
+
+class checkpoint_policies:
+    """The policies that come with arrax: functions of a primitive, the types of its operands, and its parameters."""
+
+    everything_saveable = staticmethod(everything_saveable)
+    nothing_saveable = staticmethod(nothing_saveable)
+    dots_saveable = checkpoint_dots = staticmethod(dots_saveable)
+    dots_with_no_batch_dims_saveable = staticmethod(dots_with_no_batch_dims_saveable)
+    checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable
+    save_anything_except_these_names = staticmethod(save_anything_except_these_names)
+    save_anything_but_these_names = save_anything_except_these_names
+    save_any_names_but_these = staticmethod(save_any_names_but_these)
+    save_only_these_names = staticmethod(save_only_these_names)
+    save_from_both_policies = staticmethod(save_from_both_policies)
+
+
+def checkpoint(
+    fun: Callable | None = None, *, prevent_cse: bool = True, policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (), concrete: bool = False,
+) -> Any:  # fmt: skip
+    """Recompute ``fun``'s intermediate values on the backward pass instead of keeping them.
+
+    Args:
+      fun: function of arrays or pytrees of them.
+      prevent_cse: keep the compiler from merging the recomputation with the forward pass.
+      policy: which intermediate values may be saved all the same, see ``checkpoint_policies``.
+      static_argnums: positions of arguments that are part of the program.
+    Returns: a function with the same values and derivatives.
+    Example: ``grad(checkpoint(lambda x: jnp.sin(jnp.sin(x))))(1.)``.
+    """
+    if fun is None:
+        return lambda function: checkpoint(
+            function, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, concrete=concrete
+        )
+    check_callable(fun)
+    if concrete:
+        raise NotImplementedError("checkpoint no longer has the option concrete: mark arguments with static_argnums instead")
+    numbers = as_numbers("static_argnums", static_argnums)
+    target, store = fun, traces_of(fun)
+
+    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    def fun_remat(*args: Any, **kwargs: Any) -> Any:
+        split = Split(target, numbers, (), args, kwargs)
+        leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
+        traced = trace(target, split, "checkpoint", store, leaves, tree)
+        program = traced.program
+        operands = [*program.consts, *traced.captured, *leaves]
+        opened = program.memo("opened", lambda: _opened(program))
+        outs = remat_p.bind(
+            *operands, jaxpr=opened, prevent_cse=bool(prevent_cse), differentiated=False, policy=policy
+        )
+        return tree_unflatten(traced.out_tree, outs)
+
+    return fun_remat
+
+
+def _opened(program: ClosedJaxpr) -> ClosedJaxpr:
+    jaxpr = program.jaxpr
+    return ClosedJaxpr(jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars]), ())
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """``x`` itself, named for checkpoint policies.
+
+    Args:
+      x: array or pytree of arrays.
+      name: the name.
+    Example: ``checkpoint_name(jnp.sin(x), "sine")``.
+    """
+    return tree_map(lambda leaf: context.interpreter.process(name_p, (operand("checkpoint_name", leaf),), {"name": name}), x)
+
+
+def saved_residuals(f: Callable, *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
+    """What the backward pass of ``f`` keeps: (type, where it comes from), arguments first."""
+    leaves, tree = tree_flatten((args, kwargs))
+    names = _leaf_names(f, args, kwargs)
+
+    def forward(*values: Any) -> list[Any]:
+        inner_args, inner_kwargs = tree_unflatten(tree, values)
+        row, row_tree = tree_flatten((inner_args, inner_kwargs))
+
+        def flat(*inner: Any) -> list[Any]:
+            a, k = tree_unflatten(row_tree, inner)
+            return tree_leaves(f(*a, **k))
+
+        return Linearized(flat, row).residuals
+
+    jaxpr, consts = stage(forward, [typeof(leaf) for leaf in leaves])
+    jaxpr = inline_calls(jaxpr)
+    found: list[tuple[Any, str]] = []
+    kept = [atom for atom in dict.fromkeys(a for a in jaxpr.outvars if isinstance(a, Var))]
+    for var, name in zip(jaxpr.invars, names, strict=True):
+        if var in kept:
+            found.append((var.aval, f"from the argument {name}"))
+    for var, _ in zip(jaxpr.constvars, consts, strict=True):
+        if var in kept:
+            found.append((var.aval, "from a constant"))
+    named = {eqn.invars[0]: eqn for eqn in jaxpr.eqns if eqn.primitive is name_p}
+    for eqn in jaxpr.eqns:
+        for var in eqn.outvars:
+            if var in kept:
+                found.append((var.aval, _describe(named.get(var, eqn))))
+    return found
+
+
+def _leaf_names(f: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+    names = argument_names(f, args, kwargs)
+    result: list[str] = []
+    for name, value in zip(names, [*args, *kwargs.values()], strict=True):
+        result += [repr(name)] * len(tree_leaves(value))
+    return result
+
+
+def _describe(eqn: Any) -> str:
+    frames = user_frames(eqn.source_info.traceback, 1)
+    place = f"{frames[0].file_name}:{frames[0].line_num}:0 ({frames[0].function_name})" if frames else "<unknown>"
+    if eqn.primitive is name_p:
+        return f"named '{eqn.params['name']}' from {place}"
+    return f"output of {eqn.primitive.name} from {place}"
+
+
+def print_saved_residuals(f: Callable, *args: Any, **kwargs: Any) -> None:
+    """Print what the backward pass of ``f`` keeps, one value a line.
+
+    Example: ``print_saved_residuals(jnp.sin, 1.)`` prints ``f32[] output of cos from …``.
+    """
+    for aval, where in saved_residuals(f, *args, **kwargs):
+        print(aval.str_short(), where)
+
+

@@ -1,0 +1,219 @@
+"""``custom_jvp``: a function with its own derivative rule."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core.functions import function_name, signature_of
+from arrax.core.interpreter import Tracer
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import Zero, instantiate, slots, typeof
+from arrax.lax.custom_rules import Hidden, custom_jvp_call_p
+from arrax.transforms.arguments import as_numbers
+
+
+class SymbolicZero:
+    """A tangent or cotangent known to be zero, where rules asked for symbolic zeros.
+
+    Attributes:
+      aval: its type. Also ``shape``, ``dtype``.
+    """
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any):
+        self.aval = aval
+
+    shape = property(lambda self: self.aval.shape, doc="Tuple of lengths.")
+    dtype = property(lambda self: self.aval.dtype, doc="The elements' dtype.")
+    ndim = property(lambda self: self.aval.ndim, doc="Number of dimensions.")
+
+    def __repr__(self) -> str:
+        return f"SymbolicZero({self.aval})"
+
+
+def resolve_arguments(fun: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple:
+    """All arguments as positional ones, defaults filled in.
+
+    Raises:
+      TypeError: arguments that the signature doesn't take.
+    """
+    signature = signature_of(fun)
+    if signature is None:
+        if kwargs:
+            raise TypeError(f"cannot resolve keyword arguments of {function_name(fun)}: it has no signature")
+        return args
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    if bound.kwargs:
+        names = ", ".join(bound.kwargs)
+        raise TypeError(f"custom derivative rules take no keyword-only arguments, but {function_name(fun)} has {names}")
+    return bound.args
+
+
+def split_nondiff(fun: Callable, numbers: Sequence[int], args: tuple) -> tuple[list[Any], list[Any], list[int]]:
+    """(differentiable arguments, the others in order, positions of the differentiable ones).
+
+    Raises:
+      UnexpectedTracerError-like TypeError: a traced value in a nondiff position.
+    """
+    fixed = {n % len(args) for n in numbers} if args else set()
+    dynamic = [n for n in range(len(args)) if n not in fixed]
+    return [args[n] for n in dynamic], [args[n] for n in sorted(fixed)], dynamic
+
+
+def merge_arguments(dynamic: Sequence[Any], fixed: Sequence[Any], positions: Sequence[int]) -> list[Any]:
+    """Arguments in their order again."""
+    rest, chosen = iter(fixed), dict(zip(positions, dynamic, strict=True))
+    return [chosen[n] if n in chosen else next(rest) for n in range(len(dynamic) + len(fixed))]
+
+
+class custom_jvp:
+    """A function whose forward derivative is given by a rule.
+
+    Args:
+      fun: function of arrays or pytrees of them.
+      nondiff_argnums: positions of arguments that are not differentiated; the rule gets them first.
+      nondiff_argnames: their names.
+    Raises:
+      AttributeError: called or differentiated before a rule is given.
+    Example:
+      ``f = custom_jvp(jnp.sin); f.defjvp(lambda primals, tangents: (f(*primals), 2 * tangents[0]))``.
+    """
+
+    def __init__(self, fun: Callable, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()):
+        functools.update_wrapper(self, fun)
+        self.fun, self.jvp, self.symbolic_zeros = fun, None, False
+        names = _positions_of(fun, nondiff_argnames)
+        self.nondiff_argnums = tuple(sorted({*as_numbers("nondiff_argnums", nondiff_argnums), *names}))
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def defjvp(self, jvp: Callable, symbolic_zeros: bool = False) -> Callable:
+        """Set the rule ``jvp(*nondiff, primals, tangents) -> (primal out, tangent out)``; returns it.
+
+        Args:
+          symbolic_zeros: hand over zero tangents as SymbolicZero objects.
+        """
+        self.jvp, self.symbolic_zeros = jvp, symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable | None) -> None:
+        """Set one rule per argument, ``rule(tangent, primal_out, *primals)``, whose results add up; None is zero."""
+        if self.nondiff_argnums:
+            raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
+
+        def jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+            out = self(*primals)
+            zeros = _zero_tangents(out)
+            terms = [rule(t, out, *primals) for rule, t in zip(jvps, tangents, strict=True) if rule is not None]
+            for term in terms:
+                zeros = _add_trees(zeros, term)
+            return out, zeros
+
+        self.defjvp(jvp)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.jvp is None:
+            raise AttributeError(
+                f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp."
+            )
+        resolved = resolve_arguments(self.fun, args, kwargs)
+        dynamic, fixed, positions = split_nondiff(self.fun, self.nondiff_argnums, resolved)
+        leaves, in_tree = tree_flatten(dynamic)
+        _check_leaves(self.fun, leaves)
+        trees: dict[str, Any] = {}
+
+        def flat(*values: Any) -> list[Any]:
+            out = self.fun(*merge_arguments(tree_unflatten(in_tree, values), fixed, positions))
+            outs, trees["out"] = tree_flatten(out)
+            return outs
+
+        rule = Hidden(self._rule(fixed, in_tree, trees), function_name(self.jvp))
+        outs = custom_jvp_call_p.bind(
+            *leaves, fun=flat, call_jaxpr=None, jvp_jaxpr_fun=rule, num_consts=0, symbolic_zeros=self.symbolic_zeros,
+            name=function_name(self.fun),
+        )  # fmt: skip
+        return tree_unflatten(trees["out"], outs)
+
+    def _rule(self, fixed: list[Any], in_tree: Any, trees: dict[str, Any]) -> Callable:
+        jvp, symbolic, name = self.jvp, self.symbolic_zeros, function_name(self.fun)
+        assert jvp is not None
+
+        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            given = [
+                (SymbolicZero(t.aval) if symbolic else instantiate(t)) if type(t) is Zero else t for t in tangents
+            ]
+            pair = jvp(*fixed, tuple(tree_unflatten(in_tree, primals)), tuple(tree_unflatten(in_tree, given)))
+            return _checked_pair(name, pair, trees)
+
+        return rule
+
+
+def _checked_pair(name: str, pair: Any, trees: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise TypeError(
+            f"Custom JVP rule for function {name} must produce a pair (list or tuple of length two) representing primal and "
+            f"tangent outputs, but got {pair}."
+        )
+    outs, tree = tree_flatten(pair[0])
+    tangents, tangent_tree = tree_flatten(pair[1], is_leaf=lambda node: isinstance(node, SymbolicZero))
+    if tree != tangent_tree:
+        raise TypeError(
+            f"Custom JVP rule for function {name} must produce primal and tangent outputs with equal container (pytree) "
+            f"structures, but got {tree} and {tangent_tree} respectively."
+        )
+    trees.setdefault("out", tree)
+    if trees["out"] != tree:
+        raise TypeError(
+            f"Custom JVP rule for function {name} must produce a pair whose primal output has the structure of the "
+            f"function's output, {trees['out']}, but got {tree}"
+        )
+    checked = []
+    for out, tangent in zip(outs, tangents, strict=True):
+        if isinstance(tangent, SymbolicZero):
+            checked.append(Zero(tangent.aval))
+            continue
+        expected, found = typeof(out).to_tangent_aval(), typeof(tangent)
+        if (expected.shape, expected.dtype) != (found.shape, found.dtype):
+            raise TypeError(
+                f"Custom JVP rule for function {name} must produce primal and tangent outputs with equal shapes and dtypes, "
+                f"but got {typeof(out).str_short()} and tangent {found.str_short()}, expected {expected.str_short()}"
+            )
+        checked.append(Zero(expected) if expected.dtype.kind == "V" else slots.convert(tangent, expected))
+    return outs, checked
+
+
+def _check_leaves(fun: Callable, leaves: Sequence[Any]) -> None:
+    for leaf in leaves:
+        if not isinstance(leaf, Tracer):
+            try:
+                typeof(leaf)
+            except TypeError:
+                raise TypeError(
+                    f"{function_name(fun)}: argument {leaf!r} of type {type(leaf)} is not a valid array type; "
+                    "name its position in nondiff_argnums"
+                ) from None
+
+
+def _zero_tangents(out: Any) -> Any:
+    leaves, tree = tree_flatten(out)
+    return tree_unflatten(tree, [instantiate(Zero.of(leaf)) for leaf in leaves])
+
+
+def _add_trees(x: Any, y: Any) -> Any:
+    xs, tree = tree_flatten(x)
+    ys, _ = tree_flatten(y)
+    return tree_unflatten(tree, [slots.add(a, slots.convert(b, typeof(a))) for a, b in zip(xs, ys, strict=True)])
+
+
+def _positions_of(fun: Callable, names: str | Sequence[str]) -> list[int]:
+    if not names:
+        return []
+    listed = (names,) if isinstance(names, str) else tuple(names)
+    parameters = list(inspect.signature(fun).parameters)
+    return [parameters.index(name) for name in listed]

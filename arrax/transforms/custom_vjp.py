@@ -1,0 +1,297 @@
+"""``custom_vjp``: a function with its own reverse-mode rule; ``custom_gradient`` and ``closure_convert`` beside it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.functions import function_name
+from arrax.core.interpreter import Tracer
+from arrax.core.pytree_paths import keystr, tree_flatten_with_path
+from arrax.core.pytrees import register_pytree_node, tree_flatten, tree_unflatten
+from arrax.core.types import Zero, instantiate, slots, typeof
+from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.lax.custom_rules import Hidden, custom_vjp_call_p
+from arrax.transforms.arguments import as_numbers
+from arrax.transforms.autodiff import check_callable
+from arrax.transforms.custom_jvp import (
+    SymbolicZero,
+    _check_leaves,
+    _positions_of,
+    merge_arguments,
+    resolve_arguments,
+    split_nondiff,
+)
+
+
+class CustomVJPPrimal:
+    """A primal value for forward rules that asked for symbolic zeros: ``value``, and whether it is ``perturbed``."""
+
+    __slots__ = ("value", "perturbed")
+
+    def __init__(self, value: Any, perturbed: bool):
+        self.value, self.perturbed = value, perturbed
+
+
+register_pytree_node(CustomVJPPrimal, lambda p: ((p.value,), p.perturbed), lambda flag, xs: CustomVJPPrimal(xs[0], flag))
+
+
+class custom_vjp:
+    """A function whose reverse-mode derivative is given by a pair of rules.
+
+    Args:
+      fun: function of arrays or pytrees of them.
+      nondiff_argnums: positions of arguments that are not differentiated; the backward rule gets them first.
+      nondiff_argnames: their names.
+    Raises:
+      AttributeError: called before rules are given.
+    Example:
+      ``f = custom_vjp(jnp.sin); f.defvjp(lambda x: (f(x), jnp.cos(x)), lambda c, ct: (c * ct,))``.
+    """
+
+    def __init__(self, fun: Callable, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()):
+        functools.update_wrapper(self, fun)
+        self.fun, self.fwd, self.bwd, self.symbolic_zeros = fun, None, None, False
+        names = _positions_of(fun, nondiff_argnames)
+        self.nondiff_argnums = tuple(sorted({*as_numbers("nondiff_argnums", nondiff_argnums), *names}))
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def defvjp(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
+        """Set the rules.
+
+        Args:
+          fwd: ``fwd(*args) -> (output, residuals)``.
+          bwd: ``bwd(*nondiff, residuals, cotangent) -> tuple of cotangents``, None for zeros.
+          symbolic_zeros: hand over CustomVJPPrimal and SymbolicZero objects.
+          optimize_remat: accepted.
+        """
+        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(f"No VJP defined for custom_vjp function {function_name(self.fun)} using defvjp.")
+        resolved = resolve_arguments(self.fun, args, kwargs)
+        dynamic, fixed, positions = split_nondiff(self.fun, self.nondiff_argnums, resolved)
+        for value in fixed:
+            if isinstance(value, Tracer):
+                raise UnexpectedNondiff(function_name(self.fun), value)
+        leaves, in_tree = tree_flatten(dynamic)
+        _check_leaves(self.fun, leaves)
+        trees: dict[str, Any] = {}
+
+        def flat(*values: Any) -> list[Any]:
+            out = self.fun(*merge_arguments(tree_unflatten(in_tree, values), fixed, positions))
+            outs, trees["out"] = tree_flatten(out)
+            return outs
+
+        avals = [typeof(leaf) for leaf in leaves]
+        outs = custom_vjp_call_p.bind(
+            *leaves, fun=flat, call_jaxpr=None,
+            fwd_jaxpr_thunk=Hidden(self._forward(fixed, positions, in_tree, trees), function_name(self.fwd)),
+            bwd=Hidden(self._backward(fixed, in_tree, avals, trees), function_name(self.bwd)),
+            num_consts=0, symbolic_zeros=self.symbolic_zeros, name=function_name(self.fun), out_avals=None,
+        )  # fmt: skip
+        return tree_unflatten(trees["out"], outs)
+
+    def _forward(self, fixed: list[Any], positions: list[int], in_tree: Any, trees: dict[str, Any]) -> Callable:
+        fwd, symbolic, name = self.fwd, self.symbolic_zeros, function_name(self.fun)
+        assert fwd is not None
+
+        def forward(primals: Sequence[Any], nonzero: Sequence[bool]) -> tuple[list[Any], list[Any]]:
+            values: Sequence[Any] = primals
+            if symbolic:
+                values = [CustomVJPPrimal(x, nz) for x, nz in zip(primals, nonzero, strict=True)]
+            pair = fwd(*merge_arguments(tree_unflatten(in_tree, values), fixed, positions))
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise TypeError(
+                    f"Custom VJP fwd rule {function_name(fwd)} for function {name} must produce a pair (list or tuple of "
+                    "length two) where the first element represents the primal output (equal to those of the "
+                    f"custom_vjp-decorated function {name}) and the second element represents residuals (i.e. values stored "
+                    f"from the forward pass for use on the backward pass), but instead of a pair the fwd rule returned {pair}."
+                )
+            outs, out_tree = tree_flatten(pair[0])
+            residuals, trees["residuals"] = tree_flatten(pair[1])
+            trees.setdefault("out", out_tree)
+            if trees["out"] != out_tree:
+                raise TypeError(
+                    f"Custom VJP fwd rule {function_name(fwd)} for function {name} must produce a pair whose first element "
+                    f"has the structure of the function's output, {trees['out']}, but it is {out_tree}"
+                )
+            return outs, residuals
+
+        return forward
+
+    def _backward(self, fixed: list[Any], in_tree: Any, avals: list[Any], trees: dict[str, Any]) -> Callable:
+        bwd, symbolic, name = self.bwd, self.symbolic_zeros, function_name(self.fun)
+        assert bwd is not None
+
+        def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+            given = [(SymbolicZero(ct.aval) if symbolic else _array(ct)) if type(ct) is Zero else ct for ct in cts]
+            found = bwd(*fixed, tree_unflatten(trees["residuals"], residuals), tree_unflatten(trees["out"], given))
+            if isinstance(found, list):
+                found = tuple(found)
+            return _flat_cotangents(name, function_name(bwd), found, in_tree, avals)
+
+        return backward
+
+
+def _array(ct: Zero) -> Any:
+    return np.zeros(ct.aval.shape, dtypes.float0) if ct.aval.dtype == dtypes.float0 else instantiate(ct)
+
+
+def _flat_cotangents(name: str, rule: str, found: Any, in_tree: Any, avals: list[Any]) -> list[Any]:
+    """One cotangent (or None) per input leaf; None stands for the zeros of a whole subtree.
+
+    Raises:
+      TypeError: another structure, or types that don't match.
+    """
+    expected = tree_unflatten(in_tree, avals)
+    if not isinstance(found, tuple) or len(found) != len(expected):
+        got = f"a tuple of length {len(found)}" if isinstance(found, tuple) else f"{found!r}"
+        raise TypeError(
+            f"Custom VJP bwd rule {rule} for function {name} must produce a tuple of length equal to the number of "
+            f"(differentiable) arguments, {len(expected)}, but got {got}"
+        )
+    result: list[Any] = []
+    for position, (ct, part) in enumerate(zip(found, expected, strict=True)):
+        result += _spread_nones(name, rule, ct, part, f"[{position}]")
+    return result
+
+
+def _spread_nones(name: str, rule: str, ct: Any, part: Any, place: str) -> list[Any]:
+    leaves, tree = tree_flatten(part)
+    if ct is None or isinstance(ct, SymbolicZero):
+        return [None] * len(leaves)
+    is_none = lambda node: node is None or isinstance(node, SymbolicZero)  # noqa: E731
+    cts, ct_tree = tree_flatten(ct, is_leaf=is_none)
+    if ct_tree == tree:
+        paths = [path for path, _ in tree_flatten_with_path(part)[0]]
+        return [
+            None if is_none(x) else _checked(name, rule, x, aval, place + keystr(path))
+            for x, aval, path in zip(cts, leaves, paths, strict=True)
+        ]
+    children = tree.children() if not isinstance(part, dict) else None
+    if isinstance(part, tuple | list) and isinstance(ct, tuple | list) and len(part) == len(ct) and children is not None:
+        result: list[Any] = []
+        for index, (inner_ct, inner) in enumerate(zip(ct, part, strict=True)):
+            result += _spread_nones(name, rule, inner_ct, inner, f"{place}[{index}]")
+        return result
+    if isinstance(part, dict) and isinstance(ct, dict) and part.keys() == ct.keys():
+        result = []
+        for key in sorted(part):
+            result += _spread_nones(name, rule, ct[key], part[key], f"{place}[{key!r}]")
+        return result
+    raise TypeError(
+        f"Custom VJP bwd rule {rule} for function {name} must produce cotangents of the structure of the arguments: at "
+        f"output{place}, got {ct_tree}, but expected {tree}"
+    )
+
+
+def _checked(name: str, rule: str, ct: Any, aval: Any, place: str) -> Any:
+    expected = aval.to_tangent_aval()
+    found = typeof(ct)
+    if expected.dtype == dtypes.float0:
+        return None
+    if found.shape != expected.shape or (found.dtype != expected.dtype and not found.weak_type):
+        raise ValueError(
+            f"Custom VJP bwd rule {rule} for function {name} produced an output{place} of type {found.str_short()}, but the "
+            f"corresponding input has type {aval.str_short()}"
+        )
+    return slots.convert(ct, expected)
+
+
+class UnexpectedNondiff(TypeError):
+    """A traced value stands in a position of nondiff_argnums."""
+
+    def __init__(self, name: str, value: Any):
+        super().__init__(
+            f"Found a traced value {value} passed as an argument of {name} at a position in nondiff_argnums: arrays to be "
+            "traced must be ordinary arguments; give zeros (None) as their cotangents instead"
+        )
+
+
+def custom_gradient(fun: Callable) -> Callable:
+    """A function that returns its result together with its own pullback.
+
+    Args:
+      fun: ``fun(*args) -> (output, pullback)``, where ``pullback(ct)`` gives a cotangent per argument.
+    Returns: function with output ``output`` and that derivative.
+    Example: ``f = custom_gradient(lambda x: (x ** 2, lambda g: (g * x,)))``.
+    """
+
+    @custom_vjp
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return fun(*args, **kwargs)[0]
+
+    def fwd(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        out, rule = fun(*args, **kwargs)
+        leaves, out_tree = tree_flatten(out)
+        trees: dict[str, Any] = {}
+
+        def flat(*cts: Any) -> list[Any]:
+            found = rule(tree_unflatten(out_tree, cts))
+            if not isinstance(found, tuple | list):
+                found = (found,)
+            outs, trees["in"] = tree_flatten(tuple(found))
+            return outs
+
+        jaxpr, consts = stage(flat, [typeof(leaf).to_tangent_aval() for leaf in leaves])
+        return out, _Residuals(consts, (jaxpr, trees["in"]))
+
+    def bwd(residuals: _Residuals, ct: Any) -> Any:
+        jaxpr, in_tree = residuals.static
+        return tree_unflatten(in_tree, eval_jaxpr(jaxpr, residuals.values, *tree_flatten(ct)[0]))
+
+    wrapped.defvjp(fwd, bwd)
+    return functools.wraps(fun)(lambda *args, **kwargs: wrapped(*args, **kwargs))
+
+
+class _Residuals:
+    """Residuals with a program among their structure."""
+
+    def __init__(self, values: Sequence[Any], static: Any):
+        self.values, self.static = list(values), static
+
+
+register_pytree_node(_Residuals, lambda r: (tuple(r.values), r.static), lambda static, values: _Residuals(values, static))
+
+
+def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[Any]]:
+    """A function's closed-over traced values as explicit arguments.
+
+    Args:
+      fun: function.
+      example_args: arguments of the shapes and dtypes that it will be called with.
+    Returns: ``(converted, values)`` where ``converted(*args, *values)`` is ``fun(*args)``.
+    Example: ``converted, consts = closure_convert(lambda x: x * y, 1.)``.
+    """
+    check_callable(fun)
+    leaves, in_tree = tree_flatten(example_args)
+    trees: dict[str, Any] = {}
+
+    def flat(*values: Any) -> list[Any]:
+        outs, trees["out"] = tree_flatten(fun(*tree_unflatten(in_tree, values)))
+        return outs
+
+    jaxpr, consts = stage(flat, [typeof(leaf) for leaf in leaves])
+    hoisted = [isinstance(c, Tracer) and dtypes.is_inexact(typeof(c).dtype) for c in consts]
+
+    def converted(*args_and_values: Any) -> Any:
+        count = sum(hoisted)
+        args = args_and_values[: len(args_and_values) - count]
+        given = iter(args_and_values[len(args_and_values) - count :])
+        values, tree = tree_flatten(args)
+        if tree != in_tree:
+            raise TypeError(f"closure_convert: function called with arguments of structure {tree}, expected {in_tree}")
+        all_consts = [next(given) if is_hoisted else c for c, is_hoisted in zip(consts, hoisted, strict=True)]
+        return tree_unflatten(trees["out"], eval_jaxpr(jaxpr, all_consts, *values))
+
+    return converted, [c for c, is_hoisted in zip(consts, hoisted, strict=True) if is_hoisted]
+
+

@@ -1,0 +1,206 @@
+"""Looking at functions without running them: ``make_jaxpr``, ``eval_shape``, ``ShapeDtypeStruct``, named scopes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.functions import function_name
+from arrax.core.interpreter import context, current, named_axes
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import ShapedArray, register_type, typeof
+from arrax.transforms.arguments import Split, as_numbers
+from arrax.transforms.autodiff import check_callable
+from arrax.transforms.tracing import leaf_type, trace
+
+
+class ShapeDtypeStruct:
+    """Shape and dtype of an array, without its elements.
+
+    Args:
+      shape: tuple of ints.
+      dtype: dtype.
+      sharding: placement, or None.
+      weak_type: whether the dtype is weak.
+    Example: ``arrax.eval_shape(jnp.sin, arrax.ShapeDtypeStruct((3,), jnp.float32))``.
+    """
+
+    __slots__ = ("shape", "dtype", "sharding", "weak_type", "vma")
+
+    def __init__(self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False, vma: Any = None):
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        self.shape = tuple(shape)
+        self.dtype = dtype if isinstance(dtype, dtypes.ExtendedDType) else np.dtype(dtype)
+        self.sharding, self.weak_type, self.vma = sharding, weak_type, vma
+
+    size = property(lambda self: int(np.prod(self.shape, dtype=np.int64)), doc="Number of elements.")
+    ndim = property(lambda self: len(self.shape), doc="Number of dimensions.")
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """A copy with some fields replaced."""
+        fields = {name: getattr(self, name) for name in self.__slots__} | changes
+        return ShapeDtypeStruct(fields.pop("shape"), fields.pop("dtype"), **fields)
+
+    def __repr__(self) -> str:
+        name = self.dtype.name
+        extra = f", sharding={self.sharding}" if self.sharding is not None else ""
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{extra}{weak})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple:
+        return self.shape, self.dtype, self.sharding, self.weak_type
+
+
+def _struct_type(struct: ShapeDtypeStruct) -> ShapedArray:
+    dtype = struct.dtype
+    canonical = dtype if isinstance(dtype, dtypes.ExtendedDType) else dtypes.canonicalize_dtype(dtype)
+    return ShapedArray(struct.shape, canonical, struct.weak_type)
+
+
+register_type(ShapeDtypeStruct, _struct_type)
+
+
+def shaped_type(value: Any) -> Any:
+    """The type of an array or of anything with a shape and a dtype."""
+    if hasattr(value, "shape") and hasattr(value, "dtype") and not hasattr(value, "aval") and not isinstance(
+        value, np.ndarray | np.generic | ShapeDtypeStruct
+    ):
+        return ShapedArray(tuple(value.shape), dtypes.canonicalize_dtype(value.dtype, allow_extended_dtype=True))
+    return leaf_type(value, lambda: f"value {value!r}")
+
+
+def struct_of(aval: Any) -> ShapeDtypeStruct:
+    """The ShapeDtypeStruct of a type."""
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+
+
+def make_jaxpr(
+    fun: Callable, static_argnums: int | Sequence[int] = (), axis_env: Sequence[tuple[Any, int]] | None = None,
+    return_shape: bool = False, abstracted_axes: Any = None,
+) -> Callable[..., Any]:  # fmt: skip
+    """A function that returns the program (ClosedJaxpr) of ``fun`` for its arguments.
+
+    Args:
+      fun: function of arrays or pytrees of them.
+      static_argnums: positions of arguments that are part of the program.
+      axis_env: (name, size) of named axes for collectives.
+      return_shape: also return the structure of the result, with ShapeDtypeStructs.
+    Example: ``make_jaxpr(jnp.sin)(1.)`` prints ``{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }``.
+    """
+    check_callable(fun)
+    numbers = as_numbers("static_argnums", static_argnums)
+
+    @functools.wraps(fun, assigned=("__module__", "__qualname__", "__doc__"))
+    def make_jaxpr_f(*args: Any, **kwargs: Any) -> Any:
+        split = Split(fun, numbers, (), args, kwargs)
+        leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
+        avals = tuple(shaped_type(leaf) for leaf in leaves)
+        with named_axes(*(axis_env or ())):
+            traced = trace(fun, split, "make_jaxpr", None, leaves, tree, avals)
+        program = traced.program
+        if traced.captured:
+            count = len(traced.captured)
+            jaxpr = program.jaxpr
+            opened = jaxpr.replace(
+                constvars=[*jaxpr.invars[:count], *jaxpr.constvars], invars=jaxpr.invars[count:]
+            )
+            program = type(program)(opened, [*traced.captured, *program.consts])
+        if not return_shape:
+            return program
+        return program, tree_unflatten(traced.out_tree, [struct_of(aval) for aval in program.out_avals])
+
+    make_jaxpr_f.__name__ = f"make_jaxpr({function_name(fun)})"
+    return make_jaxpr_f
+
+
+def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
+    """The structure of ``fun``'s result, with ShapeDtypeStructs for arrays, without computing anything.
+
+    Args:
+      args, kwargs: arrays, or anything with a shape and a dtype, or pytrees of them.
+    Example: ``eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones(3))`` has shape ``(2,)``.
+    """
+    check_callable(fun)
+    inner = getattr(fun, "_jitted", None)
+    target = inner.fun if inner is not None else fun
+    numbers = inner.options.static_argnums if inner is not None else ()
+    names = inner.options.static_argnames if inner is not None else ()
+    split = Split(target, numbers, names, args, kwargs)
+    leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
+    avals = tuple(shaped_type(leaf) for leaf in leaves)
+    traced = trace(target, split, "eval_shape", None, leaves, tree, avals)
+    return tree_unflatten(traced.out_tree, [struct_of(aval) for aval in traced.program.out_avals])
+
+
+@contextmanager
+def ensure_compile_time_eval() -> Iterator[None]:
+    """Evaluate operations on known values at once, even inside a traced function.
+
+    Example: ``with arrax.ensure_compile_time_eval(): n = int(jnp.sum(jnp.arange(3)))``.
+    """
+    interpreter = context.interpreter
+    while not interpreter.is_evaluation:
+        interpreter = interpreter.parent
+    with current(interpreter):
+        yield
+
+
+class named_scope:
+    """Context manager and decorator: operations inside carry ``name`` in profiles and compiled programs.
+
+    Example: ``with arrax.named_scope("attention"): y = x @ x``.
+    """
+
+    def __init__(self, name: str):
+        if not isinstance(name, str):
+            raise TypeError(f"named_scope name argument must be a string, got {name!r}")
+        self.name = name
+
+    def __enter__(self) -> None:
+        self.previous = context.scopes
+        context.scopes = (*self.previous, self.name)
+
+    def __exit__(self, *_: object) -> None:
+        context.scopes = self.previous
+
+    def __call__(self, fun: Callable) -> Callable:
+        @functools.wraps(fun)
+        def scoped(*args: Any, **kwargs: Any) -> Any:
+            with named_scope(self.name):
+                return fun(*args, **kwargs)
+
+        return scoped
+
+
+def named_call(fun: Callable, *, name: str | None = None) -> Callable:
+    """``fun`` inside a named scope of its own name, or of ``name``.
+
+    Example: ``named_call(jnp.sin, name="wave")(1.)``.
+    """
+    check_callable(fun)
+    return named_scope(name or function_name(fun))(fun)
+
+
+def typeof_public(x: Any) -> Any:
+    """The type (ShapedArray) of an array or number.
+
+    Example: ``arrax.typeof(jnp.ones(3))`` is ``ShapedArray(float32[3])``.
+    """
+    return typeof(x)

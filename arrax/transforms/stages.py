@@ -1,0 +1,273 @@
+"""Ahead of time: ``jit(f).trace(...)``, ``.lower(...)``, ``.compile()``, and what each stage can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from arrax.core.interpreter import Tracer
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import typeof
+from arrax.interpreters.execution import CompiledProgram, LoweredProgram, Placement, lower_program
+from arrax.native import runtime
+from arrax.transforms.inspection import ShapeDtypeStruct, shaped_type, struct_of
+from arrax.transforms.jit import Jitted
+from arrax.transforms.tracing import Traced as TracedFunction
+from arrax.transforms.tracing import flat_names
+from arrax.xla.devices import default_device, platform_name
+
+
+class ArgInfo(NamedTuple):
+    """Shape, dtype and donation of one argument."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    donated: bool
+
+
+class OutInfo(ShapeDtypeStruct):
+    """Shape and dtype of one result."""
+
+    __slots__ = ()
+
+
+class Wrapped(Protocol):
+    """A jitted function: callable, and lowerable ahead of time."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered: ...
+
+
+class CompilerOptionsError(RuntimeError):
+    """XLA does not know a compile option."""
+
+
+class _Stage:
+    """What all stages know of the call they are made for."""
+
+    def __init__(self, jitted: Jitted, traced: TracedFunction, names: list[str], donated: Any, placement: Placement):
+        self._jitted, self._traced, self._names, self._donated = jitted, traced, names, donated
+        self._placement = placement
+
+    @property
+    def in_tree(self) -> Any:
+        """Structure of the dynamic arguments, ``(args, kwargs)``."""
+        return self._traced.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        """Structure of the result."""
+        return self._traced.out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        """Types of the arguments, in their structure."""
+        return tree_unflatten(self.in_tree, list(self._traced.in_avals))
+
+    @property
+    def args_info(self) -> Any:
+        """Shape, dtype and donation of each argument, in their structure."""
+        flags = self._donated or (False,) * len(self._traced.in_avals)
+        return tree_unflatten(
+            self.in_tree,
+            [ArgInfo(aval.shape, aval.dtype, flag) for aval, flag in zip(self._traced.in_avals, flags, strict=True)],
+        )
+
+    @property
+    def out_info(self) -> Any:
+        """Shape and dtype of each result, in its structure."""
+        return tree_unflatten(self.out_tree, [struct_of(aval) for aval in self._traced.program.out_avals])
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Positions of the flat arguments that are donated."""
+        return tuple(n for n, flag in enumerate(self._donated or ()) if flag)
+
+
+class Traced(_Stage):
+    """A function traced for one signature."""
+
+    @property
+    def jaxpr(self) -> Any:
+        """The program."""
+        return self._traced.program
+
+    @property
+    def fun_name(self) -> str:
+        """Name of the function."""
+        return self._jitted.name
+
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
+        """Lower to StableHLO, for the platform of the arguments or the given ones."""
+        platform = lowering_platforms[0] if lowering_platforms else platform_name(self._placement.device.client)
+        lowered = lower_program(
+            self._traced.program, self._jitted.name, platform, donated=self._donated,
+            keep_unused=bool(self._jitted.options.keep_unused),
+        )  # fmt: skip
+        return Lowered(self._jitted, self._traced, self._names, self._donated, self._placement, lowered)
+
+
+class Lowered(_Stage):
+    """A function lowered to StableHLO for one signature."""
+
+    def __init__(self, *fields: Any):
+        *common, self._lowering = fields
+        super().__init__(*common)
+
+    _lowering: LoweredProgram
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The program as text: StableHLO, or ``dialect="hlo"``.
+
+        Raises:
+          ValueError: an unknown dialect.
+        """
+        if dialect in (None, "stablehlo", "mhlo"):
+            if not debug_info:
+                return str(self._lowering.module)
+            again = lower_program(
+                self._traced.program, self._jitted.name, platform_name(self._placement.device.client),
+                donated=self._donated, keep_unused=bool(self._jitted.options.keep_unused), with_locations=True,
+            )  # fmt: skip
+            return again.module.operation.get_asm(enable_debug_info=True)
+        if dialect == "hlo":
+            return self.compiler_ir("hlo").as_hlo_text()
+        raise ValueError(f"unknown dialect {dialect!r}: use 'stablehlo' or 'hlo'")
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The program as an object: an MLIR module, or with ``dialect="hlo"`` an XLA computation."""
+        if dialect in (None, "stablehlo", "mhlo"):
+            return self._lowering.module
+        if dialect == "hlo":
+            return runtime._jax.mlir.mlir_module_to_xla_computation(
+                str(self._lowering.module), use_tuple_args=False, return_tuple=False
+            )
+        raise ValueError(f"unknown dialect {dialect!r}: use 'stablehlo' or 'hlo'")
+
+    def cost_analysis(self) -> Any:
+        """Estimated costs, such as ``{'flops': …}``."""
+        computation = self.compiler_ir("hlo")
+        client = self._placement.device.client
+        return runtime._jax.hlo_module_cost_analysis(client, computation.as_hlo_module())
+
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
+        """Compile with XLA.
+
+        Args:
+          compiler_options: options of XLA by name.
+        Raises:
+          RuntimeError: an unknown option.
+        """
+        options = {**(self._jitted.options.compiler_options or {}), **(compiler_options or {})}
+        program = CompiledProgram(self._lowering, self._placement, self._jitted.name, options or None)
+        return Compiled(
+            self._jitted, self._traced, self._names, self._donated, self._placement, program
+        )
+
+
+class Compiled(_Stage):
+    """A function compiled for one signature: call it with arguments of just those types."""
+
+    def __init__(self, *fields: Any):
+        *common, self._program = fields
+        super().__init__(*common)
+
+    _program: CompiledProgram
+
+    def as_text(self) -> str:
+        """The optimized program as text."""
+        return "\n\n".join(module.to_string() for module in self._program.executable.hlo_modules())
+
+    def cost_analysis(self) -> Any:
+        """Costs as the compiler estimates them, such as ``{'flops': …}``; None where it can't."""
+        found = self._program.executable.cost_analysis()
+        return found[0] if isinstance(found, list) and found else found
+
+    def memory_analysis(self) -> Any:
+        """Bytes of arguments, outputs and temporaries; None where the platform doesn't say."""
+        return self._program.executable.get_compiled_memory_stats()
+
+    def runtime_executable(self) -> Any:
+        """The runtime's executable."""
+        return self._program.executable
+
+    @property
+    def input_shardings(self) -> Any:
+        """Placement of each argument, ``(args, kwargs)``."""
+        return tree_unflatten(self.in_tree, [self._program.sharding] * len(self._traced.in_avals))
+
+    @property
+    def output_shardings(self) -> Any:
+        """Placement of each result."""
+        return tree_unflatten(self.out_tree, [self._program.sharding] * self.out_tree.num_leaves)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, tree = tree_flatten((args, kwargs))
+        for leaf in leaves:
+            if isinstance(leaf, Tracer):
+                raise TypeError(
+                    "Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
+                    f"Detected argument of Tracer type {type(leaf)}."
+                )
+        if tree != self.in_tree:
+            raise TypeError(
+                "Function compiled with input pytree does not match the input pytree it was called with: compiled with "
+                f"{self.in_tree}, called with {tree}"
+            )
+        self._check_types(leaves)
+        return tree_unflatten(self.out_tree, self._program.call(leaves))
+
+    def _check_types(self, leaves: Sequence[Any]) -> None:
+        lines = []
+        for name, leaf, aval in zip(self._names, leaves, self._traced.in_avals, strict=True):
+            given = typeof(leaf)
+            if (given.shape, given.dtype) != (aval.shape, aval.dtype):
+                lines.append(
+                    f"Argument '{name}' compiled with {aval.str_short(False)} and called with {given.str_short(False)}"
+                )
+        if lines:
+            raise TypeError(
+                "Argument types differ from the types for which this computation was compiled. The mismatches are:\n"
+                + "\n".join(lines)
+            )
+
+
+def _trace_stage(function: Any, args: tuple, kwargs: dict[str, Any]) -> Traced:
+    jitted: Jitted = function._jitted
+    split, leaves, tree = jitted.split(args, kwargs)
+    avals = tuple(shaped_type(leaf) for leaf in leaves)
+    from_leaves = [leaf for leaf in leaves if isinstance(leaf, runtime.ArrayImpl)]
+    traced = jitted.trace_types(split, leaves, tree, avals)
+    dynamic_names = flat_names(jitted.fun, split.dynamic, split.dynamic_kwargs)
+    placement = jitted.placement(from_leaves) if from_leaves else Placement(
+        jitted.options.device or default_device(), jitted.options.device is not None
+    )
+    return Traced(jitted, traced, dynamic_names, jitted.donated(split, leaves), placement)
+
+
+def _trace_method(self: Any, *args: Any, **kwargs: Any) -> Traced:
+    """Trace for arguments, or for anything with their shapes and dtypes."""
+    return _trace_stage(self, args, kwargs)
+
+
+def _lower_method(self: Any, *args: Any, **kwargs: Any) -> Lowered:
+    """Lower for arguments, or for anything with their shapes and dtypes, without running."""
+    return _trace_stage(self, args, kwargs).lower()
+
+
+def _eval_shape_method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Shapes and dtypes of the result, without running."""
+    return _trace_stage(self, args, kwargs).out_info
+
+
+def _clear_cache_method(self: Any) -> None:
+    """Forget all traces and compiled calls of this function."""
+    self._jitted.store.clear()
+    self._clear_cache()
+
+
+runtime.PjitFunction.trace = _trace_method
+runtime.PjitFunction.lower = _lower_method
+runtime.PjitFunction.eval_shape = _eval_shape_method
+runtime.PjitFunction.clear_cache = _clear_cache_method

@@ -1,0 +1,42 @@
+"""Waiting for computations that run in the background."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax.core.pytrees import tree_leaves
+from arrax.native import runtime
+from arrax.xla.devices import client_of
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait for all arrays in a pytree.
+
+    Args:
+      x: pytree; leaves that are no arrays are passed over.
+    Returns: ``x``.
+    Example: ``arrax.block_until_ready(jnp.ones(3))``.
+    """
+    for leaf in tree_leaves(x):
+        wait = getattr(leaf, "block_until_ready", None)
+        if wait is not None:
+            wait()
+    return x
+
+
+def effects_barrier() -> None:
+    """Wait for all side effects of computations that were started.
+
+    Example: ``arrax.effects_barrier()``.
+    """
+    for array in client_of().live_arrays():
+        if not array.is_deleted():
+            array.block_until_ready()
+
+
+def live_arrays(platform: str | None = None) -> list[Any]:
+    """All arrays of a platform that still exist.
+
+    Example: ``len(arrax.live_arrays())``.
+    """
+    return [array for array in client_of(platform).live_arrays() if isinstance(array, runtime.ArrayImpl)]
