@@ -27,7 +27,6 @@ from arrax.lax.arithmetic import neg as neg
 from arrax.lax.arithmetic import real_part as real
 from arrax.lax.arithmetic import reciprocal as reciprocal
 from arrax.lax.arithmetic import rem as rem
-from arrax.lax.arithmetic import round_p as round_p
 from arrax.lax.arithmetic import sign as sign
 from arrax.lax.arithmetic import square as square
 from arrax.lax.arithmetic import sub as sub
@@ -108,6 +107,7 @@ from arrax.lax.rounding import RoundingMethod as RoundingMethod
 from arrax.lax.rounding import reduce_precision as reduce_precision
 from arrax.lax.rounding import reduce_precision_p as reduce_precision_p
 from arrax.lax.rounding import round as round
+from arrax.lax.rounding import round_p as round_p
 from arrax.lax.scatter import ScatterDimensionNumbers as ScatterDimensionNumbers
 from arrax.lax.scatter import scatter as scatter
 from arrax.lax.scatter import scatter_add as scatter_add

@@ -270,14 +270,6 @@ def integer_pow(x: Any, y: int) -> Any:
 integer_pow.primitive = integer_pow_p  # type: ignore[attr-defined]
 
 
-def _round_lowering(ctx: Any, x: Any, *, rounding_method: Any) -> list[Any]:
-    name = "round_nearest_afz" if int(rounding_method) == 0 else "round_nearest_even"
-    return [builder.op(name, ctx.avals_in[0], x)]
-
-
-round_p = elementwise("round", [floating], _round_lowering, jvp=[None])
-
-
 def _square_lowering(ctx: Any, x: Any) -> list[Any]:
     return [builder.op("multiply", ctx.avals_in[0], x, x)]
 

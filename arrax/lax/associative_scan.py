@@ -46,8 +46,8 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
     ``result[i] = fn(…fn(fn(elems[0], elems[1]), elems[2])…, elems[i])``, in about 2 log2(n) calls on arrays.
 
     Args:
-      fn: function of two pytrees with the structure of ``elems``, of arrays whose length along ``axis`` varies; it acts on
-        each entry alone and is associative.
+      fn: function of two pytrees with the structure of ``elems``, of arrays whose length along ``axis`` varies; it acts
+        on each entry alone and is associative.
       elems: pytree of arrays of equal length along ``axis``.
       reverse: go from the end to the beginning: ``fn`` takes what stands later first.
       axis: the axis along which the entries lie.

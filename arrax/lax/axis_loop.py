@@ -24,8 +24,8 @@ Step = Callable[[Sequence[Any], Sequence[Any]], tuple[Sequence[Any], Sequence[An
 
 
 def lower_along_axis(
-    ctx: Any, inputs: Sequence[Any], starts: Sequence[Any], step: Step,
-    *, avals_in: Sequence[ShapedArray], avals_out: Sequence[ShapedArray], carries: Sequence[Any], axis: int, reverse: bool,
+    ctx: Any, inputs: Sequence[Any], starts: Sequence[Any], step: Step, *, avals_in: Sequence[ShapedArray],
+    avals_out: Sequence[ShapedArray], carries: Sequence[Any], axis: int, reverse: bool,
 ) -> list[Any]:  # fmt: skip
     """Run ``step`` over the entries of some arrays along an axis, gathering its outputs.
 
@@ -60,10 +60,20 @@ class _Loop:
     """The ``while`` of one recurrence: its state is (index, *carries, *outputs, *inputs)."""
 
     def __init__(
-        self, avals_in: Sequence[ShapedArray], avals_out: Sequence[ShapedArray], carries: Sequence[Any], axis: int, reverse: bool
+        self,
+        avals_in: Sequence[ShapedArray],
+        avals_out: Sequence[ShapedArray],
+        carries: Sequence[Any],
+        axis: int,
+        reverse: bool,
     ):
         shape = avals_in[0].shape
-        self.entry, self.axis, self.length, self.reverse = (*shape[:axis], 1, *shape[axis + 1 :]), axis, shape[axis], reverse
+        self.entry, self.axis, self.length, self.reverse = (
+            (*shape[:axis], 1, *shape[axis + 1 :]),
+            axis,
+            shape[axis],
+            reverse,
+        )
         self.index = _INDEX if self.length < 2**31 else _LONG_INDEX
         self.avals_in, self.avals_out = avals_in, avals_out
         self.carry_avals = [ShapedArray(self.entry, dtype) for dtype in carries]
@@ -91,7 +101,11 @@ class _Loop:
         index, rest = state[0], state[1:]
         carries, rest = rest[: len(self.carry_avals)], rest[len(self.carry_avals) :]
         outs, inputs = rest[: len(self.avals_out)], rest[len(self.avals_out) :]
-        place = builder.op("subtract", self.index, builder.full(self.length - 1, self.index), index) if self.reverse else index
+        place = (
+            builder.op("subtract", self.index, builder.full(self.length - 1, self.index), index)
+            if self.reverse
+            else index
+        )
         zero = builder.full(0, self.index)
         places = [place if i == self.axis else zero for i in range(len(self.entry))]
         sizes = builder.ints(self.entry)

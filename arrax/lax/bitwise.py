@@ -16,17 +16,18 @@ def _named(name: str, function: Any, doc: str, operands: str = "x, y") -> Any:
 
 # Shifts by a negative amount, or by as many bits as there are, push out all bits.
 # fmt: off
-bitwise_not = _named("bitwise_not", unary("not", logical, "not"),  "complement of all bits, ~x; logical not of bools", "x")
+bitwise_not = _named("bitwise_not", unary("not", logical, "not"),  "complement of all bits; logical not of bools", "x")
 bitwise_and = _named("bitwise_and", binary("and", logical, "and"), "bits set in both, x & y; logical and of bools")
 bitwise_or  = _named("bitwise_or",  binary("or",  logical, "or"),  "bits set in either, x | y; logical or of bools")
 bitwise_xor = _named("bitwise_xor", binary("xor", logical, "xor"), "bits set in one of the two, x ^ y")
 
-shift_left             = binary("shift_left", integers, "shift_left", doc="shift to the left, x << y; 0 for y outside of the bits")
+shift_left             = binary("shift_left",             integers, "shift_left",
+                                doc="shift to the left, x << y; 0 for y outside of the bits")
 shift_right_arithmetic = binary("shift_right_arithmetic", integers, "shift_right_arithmetic",
                                 doc="shift to the right that repeats the sign bit, x >> y")
-shift_right_logical    = binary("shift_right_logical", integers, "shift_right_logical",
+shift_right_logical    = binary("shift_right_logical",    integers, "shift_right_logical",
                                 doc="shift to the right that fills with zeros")
-population_count       = unary("population_count", integers, "popcnt", doc="number of set bits")
-clz                    = unary("clz", integers, "count_leading_zeros", doc="number of leading zero bits")
-nextafter              = binary("nextafter", floating, "chlo.next_after", doc="next number after x towards y")
+population_count = unary("population_count", integers, "popcnt", doc="number of set bits")
+clz = unary("clz", integers, "count_leading_zeros", doc="number of leading zero bits")
+nextafter = binary("nextafter", floating, "chlo.next_after", doc="next number after x towards y")
 # fmt: on

@@ -71,8 +71,7 @@ disjunction = Monoid(bitwise_or, lambda dtype: 0)
 parity = Monoid(bitwise_xor, lambda dtype: 0)
 
 _BY_PRIMITIVE = {
-    monoid.combine.primitive: monoid
-    for monoid in (sum_, product, maximum, minimum, conjunction, disjunction, parity)
+    monoid.combine.primitive: monoid for monoid in (sum_, product, maximum, minimum, conjunction, disjunction, parity)
 }
 
 
@@ -109,7 +108,9 @@ def read_operands(name: str, operands: Any, init_values: Any, computation: Calla
     arrays, tree = tree_flatten(operands)
     inits, init_tree = tree_flatten(init_values)
     if tree != init_tree:
-        raise ValueError(f"{name}: operands and initial values must have the same tree structure, got {tree} and {init_tree}")
+        raise ValueError(
+            f"{name}: operands and initial values must have the same tree structure, got {tree} and {init_tree}"
+        )
     if not arrays:
         raise ValueError(f"{name} requires at least one operand")
     arrays = [operand(name, x) for x in arrays]
@@ -131,12 +132,14 @@ def _check_inits(name: str, avals: Sequence[ShapedArray], inits: Sequence[Shaped
     for aval, init in zip(avals, inits, strict=True):
         if aval.dtype != init.dtype:
             raise TypeError(
-                f"{name} requires operands and initial values of the same dtypes, got {aval.str_short()} with an initial "
-                f"value of type {init.str_short()}"
+                f"{name} requires operands and initial values of the same dtypes, got {aval.str_short()} with an "
+                f"initial value of type {init.str_short()}"
             )
 
 
-def _stage_computation(name: str, computation: Callable[..., Any], element_types: Sequence[Any], tree: Any) -> ClosedJaxpr:
+def _stage_computation(
+    name: str, computation: Callable[..., Any], element_types: Sequence[Any], tree: Any
+) -> ClosedJaxpr:
     scalars = [ShapedArray((), dtype) for dtype in element_types]
     found: list[Any] = []
 
@@ -169,7 +172,9 @@ def apply_elementwise(program: ClosedJaxpr, values: Sequence[Any]) -> list[Any]:
     if shape == ():
         return eval_jaxpr(program.jaxpr, program.consts, *values)
     dims = [0 if typeof(value).shape == shape else None for value in values]
-    rows = [value if dim is None else reshape(value, (typeof(value).size,)) for value, dim in zip(values, dims, strict=True)]
+    rows = [
+        value if dim is None else reshape(value, (typeof(value).size,)) for value, dim in zip(values, dims, strict=True)
+    ]
     size = next(typeof(row).shape[0] for row, dim in zip(rows, dims, strict=True) if dim == 0)
     outs, out_dims = batch(lambda *xs: eval_jaxpr(program.jaxpr, program.consts, *xs), rows, dims, size)
     return [reshape(bdim_at_front(out, dim, size), shape) for out, dim in zip(outs, out_dims, strict=True)]
@@ -180,7 +185,9 @@ def repeat(value: Any, shape: tuple[int, ...]) -> Any:
     return broadcast_in_dim(value, shape, ())
 
 
-def fill_region(ctx: Any, operation: Any, index: int, element_types: Sequence[Any], body: Callable[..., Sequence[Any]]) -> None:
+def fill_region(
+    ctx: Any, operation: Any, index: int, element_types: Sequence[Any], body: Callable[..., Sequence[Any]]
+) -> None:
     """Build the region of a reduction, which takes two scalars of each dtype, by ``body(*scalars)``."""
     scalars = [ShapedArray((), dtype) for dtype in element_types]
     block = builder.block_with(operation, index, [*scalars, *scalars])

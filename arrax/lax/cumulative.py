@@ -13,7 +13,7 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import computations
-from arrax.lax.arithmetic import abs_, add, eq, max_, min_, mul, neg, scalar, sub
+from arrax.lax.arithmetic import abs_, add, eq, max_, mul, neg, scalar, sub
 from arrax.lax.associative_scan import prefixes
 from arrax.lax.axis_loop import lower_along_axis
 from arrax.lax.computations import Monoid, fill_region
@@ -35,7 +35,7 @@ def _log_add_exp(x: Any, y: Any) -> Any:
 log_sum_exp = Monoid(_log_add_exp, lambda dtype: -np.inf)
 
 
-# ---- lowering ---------------------------------------------------------------------------------------------------------
+# ---- lowering ------------------------------------------------------------------------------------------------------
 
 
 def _combination(ctx: Any, monoid: Monoid, aval: ShapedArray) -> Callable[[Any, Any], Any]:
@@ -47,7 +47,7 @@ def _combination(ctx: Any, monoid: Monoid, aval: ShapedArray) -> Callable[[Any, 
 
 
 def _carried(monoid: Monoid, dtype: Any) -> Any:
-    """The dtype of the running value: a sum or product over a long axis one by one needs more digits than its result."""
+    """The dtype of the running value: sums and products over a long axis need more digits than their results."""
     if monoid in (computations.sum_, computations.product) and kind_of(dtype) in ("floating", "complex"):
         return np.dtype(np.complex128 if kind_of(dtype) == "complex" else np.float64)
     return accumulator(dtype)
@@ -115,7 +115,7 @@ def _by_prefixes(combine: Callable[[Any, Any], Any]) -> Any:
     return lower_fun(rule, multiple_results=False)
 
 
-# ---- derivatives --------------------------------------------------------------------------------------------------------
+# ---- derivatives ---------------------------------------------------------------------------------------------------
 # With y[i] = f(y[i-1], x[i]), the tangents of y follow the linear recurrence dy[i] = f_y dy[i-1] + f_x dx[i].
 
 
@@ -147,7 +147,7 @@ def _share(part: Any, whole: Any) -> Any:
     return exp(select(eq(part, scalar(-np.inf, part)), part, sub(part, whole)))
 
 
-# ---- the operations -----------------------------------------------------------------------------------------------------
+# ---- the operations ------------------------------------------------------------------------------------------------
 
 
 def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, general: Any = None, doc: str) -> Any:
@@ -187,10 +187,14 @@ def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, gene
 # fmt: off
 cumsum  = _cumulative("cumsum",  numeric, computations.sum_,    doc="Sums of the elements up to each one",
                       jvp=lambda x, ans, t, axis, reverse: cumsum(t, axis, reverse))
-cumprod = _cumulative("cumprod", numeric, computations.product, doc="Products of the elements up to each one", jvp=_cumprod_jvp)
-cummax  = _cumulative("cummax",  numeric, computations.maximum, doc="The greatest of the elements up to each one", jvp=_extreme_jvp)
-cummin  = _cumulative("cummin",  numeric, computations.minimum, doc="The least of the elements up to each one", jvp=_extreme_jvp)
-cumlogsumexp = _cumulative("cumlogsumexp", floating, log_sum_exp, jvp=_cumlogsumexp_jvp, general=_by_prefixes(_log_add_exp),
+cumprod = _cumulative("cumprod", numeric, computations.product, doc="Products of the elements up to each one",
+                      jvp=_cumprod_jvp)
+cummax  = _cumulative("cummax",  numeric, computations.maximum, doc="The greatest of the elements up to each one",
+                      jvp=_extreme_jvp)
+cummin  = _cumulative("cummin",  numeric, computations.minimum, doc="The least of the elements up to each one",
+                      jvp=_extreme_jvp)
+cumlogsumexp = _cumulative("cumlogsumexp", floating, log_sum_exp, jvp=_cumlogsumexp_jvp,
+                           general=_by_prefixes(_log_add_exp),
                            doc="Logarithms of the sums of the exponentials of the elements up to each one")
 # fmt: on
 

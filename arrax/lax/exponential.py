@@ -14,7 +14,15 @@ from arrax.lax.accuracy import unary_with_accuracy
 from arrax.lax.arithmetic import add, div, eq, mul, scalar, square, sub
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.families import (
-    broadcast_to_shape, elementwise, floating, inexact, integers, kind_of, match_scalars, operand, repeat_scalars,
+    broadcast_to_shape,
+    elementwise,
+    floating,
+    inexact,
+    integers,
+    kind_of,
+    match_scalars,
+    operand,
+    repeat_scalars,
 )  # fmt: skip
 from arrax.lax.shapes import full_like
 from arrax.lax.structure import select
@@ -73,7 +81,7 @@ cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", doc="cube root",
 # fmt: on
 
 
-# ---- powers -----------------------------------------------------------------------------------------------------------
+# ---- powers --------------------------------------------------------------------------------------------------------
 
 
 def _pow_dtype(base: Any, exponent: Any) -> Any:

@@ -20,7 +20,18 @@ from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_element_type, convert_ir
-from arrax.lax.families import anything, bools, check_dtype, compose_jvp, integers, kind_of, numeric, operand, real, shape_slots
+from arrax.lax.families import (
+    anything,
+    bools,
+    check_dtype,
+    compose_jvp,
+    integers,
+    kind_of,
+    numeric,
+    operand,
+    real,
+    shape_slots,
+)
 from arrax.lax.shapes import broadcast_in_dim, reshape, transpose
 from arrax.lax.structure import concatenate, slice_in_dim
 
@@ -47,7 +58,9 @@ def _shifted(axes: Sequence[int], dim: int) -> tuple[tuple[int, ...], int]:
     return moved, dim - sum(axis < dim for axis in moved)
 
 
-def reduce_ir(ctx: Any, values: Sequence[Any], inits: Sequence[Any], axes: Sequence[int], outs: Sequence[ShapedArray], body: Any) -> list[Any]:
+def reduce_ir(
+    ctx: Any, values: Sequence[Any], inits: Sequence[Any], axes: Sequence[int], outs: Sequence[ShapedArray], body: Any
+) -> list[Any]:
     """A ``stablehlo.reduce`` with a region built by ``body(*scalars)``."""
     types = [builder.ir_type(aval) for aval in outs]
     operation = builder.operation("stablehlo.reduce", types, [*values, *inits], {"dimensions": builder.ints(axes)}, 1)
@@ -71,7 +84,7 @@ def lower_monoid(ctx: Any, x: Any, monoid: Monoid, axes: Sequence[int], wide: bo
     return convert_ir(reduced, result, out)
 
 
-# ---- the named reductions ---------------------------------------------------------------------------------------------
+# ---- the named reductions ------------------------------------------------------------------------------------------
 
 
 def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None, wide: bool = False, doc: str) -> Any:
@@ -106,7 +119,7 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
         f"{doc}.\n\n"
         "Args:\n  operand_: array.\n  axes: the axes to reduce, counted from 0.\n"
         "Returns: array of the same dtype without the axes; over nothing, the neutral element.\n"
-        "Raises:\n  TypeError: a dtype that the reduction does not take.\n  ValueError: axes out of bounds or repeated.\n"
+        "Raises:\n  TypeError: a dtype that it does not take.\n  ValueError: axes out of bounds or repeated.\n"
         f"Example: ``lax.{name}(x, (0,))``. Source: StableHLO ``reduce``."
     )
     function.primitive = primitive  # type: ignore[attr-defined]
@@ -142,7 +155,9 @@ def fold_rows(rows: Sequence[Any], combine: Callable[..., Sequence[Any]]) -> lis
         second = [slice_in_dim(x, half, 2 * half) for x in rows]
         combined = combine(*first, *second)
         if length % 2:
-            combined = [concatenate([c, slice_in_dim(x, length - 1, length)], 0) for c, x in zip(combined, rows, strict=True)]
+            combined = [
+                concatenate([c, slice_in_dim(x, length - 1, length)], 0) for c, x in zip(combined, rows, strict=True)
+            ]
         rows = list(combined)
     return [reshape(x, typeof(x).shape[1:]) for x in rows]
 
@@ -156,16 +171,17 @@ def _reduce_prod_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...]) -> Any:
 
 
 # fmt: off
-reduce_sum  = reduction("reduce_sum",  numeric, computations.sum_, wide=True, doc="Sum over axes",
+reduce_sum  = reduction("reduce_sum",  numeric,  computations.sum_, wide=True, doc="Sum over axes",
                         jvp=lambda x, ans, t, axes: reduce_sum(t, axes))
-reduce_prod = reduction("reduce_prod", numeric, computations.product, wide=True, doc="Product over axes", jvp=_reduce_prod_jvp)
-reduce_max  = reduction("reduce_max",  anything, computations.maximum, doc="Greatest element over axes; NaN if there is any",
-                        jvp=_extreme_jvp)
-reduce_min  = reduction("reduce_min",  anything, computations.minimum, doc="Least element over axes; NaN if there is any",
-                        jvp=_extreme_jvp)
-reduce_and  = reduction("reduce_and",  integers | bools, computations.conjunction, doc="Bitwise (or logical) and over axes")
-reduce_or   = reduction("reduce_or",   integers | bools, computations.disjunction, doc="Bitwise (or logical) or over axes")
-reduce_xor  = reduction("reduce_xor",  integers | bools, computations.parity, doc="Bitwise (or logical) exclusive or over axes")
+reduce_prod = reduction("reduce_prod", numeric,  computations.product, wide=True, doc="Product over axes",
+                        jvp=_reduce_prod_jvp)
+reduce_max  = reduction("reduce_max",  anything, computations.maximum, jvp=_extreme_jvp,
+                        doc="Greatest element over axes; NaN if there is any")
+reduce_min  = reduction("reduce_min",  anything, computations.minimum, jvp=_extreme_jvp,
+                        doc="Least element over axes; NaN if there is any")
+reduce_and  = reduction("reduce_and",  integers | bools, computations.conjunction, doc="Bitwise and over axes")
+reduce_or   = reduction("reduce_or",   integers | bools, computations.disjunction, doc="Bitwise or over axes")
+reduce_xor  = reduction("reduce_xor",  integers | bools, computations.parity, doc="Bitwise exclusive or over axes")
 # fmt: on
 
 reduce_sum.primitive.transpose = _reduce_sum_transpose
@@ -182,7 +198,7 @@ _NAMED: dict[Monoid, Any] = {
 }
 
 
-# ---- reductions by any computation --------------------------------------------------------------------------------------
+# ---- reductions by any computation ---------------------------------------------------------------------------------
 
 reduce_p = Primitive("reduce", multiple_results=True)
 reduce_p.holds_programs = True
@@ -236,7 +252,11 @@ reduce_p.batch = _reduce_batch
 
 
 def reduce(
-    operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Sequence[int], out_sharding: Any = None
+    operands: Any,
+    init_values: Any,
+    computation: Callable[[Any, Any], Any],
+    dimensions: Sequence[int],
+    out_sharding: Any = None,
 ) -> Any:
     """Combine all elements along some axes by an associative computation, in any order.
 
@@ -264,7 +284,7 @@ def reduce(
     return tree_unflatten(given.tree, [out])
 
 
-# ---- the places of extremes ---------------------------------------------------------------------------------------------
+# ---- the places of extremes ----------------------------------------------------------------------------------------
 
 
 def _index_lowering(extreme: Monoid) -> Any:
@@ -286,7 +306,9 @@ def _index_lowering(extreme: Monoid) -> Any:
         nowhere = builder.constant(least.identity(places.dtype))
         candidates = builder.op("select", places, here, index, builder.broadcast(nowhere, places, ()))
         first = ShapedArray(out.shape, places.dtype)
-        found = reduce_ir(ctx, [candidates], [nowhere], axes, [first], lambda a, b: [least.lower(ctx, places.dtype, a, b)])
+        found = reduce_ir(
+            ctx, [candidates], [nowhere], axes, [first], lambda a, b: [least.lower(ctx, places.dtype, a, b)]
+        )
         return [convert_ir(found[0], first, out)]
 
     return rule

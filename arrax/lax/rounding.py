@@ -46,7 +46,7 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
 round.primitive = round_p  # type: ignore[attr-defined]
 
 
-# ---- fewer bits -------------------------------------------------------------------------------------------------------
+# ---- fewer bits ----------------------------------------------------------------------------------------------------
 
 
 def _precision_lowering(ctx: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> list[Any]:
@@ -79,9 +79,9 @@ def reduce_precision(operand_: Any, exponent_bits: int, mantissa_bits: int) -> A
     """
     exponent_bits, mantissa_bits = operator.index(exponent_bits), operator.index(mantissa_bits)
     if exponent_bits < 1:
-        raise ValueError(f"reduce_precision: exponent_bits must be positive; got {exponent_bits}")
+        raise ValueError(f"reduce_precision needs at least 1 exponent bit, got exponent_bits={exponent_bits}")
     if mantissa_bits < 0:
-        raise ValueError(f"reduce_precision: mantissa_bits must be non-negative; got {mantissa_bits}")
+        raise ValueError(f"reduce_precision cannot keep a negative number of bits, got mantissa_bits={mantissa_bits}")
     x = operand("reduce_precision", operand_)
     return reduce_precision_p.bind(x, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
 

@@ -13,7 +13,7 @@ from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.arithmetic import abs_, add, div, eq, le, max_, min_, mul, neg, scalar, sign, square, sub
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.exponential import exp, rsqrt
-from arrax.lax.families import binary, floating, unary
+from arrax.lax.families import binary, broadcast_to_shape, floating, unary
 from arrax.lax.shapes import full_like
 from arrax.lax.structure import select
 
@@ -30,10 +30,12 @@ def no_derivative(name: str, operand: str) -> Callable[..., Any]:
 
 
 def at_least_single(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """``fun`` computed in float32 for 16-bit operands."""
+    """``fun``, written for operands of one shape, also for scalars among them; in float32 for 16-bit operands."""
 
     def computed(*operands: Any) -> Any:
         dtype = typeof(operands[0]).dtype
+        shape = max((typeof(x).shape for x in operands), key=len)
+        operands = tuple(broadcast_to_shape(x, shape) for x in operands)
         if dtype.itemsize >= 4:
             return fun(*operands)
         return convert_element_type(fun(*[convert_element_type(x, np.float32) for x in operands]), dtype)
@@ -41,7 +43,7 @@ def at_least_single(fun: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
-# ---- the modified Bessel function I0 ----------------------------------------------------------------------------------
+# ---- the modified Bessel function I0 -------------------------------------------------------------------------------
 
 # Chebyshev coefficients of e^-x I0(x) on [0, 8], in x/4 - 1, and of sqrt(x) e^-x I0(x) on [8, inf), in 16/x - 1.
 # fmt: off

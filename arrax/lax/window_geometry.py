@@ -68,12 +68,13 @@ class Windows(NamedTuple):
             "base_dilation": base_dilation, "window_dilation": window_dilation,
         }  # fmt: skip
         read = {
-            field: (1,) * rank if given is None else tuple(map(operator.index, given)) for field, given in fields.items()
+            field: (1,) * rank if given is None else tuple(map(operator.index, given))
+            for field, given in fields.items()
         }
         for field, values in read.items():
             if len(values) != rank:
                 raise TypeError(
-                    f"{name} needs one entry of {field} per axis: got {field} {values} for an operand of shape {tuple(shape)}"
+                    f"{name} needs one entry of {field} per axis, got {values} for an operand of shape {tuple(shape)}"
                 )
             if any(value < 1 for value in values):
                 raise TypeError(f"{name}: every entry of {field} must be positive, got {values}")
@@ -83,7 +84,9 @@ class Windows(NamedTuple):
             padding = padtype_to_pads(lengths, spans, read["window_strides"], padding)
         pads = tuple((operator.index(low), operator.index(high)) for low, high in padding)
         if len(pads) != rank:
-            raise TypeError(f"{name} needs one pair of paddings per axis: got {pads} for an operand of shape {tuple(shape)}")
+            raise TypeError(
+                f"{name} needs one pair of paddings per axis: got {pads} for an operand of shape {tuple(shape)}"
+            )
         return Windows(
             read["window_dimensions"], read["window_strides"], pads, read["base_dilation"], read["window_dilation"]
         )

@@ -30,7 +30,7 @@ def _reduce_ir(values: Sequence[Any], inits: Sequence[Any], outs: Sequence[Shape
     return builder.operation("stablehlo.reduce_window", types, [*values, *inits], windows.attributes(), 1)
 
 
-# ---- sums and extremes --------------------------------------------------------------------------------------------------
+# ---- sums and extremes ---------------------------------------------------------------------------------------------
 
 
 def _named_reduction(name: str, accepts: frozenset, monoid: Monoid) -> Primitive:
@@ -67,7 +67,9 @@ reduce_window_sum_p = _named_reduction("reduce_window_sum", numeric, computation
 reduce_window_max_p = _named_reduction("reduce_window_max", anything, computations.maximum)
 reduce_window_min_p = _named_reduction("reduce_window_min", anything, computations.minimum)
 
-reduce_window_sum_p.jvp = compose_jvp(reduce_window_sum_p, [lambda x, ans, t, **params: reduce_window_sum_p.bind(t, **params)])
+reduce_window_sum_p.jvp = compose_jvp(
+    reduce_window_sum_p, [lambda x, ans, t, **params: reduce_window_sum_p.bind(t, **params)]
+)
 reduce_window_sum_p.transpose = lambda ct, x, **geometry: [
     ct if type(ct) is Zero else reduce_window_sum_p.bind(ct, **Windows(**geometry).transposed(x.aval.shape)._asdict())
 ]
@@ -81,7 +83,9 @@ _NAMED = {
 }
 
 
-# ---- any computation ----------------------------------------------------------------------------------------------------
+Lengths = Sequence[int]
+
+# ---- any computation -----------------------------------------------------------------------------------------------
 
 reduce_window_p = Primitive("reduce_window", multiple_results=True)
 reduce_window_p.holds_programs = True
@@ -135,9 +139,9 @@ reduce_window_p.batch = _batch
 
 
 def reduce_window(
-    operand: Any, init_value: Any, computation: Callable[[Any, Any], Any], window_dimensions: Sequence[int],
-    window_strides: Sequence[int] | None = None, padding: str | Sequence[tuple[int, int]] = "VALID",
-    base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None,
+    operand: Any, init_value: Any, computation: Callable[..., Any], window_dimensions: Lengths,
+    window_strides: Lengths | None = None, padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Lengths | None = None, window_dilation: Lengths | None = None,
 ) -> Any:  # fmt: skip
     """Combine the elements in each of the windows that move over an array.
 
@@ -157,7 +161,7 @@ def reduce_window(
     Raises:
       TypeError: entries that are not one per axis or not positive, dtypes that differ.
       ValueError: an unknown padding, shapes or structures that differ.
-    Example: ``lax.reduce_window(jnp.arange(4.), 0., lax.add, (2,))`` is ``[1, 3, 5]``. Source: StableHLO ``reduce_window``.
+    Example: ``lax.reduce_window(jnp.arange(4.), 0., lax.add, (2,))`` is ``[1, 3, 5]``.
     """
     given = computations.read_operands("reduce_window", operand, init_value, computation)
     aval = typeof(given.arrays[0])
@@ -165,7 +169,9 @@ def reduce_window(
         "reduce_window", aval.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
     )
     primitive = _NAMED.get(computations.monoid_of(given.program))
-    if primitive is not None and computations.is_identity(given.inits[0], computations.monoid_of(given.program), aval.dtype):
+    if primitive is not None and computations.is_identity(
+        given.inits[0], computations.monoid_of(given.program), aval.dtype
+    ):
         return tree_unflatten(given.tree, [primitive.bind(given.arrays[0], **windows._asdict())])
     outs = reduce_window_p.bind(*given.arrays, *given.inits, jaxpr=given.program, **windows._asdict())
     return tree_unflatten(given.tree, outs)

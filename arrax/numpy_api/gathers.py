@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from arrax.core.types import typeof
-from arrax.lax import gather, shapes
+from arrax.lax import shapes
 from arrax.lax.conversion import convert
+from arrax.lax.gather import GatherDimensionNumbers, GatherScatterMode, gather
 
-_IN_BOUNDS = gather.GatherScatterMode.PROMISE_IN_BOUNDS
+_IN_BOUNDS = GatherScatterMode.PROMISE_IN_BOUNDS
 
 
 def take_slices(a: Any, places: Any, axis: int) -> Any:
@@ -24,12 +25,12 @@ def take_slices(a: Any, places: Any, axis: int) -> Any:
     """
     shape, rank = typeof(a).shape, typeof(places).ndim
     columns = shapes.expand_dims(_indices(places), (rank,))
-    numbers = gather.GatherDimensionNumbers(
+    numbers = GatherDimensionNumbers(
         offset_dims=(*range(axis), *range(axis + rank, len(shape) - 1 + rank)), collapsed_slice_dims=(axis,),
         start_index_map=(axis,),
     )  # fmt: skip
     sizes = (*shape[:axis], 1, *shape[axis + 1 :])
-    return gather.gather(a, columns, numbers, sizes, mode=_IN_BOUNDS)
+    return gather(a, columns, numbers, sizes, mode=_IN_BOUNDS)
 
 
 def take_along_last(a: Any, places: Any) -> Any:
@@ -43,11 +44,11 @@ def take_along_last(a: Any, places: Any) -> Any:
     rank = typeof(a).ndim
     batch = tuple(range(rank - 1))
     columns = shapes.expand_dims(_indices(places), (rank,))
-    numbers = gather.GatherDimensionNumbers(
+    numbers = GatherDimensionNumbers(
         offset_dims=(), collapsed_slice_dims=(rank - 1,), start_index_map=(rank - 1,), operand_batching_dims=batch,
         start_indices_batching_dims=batch,
     )  # fmt: skip
-    return gather.gather(a, columns, numbers, (1,) * rank, mode=_IN_BOUNDS)
+    return gather(a, columns, numbers, (1,) * rank, mode=_IN_BOUNDS)
 
 
 def _indices(places: Any) -> Any:

@@ -64,7 +64,7 @@ def _alike(arrays: Sequence[Any], dtype: Any) -> list[Any]:
     return promote_dtypes(*arrays) if dtype is None else [convert(array, dtype) for array in arrays]
 
 
-# ---- joining --------------------------------------------------------------------------------------------------------------
+# ---- joining --------------------------------------------------------------------------------------------------------
 
 
 @api(static=("axis", "dtype"))
@@ -92,7 +92,8 @@ def _check_joinable(name: str, arrays: Sequence[Any], axis: int) -> None:
             )
 
 
-def _joined(name: str, arrays: Sequence[Any], axis: int | None, dtype: Any) -> Any:
+def join_all(name: str, arrays: Sequence[Any], axis: int | None, dtype: Any) -> Any:
+    """Arrays joined along an axis that they have; None joins all their elements."""
     if not arrays:
         raise ValueError(f"{name}: Need at least one array to concatenate.")
     if axis is None:
@@ -118,7 +119,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
       ValueError: no arrays, scalars, or no such axis.
     Example: ``jnp.concatenate([jnp.ones(2), jnp.zeros(1)])``. Source: ``numpy.concatenate``.
     """
-    return _joined("concatenate", sequence_of("concatenate", arrays), axis, _chosen_dtype("concatenate", dtype))
+    return join_all("concatenate", sequence_of("concatenate", arrays), axis, _chosen_dtype("concatenate", dtype))
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
@@ -126,7 +127,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
 
     Example: ``jnp.concat([jnp.ones(2), jnp.zeros(1)])``. Source: array API, ``concat``.
     """
-    return _joined("concat", sequence_of("concat", arrays), axis, None)
+    return join_all("concat", sequence_of("concat", arrays), axis, None)
 
 
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
@@ -146,7 +147,9 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
         raise ValueError("stack: Need at least one array to stack.")
     place = shapes.canonical_axis(axis, typeof(values[0]).ndim + 1)
     if any(shape_of(value) != shape_of(values[0]) for value in values):
-        raise ValueError(f"stack: All input arrays must have the same shape. Got {', '.join(str(shape_of(v)) for v in values)}.")
+        raise ValueError(
+            f"stack: All input arrays must have the same shape. Got {', '.join(str(shape_of(v)) for v in values)}."
+        )
     done = _on_host(np.stack, values, place, chosen)
     return _stack(values, place, chosen) if done is None else done
 
@@ -161,7 +164,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
     Example: ``jnp.vstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``. Source: ``numpy.vstack``.
     """
     arrays = sequence_of("vstack", tup)
-    return _joined("vstack", _grown(atleast_2d(*arrays)) if arrays else [], 0, _chosen_dtype("vstack", dtype))
+    return join_all("vstack", _grown(atleast_2d(*arrays)) if arrays else [], 0, _chosen_dtype("vstack", dtype))
 
 
 def hstack(tup: Any, dtype: Any = None) -> Any:
@@ -171,7 +174,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     """
     arrays = sequence_of("hstack", tup)
     grown = _grown(atleast_1d(*arrays)) if arrays else []
-    return _joined("hstack", grown, 0 if grown and len(shape_of(grown[0])) == 1 else 1, _chosen_dtype("hstack", dtype))
+    return join_all("hstack", grown, 0 if grown and len(shape_of(grown[0])) == 1 else 1, _chosen_dtype("hstack", dtype))
 
 
 def dstack(tup: Any, dtype: Any = None) -> Any:
@@ -180,7 +183,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
     Example: ``jnp.dstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(1, 2, 2)``. Source: ``numpy.dstack``.
     """
     arrays = sequence_of("dstack", tup)
-    return _joined("dstack", _grown(atleast_3d(*arrays)) if arrays else [], 2, _chosen_dtype("dstack", dtype))
+    return join_all("dstack", _grown(atleast_3d(*arrays)) if arrays else [], 2, _chosen_dtype("dstack", dtype))
 
 
 def column_stack(tup: Any) -> Any:
@@ -188,8 +191,10 @@ def column_stack(tup: Any) -> Any:
 
     Example: ``jnp.column_stack([jnp.ones(3), jnp.zeros(3)]).shape`` is ``(3, 2)``. Source: ``numpy.column_stack``.
     """
-    arrays = [expand_dims(a, 1) if typeof(a).ndim == 1 else _grown(atleast_2d(a))[0] for a in sequence_of("column_stack", tup)]
-    return _joined("column_stack", arrays, 1, None)
+    arrays = [
+        expand_dims(a, 1) if typeof(a).ndim == 1 else _grown(atleast_2d(a))[0] for a in sequence_of("column_stack", tup)
+    ]
+    return join_all("column_stack", arrays, 1, None)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
@@ -201,10 +206,10 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
       axis: axis; None joins all elements of both.
     Example: ``jnp.append(jnp.ones(2), 3.)`` is ``[1., 1., 3.]``. Source: ``numpy.append``.
     """
-    return _joined("append", settle_all("append", (arr, values)), axis, None)
+    return join_all("append", settle_all("append", (arr, values)), axis, None)
 
 
-# ---- blocks -----------------------------------------------------------------------------------------------------------------
+# ---- blocks ---------------------------------------------------------------------------------------------------------
 
 
 def _depth(node: Any) -> int:
@@ -239,7 +244,7 @@ def block(arrays: Any) -> Any:
 
     def join(node: Any, level: int) -> Any:
         if isinstance(node, list):
-            return _joined("block", [join(item, level + 1) for item in node], rank - depth + level, None)
+            return join_all("block", [join(item, level + 1) for item in node], rank - depth + level, None)
         node = settle("block", node)
         missing = rank - typeof(node).ndim
         return expand_dims(node, tuple(range(missing))) if missing else node
@@ -247,7 +252,7 @@ def block(arrays: Any) -> Any:
     return join(arrays, 0)
 
 
-# ---- splitting ----------------------------------------------------------------------------------------------------------------
+# ---- splitting ------------------------------------------------------------------------------------------------------
 
 
 @api(static=("bounds", "axis", "drop"))

@@ -22,14 +22,18 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, is_arraylike
 from arrax.numpy_api.routes import moved_within_limit, settle, shape_of
 
-# ---- questions about shapes -------------------------------------------------------------------------------------------
+# ---- questions about shapes -----------------------------------------------------------------------------------------
 
 
 def _described(name: str, a: Any) -> tuple[int, ...]:
     if hasattr(a, "shape"):
         return tuple(a.shape)
     if not is_arraylike(a):
-        warnings.warn(f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0.", DeprecationWarning, stacklevel=3)
+        warnings.warn(
+            f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
         return np.shape(a)
     return shape_of(a)
 
@@ -64,7 +68,7 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
     return math.prod(lengths[i] for i in canonical_axes(axis, len(lengths)))
 
 
-# ---- reshaping ----------------------------------------------------------------------------------------------------------
+# ---- reshaping ------------------------------------------------------------------------------------------------------
 
 
 def resolve_shape(name: str, old: tuple[int, ...], new: Any) -> tuple[int, ...]:
@@ -144,7 +148,7 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     return reshape(a, (typeof(a).size,), order)
 
 
-# ---- the order of axes ----------------------------------------------------------------------------------------------------
+# ---- the order of axes ----------------------------------------------------------------------------------------------
 
 
 @api(static=("permutation",))
@@ -163,7 +167,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
 
     Args:
       a: array.
-      axes: a permutation of the axes; axis ``i`` of the result is axis ``axes[i]`` of ``a``. By default they are reversed.
+      axes: a permutation of the axes; axis ``i`` of the result is axis ``axes[i]`` of ``a``; by default reversed.
     Raises:
       TypeError: not a permutation.
     Example: ``jnp.transpose(jnp.ones((2, 3))).shape`` is ``(3, 2)``. Source: ``numpy.transpose``.
@@ -174,7 +178,9 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
         return _permuted(a, tuple(range(rank))[::-1])
     order = tuple(shapes.canonical_axis(axis, rank) for axis in axes)
     if sorted(order) != list(range(rank)):
-        raise TypeError(f"transpose: axes {tuple(axes)} are not a permutation of the axes of an array of shape {shape_of(a)}.")
+        raise TypeError(
+            f"transpose: axes {tuple(axes)} are not a permutation of the axes of an array of shape {shape_of(a)}."
+        )
     return _permuted(a, order)
 
 
@@ -259,7 +265,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return moveaxis(a, origin, place - 1 if place > origin else place)
 
 
-# ---- the number of axes ---------------------------------------------------------------------------------------------------
+# ---- the number of axes ---------------------------------------------------------------------------------------------
 
 
 @api(static=("axes",))
@@ -307,7 +313,9 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     axes = canonical_axes(places, typeof(a).ndim + len(places))
     if host.on_host(a):
         lengths = iter(a.aval.shape)
-        return host.back(host.view(a).reshape([1 if i in axes else next(lengths) for i in range(a.aval.ndim + len(axes))]), a)
+        return host.back(
+            host.view(a).reshape([1 if i in axes else next(lengths) for i in range(a.aval.ndim + len(axes))]), a
+        )
     return _expand_dims(a, axes)
 
 
@@ -351,7 +359,7 @@ def atleast_3d(*arys: Any) -> Any:
     return _at_least("atleast_3d", 3, arys)
 
 
-# ---- broadcasting -----------------------------------------------------------------------------------------------------------
+# ---- broadcasting ---------------------------------------------------------------------------------------------------
 
 
 @api(static=("shape",))
@@ -372,10 +380,14 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     array = settle("broadcast_to", array)
     own, lengths = shape_of(array), shapes.canonical_shape(shape, "broadcast_to")
     if len(lengths) < len(own):
-        raise ValueError(f"broadcast_to: cannot broadcast to a shape with fewer axes, got array shape {own} and shape {lengths}")
+        raise ValueError(
+            f"broadcast_to: cannot broadcast to a shape with fewer axes, got array shape {own} and shape {lengths}"
+        )
     lead = len(lengths) - len(own)
     if any(n not in (1, lengths[lead + i]) for i, n in enumerate(own)):
-        raise ValueError(f"Incompatible shapes for broadcasting: broadcast_to got array shape {own} and requested shape {lengths}")
+        raise ValueError(
+            f"Incompatible shapes for broadcasting: broadcast_to got array shape {own} and requested shape {lengths}"
+        )
     done = moved_within_limit(array, math.prod(lengths), np.broadcast_to, lengths)
     return _broadcast_to(array, lengths) if done is None else done
 
@@ -410,7 +422,7 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     return [a if shape_of(a) == common and not isinstance(a, np.ndarray) else broadcast_to(a, common) for a in arrays]
 
 
-# ---- dtypes -------------------------------------------------------------------------------------------------------------------
+# ---- dtypes ---------------------------------------------------------------------------------------------------------
 
 
 @api(static=("dtype",))
@@ -451,7 +463,11 @@ def _converted(x: Any, dtype: Any, copy: bool) -> Any:
     if isinstance(dtype, dtypes.ExtendedDType) or isinstance(aval.dtype, dtypes.ExtendedDType):
         return convert(x, dtype)
     if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(dtype) and dtype != np.bool_:
-        warnings.warn("astype: casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=3)
+        warnings.warn(
+            "astype: casting complex values to real discards the imaginary part",
+            np.exceptions.ComplexWarning,
+            stacklevel=3,
+        )
     if aval.dtype == dtype and not aval.weak_type and not copy and (isinstance(x, Tracer) or type(x) is host.ArrayImpl):
         return x
     if host.on_host(x) and _converts_exactly(host.view(x), dtype):

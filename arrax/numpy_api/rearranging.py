@@ -19,9 +19,9 @@ from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import zeros
 from arrax.numpy_api.gathers import take_slices
-from arrax.numpy_api.joining import _joined
+from arrax.numpy_api.joining import join_all
 from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ravel, reshape, swapaxes
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, concrete_int
+from arrax.numpy_api.operands import canonical_axes, check_arraylike
 from arrax.numpy_api.routes import moved, moved_within_limit, settle, shape_of
 
 
@@ -31,7 +31,7 @@ def known(value: Any) -> np.ndarray | None:
     return None if found is None else np.asarray(found)
 
 
-# ---- reversing and shifting ---------------------------------------------------------------------------------------------
+# ---- reversing and shifting -----------------------------------------------------------------------------------------
 
 
 @api(static=("axes",))
@@ -167,7 +167,7 @@ def _traced_shifts(a: Any, shift: Any, axes: tuple[int, ...]) -> tuple[Any, tupl
     return operands.broadcast_to(shifts, (count,)), axes * (count // len(axes))
 
 
-# ---- repeating ------------------------------------------------------------------------------------------------------------
+# ---- repeating ------------------------------------------------------------------------------------------------------
 
 
 @api(static=("reps",))
@@ -221,15 +221,17 @@ def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Any:
     return take_slices(a, arithmetic.min_(passed, np.int32(length - 1)), axis)
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: Any = None) -> Any:
+def repeat(
+    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: Any = None
+) -> Any:
     """Repeat each slice of an array along an axis.
 
     Args:
       a: array.
       repeats: int, or integer array with one number per slice.
       axis: axis; by default all elements count as one.
-      total_repeat_length: length of the result's axis, needed where ``repeats`` is traced: more are cut off, missing ones
-        are repetitions of the last slice.
+      total_repeat_length: length of the result's axis, needed where ``repeats`` is traced: more are cut off, missing
+        ones are repetitions of the last slice.
     Raises:
       ConcretizationTypeError: traced ``repeats`` without ``total_repeat_length``.
       ValueError: numbers that don't fit the axis.
@@ -249,8 +251,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
     if counts is None:
         if total_repeat_length is None:
             raise ConcretizationTypeError(
-                repeats, "In jnp.repeat the total number of repeats must be known while tracing: make `repeats` static, or pass "
-                "a static `total_repeat_length`.",
+                repeats, "In jnp.repeat the total number of repeats must be known while tracing: make `repeats` "
+                "static, or pass a static `total_repeat_length`.",
             )  # fmt: skip
         return _repeat_traced(a, repeats, axis, operator.index(total_repeat_length))
     return _repeat_known(a, counts, axis, total_repeat_length)
@@ -309,7 +311,7 @@ def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
     return reshape(pick(a, np.arange(count) % own, 0) if count != own else a, lengths)
 
 
-# ---- adding and removing ------------------------------------------------------------------------------------------------------
+# ---- adding and removing --------------------------------------------------------------------------------------------
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Any:
@@ -385,7 +387,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     places = _places_known("insert", obj)
     length = shape_of(arr)[axis]
     count, values = _fitting_values(arr, values, axis, obj, places)
-    pool = _joined("insert", [arr, convert_to(values, arr)], axis, None)
+    pool = join_all("insert", [arr, convert_to(values, arr)], axis, None)
     if places is None:
         return _pick(pool, _insertion_order(obj, length, count), axis)
     if not isinstance(places, slice) and np.ndim(places) == 0:
@@ -407,7 +409,11 @@ def convert_to(values: Any, arr: Any) -> Any:
 def _fitting_values(arr: Any, values: Any, axis: int, obj: Any, places: Any) -> tuple[int, Any]:
     """How many slices are inserted, and those slices."""
     shape, rank = shape_of(arr), typeof(arr).ndim
-    scalar = places is None and typeof(obj).ndim == 0 or (not isinstance(places, slice) and places is not None and np.ndim(places) == 0)
+    scalar = (
+        places is None
+        and typeof(obj).ndim == 0
+        or (not isinstance(places, slice) and places is not None and np.ndim(places) == 0)
+    )
     missing = rank - typeof(values).ndim
     if missing > 0:
         values = expand_dims(values, tuple(range(missing)))
@@ -417,7 +423,9 @@ def _fitting_values(arr: Any, values: Any, axis: int, obj: Any, places: Any) -> 
     elif places is None:
         count = typeof(obj).size
     else:
-        count = len(np.arange(shape[axis])[places]) if isinstance(places, slice) or places.dtype == bool else places.size
+        count = (
+            len(np.arange(shape[axis])[places]) if isinstance(places, slice) or places.dtype == bool else places.size
+        )
         count = shape_of(values)[axis] if count == 1 else count
     return count, broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
 
@@ -469,8 +477,8 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
         return pick(arr, np.delete(np.arange(length), places), axis)
     if typeof(obj).dtype == np.bool_ or (typeof(obj).ndim > 0 and not assume_unique_indices):
         raise ConcretizationTypeError(
-            obj, "jnp.delete with a traced array of places needs assume_unique_indices=True, and integers: the shape of the result "
-            "depends on how many different ones there are.",
+            obj, "jnp.delete with traced places needs assume_unique_indices=True, and integers: the shape of "
+            "the result depends on how many different ones there are.",
         )  # fmt: skip
     return _pick(arr, _remaining(obj, length), axis)
 

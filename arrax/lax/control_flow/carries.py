@@ -1,4 +1,4 @@
-"""Carries of loops: weakly typed initial values are promoted to what the body returns; mismatches are told leaf by leaf."""
+"""Carries of loops: weakly typed initial values are promoted to the body's types; mismatches are told leaf by leaf."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def same_type(x: Any, y: Any) -> bool:
 
 
 def promoted(values: Sequence[Any], outs: Sequence[Any]) -> list[Any] | None:
-    """Weakly typed initial values converted to the dtypes that the body's outputs ask for; None where nothing changes."""
+    """Weakly typed initial values converted to the dtypes that the outputs ask for; None where nothing changes."""
     result, changed = list(values), False
     for index, (value, out) in enumerate(zip(values, outs, strict=True)):
         aval = typeof(value)
@@ -73,8 +73,8 @@ def check_carry(
         ins, outs = ins[part:], outs[part:]
     if in_tree != out_tree:
         raise TypeError(
-            f"{construct}: the carry that the body returns must have the pytree structure of the carry that it takes, but "
-            f"{tree_difference(f'the carry {name} that goes in', 'the one that comes out', in_tree, out_tree)}.\n"
+            f"{construct}: the carry that the body returns must have the pytree structure of the carry that it takes, "
+            f"but {tree_difference(f'the carry {name} that goes in', 'the one that comes out', in_tree, out_tree)}.\n"
             "Change the body so that both structures agree."
         )
     if all(map(same_type, ins, outs)):

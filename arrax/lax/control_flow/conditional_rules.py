@@ -40,7 +40,9 @@ def joined_avals(branches: Branches) -> list[ShapedArray]:
         return first
     columns = zip(*[branch.out_avals for branch in branches], strict=True)
     return [
-        column[0].update(weak_type=all(a.weak_type for a in column)) if isinstance(column[0], ShapedArray) else column[0]
+        column[0].update(weak_type=all(a.weak_type for a in column))
+        if isinstance(column[0], ShapedArray)
+        else column[0]
         for column in columns
     ]
 
@@ -49,7 +51,9 @@ def _effects(*avals: Any, branches: Branches, **params: Any) -> Any:
     return no_effects.union(*(branch.effects for branch in branches))
 
 
-def bind_cond(index: Any, operands: Sequence[Any], branches: Branches, platforms: Any = None, linear: Any = None) -> Any:
+def bind_cond(
+    index: Any, operands: Sequence[Any], branches: Branches, platforms: Any = None, linear: Any = None
+) -> Any:
     """Run branch ``index`` on the operands."""
     linear = (False,) * len(operands) if linear is None else tuple(linear)
     return cond_p.bind(index, *operands, branches=branches, linear=linear, platforms=platforms)
@@ -59,7 +63,7 @@ def _memo(branches: Branches, key: tuple, make: Callable[[], Any]) -> Any:
     return branches[0].memo(("cond", *key, branches), make)
 
 
-# ---- derivatives ------------------------------------------------------------------------------------------------------------
+# ---- derivatives -----------------------------------------------------------------------------------------------------
 
 
 def _jvp(primals: Any, tangents: Any, *, branches: Branches, linear: Any, platforms: Any) -> Any:
@@ -75,7 +79,8 @@ def _jvp(primals: Any, tangents: Any, *, branches: Branches, linear: Any, platfo
     count = len(out_nonzeros)
     rest = iter(outs[count:])
     return outs[:count], [
-        next(rest) if nz else Zero(typeof(out).to_tangent_aval()) for nz, out in zip(out_nonzeros, outs[:count], strict=True)
+        next(rest) if nz else Zero(typeof(out).to_tangent_aval())
+        for nz, out in zip(out_nonzeros, outs[:count], strict=True)
     ]
 
 
@@ -109,8 +114,9 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
 def _split(branches: Branches, unknown: list[bool]) -> tuple[Branches, Branches, list[int], list[bool], int]:
     """The branches split in two, with residuals in common slots: those of one type in different branches share one.
 
-    Returns: known branches (*known operands) -> (*known outputs, *slots); rest branches (*forwarded known operands, *slots,
-    *unknown operands) -> unknown outputs; which known operands are forwarded; which outputs are unknown; number of slots.
+    Returns: known branches (*known operands) -> (*known outputs, *slots); rest branches (*forwarded known operands,
+      *slots, *unknown operands) -> unknown outputs; which known operands are forwarded; which outputs are unknown;
+      number of slots.
     """
     out_unknown = [False] * len(branches[0].out_avals)
     for branch in branches:
@@ -152,7 +158,12 @@ def _known_branch(known: ClosedJaxpr, count: int, own: list[tuple[str, Any]], sl
 
 
 def _rest_branch(
-    rest: ClosedJaxpr, own: list[tuple[str, Any]], forwarded: list[int], slots_used: list[Any], avals: list[Any], split: Any
+    rest: ClosedJaxpr,
+    own: list[tuple[str, Any]],
+    forwarded: list[int],
+    slots_used: list[Any],
+    avals: list[Any],
+    split: Any,
 ) -> ClosedJaxpr:
     operand_avals = split.known.in_avals
 
@@ -202,7 +213,7 @@ def _with_zeros(program: ClosedJaxpr, has: list[bool], union: list[bool], avals:
     return ClosedJaxpr(*stage(branch, program.in_avals, program.jaxpr.debug_info))
 
 
-# ---- batching -----------------------------------------------------------------------------------------------------------
+# ---- batching --------------------------------------------------------------------------------------------------------
 
 
 def _batch(values: Any, dims: Any, *, branches: Branches, linear: Any, platforms: Any) -> Any:
@@ -210,7 +221,9 @@ def _batch(values: Any, dims: Any, *, branches: Branches, linear: Any, platforms
     index, *operands = values
     index_dim, *operand_dims = dims
     mapped = [dim is not None for dim in operand_dims]
-    operands = [x if d is None else bdim_at_front(x, d, batch.size) for x, d in zip(operands, operand_dims, strict=True)]
+    operands = [
+        x if d is None else bdim_at_front(x, d, batch.size) for x, d in zip(operands, operand_dims, strict=True)
+    ]
 
     def batched(branch: ClosedJaxpr, forced: bool | list[bool]) -> tuple[ClosedJaxpr, list[bool]]:
         return batch_program(
@@ -221,7 +234,10 @@ def _batch(values: Any, dims: Any, *, branches: Branches, linear: Any, platforms
         programs = [batched(branch, True)[0] for branch in branches]
         results = [eval_jaxpr(program.jaxpr, program.consts, *operands) for program in programs]
         avals = joined_avals(branches)
-        outs = [_select(index, [convert_weak(x, aval) for x in xs], len(branches)) for aval, *xs in zip(avals, *results, strict=True)]
+        outs = [
+            _select(index, [convert_weak(x, aval) for x in xs], len(branches))
+            for aval, *xs in zip(avals, *results, strict=True)
+        ]
         return outs, [0] * len(outs)
     out_mapped = [False] * len(branches[0].out_avals)
     for branch in branches:
@@ -244,7 +260,7 @@ def _select(index: Any, cases: list[Any], count: int) -> Any:
     return select_n(shape_slots.broadcast_in_dim(which, shape, (0,)), *cases)
 
 
-# ---- dead code, types, lowering -------------------------------------------------------------------------------------------
+# ---- dead code, types, lowering --------------------------------------------------------------------------------------
 
 
 def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
@@ -308,4 +324,3 @@ cond_p.lower[None] = _lower
 platform_index_p.lower[None] = lambda ctx, *, platforms: [
     builder.constant(np.int32(platform_choice(platforms, ctx.platform)))
 ]
-

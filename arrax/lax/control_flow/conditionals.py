@@ -31,9 +31,8 @@ def cond(
 ) -> Any:
     """Apply ``true_fun`` to the operands where ``pred`` holds, else ``false_fun``; only one of them runs.
 
-    ``cond(pred, true_fun, false_fun, *operands)`` is the usual form. ``cond(pred, true_operand, true_fun, false_operand,
-    false_fun)`` gives each function an operand of its own. Under ``vmap`` with a mapped ``pred`` both functions run and a
-    select chooses.
+    ``cond(pred, true_operand, true_fun, false_operand, false_fun)`` is an older form that gives each function an operand
+    of its own. Under ``vmap`` with a mapped ``pred`` both functions run and a select chooses.
 
     Args:
       pred: bool or number (true where not 0), a scalar.
@@ -161,7 +160,7 @@ def platform_dependent(
     return _choose("platform_dependent", index, names, functions, args, platforms=platforms)
 
 
-# ---- from functions to branches ---------------------------------------------------------------------------------------------
+# ---- from functions to branches --------------------------------------------------------------------------------------
 
 
 def _choose(
@@ -220,13 +219,15 @@ def _check_outputs(
         if other.out_tree != first.out_tree:
             difference = tree_difference(f"the output of {names[0]}", f"that of {name}", first.out_tree, other.out_tree)
             raise TypeError(
-                f"{construct}: branch outputs must have the same pytree structure, but they differ:\n{difference}.{where}"
+                f"{construct}: branch outputs must have the same pytree structure, but they differ:\n"
+                f"{difference}.{where}"
             )
         avals, others = first.program.out_avals, other.program.out_avals
         if all(map(same_type, avals, others)):
             continue
         lines = [
-            f"  * output{path} is {a.str_short(False)} in {names[0]} and {b.str_short(False)} in {name}: {type_difference(a, b)}"
+            f"  * output{path} is {a.str_short(False)} in {names[0]} and {b.str_short(False)} in {name}: "
+            f"{type_difference(a, b)}"
             for path, a, b in zip(leaf_names("", first.out_tree), avals, others, strict=True)
             if not same_type(a, b)
         ]

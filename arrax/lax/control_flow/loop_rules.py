@@ -28,7 +28,9 @@ def bind_while(
     cond: ClosedJaxpr, body: ClosedJaxpr, cond_consts: Sequence[Any], body_consts: Sequence[Any], carry: Sequence[Any]
 ) -> list[Any]:
     """Repeat ``body`` (*body_consts, *carry) -> carry while ``cond`` (*cond_consts, *carry) holds."""
-    return while_p.bind(*cond_consts, *body_consts, *carry, **while_params(cond, body, len(cond_consts), len(body_consts)))
+    return while_p.bind(
+        *cond_consts, *body_consts, *carry, **while_params(cond, body, len(cond_consts), len(body_consts))
+    )
 
 
 def while_params(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, body_nconsts: int) -> dict[str, Any]:
@@ -51,11 +53,17 @@ def _with_unused(program: ClosedJaxpr, at: int, avals: Sequence[Any]) -> ClosedJ
     return program.replace(jaxpr=jaxpr.replace(invars=[*jaxpr.invars[:at], *new, *jaxpr.invars[at:]]))
 
 
-# ---- derivatives ------------------------------------------------------------------------------------------------------------
+# ---- derivatives -----------------------------------------------------------------------------------------------------
 
 
 def _jvp(
-    primals: Any, tangents: Any, *, body_jaxpr: ClosedJaxpr, body_nconsts: int, cond_jaxpr: ClosedJaxpr, cond_nconsts: int
+    primals: Any,
+    tangents: Any,
+    *,
+    body_jaxpr: ClosedJaxpr,
+    body_nconsts: int,
+    cond_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
 ) -> tuple[list[Any], list[Any]]:
     cond_consts, body_consts, init = groups(primals, cond_nconsts, body_nconsts)
     _, const_tangents, init_tangents = groups(tangents, cond_nconsts, body_nconsts)
@@ -67,7 +75,8 @@ def _jvp(
     outs = bind_while(cond, body, cond_consts, [*body_consts, *chosen(const_tangents, const_nz)], carry)
     rest = iter(outs[len(init) :])
     out_tangents = [
-        next(rest) if nz else Zero(typeof(out).to_tangent_aval()) for nz, out in zip(carry_nz, outs[: len(init)], strict=True)
+        next(rest) if nz else Zero(typeof(out).to_tangent_aval())
+        for nz, out in zip(carry_nz, outs[: len(init)], strict=True)
     ]
     return outs[: len(init)], out_tangents
 
@@ -135,12 +144,12 @@ def _known_programs(
 
 def _transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
     raise ValueError(
-        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. "
-        "Try using lax.scan, or using fori_loop with static start/stop."
+        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop "
+        "values. Try using lax.scan, or using fori_loop with static start/stop."
     )
 
 
-# ---- batching -----------------------------------------------------------------------------------------------------------
+# ---- batching --------------------------------------------------------------------------------------------------------
 
 
 def _batch(
@@ -214,7 +223,7 @@ def _where(flags: Any, x: Any, y: Any) -> Any:
     return select_n(flags if len(shape) == 1 else shape_slots.broadcast_in_dim(flags, shape, (0,)), y, x)
 
 
-# ---- dead code and lowering -----------------------------------------------------------------------------------------------
+# ---- dead code and lowering ------------------------------------------------------------------------------------------
 
 
 def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
@@ -267,7 +276,10 @@ def _lower(
 
 
 def while_ir(
-    init: Sequence[Any], avals: Sequence[ShapedArray], cond: Callable[[list[Any]], Any], body: Callable[[list[Any]], list[Any]]
+    init: Sequence[Any],
+    avals: Sequence[ShapedArray],
+    cond: Callable[[list[Any]], Any],
+    body: Callable[[list[Any]], list[Any]],
 ) -> list[Any]:
     """A ``stablehlo.while`` with regions built by two functions; values from outside are captured."""
     types = [builder.ir_type(aval) for aval in avals]

@@ -62,7 +62,9 @@ def _while_loop(
         stage_body, init, lambda staged: staged.program.out_avals if staged.out_tree == carry_tree else None
     )
     avals = [typeof(x) for x in init]
-    cond = stage_function(cond_fun, in_tree, avals, f"{construct} condition", user if user is not body_fun else cond_fun)
+    cond = stage_function(
+        cond_fun, in_tree, avals, f"{construct} condition", user if user is not body_fun else cond_fun
+    )
     _check_predicate(cond)
     check_carry(construct, user, carry_tree, body.out_tree, avals, body.program.out_avals, part)
     return tree_unflatten(carry_tree, bind_while(cond.program, body.program, cond.consts, body.consts, init))
@@ -95,7 +97,7 @@ def fori_loop(
 ) -> Any:
     """Apply ``body_fun(i, carry)`` for ``i`` from ``lower`` to ``upper - 1``.
 
-    With bounds that are known during tracing the loop is a ``scan``, differentiable in both modes; else a ``while_loop``.
+    With bounds that are known during tracing it is a ``scan``, differentiable in both modes; else a ``while_loop``.
 
     Args:
       lower, upper: integer scalars.
@@ -181,4 +183,3 @@ def _bounds(lower: Any, upper: Any) -> tuple[Any, Any]:
     if low.weak_type != up.weak_type:  # both or neither, so that the index keeps its type
         return (convert(lower, low.dtype, False), upper) if low.weak_type else (lower, convert(upper, up.dtype, False))
     return lower, upper
-

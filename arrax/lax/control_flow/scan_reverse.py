@@ -24,7 +24,7 @@ class ScanSplit(NamedTuple):
       known: the body over known consts, carry and xs -> (*known carry, *known ys, *stacked residuals).
       hoisted: (*known consts) -> residuals that are the same in every step and have to be computed; None without any.
       rest: the body of the rest: (*consts, *carry, *xs); its first consts and xs are residuals.
-      const_sources, xs_sources: where those come from: ("const", n), ("hoisted", n), ("xs", n), ("ys", n), ("stacked", n).
+      const_sources, xs_sources: where those come from, such as ("const", n); the kinds are the pools of ``run_known``.
       carry_unknown, ys_unknown: which results belong to the rest.
       known_consts, known_xs: which known consts and xs the known body uses.
     """
@@ -171,7 +171,7 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     return [next(waiting) if u else next(values) for u in out_unknown]
 
 
-# ---- transposition --------------------------------------------------------------------------------------------------------
+# ---- transposition ---------------------------------------------------------------------------------------------------
 
 
 def _transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
@@ -213,7 +213,7 @@ def _run_backwards(
     program: ClosedJaxpr, cts: Sequence[Any], consts: Sequence[Any], xs: Sequence[Any],
     linear: tuple[list[bool], list[bool]], sizes: tuple[int, int], settings: dict[str, Any],
 ) -> tuple[list[Any], list[Any], list[Any]]:  # fmt: skip
-    """Cotangents of the linear consts, of the carry and of the linear xs of a scan that is linear in its whole carry."""
+    """Cotangents of the linear consts, the carry and the linear xs of a scan that is linear in its whole carry."""
     num_carry = sizes[1]
     ct_carry, ct_ys = groups(cts, num_carry)
     nonzero = [type(ct) is not Zero for ct in cts]

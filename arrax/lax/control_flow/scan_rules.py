@@ -1,4 +1,4 @@
-"""The primitive ``scan``: a loop over the leading axis of arrays; its types, derivatives, batching, dead code, lowering."""
+"""The primitive ``scan``, a loop over the leading axis of arrays: its types, jvp, batching, dead code, lowering."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ scan_p.holds_programs = True
 
 
 def scan_params(
-    program: ClosedJaxpr, num_consts: int, num_carry: int, settings: dict[str, Any], linear: Sequence[bool] | None = None
+    program: ClosedJaxpr,
+    num_consts: int,
+    num_carry: int,
+    settings: dict[str, Any],
+    linear: Sequence[bool] | None = None,
 ) -> dict[str, Any]:
     """The parameters of the primitive; ``settings`` are length, reverse, unroll and _split_transpose."""
     flags = (False,) * len(program.jaxpr.invars) if linear is None else tuple(linear)
@@ -55,13 +59,18 @@ def _types(*avals: Any, jaxpr: ClosedJaxpr, length: int, num_carry: int, **param
     return [*outs[:num_carry], *(stacked_aval(aval, length) for aval in outs[num_carry:])]
 
 
-def _jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, linear: Any, **settings: Any) -> Any:
+def _jvp(
+    primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, linear: Any, **settings: Any
+) -> Any:
     nonzeros = [type(t) is not Zero for t in tangents]
     derived, carry_nz, ys_nz = jaxpr.memo(
-        ("scan jvp", num_consts, num_carry, tuple(nonzeros)), lambda: _jvp_program(jaxpr, *groups(nonzeros, num_consts, num_carry))
+        ("scan jvp", num_consts, num_carry, tuple(nonzeros)),
+        lambda: _jvp_program(jaxpr, *groups(nonzeros, num_consts, num_carry)),
     )
     const_nz, _, xs_nz = groups(nonzeros, num_consts, num_carry)
-    (consts, init, xs), (const_t, init_t, xs_t) = (groups(values, num_consts, num_carry) for values in (primals, tangents))
+    (consts, init, xs), (const_t, init_t, xs_t) = (
+        groups(values, num_consts, num_carry) for values in (primals, tangents)
+    )
     const_t, xs_t = chosen(const_t, const_nz), chosen(xs_t, xs_nz)
     carry_t = [instantiate(t) for t in chosen(init_t, carry_nz)]
     const_lin, init_lin, xs_lin = groups(linear, num_consts, num_carry)
@@ -92,7 +101,9 @@ def _jvp_program(
     return rearranged(derived, order, [*out_carry, *out_carry_t, *ys, *ys_t]), carry_nz, ys_nz
 
 
-def _batch(values: Any, dims: Any, *, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, linear: Any, **settings: Any) -> Any:
+def _batch(
+    values: Any, dims: Any, *, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, linear: Any, **settings: Any
+) -> Any:
     batch = running_batch()
     mapped = [dim is not None for dim in dims]
     names = (batch.size, batch.axis_name, batch.spmd_axis_name)
@@ -126,7 +137,7 @@ def _batch_program(
         carry_m = either(carry_m, out_carry)
 
 
-# ---- dead code ------------------------------------------------------------------------------------------------------------
+# ---- dead code -------------------------------------------------------------------------------------------------------
 
 
 def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
@@ -148,7 +159,9 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
     )
 
 
-def _lean(program: ClosedJaxpr, num_consts: int, num_carry: int, used: list[bool]) -> tuple[ClosedJaxpr, list[bool], list[bool]]:
+def _lean(
+    program: ClosedJaxpr, num_consts: int, num_carry: int, used: list[bool]
+) -> tuple[ClosedJaxpr, list[bool], list[bool]]:
     carry, ys = groups(used, num_carry)
     rest = len(program.in_avals) - num_consts - num_carry
     while True:
@@ -159,7 +172,7 @@ def _lean(program: ClosedJaxpr, num_consts: int, num_carry: int, used: list[bool
         carry = either(carry, needed)
 
 
-# ---- lowering -------------------------------------------------------------------------------------------------------------
+# ---- lowering --------------------------------------------------------------------------------------------------------
 
 _COUNTER = ShapedArray((), np.int32)
 
@@ -203,7 +216,11 @@ def _lower(
 
     def step(position: Any, carry: list[Any], ys: list[Any]) -> tuple[list[Any], list[Any]]:
         if not isinstance(position, int):
-            index = builder.op("subtract", _COUNTER, builder.constant(np.int32(length - 1)), position) if reverse else position
+            index = (
+                builder.op("subtract", _COUNTER, builder.constant(np.int32(length - 1)), position)
+                if reverse
+                else position
+            )
         else:
             index = builder.constant(np.int32(length - 1 - position if reverse else position))
         elements = [_element(x, aval, index) for x, aval in zip(xs, x_avals, strict=True)]

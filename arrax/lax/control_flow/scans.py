@@ -10,7 +10,7 @@ from arrax.core import config, errors
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
-from arrax.core.types import ShapedArray, typeof, slots
+from arrax.core.types import ShapedArray, slots, typeof
 from arrax.lax.control_flow import scan_reverse
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p
@@ -51,8 +51,8 @@ def scan(
 
 
 def scan_of(
-    construct: str, f: Callable, init: Any, xs: Any, length: int | None, *, reverse: bool = False, unroll: int | bool = 1,
-    user: Callable, part: int | None = None, _split_transpose: bool = False,
+    construct: str, f: Callable, init: Any, xs: Any, length: int | None, *, reverse: bool = False,
+    unroll: int | bool = 1, user: Callable, part: int | None = None, _split_transpose: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The scan of a construct whose user wrote ``user`` and sees ``part`` of the carry (None: all of it)."""
     if not callable(f):
@@ -73,7 +73,9 @@ def scan_of(
         return staged
 
     def carry_outs(staged: StagedFunction) -> Sequence[Any] | None:
-        return staged.program.out_avals[: carry_tree.num_leaves] if staged.out_tree.children()[0] == carry_tree else None
+        return (
+            staged.program.out_avals[: carry_tree.num_leaves] if staged.out_tree.children()[0] == carry_tree else None
+        )
 
     staged, init_leaves = staged_with_promotion(stage_body, init_leaves, carry_outs)
     out_carry, ys_tree = staged.out_tree.children()
@@ -92,7 +94,8 @@ def _check_pair(construct: str, staged: StagedFunction) -> None:
     data = tree.node_data()
     if data is None or data[0] not in (tuple, list) or len(tree.children()) != 2:
         raise TypeError(
-            f"{construct}: the body must return a pair (carry, y), but {staged.info.describe()} returned {_shown(staged)}"
+            f"{construct}: the body must return a pair (carry, y), but {staged.info.describe()} returned "
+            f"{_shown(staged)}"
         )
 
 
@@ -109,7 +112,9 @@ def _length(construct: str, leaves: Sequence[Any], xs: Any, length: Any) -> int:
     avals = [_valid_type(construct, leaf) for leaf in leaves]
     if any(aval.shape == () for aval in avals):
         paths = tree_flatten_with_path(xs)[0]
-        scalars = ", ".join(f"xs{keystr(path)}" for (path, _), aval in zip(paths, avals, strict=True) if aval.shape == ())
+        scalars = ", ".join(
+            f"xs{keystr(path)}" for (path, _), aval in zip(paths, avals, strict=True) if aval.shape == ()
+        )
         raise ValueError(f"{construct}: xs need a leading axis to loop over, but {scalars} has none")
     sizes = list(dict.fromkeys(aval.shape[0] for aval in avals))
     if isinstance(length, Tracer):
@@ -137,7 +142,7 @@ def _valid_type(construct: str, leaf: Any) -> Any:
         raise TypeError(f"lax.{construct}: {leaf!r} of type {type(leaf)} among xs is not a valid array type") from None
 
 
-# ---- without compilation --------------------------------------------------------------------------------------------------
+# ---- without compilation ---------------------------------------------------------------------------------------------
 
 
 def _in_python(
@@ -145,7 +150,9 @@ def _in_python(
 ) -> tuple[Any, Any]:
     """The loop in Python, step by step."""
     if length == 0:
-        raise ValueError("a scan over zero steps is not supported while disable_jit is set: there is no y to take types from")
+        raise ValueError(
+            "a scan over zero steps is not supported while disable_jit is set: there is no y to take types from"
+        )
     ys = []
     for step in range(length):
         index = length - 1 - step if reverse else step

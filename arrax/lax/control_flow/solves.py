@@ -22,7 +22,7 @@ __all__ = ["custom_linear_solve", "custom_root", "linear_solve_p", "root_p"]
 
 
 class LinearPrograms(NamedTuple):
-    """The programs of a linear solve, each of (*its consts, *vector) -> vector; those for the transpose may be missing."""
+    """The programs of a linear solve, each (*its consts, *vector) -> vector; those of the transpose may be missing."""
 
     matvec: ClosedJaxpr
     vecmat: ClosedJaxpr | None
@@ -49,12 +49,14 @@ def _consts_and_rest(args: Sequence[Any], const_lengths: Sequence[int]) -> tuple
     return consts, rest
 
 
-# ---- the rules of linear solves -------------------------------------------------------------------------------------------
+# ---- the rules of linear solves --------------------------------------------------------------------------------------
 
 
 def _bind_linear(programs: LinearPrograms, consts: Sequence[Sequence[Any]], b: Sequence[Any]) -> list[Any]:
     lengths = tuple(map(len, consts))
-    return linear_solve_p.bind(*(value for group in consts for value in group), *b, const_lengths=lengths, jaxprs=programs)
+    return linear_solve_p.bind(
+        *(value for group in consts for value in group), *b, const_lengths=lengths, jaxprs=programs
+    )
 
 
 def _linear_jvp(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs: LinearPrograms) -> tuple[Any, Any]:
@@ -78,7 +80,7 @@ def _linear_jvp(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs: Line
 
 def _linear_transpose(cts: Any, *args: Any, const_lengths: Any, jaxprs: LinearPrograms) -> list[Any]:
     consts, b = _consts_and_rest(args, const_lengths)
-    if not all(is_undefined_primal(x) for x in b) or any(is_undefined_primal(x) for group in consts for x in group):
+    if any(is_undefined_primal(x) for group in consts for x in group):
         raise TypeError("custom_linear_solve is linear in the right-hand side only")
     ct_x = cts[: len(b)]
     if any(type(ct) is not Zero for ct in cts[len(b) :]):
@@ -86,7 +88,10 @@ def _linear_transpose(cts: Any, *args: Any, const_lengths: Any, jaxprs: LinearPr
     programs, constants = _with_transpose(jaxprs, consts, len(b))
     order = [constants[1], constants[0], constants[3], constants[2]]
     outs = _bind_linear(programs.transposed(), order, [instantiate(ct) for ct in ct_x])[: len(b)]
-    return [*[None] * sum(const_lengths), *outs]
+    return [
+        *[None] * sum(const_lengths),
+        *(ct if is_undefined_primal(x) else None for ct, x in zip(outs, b, strict=True)),
+    ]
 
 
 def _with_transpose(
@@ -129,7 +134,9 @@ def _batched(program: ClosedJaxpr | None, mapped: Sequence[bool]) -> ClosedJaxpr
     if program is None:
         return None
     batch = running_batch()
-    return batch_program(program, batch.size, mapped, True, axis_name=batch.axis_name, spmd_axis_name=batch.spmd_axis_name)[0]
+    return batch_program(
+        program, batch.size, mapped, True, axis_name=batch.axis_name, spmd_axis_name=batch.spmd_axis_name
+    )[0]
 
 
 def _in_front(values: Sequence[Any], dims: Sequence[int | None], everywhere: bool = False) -> list[Any]:
@@ -145,7 +152,8 @@ def _linear_batch(values: Any, dims: Any, *, const_lengths: Any, jaxprs: LinearP
     const_dims, b_dims = _consts_and_rest(dims, const_lengths)
     every = [True] * len(b)
     programs = [
-        _batched(program, [*(d is not None for d in group), *every]) for program, group in zip(jaxprs, const_dims, strict=True)
+        _batched(program, [*(d is not None for d in group), *every])
+        for program, group in zip(jaxprs, const_dims, strict=True)
     ]
     moved = [_in_front(group, group_dims) for group, group_dims in zip(consts, const_dims, strict=True)]
     outs = _bind_linear(LinearPrograms(*programs), moved, _in_front(b, b_dims, True))  # type: ignore[arg-type]
@@ -165,7 +173,7 @@ linear_solve_p.batch = _linear_batch
 linear_solve_p.lower[None] = _linear_lower
 
 
-# ---- the rules of roots ---------------------------------------------------------------------------------------------------
+# ---- the rules of roots ----------------------------------------------------------------------------------------------
 
 
 class RootPrograms(NamedTuple):
@@ -228,10 +236,12 @@ root_p.batch = _root_batch
 root_p.lower[None] = _root_lower
 
 
-# ---- the functions --------------------------------------------------------------------------------------------------------
+# ---- the functions ---------------------------------------------------------------------------------------------------
 
 
-def _check_like(construct: str, name: str, wanted: PyTreeDef, avals: Sequence[Any], tree: PyTreeDef, outs: Sequence[Any]) -> None:
+def _check_like(
+    construct: str, name: str, wanted: PyTreeDef, avals: Sequence[Any], tree: PyTreeDef, outs: Sequence[Any]
+) -> None:
     """Raise where the output of a function has not the structure and types of the vector."""
     if tree != wanted:
         difference = tree_difference(f"the output of {name}", "the vector", tree, wanted)
@@ -239,8 +249,8 @@ def _check_like(construct: str, name: str, wanted: PyTreeDef, avals: Sequence[An
     for path, aval, out in zip(leaf_names("output", tree), avals, outs, strict=True):
         if not same_type(aval, out):
             raise TypeError(
-                f"{construct}: {name} must return the types of its argument, but {path} is {out.str_short(False)} where "
-                f"{aval.str_short(False)} is wanted: {type_difference(out, aval)}"
+                f"{construct}: {name} must return the types of its argument, but {path} is {out.str_short(False)} "
+                f"where {aval.str_short(False)} is wanted: {type_difference(out, aval)}"
             )
 
 
@@ -266,7 +276,7 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """Solve ``matvec(x) = b`` for ``x``, with derivatives that solve the same system again instead of following ``solve``.
+    """Solve ``matvec(x) = b`` for ``x``; derivatives solve the same system again instead of following ``solve``.
 
     Args:
       matvec: linear and invertible function.
@@ -322,8 +332,8 @@ def custom_root(
       f: function of an array or pytree to one of the same structure and types; may close over what is differentiated.
       initial_guess: where ``solve`` starts.
       solve: function of (f, initial_guess) to a root; need not be differentiable.
-      tangent_solve: function of (g, y) to ``x`` with ``g(x) = y``, where ``g`` is ``f`` linearized at the root. It is linear
-        in ``y``: for scalars ``lambda g, y: y / g(1.0)``.
+      tangent_solve: function of (g, y) to ``x`` with ``g(x) = y``, where ``g`` is ``f`` linearized at the root. It is
+        linear in ``y``: for scalars ``lambda g, y: y / g(1.0)``.
       has_aux: ``solve`` returns (root, auxiliary data).
     Returns: the root, with ``has_aux`` also the auxiliary data.
     Raises:
@@ -355,6 +365,8 @@ def custom_root(
     _check_like("custom_root", "tangent_solve", tree, avals, tangents.out_tree, tangents.program.out_avals)
     consts = [function.consts, solver.consts, tangents.consts]
     programs = RootPrograms(function.program, solver.program, tangents.program)
-    outs = root_p.bind(*(c for group in consts for c in group), *leaves, const_lengths=tuple(map(len, consts)), jaxprs=programs)
+    outs = root_p.bind(
+        *(c for group in consts for c in group), *leaves, const_lengths=tuple(map(len, consts)), jaxprs=programs
+    )
     root = tree_unflatten(tree, outs[:count])
     return (root, tree_unflatten(aux_tree, outs[count:])) if aux_tree is not None else root

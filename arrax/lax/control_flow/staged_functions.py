@@ -125,7 +125,7 @@ def leaf_names(name: str, tree: PyTreeDef) -> list[str]:
     return [name + keystr(path) for path, _ in paths]
 
 
-# ---- what was staged before -----------------------------------------------------------------------------------------------
+# ---- what was staged before ------------------------------------------------------------------------------------------
 
 _stores: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
@@ -204,7 +204,7 @@ def _param_key(value: Any) -> Any:
     return (type(value), repr(value) if type(value) in (float, complex) else value)
 
 
-# ---- small transformations of programs and lists that the rules share -----------------------------------------------------
+# ---- small transformations of programs and lists that the rules share ------------------------------------------------
 
 
 def groups(values: Sequence[Any], *sizes: int) -> list[list[Any]]:
@@ -220,9 +220,7 @@ def rearranged(program: ClosedJaxpr, inputs: Sequence[int], outputs: Sequence[in
     """The program with its inputs and outputs in another order (or with some outputs left out)."""
     jaxpr = program.jaxpr
     return program.replace(
-        jaxpr=jaxpr.replace(
-            invars=[jaxpr.invars[i] for i in inputs], outvars=[jaxpr.outvars[i] for i in outputs]
-        )
+        jaxpr=jaxpr.replace(invars=[jaxpr.invars[i] for i in inputs], outvars=[jaxpr.outvars[i] for i in outputs])
     )
 
 

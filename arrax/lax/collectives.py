@@ -1,0 +1,334 @@
+"""Parallel operators: sums, permutations and exchanges over a named axis, of ``vmap`` or of a device mesh."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import axis_size as size_of_axis
+from arrax.core.pytrees import tree_map
+from arrax.core.types import typeof
+from arrax.lax.arithmetic import add, div, mul, scalar
+from arrax.lax.collective_rules import (
+    AxisName,
+    Groups,
+    all_gather_p,
+    all_to_all_p,
+    axis_index_p,
+    names_of,
+    pbroadcast_p,
+    pmax_p,
+    pmin_p,
+    ppermute_p,
+    psum_p,
+    reduce_scatter_p,
+)
+from arrax.lax.conversion import convert
+from arrax.lax.families import operand
+
+_CONSTANTS = (bool, int, float, complex, np.ndarray, np.generic)
+
+
+def axis_size(axis_name: AxisName) -> int:
+    """The length of a named axis (the product for several), as a Python int.
+
+    Raises:
+      NameError: no such axis is in scope.
+    Example: ``vmap(lambda x: x / lax.axis_size("i"), axis_name="i")``.
+    """
+    return math.prod(size_of_axis(name) for name in names_of(axis_name))
+
+
+def _checked_groups(axis_name: AxisName, groups: Groups) -> tuple[tuple[int, ...], ...] | None:
+    if groups is None:
+        return None
+    result = tuple(tuple(int(index) for index in group) for group in groups)
+    size = axis_size(axis_name)
+    if sorted(index for group in result for index in group) != list(range(size)):
+        raise ValueError(
+            f"axis_index_groups must cover all indices of an axis of size {size} exactly once, got {groups}"
+        )
+    return result
+
+
+def _group_size(axis_name: AxisName, groups: Groups) -> int:
+    if groups is None:
+        return axis_size(axis_name)
+    sizes = {len(group) for group in groups}
+    if len(sizes) > 1:
+        raise ValueError(f"axis_index_groups must be of one size here, got {groups}")
+    return sizes.pop()
+
+
+def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+    """The sum over a named axis: all examples get it.
+
+    Args:
+      x: array or pytree of them; Python multiplies constants by the axis size: ``psum(1, name)`` is an int.
+      axis_name: name of the axis, or a tuple of names.
+      axis_index_groups: lists of indices, each of which is summed for itself.
+    Returns: pytree of ``x``'s structure.
+    Raises:
+      NameError: no such axis is in scope.
+    Example: ``vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(jnp.arange(4.))``.
+    """
+    groups = _checked_groups(axis_name, axis_index_groups)
+    axes = names_of(axis_name)
+    size = axis_size(axis_name)
+
+    def of(leaf: Any) -> Any:
+        if isinstance(leaf, _CONSTANTS):
+            return leaf * _group_size(axis_name, groups)
+        leaf = operand("psum", leaf)
+        if dtypes.is_bool(typeof(leaf).dtype):
+            leaf = convert(leaf, np.int32)
+        return psum_p.bind(leaf, axes=axes, axis_index_groups=groups) if axes and size else leaf
+
+    return tree_map(of, x)
+
+
+def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+    """The mean over a named axis; integers give floats.
+
+    Example: ``vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(jnp.arange(4.))``.
+    """
+    size = _group_size(axis_name, _checked_groups(axis_name, axis_index_groups))
+
+    def of(leaf: Any) -> Any:
+        total = psum(leaf, axis_name, axis_index_groups=axis_index_groups)
+        if isinstance(total, _CONSTANTS):
+            return total / size
+        total = convert(total, dtypes.to_inexact_dtype(typeof(total).dtype), typeof(total).weak_type)
+        return div(total, scalar(size, total))
+
+    return tree_map(of, x)
+
+
+def _extreme(primitive: Primitive, x: Any, axis_name: AxisName, groups: Groups) -> Any:
+    axis_size(axis_name)
+    checked, axes = _checked_groups(axis_name, groups), names_of(axis_name)
+    return tree_map(lambda leaf: primitive.bind(operand(primitive.name, leaf), axes=axes, axis_index_groups=checked), x)
+
+
+def pmax(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+    """The maximum over a named axis.
+
+    Example: ``vmap(lambda x: x / lax.pmax(x, "i"), axis_name="i")(jnp.arange(1., 4.))``.
+    """
+    return _extreme(pmax_p, x, axis_name, axis_index_groups)
+
+
+def pmin(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+    """The minimum over a named axis.
+
+    Example: ``vmap(lambda x: x - lax.pmin(x, "i"), axis_name="i")(jnp.arange(4.))``.
+    """
+    return _extreme(pmin_p, x, axis_name, axis_index_groups)
+
+
+# ---- indices and permutations ----------------------------------------------------------------------------------------
+
+
+def axis_index(axis_name: AxisName) -> Any:
+    """The index of the current example along a named axis; for several axes in row-major order.
+
+    Raises:
+      NameError: no such axis is in scope.
+    Example: ``vmap(lambda x: x + lax.axis_index("i"), axis_name="i")(jnp.zeros(3))`` is ``[0, 1, 2]``.
+    """
+    total = None
+    for name in names_of(axis_name):
+        size = axis_size(name)
+        index = axis_index_p.bind(axis_name=name)
+        total = index if total is None else add(mul(total, np.int32(size)), index)
+    return np.int32(0) if total is None else total
+
+
+def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Any:
+    """Send values along a named axis.
+
+    Args:
+      x: array or pytree of them.
+      axis_name: name of the axis.
+      perm: pairs (source, destination), in which no index is repeated as source or as destination. Examples that are no
+        destination get zeros.
+    Raises:
+      ValueError: repeated indices, or indices out of bounds.
+    Example: ``lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)])`` turns a ring of three.
+    """
+    size = axis_size(axis_name)
+    pairs = tuple((int(source), int(destination)) for source, destination in perm)
+    for which, indices in zip(("sources", "destinations"), zip(*pairs, strict=True), strict=False):
+        if len(set(indices)) != len(indices) or not all(0 <= index < size for index in indices):
+            raise ValueError(f"ppermute: the {which} in {perm} must be distinct indices of an axis of size {size}")
+    names = names_of(axis_name)
+    return tree_map(lambda leaf: ppermute_p.bind(operand("ppermute", leaf), axis_name=names, perm=pairs), x)
+
+
+def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Any:
+    """Permute values along a named axis: example ``i`` gets that of example ``perm[i]``.
+
+    Raises:
+      ValueError: ``perm`` is no permutation.
+    Example: ``lax.pshuffle(x, "i", [1, 0])`` swaps two examples.
+    """
+    if sorted(perm) != list(range(axis_size(axis_name))):
+        raise ValueError(f"pshuffle: {perm} is no permutation of the indices of an axis of size {axis_size(axis_name)}")
+    return ppermute(x, axis_name, [(source, destination) for destination, source in enumerate(perm)])
+
+
+def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
+    """The value of example ``source`` along a named axis, for all examples.
+
+    Example: ``vmap(lambda x: lax.pbroadcast(x, "i", 0), axis_name="i")(jnp.arange(3))`` is ``[0, 0, 0]``.
+    """
+    size, names = axis_size(axis_name), names_of(axis_name)
+    if not 0 <= source < size:
+        raise ValueError(f"pbroadcast: source {source} is no index of an axis of size {size}")
+    return tree_map(lambda leaf: pbroadcast_p.bind(operand("pbroadcast", leaf), axis_name=names, source=int(source)), x)
+
+
+def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
+    """Declare a value to vary (``to="varying"``) or not along a named axis. The value is the same.
+
+    Example: ``lax.pcast(x, "i", to="varying")``.
+    """
+    axis_size(axis_name)
+    if to not in ("varying", "reduced", "unreduced", "invariant"):
+        raise ValueError(f"pcast: `to` must be 'varying', 'invariant', 'reduced' or 'unreduced', got {to!r}")
+    return x
+
+
+def pvary(x: Any, axis_name: AxisName) -> Any:
+    """Declare a value to vary along a named axis.
+
+    Example: ``lax.pvary(x, "i")``.
+    """
+    return pcast(x, axis_name, to="varying")
+
+
+# ---- gathering and scattering ----------------------------------------------------------------------------------------
+
+
+def _axis(name: str, axis: int, rank: int) -> int:
+    if not -rank <= axis < rank:
+        raise ValueError(f"{name}: axis {axis} is out of bounds for an array of {rank} dimensions")
+    return axis % rank
+
+
+def all_gather(
+    x: Any,
+    axis_name: AxisName,
+    *,
+    axis_index_groups: Groups = None,
+    axis: int = 0,
+    tiled: bool = False,
+    to: str = "varying",
+) -> Any:
+    """The values of all examples along a named axis, for each of them.
+
+    Args:
+      x: array or pytree of them.
+      axis_name: name of the axis, or a tuple of names.
+      axis_index_groups: lists of indices, each of which is gathered for itself.
+      axis: where the values are stacked, or along which axis they are joined.
+      tiled: join along an existing axis instead of stacking along a new one.
+      to: accepted for meshes.
+    Returns: pytree of ``x``'s structure.
+    Example: ``vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(jnp.arange(2))`` is ``[[0, 1], [0, 1]]``.
+    """
+    groups = _checked_groups(axis_name, axis_index_groups)
+    size, names = _group_size(axis_name, groups), names_of(axis_name)
+
+    def of(leaf: Any) -> Any:
+        leaf = operand("all_gather", leaf)
+        at = _axis("all_gather", axis, typeof(leaf).ndim + (not tiled))
+        return all_gather_p.bind(
+            leaf, all_gather_dimension=at, axis_index_groups=groups, axis_name=names, axis_size=size, tiled=bool(tiled)
+        )
+
+    return tree_map(of, x)
+
+
+def psum_scatter(
+    x: Any, axis_name: AxisName, *, scatter_dimension: int = 0, axis_index_groups: Groups = None, tiled: bool = False
+) -> Any:
+    """The sum over a named axis, of which each example keeps its own part.
+
+    Args:
+      x: array or pytree of them.
+      scatter_dimension: the axis of ``x`` that is divided among the examples: of the named axis' length, and dropped;
+        with ``tiled`` of a multiple of that, and kept.
+      axis_index_groups: lists of indices, each of which is summed for itself.
+    Raises:
+      ValueError: a length that doesn't fit.
+    Example: ``vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(jnp.ones((3, 3)))`` is ``[3, 3, 3]``.
+    """
+    groups = _checked_groups(axis_name, axis_index_groups)
+    size, names = _group_size(axis_name, groups), names_of(axis_name)
+
+    def of(leaf: Any) -> Any:
+        leaf = operand("psum_scatter", leaf)
+        shape = typeof(leaf).shape
+        at = _axis("psum_scatter", scatter_dimension, len(shape))
+        _check_length("psum_scatter", shape[at], size, tiled)
+        return reduce_scatter_p.bind(
+            leaf, axis_index_groups=groups, axis_name=names, axis_size=size, scatter_dimension=at, tiled=bool(tiled)
+        )
+
+    return tree_map(of, x)
+
+
+def _check_length(name: str, length: int, size: int, tiled: bool) -> None:
+    if length % size if tiled else length != size:
+        wanted = "a multiple of" if tiled else "equal to"
+        raise ValueError(f"{name}: the axis to divide has length {length}, which must be {wanted} the axis size {size}")
+
+
+def all_to_all(
+    x: Any,
+    axis_name: AxisName,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: Groups = None,
+    tiled: bool = False,
+) -> Any:
+    """Divide each example's value along one axis, one piece for each example, and put together the pieces received.
+
+    Args:
+      x: array or pytree of them.
+      split_axis: axis that is divided: of the named axis' length; with ``tiled`` of a multiple of it.
+      concat_axis: where the pieces are stacked; with ``tiled`` the axis along which they are joined.
+      axis_index_groups: lists of indices that exchange among themselves.
+    Raises:
+      ValueError: a length that doesn't fit.
+    Example: ``vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")(x)`` transposes a square ``x``.
+    """
+    groups = _checked_groups(axis_name, axis_index_groups)
+    size, names = _group_size(axis_name, groups), names_of(axis_name)
+
+    def of(leaf: Any) -> Any:
+        leaf = operand("all_to_all", leaf)
+        shape = typeof(leaf).shape
+        split, joined = (_axis("all_to_all", axis, len(shape)) for axis in (split_axis, concat_axis))
+        _check_length("all_to_all", shape[split], size, tiled)
+        return all_to_all_p.bind(
+            leaf, axis_index_groups=groups, axis_name=names, axis_size=size, concat_axis=joined, split_axis=split,
+            tiled=bool(tiled),
+        )  # fmt: skip
+
+    return tree_map(of, x)
+
+
+def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Any:
+    """Exchange a named axis and an axis of each example's value, of equal lengths.
+
+    Example: ``vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(x)`` transposes a square ``x``.
+    """
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)

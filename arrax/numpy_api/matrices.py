@@ -1,0 +1,291 @@
+"""Building matrices, their triangles and diagonals, and grids (NumPy reference, routines.array-creation)."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Tracer
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.lax.reductions import reduce_sum
+from arrax.numpy_api import host
+from arrax.numpy_api.api import api
+from arrax.numpy_api.elementwise import power
+from arrax.numpy_api.manipulation import broadcast_to, moveaxis, ravel, reshape
+from arrax.numpy_api.operands import check_arraylike, promote_numeric, refuse_out
+from arrax.numpy_api.routes import moved, moved_within_limit, settle, settle_all, shape_of
+
+
+def _triangle_mask(rows: int, columns: int, k: Any) -> Any:
+    """True on and below the k-th diagonal."""
+    row = shapes.broadcasted_iota(np.int32, (rows, columns), 0)
+    column = shapes.broadcasted_iota(np.int32, (rows, columns), 1)
+    return arithmetic.ge(arithmetic.add(row, convert(k, np.int32)), column)
+
+
+@api(static=("rows", "columns", "dtype"))
+def _tri(k: Any, rows: int, columns: int, dtype: Any) -> Any:
+    return convert(_triangle_mask(rows, columns, k), dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """A matrix with ones on and below a diagonal.
+
+    Args:
+      N, M: rows and columns (as many as rows by default).
+      k: which diagonal: above the main one where positive.
+      dtype: by default float32 (float64 with x64).
+    Example: ``jnp.tri(2)`` is ``[[1., 0.], [1., 1.]]``. Source: ``numpy.tri``.
+    """
+    chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("tri", dtype)
+    rows, columns = shapes.canonical_shape((N, N if M is None else M), "tri")
+    if rows * columns <= host.ELEMENT_LIMIT and host.evaluating() and not isinstance(k, Tracer | host.ArrayImpl):
+        return host.new(np.tri(rows, columns, operator.index(k), dtype=np.bool_).astype(chosen))
+    return _tri(k, rows, columns, chosen)
+
+
+@api(static=("k", "lower"))
+def _triangle(m: Any, k: int, lower: bool) -> Any:
+    shape, dtype = typeof(m).shape, typeof(m).dtype
+    mask = _triangle_mask(shape[-2], shape[-1], k if lower else k - 1)
+    spread = shapes.broadcast_in_dim(mask, shape, (len(shape) - 2, len(shape) - 1))
+    zero = shapes.full_like(m, 0)
+    out = structure.select(spread, m, zero) if lower else structure.select(spread, zero, m)
+    return convert(out, dtype, typeof(m).weak_type)
+
+
+def _triangle_of(name: str, m: Any, k: Any, operation: Any) -> Any:
+    m = settle(name, m)
+    if typeof(m).ndim < 2:
+        raise ValueError(f"Argument to {name} must be at least 2D, got shape {shape_of(m)}")
+    k = operator.index(k)
+    done = moved(m, operation, k)
+    return _triangle(m, k, name == "tril") if done is None else done
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """The lower triangles of matrices: zeros above a diagonal.
+
+    Args:
+      m: array of shape ``(..., rows, columns)``.
+      k: which diagonal: above the main one where positive.
+    Raises:
+      ValueError: fewer than two axes.
+    Example: ``jnp.tril(jnp.ones((2, 2)))``. Source: ``numpy.tril``.
+    """
+    return _triangle_of("tril", m, k, np.tril)
+
+
+def triu(m: Any, k: int = 0) -> Any:
+    """The upper triangles of matrices: zeros below a diagonal.
+
+    Args:
+      m: array of shape ``(..., rows, columns)``.
+      k: which diagonal: above the main one where positive.
+    Raises:
+      ValueError: fewer than two axes.
+    Example: ``jnp.triu(jnp.ones((2, 2)))``. Source: ``numpy.triu``.
+    """
+    return _triangle_of("triu", m, k, np.triu)
+
+
+# ---- diagonals ------------------------------------------------------------------------------------------------------
+
+
+@api(static=("k",))
+def _matrix_of(v: Any, k: int) -> Any:
+    aval = typeof(v)
+    length = aval.shape[0] + abs(k)
+    zero = np.zeros((), aval.dtype)[()]
+    row = structure.pad(
+        v, convert(zero, aval.dtype, aval.weak_type) if aval.weak_type else zero, [(max(k, 0), max(-k, 0), 0)]
+    )
+    rows, columns = (shapes.broadcasted_iota(np.int32, (length, length), dim) for dim in (0, 1))
+    mask = arithmetic.eq(arithmetic.add(rows, np.int32(k)), columns)
+    spread = shapes.broadcast_in_dim(row, (length, length), (1,))
+    return convert(structure.select(mask, spread, shapes.full_like(spread, 0)), aval.dtype, aval.weak_type)
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """A matrix with a vector on a diagonal, or the diagonal of a matrix.
+
+    Args:
+      v: vector or matrix.
+      k: which diagonal: above the main one where positive.
+    Raises:
+      ValueError: another number of axes.
+    Example: ``jnp.diag(jnp.arange(2))`` is ``[[0, 0], [0, 1]]``. Source: ``numpy.diag``.
+    """
+    v = settle("diag", v)
+    rank = typeof(v).ndim
+    if rank not in (1, 2):
+        raise ValueError(f"diag input must be 1d or 2d, got shape {shape_of(v)}")
+    k = operator.index(k)
+    if rank == 2:
+        return diagonal(v, k)
+    done = moved_within_limit(v, (typeof(v).size + abs(k)) ** 2, np.diag, k)
+    return _matrix_of(v, k) if done is None else done
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """A matrix with all elements of an array on a diagonal.
+
+    Example: ``jnp.diagflat(jnp.ones((1, 2))).shape`` is ``(2, 2)``. Source: ``numpy.diagflat``.
+    """
+    return diag(ravel(settle("diagflat", v)), k)
+
+
+@api(static=("offset",))
+def _diagonal_of_last(a: Any, offset: int) -> Any:
+    """The diagonal is a slice with a stride of the rows in a line."""
+    *batch, rows, columns = typeof(a).shape
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    if length == 0:
+        return structure.slice_(shapes.reshape(a, (*batch, rows * columns)), [0] * (len(batch) + 1), [*batch, 0])
+    start = offset if offset >= 0 else -offset * columns
+    line = shapes.reshape(a, (*batch, rows * columns))
+    zeros_before = [0] * len(batch)
+    limit = start + (length - 1) * (columns + 1) + 1
+    return structure.slice_(line, [*zeros_before, start], [*batch, limit], [*(1 for _ in batch), columns + 1])
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonals of the matrices that two axes span.
+
+    Args:
+      a: array of at least two axes.
+      offset: which diagonal: above the main one where positive.
+      axis1, axis2: the axes of rows and of columns.
+    Returns: array without the two axes, the diagonals along a new last one.
+    Raises:
+      ValueError: fewer than two axes, no such axis, or twice the same.
+    Example: ``jnp.diagonal(jnp.eye(2))`` is ``[1., 1.]``. Source: ``numpy.diagonal``.
+    """
+    a = settle("diagonal", a)
+    rank = typeof(a).ndim
+    if rank < 2:
+        raise ValueError(f"diagonal requires an array of at least two dimensions, got shape {shape_of(a)}")
+    first, second = (shapes.canonical_axis(axis, rank) for axis in (axis1, axis2))
+    if first == second:
+        raise ValueError(f"diagonal: axis1 and axis2 cannot be the same, got {axis1} and {axis2}")
+    offset = operator.index(offset)
+    if host.on_host(a):
+        return host.back(np.diagonal(host.view(a), offset, first, second), a, weak_type=False)
+    out = _diagonal_of_last(moveaxis(a, (first, second), (-2, -1)), offset)
+    return convert(out, typeof(a).dtype) if typeof(a).weak_type else out
+
+
+@api(static=("axis1", "axis2", "dtype"))
+def _masked_trace(a: Any, offset: Any, axis1: int, axis2: int, dtype: Any) -> Any:
+    shape, rank = typeof(a).shape, typeof(a).ndim
+    order = [axis for axis in range(rank) if axis not in (axis1, axis2)]
+    matrices = convert(shapes.transpose(a, (*order, axis1, axis2)), dtype)
+    plane = (shape[axis1], shape[axis2])
+    row, column = (shapes.broadcasted_iota(np.int32, plane, dim) for dim in (0, 1))
+    mask = arithmetic.eq(arithmetic.add(row, convert(offset, np.int32)), column)
+    spread = shapes.broadcast_in_dim(mask, typeof(matrices).shape, (rank - 2, rank - 1))
+    return reduce_sum(structure.select(spread, matrices, shapes.full_like(matrices, 0)), (rank - 2, rank - 1))
+
+
+def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
+    """The sums of the diagonals of the matrices that two axes span.
+
+    Args:
+      a: array of at least two axes.
+      offset: which diagonal (also a traced one): above the main one where positive.
+      axis1, axis2: the axes of rows and of columns.
+      dtype: dtype to sum in; by default small integers become the default integer.
+    Raises:
+      ValueError: fewer than two axes, or no such axis.
+    Example: ``jnp.trace(jnp.eye(3))`` is 3. Source: ``numpy.trace``.
+    """
+    refuse_out("trace", out)
+    a = settle("trace", a)
+    rank = typeof(a).ndim
+    first, second = (shapes.canonical_axis(axis, rank) for axis in (axis1, axis2))
+    if first == second:
+        raise ValueError(f"trace: axis1 and axis2 cannot be the same, got {axis1} and {axis2}")
+    chosen = sum_dtype(typeof(a).dtype) if dtype is None else dtypes.check_user_dtype("trace", dtype)
+    return _masked_trace(a, offset, first, second, chosen)
+
+
+def sum_dtype(dtype: Any) -> Any:
+    """The dtype of sums and products: integers and bools get at least the default width."""
+    if dtypes.is_bool(dtype):
+        return dtypes.canonicalize_dtype(np.int64)
+    if dtypes.is_integer(dtype):
+        wide = dtypes.canonicalize_dtype(np.uint64 if dtypes.issubdtype(dtype, np.unsignedinteger) else np.int64)
+        return wide if dtypes.itemsize_bits(dtype) < dtypes.itemsize_bits(wide) else dtype
+    return dtype
+
+
+# ---- grids ----------------------------------------------------------------------------------------------------------
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+    """The coordinates of the points of a grid, one array per axis.
+
+    Args:
+      xi: vectors (or scalars) of coordinates.
+      copy: only True.
+      sparse: leave the other axes at length 1.
+      indexing: ``"xy"``: the first vector counts along the second axis; ``"ij"``: along the first.
+    Raises:
+      ValueError: more than one axis, or other options.
+    Example: ``jnp.meshgrid(jnp.arange(2), jnp.arange(3))[0].shape`` is ``(3, 2)``. Source: ``numpy.meshgrid``.
+    """
+    if not copy:
+        raise ValueError("meshgrid only supports copy=True")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing!r}")
+    arrays = settle_all("meshgrid", xi)
+    if any(typeof(a).ndim > 1 for a in arrays):
+        raise ValueError(f"Arguments to meshgrid must be 1D, got shapes {[shape_of(a) for a in arrays]}")
+    rank = len(arrays)
+    places = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
+    common = [1] * rank
+    for a, place in zip(arrays, places, strict=True):
+        common[place] = typeof(a).size
+    grown = [
+        reshape(a, tuple(typeof(a).size if i == place else 1 for i in range(rank)))
+        for a, place in zip(arrays, places, strict=True)
+    ]
+    return grown if sparse else [broadcast_to(a, tuple(common)) for a in grown]
+
+
+@api(static=("N", "increasing"))
+def _vander(x: Any, N: int, increasing: bool) -> Any:
+    (x,) = promote_numeric(x)
+    length = typeof(x).shape[0]
+    if N == 0:
+        return shapes.full((length, 0), 0, typeof(x).dtype)
+    exponents = shapes.iota(np.int32, N)
+    if not increasing:
+        exponents = arithmetic.sub(shapes.full_like(exponents, N - 1), exponents)
+    base = shapes.broadcast_in_dim(convert(x, typeof(x).dtype), (length, N), (0,))
+    return power(base, shapes.broadcast_in_dim(convert(exponents, typeof(x).dtype), (length, N), (1,)))
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """A matrix whose columns are powers of a vector.
+
+    Args:
+      x: vector.
+      N: number of columns, by default the length of ``x``.
+      increasing: whether powers grow from left to right.
+    Raises:
+      ValueError: no vector, or a negative number.
+    Example: ``jnp.vander(jnp.array([1, 2]), 3)`` is ``[[1, 1, 1], [4, 2, 1]]``. Source: ``numpy.vander``.
+    """
+    check_arraylike("vander", x)
+    if typeof(x).ndim != 1:
+        raise ValueError(f"vander: x must be a one-dimensional array, got shape {shape_of(x)}")
+    columns = shape_of(x)[0] if N is None else operator.index(N)
+    if columns < 0:
+        raise ValueError(f"vander: N must be nonnegative, got {N}")
+    return _vander(x, columns, bool(increasing))

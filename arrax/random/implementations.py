@@ -1,0 +1,127 @@
+"""Generators: what a random-number implementation consists of, and the registry of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+
+
+class Implementation:
+    """A generator: functions of raw key data (arrays of unsigned ints of shape ``key_shape``).
+
+    Attributes:
+      key_shape: shape of one key's data.
+      seed: from an integer array of shape () to key data.
+      split: ``(data, shape)`` to data of shape ``shape + key_shape``.
+      random_bits: ``(data, bit_width, shape)`` to unsigned ints.
+      fold_in: ``(data, number)`` to key data.
+      name, tag: ``threefry2x32`` and ``fry``.
+    """
+
+    __slots__ = ("key_shape", "seed", "split", "random_bits", "fold_in", "name", "tag", "dtype")
+
+    def __init__(
+        self, key_shape: tuple[int, ...], seed: Callable, split: Callable, random_bits: Callable, fold_in: Callable,
+        name: str, tag: str,
+    ):  # fmt: skip
+        self.key_shape, self.seed, self.split, self.random_bits = tuple(key_shape), seed, split, random_bits
+        self.fold_in, self.name, self.tag = fold_in, name, tag
+        self.dtype = KeyDType(self)
+
+    def __repr__(self) -> str:
+        return f"PRNGImpl(name={self.name!r}, tag={self.tag!r}, key_shape={self.key_shape})"
+
+
+class KeyDType(dtypes.ExtendedDType):
+    """The dtype of typed keys, ``key<fry>``. Structural operations act on the key data underneath (see key_arrays)."""
+
+    __slots__ = ("implementation", "name")
+    type = dtypes.prng_key
+    physical_dtype = np.dtype(np.uint32)
+
+    def __init__(self, implementation: Implementation):
+        self.implementation = implementation
+        self.name = f"key<{implementation.tag}>"
+
+    @property
+    def physical_shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return self.implementation.key_shape
+
+    @property
+    def itemsize(self) -> int:  # type: ignore[override]
+        return int(np.prod(self.implementation.key_shape, dtype=np.int64)) * 4
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is KeyDType and self.implementation is other.implementation
+
+    def __hash__(self) -> int:
+        return hash((KeyDType, self.implementation.name))
+
+    def __reduce__(self) -> tuple:
+        return dtype_of, (self.implementation.name,)
+
+    # Structural operations: filled by key_arrays, which can make primitives.
+    structure: Any = None
+
+    def wrap(self, data: Any) -> Any:
+        """A key array of key data."""
+        return KeyDType.structure.wrap(self, data)
+
+    def reshape(self, keys: Any, shape: tuple[int, ...]) -> Any:
+        return KeyDType.structure.reshape(self, keys, shape)
+
+    def transpose(self, keys: Any, order: tuple[int, ...]) -> Any:
+        return KeyDType.structure.transpose(self, keys, order)
+
+    def broadcast_in_dim(self, keys: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+        return KeyDType.structure.broadcast_in_dim(self, keys, shape, dims)
+
+    def concatenate(self, keys: Any, dimension: int) -> Any:
+        return KeyDType.structure.concatenate(self, keys, dimension)
+
+    def slice(self, keys: Any, starts: Any, limits: Any, strides: Any) -> Any:
+        return KeyDType.structure.slice(self, keys, starts, limits, strides)
+
+    def select_n(self, which: Any, *cases: Any) -> Any:
+        return KeyDType.structure.select_n(self, which, *cases)
+
+
+_implementations: dict[str, Implementation] = {}
+
+
+def register(implementation: Implementation) -> None:
+    """Make a generator known by its name.
+
+    Raises:
+      ValueError: the name is taken.
+    """
+    if implementation.name in _implementations:
+        raise ValueError(f"PRNG with name {implementation.name!r} already registered")
+    _implementations[implementation.name] = implementation
+
+
+def implementation_of(spec: Any) -> Implementation:
+    """The generator that a name, a key dtype or an Implementation stands for.
+
+    Raises:
+      ValueError: an unknown name.
+      TypeError: something else.
+    """
+    if isinstance(spec, Implementation):
+        return spec
+    if isinstance(spec, KeyDType):
+        return spec.implementation
+    if isinstance(spec, str):
+        if spec not in _implementations:
+            raise ValueError(f"unrecognized PRNG implementation {spec!r}. Did you mean one of: {', '.join(_implementations)}")
+        return _implementations[spec]
+    raise TypeError(f"unrecognized type {type(spec)} for specifying PRNG implementation.")
+
+
+def dtype_of(name: str) -> KeyDType:
+    """The key dtype of a named generator."""
+    return implementation_of(name).dtype

@@ -1,0 +1,239 @@
+"""Making and deriving keys: ``key``, ``PRNGKey``, ``split``, ``fold_in``, ``bits``; typed and raw keys alike."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core import config
+from arrax.core.interpreter import Tracer, context
+from arrax.core.types import ShapedArray, typeof
+from arrax.lax.conversion import convert
+from arrax.lax.shapes import canonical_shape
+from arrax.native import runtime
+from arrax.numpy_api.api import api
+from arrax.random import key_arrays
+from arrax.random.implementations import Implementation, KeyDType, implementation_of
+from arrax.random.key_arrays import PRNGKeyArray, is_key, unwrap, wrap
+from arrax.random.threefry import threefry
+from arrax.xla.placement import array_from_host
+
+ArrayImpl = runtime.ArrayImpl
+
+
+def default_implementation(impl: Any = None) -> Implementation:
+    """The generator that ``impl`` names, or the configured default."""
+    return implementation_of(config.default_prng_impl.cell.value if impl is None else impl)
+
+
+def _seed_value(seed: Any) -> Any:
+    """A seed as an integer array; Python ints of up to 64 bits keep their bits."""
+    if isinstance(seed, bool):
+        raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
+    if isinstance(seed, int):
+        if config.enable_x64.cell.value:
+            wrapped = seed & ((1 << 64) - 1)
+            return np.uint64(wrapped).astype(np.int64)
+        if not -(1 << 31) <= seed < (1 << 32):
+            raise OverflowError(f"Python int {seed} too large to convert to int32: as a seed it needs 64-bit types (enable_x64)")
+        return np.int64(seed).astype(np.uint32).astype(np.int32)
+    aval = typeof(seed)
+    if aval.shape != ():
+        raise TypeError(f"PRNG key seed must be a scalar; got {seed!r} of shape {aval.shape}.")
+    if isinstance(aval.dtype, dtypes.ExtendedDType) or not dtypes.is_integer(aval.dtype):
+        raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
+    return seed
+
+
+def key(seed: Any, *, impl: Any = None) -> Any:
+    """A typed key from an integer.
+
+    Args:
+      seed: integer.
+      impl: name of the generator, by default the configured one.
+    Returns: array of shape () and dtype ``key<…>``.
+    Raises:
+      TypeError: no integer scalar.
+    Example: ``arrax.random.key(0)``.
+    """
+    implementation = default_implementation(impl)
+    if is_key(seed):
+        raise TypeError("key accepts a scalar seed, but was given a PRNG key. Use arrax.random.split or clone instead.")
+    value = _seed_value(seed)
+    if context.interpreter.is_evaluation and implementation is threefry and not isinstance(value, ArrayImpl):
+        return PRNGKeyArray(implementation, _seed_on_host(value))
+    return key_arrays.random_seed_p.bind(value, impl=implementation)
+
+
+def _seed_on_host(value: Any) -> Any:
+    number = int(value)
+    wide = np.asarray(value).dtype.itemsize == 8 and config.enable_x64.cell.value
+    high = (number >> 32) & 0xFFFFFFFF if wide else 0
+    return array_from_host(np.array([high, number & 0xFFFFFFFF], np.uint32), ShapedArray((2,), np.dtype(np.uint32)), fresh=True)
+
+
+def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
+    """A raw key from an integer: an array of unsigned ints (a typed key where ``enable_custom_prng`` is on).
+
+    Example: ``arrax.random.PRNGKey(0)`` is ``[0, 0]``.
+    """
+    typed = key(seed, impl=impl)
+    return typed if config.enable_custom_prng.cell.value else unwrap(typed)
+
+
+def check_key(name: str, value: Any, allow_batch: bool = False) -> tuple[Any, bool]:
+    """A typed key from a typed or raw one, and whether it was typed.
+
+    Raises:
+      TypeError: no key.
+      ValueError: an array of keys where one is wanted.
+    """
+    if is_key(value):
+        if value.ndim and not allow_batch:
+            raise ValueError(
+                f"{name} accepts a single key, but was given a key array of shape {value.shape} != (). Use vmap for batching."
+            )
+        return value, True
+    if isinstance(value, ArrayImpl | Tracer | np.ndarray) or hasattr(value, "__jax_array__"):
+        aval = typeof(value)
+        if aval.dtype == np.uint32:
+            implementation = default_implementation()
+            rank = len(implementation.key_shape)
+            if aval.shape[aval.ndim - rank :] == implementation.key_shape and (aval.ndim == rank or allow_batch):
+                return wrap(implementation, value), False
+            if aval.ndim > rank and aval.shape[aval.ndim - rank :] == implementation.key_shape:
+                raise ValueError(
+                    f"{name} accepts a single key, but was given a key array of shape {aval.shape} != "
+                    f"{implementation.key_shape}. Use vmap for batching."
+                )
+    raise TypeError(f"{name}: unexpected PRNG key type {type(value)}: {value!r}. Use arrax.random.key to make one.")
+
+
+def key_and_data(name: str, value: Any) -> tuple[Implementation, Any, bool]:
+    """(generator, key data, whether the key was typed) of a single key."""
+    typed, was_typed = check_key(name, value)
+    if isinstance(typed, PRNGKeyArray):
+        return typed._impl, typed._base_array, was_typed
+    return typed.aval.dtype.implementation, unwrap(typed), was_typed
+
+
+@api(static=("implementation", "shape"))
+def _split_data(data: Any, implementation: Implementation, shape: tuple[int, ...]) -> Any:
+    return implementation.split(data, shape)
+
+
+@api(static=("implementation",))
+def _fold_in_data(data: Any, number: Any, implementation: Implementation) -> Any:
+    return implementation.fold_in(data, number)
+
+
+@api(static=("implementation", "bit_width", "shape"))
+def _bits_data(data: Any, implementation: Implementation, bit_width: int, shape: tuple[int, ...]) -> Any:
+    return implementation.random_bits(data, bit_width, shape)
+
+
+def split(key: Any, num: Any = 2) -> Any:
+    """New keys from a key.
+
+    Args:
+      key: a key, typed or raw; it must not be used again.
+      num: number of keys, or the shape of the array of them.
+    Returns: array of keys of shape ``(num,)``, or data of shape ``(num, 2)`` for a raw key.
+    Example: ``k1, k2 = arrax.random.split(arrax.random.key(0))``.
+    """
+    typed, was_typed = check_key("split", key)
+    shape = (operator.index(num),) if not isinstance(num, tuple | list) else canonical_shape(num, "split")
+    if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
+        data = _split_data(typed._base_array, typed._impl, shape)
+        return PRNGKeyArray(typed._impl, data) if was_typed else data
+    keys = key_arrays.random_split_p.bind(typed, shape=shape)
+    return keys if was_typed else unwrap(keys)
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    """A new key from a key and a number.
+
+    Args:
+      key: a key, typed or raw.
+      data: integer (taken modulo 2^32).
+    Example: ``arrax.random.fold_in(arrax.random.key(0), 7)``.
+    """
+    typed, was_typed = check_key("fold_in", key)
+    number = np.uint32(data & 0xFFFFFFFF) if isinstance(data, int) else data
+    if typeof(number).shape != ():
+        raise TypeError(f"fold_in accepts a scalar as data, but was given an array of shape {typeof(number).shape}. Use vmap for batching.")
+    if not dtypes.is_integer(typeof(number).dtype):
+        raise TypeError(f"fold_in takes an integer, got {data!r}")
+    if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
+        folded = _fold_in_data(typed._base_array, number, typed._impl)
+        return PRNGKeyArray(typed._impl, folded) if was_typed else folded
+    keys = key_arrays.random_fold_in_p.bind(typed, convert(number, np.uint32))
+    return keys if was_typed else unwrap(keys)
+
+
+def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Uniformly distributed unsigned ints, all bits random.
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: uint8, uint16, uint32 (by default; uint64 with x64) or uint64.
+    Example: ``arrax.random.bits(arrax.random.key(0), (3,))``.
+    """
+    chosen = dtypes.canonicalize_dtype(np.uint64) if dtype is None else dtypes.check_user_dtype("bits", dtype)
+    if chosen.kind != "u":
+        raise TypeError(f"bits accepts unsigned integer dtypes, got {chosen}")
+    return random_bits("bits", key, chosen.itemsize * 8, canonical_shape(shape, "bits"))
+
+
+def random_bits(name: str, key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+    """Random bits of a key of any form, in any interpretation."""
+    typed, _ = check_key(name, key)
+    if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
+        return _bits_data(typed._base_array, typed._impl, bit_width, shape)
+    return key_arrays.random_bits_p.bind(typed, bit_width=bit_width, shape=shape)
+
+
+def key_data(keys: Any) -> Any:
+    """The unsigned ints behind typed keys; raw keys are returned as they are.
+
+    Example: ``arrax.random.key_data(arrax.random.key(0))`` is ``[0, 0]``.
+    """
+    typed, was_typed = check_key("key_data", keys, allow_batch=True)
+    return unwrap(typed) if was_typed else keys
+
+
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Any:
+    """Unsigned ints as typed keys.
+
+    Args:
+      key_bits_array: uint32 array of shape ``(..., *key shape)``.
+      impl: name of the generator.
+    Example: ``arrax.random.wrap_key_data(jnp.zeros(2, "uint32"))``.
+    """
+    return wrap(default_implementation(impl), key_bits_array)
+
+
+def key_impl(keys: Any) -> Any:
+    """The generator of some keys, as ``key(…, impl=…)`` takes it.
+
+    Example: ``arrax.random.key_impl(arrax.random.key(0))`` is ``'threefry2x32'``.
+    """
+    typed, _ = check_key("key_impl", keys, allow_batch=True)
+    return typed.aval.dtype.implementation.name
+
+
+def clone(key: Any) -> Any:
+    """The same key once more, which the key-reuse checker takes for a new one.
+
+    Example: ``arrax.random.clone(arrax.random.key(0))``.
+    """
+    return key
+
+
+def key_dtype(impl: Any = None) -> KeyDType:
+    """The dtype of typed keys of a generator."""
+    return default_implementation(impl).dtype

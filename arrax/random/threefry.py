@@ -1,0 +1,169 @@
+"""The Threefry-2x32 generator: a keyed hash of counters, twenty rounds of adding, rotating and mixing.
+
+Source: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11. How keys are split and
+counters laid out follows "JAX PRNG Design" and the chapter on partitionable random numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax.core import config
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.lowering.module import cached_lower_fun
+from arrax.lax import arithmetic, bitwise, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.lax.families import batch_with_ranks, broadcast_shapes_strict, memoized_rule
+from arrax.random.implementations import Implementation, register
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = np.uint32(0x1BD11BDA)
+_u32 = np.dtype(np.uint32)
+
+
+def _rotate(x: Any, amount: int) -> Any:
+    left = bitwise.shift_left(x, np.uint32(amount))
+    return bitwise.bitwise_or(left, bitwise.shift_right_logical(x, np.uint32(32 - amount)))
+
+
+def _hash(key0: Any, key1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
+    schedule = (key0, key1, bitwise.bitwise_xor(bitwise.bitwise_xor(key0, key1), _PARITY))
+    x0, x1 = arithmetic.add(x0, schedule[0]), arithmetic.add(x1, schedule[1])
+    for group in range(5):
+        for amount in _ROTATIONS[group % 2]:
+            x0 = arithmetic.add(x0, x1)
+            x1 = bitwise.bitwise_xor(_rotate(x1, amount), x0)
+        x0 = arithmetic.add(x0, schedule[(group + 1) % 3])
+        x1 = arithmetic.add(x1, arithmetic.add(schedule[(group + 2) % 3], np.uint32(group + 1)))
+    return x0, x1
+
+
+threefry2x32_p = Primitive("threefry2x32", multiple_results=True)
+
+
+@memoized_rule
+def _type_rule(*avals: ShapedArray) -> list[ShapedArray]:
+    if any(aval.dtype != _u32 for aval in avals):
+        raise TypeError(f"threefry2x32 takes uint32 arrays, got {[aval.str_short() for aval in avals]}")
+    shape = broadcast_shapes_strict("threefry2x32", avals)
+    return [ShapedArray(shape, _u32)] * 2
+
+
+threefry2x32_p.type_rule = _type_rule
+threefry2x32_p.lower[None] = cached_lower_fun(_hash, "threefry2x32", multiple_results=True)
+threefry2x32_p.batch = batch_with_ranks(threefry2x32_p)
+threefry2x32_p.jvp = None
+
+
+def threefry_2x32(keypair: tuple[Any, Any], count: Any) -> Any:
+    """Hash counters with a key, the array's first half together with its second half.
+
+    Args:
+      keypair: two uint32 scalars.
+      count: uint32 array.
+    Returns: uint32 array of ``count``'s shape.
+    """
+    size = typeof(count).size
+    shape = typeof(count).shape
+    flat = shapes.reshape(count, (size,))
+    if size % 2:
+        flat = structure.concatenate([flat, np.zeros(1, np.uint32)], 0)
+    half = (size + 1) // 2
+    first, second = structure.slice_in_dim(flat, 0, half), structure.slice_in_dim(flat, half, 2 * half)
+    out = structure.concatenate(list(threefry2x32_p.bind(*keypair, first, second)), 0)
+    if size % 2:
+        out = structure.slice_in_dim(out, 0, size)
+    return shapes.reshape(out, shape)
+
+
+def _pair(key: Any) -> tuple[Any, Any]:
+    return tuple(shapes.reshape(structure.slice_in_dim(key, i, i + 1), ()) for i in (0, 1))  # type: ignore[return-value]
+
+
+def _check_key(key: Any) -> None:
+    aval = typeof(key)
+    if aval.shape != (2,) or aval.dtype != _u32:
+        raise TypeError(f"threefry2x32 keys are uint32 arrays of shape (2,), got {aval.str_short()}")
+
+
+def seed(number: Any) -> Any:
+    """Key data of an integer: its high and low 32 bits."""
+    aval = typeof(number)
+    if aval.shape != ():
+        raise TypeError(f"PRNG key seed must be a scalar; got {number!r}.")
+    if aval.dtype.kind not in "iu":
+        raise TypeError(f"PRNG key seed must be an integer; got {number!r}")
+    low = convert(number if aval.dtype.itemsize < 8 else bitwise.bitwise_and(number, np.asarray(0xFFFFFFFF, aval.dtype)[()]), np.uint32)
+    high = convert(bitwise.shift_right_logical(number, np.asarray(32, aval.dtype)[()]), np.uint32) if aval.dtype.itemsize == 8 else np.uint32(0)
+    return structure.concatenate([shapes.reshape(high, (1,)), shapes.reshape(low, (1,))], 0)
+
+
+def _counters(shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """The high and low halves of each position's number, in row-major order."""
+    size = math.prod(shape)
+    low = shapes.reshape(shapes.iota(np.uint32, size), shape)
+    if size < 1 << 32:
+        return shapes.full(shape, np.uint32(0)), low
+    raise ValueError(f"too many random numbers in one array: {size}")
+
+
+def split(key: Any, shape: tuple[int, ...]) -> Any:
+    """Keys from a key."""
+    _check_key(key)
+    if config.threefry_partitionable.cell.value:
+        high, low = threefry2x32_p.bind(*_pair(key), *_counters(shape))
+        return structure.concatenate([shapes.expand_dims(x, (len(shape),)) for x in (high, low)], len(shape))
+    count = shapes.iota(np.uint32, math.prod(shape) * 2)
+    return shapes.reshape(threefry_2x32(_pair(key), count), (*shape, 2))
+
+
+def fold_in(key: Any, number: Any) -> Any:
+    """A key from a key and a number."""
+    _check_key(key)
+    return threefry_2x32(_pair(key), seed(convert(number, np.uint32)))
+
+
+def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+    """Uniformly distributed unsigned ints of 8, 16, 32 or 64 bits."""
+    _check_key(key)
+    if bit_width not in (8, 16, 32, 64):
+        raise TypeError("requires 8-, 16-, 32- or 64-bit field width.")
+    if config.threefry_partitionable.cell.value:
+        return _bits_by_position(key, bit_width, shape)
+    return _bits_in_sequence(key, bit_width, shape)
+
+
+def _bits_by_position(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+    high, low = threefry2x32_p.bind(*_pair(key), *_counters(shape))
+    if bit_width == 64:
+        wide = bitwise.shift_left(convert(high, np.uint64), np.uint64(32))
+        return bitwise.bitwise_or(wide, convert(low, np.uint64))
+    mixed = bitwise.bitwise_xor(high, low)
+    return mixed if bit_width == 32 else convert(mixed, np.dtype(f"uint{bit_width}"))
+
+
+def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+    size = math.prod(shape)
+    words = -(-bit_width * size // 32)
+    if size == 0:
+        return shapes.full(shape, np.zeros((), f"uint{bit_width}")[()])
+    bits = threefry_2x32(_pair(key), shapes.iota(np.uint32, words))
+    dtype = np.dtype(f"uint{bit_width}")
+    if bit_width == 64:
+        high, low = structure.slice_in_dim(bits, 0, size), structure.slice_in_dim(bits, size, 2 * size)
+        bits = bitwise.bitwise_or(bitwise.shift_left(convert(high, dtype), np.uint64(32)), convert(low, dtype))
+    elif bit_width < 32:
+        per_word = 32 // bit_width
+        amounts = arithmetic.mul(shapes.broadcasted_iota(np.uint32, (words, per_word), 1), np.uint32(bit_width))
+        spread = shapes.broadcast_in_dim(bits, (words, per_word), (0,))
+        pieces = bitwise.bitwise_and(bitwise.shift_right_logical(spread, amounts), np.uint32((1 << bit_width) - 1))
+        bits = structure.slice_in_dim(convert(shapes.reshape(pieces, (words * per_word,)), dtype), 0, size)
+    return shapes.reshape(bits, shape)
+
+
+threefry = Implementation((2,), seed, split, random_bits, fold_in, "threefry2x32", "fry")
+register(threefry)
