@@ -1,0 +1,63 @@
+"""Reinterpreting the bits of elements as another dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.lowering import builder
+from arrax.lax.families import operand
+from arrax.lax.shapes import move_axis
+
+bitcast_convert_type_p = Primitive("bitcast_convert_type")
+
+
+def _type_rule(aval: ShapedArray, *, new_dtype: Any) -> ShapedArray:
+    old, new = dtypes.itemsize_bits(aval.dtype), dtypes.itemsize_bits(new_dtype)
+    if old == new:
+        return ShapedArray(aval.shape, new_dtype)
+    if old > new:
+        return ShapedArray((*aval.shape, old // new), new_dtype)
+    if not aval.shape or aval.shape[-1] * old != new:
+        raise ValueError(
+            f"Attempting to convert array of shape {aval.shape} from {aval.dtype.name} of size {old} bits to "
+            f"{new_dtype.name} of size {new} bits: the last axis must have length {new // old}."
+        )
+    return ShapedArray(aval.shape[:-1], new_dtype)
+
+
+def _batch(values: Any, dims: Any, *, new_dtype: Any) -> tuple[Any, int]:
+    (x,), (dim,) = values, dims
+    if dim == typeof(x).ndim - 1:
+        x, dim = move_axis(x, dim, 0), 0
+    return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), dim
+
+
+def _jvp(primals: Any, tangents: Any, *, new_dtype: Any) -> tuple[Any, Any]:
+    out = bitcast_convert_type_p.bind(*primals, new_dtype=new_dtype)
+    return out, Zero.of(out)
+
+
+bitcast_convert_type_p.type_rule = _type_rule
+bitcast_convert_type_p.lower[None] = lambda ctx, x, *, new_dtype: [builder.op("bitcast_convert", ctx.avals_out[0], x)]
+bitcast_convert_type_p.jvp = _jvp
+bitcast_convert_type_p.batch = _batch
+
+
+def bitcast_convert_type(operand_: Any, new_dtype: Any) -> Any:
+    """The same bits as elements of another dtype; a wider or narrower one changes the last axis.
+
+    Args:
+      operand_: array.
+      new_dtype: dtype.
+    Raises:
+      ValueError: a last axis that doesn't fit.
+    Example: ``lax.bitcast_convert_type(jnp.float32(1.), jnp.int32)``. Source: StableHLO ``bitcast_convert``.
+    """
+    x = operand("bitcast_convert_type", operand_)
+    dtype = dtypes.canonicalize_dtype(new_dtype)
+    if typeof(x).dtype == dtype:
+        return x
+    return bitcast_convert_type_p.bind(x, new_dtype=dtype)

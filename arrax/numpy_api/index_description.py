@@ -1,0 +1,339 @@
+"""What an index means for a shape: a frozen description (the static part), starts, and operands (the dynamic part).
+
+An index is first split into tokens (hashable) and operands (integer arrays); tokens and shape then give a description, which
+is remembered. The description says: take a window of the array (``starts``, ``sizes``, ``steps``), drop axes that an integer
+selects, take entries along ``array_axes`` at places that are data, put their common axes at ``front``, insert new axes.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
+from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.types import typeof
+from arrax.native import runtime
+from arrax.numpy_api.creation import asarray
+from arrax.xla.placement import host_value
+
+ArrayImpl = runtime.ArrayImpl
+_PLAIN_INDEX = "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean arrays are valid indices"
+_PAGE = "https://github.com/jax-ml/jax/issues/4564"
+
+# Tokens: an int; None; Ellipsis; ("slice", start, stop, step); ("array", ndim); ("mask", shape).
+Token = Any
+
+
+class IndexDescription(NamedTuple):
+    """The static part of an index. Axes are those of the operand after ``inserted`` axes of length 1 were put in.
+
+    Attributes:
+      inserted: axes to insert first: one for each scalar boolean index.
+      sizes: how many entries of each axis the window has.
+      steps: the distance between them, negative for descending order.
+      squeezed: axes that integers select.
+      scalar_axes: those among them whose integer is an operand.
+      array_axes: axes along which operands select entries.
+      order: for each operand, its axis.
+      front: where the common axes of the operands are among the axes of the result, new ones not counted.
+      newaxes: where the result has new axes of length 1.
+      misses: whether an integer is out of bounds (``starts`` are clamped).
+    """
+
+    inserted: tuple[int, ...]
+    sizes: tuple[int, ...]
+    steps: tuple[int, ...]
+    squeezed: tuple[int, ...]
+    scalar_axes: tuple[int, ...]
+    array_axes: tuple[int, ...]
+    order: tuple[int, ...]
+    front: int
+    newaxes: tuple[int, ...]
+    misses: bool
+
+
+class Index(NamedTuple):
+    """An index for an array of a certain shape."""
+
+    description: IndexDescription
+    starts: tuple[int, ...]
+    operands: tuple[Any, ...]
+
+
+# ---- from an index to tokens --------------------------------------------------------------------------------------------
+
+
+def describe(index: Any, shape: tuple[int, ...], wrap: bool = True) -> Index:
+    """What ``array[index]`` means for an array of the given shape.
+
+    Args:
+      index: whatever stands between the brackets.
+      wrap: whether negative integers count from the end.
+    Raises:
+      IndexError: too many indices, several ellipses, masks that don't fit, entries that are no indices.
+      TypeError: floats, strings, sequences that are no tuples.
+      NonConcreteBooleanIndexError: a mask whose values are not known.
+    """
+    entries = index if type(index) is tuple else _single(index)
+    tokens: list[Token] = []
+    operands: list[Any] = []
+    for position, entry in enumerate(entries):
+        tokens.append(_token(entry, position, operands))
+    description, starts = _plan(tuple(tokens), tuple(map(type, tokens)), shape, wrap)
+    return Index(description, starts, tuple(operands))
+
+
+def _single(index: Any) -> tuple[Any, ...]:
+    if isinstance(index, tuple):
+        return tuple(index)
+    if isinstance(index, Sequence) and not isinstance(index, str | bytes):
+        _refuse_sequence(index)
+    return (index,)
+
+
+def _refuse_sequence(index: Sequence[Any]) -> NoReturn:
+    kinds = (slice, type(None), type(Ellipsis), list, tuple)
+    form = "tuple" if any(isinstance(entry, kinds) for entry in index) else "array"
+    raise TypeError(
+        f"Using a non-tuple sequence for multidimensional indexing is not allowed; use `arr[{form}(seq)]` instead of "
+        f"`arr[seq]`. See {_PAGE} for more information."
+    )
+
+
+def _token(entry: Any, position: int, operands: list[Any]) -> Token:
+    """The token of one entry; its dynamic part goes to ``operands``."""
+    kind = type(entry)
+    if kind is int or entry is None or entry is Ellipsis:
+        return entry
+    if kind is slice:
+        return _slice_token(entry, position)
+    if kind is bool or kind is np.bool_:
+        operands.append(np.zeros(int(entry), np.int32))
+        return ("mask", (), int(entry))
+    if isinstance(entry, list | tuple):
+        entry = _from_sequence(entry)
+    elif hasattr(entry, "__jax_array__") and not isinstance(entry, Tracer) and kind is not ArrayImpl:
+        entry = entry.__jax_array__()
+    if isinstance(entry, np.ndarray | np.generic) or type(entry) is ArrayImpl or isinstance(entry, Tracer):
+        return _array_token(entry, operands)
+    if isinstance(entry, str | bytes):
+        raise TypeError(f"string indexing is not supported; got {entry!r}")
+    if isinstance(entry, float | complex):
+        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {kind.__name__}")
+    if hasattr(entry, "__index__"):
+        return operator.index(entry)
+    raise IndexError(f"{_PLAIN_INDEX}. Got {entry!r}")
+
+
+def _from_sequence(entry: Any) -> Any:
+    """A nested list inside of a tuple stands for an array."""
+    return asarray(entry) if len(entry) else np.zeros(0, np.int32)
+
+
+def _slice_token(entry: slice, position: int) -> Token:
+    try:
+        bounds = [None if bound is None else operator.index(bound) for bound in (entry.start, entry.stop, entry.step)]
+    except TracerIntegerConversionError:
+        raise IndexError(
+            f"Array slice indices must have static start/stop/step to be used with NumPy indexing syntax: slice entries must be "
+            f"static integers. Got {entry} at position {position}. To index a statically sized array at a dynamic position, "
+            "use lax.dynamic_slice or lax.dynamic_update_slice (JAX does not support dynamically sized arrays within JIT "
+            "compiled functions)."
+        ) from None
+    return ("slice", *bounds)
+
+
+def _array_token(entry: Any, operands: list[Any]) -> Token:
+    aval = typeof(entry) if not isinstance(entry, np.ndarray | np.generic) else entry
+    dtype = aval.dtype
+    if dtype == np.bool_:
+        return _mask_token(entry, operands)
+    if not isinstance(dtype, np.dtype) or not dtypes.is_integer(dtype):
+        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {getattr(dtype, 'name', dtype)}")
+    if isinstance(entry, np.ndarray | np.generic) and entry.ndim == 0:
+        return int(entry)
+    operands.append(entry)
+    return ("array", aval.ndim)
+
+
+def _mask_token(mask: Any, operands: list[Any]) -> Token:
+    known = concrete_value(mask)
+    if known is None:
+        raise NonConcreteBooleanIndexError(mask)
+    values = host_value(known) if type(known) is ArrayImpl else np.asarray(known)
+    if values.ndim == 0:
+        operands.append(np.zeros(int(values), np.int32))
+        return ("mask", (), int(values))
+    operands.extend(places.astype(np.int32) for places in values.nonzero())
+    return ("mask", values.shape)
+
+
+# ---- from tokens and a shape to a description -----------------------------------------------------------------------------
+
+
+class _Plan:
+    """A description in the making: one call per token."""
+
+    def __init__(self, shape: tuple[int, ...], wrap: bool, advanced: bool):
+        self.shape, self.wrap, self.advanced = shape, wrap, advanced
+        self.source = 0  # the next axis of the array itself
+        self.inserted: list[int] = []
+        self.sizes: list[int] = []
+        self.steps: list[int] = []
+        self.starts: list[int] = []
+        self.squeezed: list[int] = []
+        self.scalar_axes: list[int] = []
+        self.array_axes: list[int] = []
+        self.layout: list[str] = []  # "kept", "new", "operand" or "gap"
+        self.rank = 0  # of the operands' common shape
+        self.misses = False
+
+    def axis(self, size: int, start: int = 0, step: int = 1) -> int:
+        """Go on to the next axis, of which the window has ``size`` entries."""
+        self.sizes.append(size)
+        self.starts.append(start)
+        self.steps.append(step)
+        return len(self.sizes) - 1
+
+    def integer(self, value: int) -> None:
+        length = self.shape[self.source]
+        if length == 0:
+            raise IndexError(f"index is out of bounds for axis {self.source} with size 0")
+        place = value + length if value < 0 and self.wrap else value
+        self.misses |= not 0 <= place < length
+        self.squeezed.append(self.axis(1, min(max(place, 0), length - 1)))
+        self.source += 1
+        self.layout.append("operand")
+
+    def scalar(self) -> None:
+        if self.advanced:
+            return self.array(0)
+        length = self.shape[self.source]
+        if length == 0:
+            raise IndexError(f"index is out of bounds for axis {self.source} with size 0")
+        axis = self.axis(1)
+        self.squeezed.append(axis)
+        self.scalar_axes.append(axis)
+        self.source += 1
+        self.layout.append("operand")
+        return None
+
+    def array(self, ndim: int) -> None:
+        self.array_axes.append(self.axis(self.shape[self.source]))
+        self.source += 1
+        self.rank = max(self.rank, ndim)
+        self.layout.append("operand")
+
+    def mask(self, shape: tuple[int, ...], position: int) -> None:
+        if not shape:
+            axis = self.axis(1)
+            self.inserted.append(axis)
+            self.array_axes.append(axis)
+            self.rank = max(self.rank, 1)
+            self.layout.append("operand")
+            return
+        expected = self.shape[self.source : self.source + len(shape)]
+        if shape != expected:
+            raise IndexError(
+                f"boolean index did not match shape of indexed array in index {position}: got {shape}, expected {expected}"
+            )
+        for _ in shape:
+            self.array(1)
+
+    def piece(self, start: int | None, stop: int | None, step: int | None) -> None:
+        first, last, stride = slice(start, stop, step).indices(self.shape[self.source])
+        places = range(first, last, stride)
+        count = len(places)
+        lowest = 0 if count == 0 else min(places[0], places[-1])
+        self.axis(count, lowest, stride if count > 1 else 1)
+        self.source += 1
+        self.layout.append("kept")
+
+    def rest(self, until: int) -> None:
+        """Whole axes, up to the given one."""
+        while self.source < until:
+            self.piece(None, None, None)
+
+    def finish(self) -> tuple[IndexDescription, tuple[int, ...]]:
+        places = [i for i, item in enumerate(self.layout) if item == "operand"]
+        if not self.advanced:
+            places = []
+        together = not places or places[-1] - places[0] + 1 == len(places)
+        before = self.layout[: places[0]] if places and together else []
+        final: list[str] = []
+        common = ["common"] * self.rank
+        if places and not together:
+            final += common
+        for i, item in enumerate(self.layout):
+            if item in ("kept", "new"):
+                final.append(item)
+            elif places and together and i == places[0]:
+                final += common
+        axes = (*self.array_axes, *self.scalar_axes)
+        description = IndexDescription(
+            tuple(self.inserted), tuple(self.sizes), tuple(self.steps), tuple(self.squeezed), tuple(self.scalar_axes),
+            tuple(self.array_axes), tuple(sorted(axes)), before.count("kept"),
+            tuple(i for i, item in enumerate(final) if item == "new"), self.misses,
+        )  # fmt: skip
+        return description, tuple(self.starts)
+
+
+def _consumed(token: Token) -> int:
+    if token is None or token is Ellipsis:
+        return 0
+    return len(token[1]) if type(token) is tuple and token[0] == "mask" else 1
+
+
+def _is_advanced(token: Token) -> bool:
+    return type(token) is tuple and (token[0] == "mask" or (token[0] == "array" and token[1] > 0))
+
+
+@functools.lru_cache(1 << 13)
+def _plan(
+    tokens: tuple[Token, ...], kinds: tuple[type, ...], shape: tuple[int, ...], wrap: bool
+) -> tuple[IndexDescription, tuple[int, ...]]:
+    """The description and starts for some tokens; ``kinds`` keeps 1 and True apart in the cache."""
+    if sum(token is Ellipsis for token in tokens) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    used = sum(map(_consumed, tokens))
+    if used > len(shape):
+        raise IndexError(f"Too many indices: array is {len(shape)}-dimensional, but {used} were indexed")
+    plan = _Plan(shape, wrap, any(map(_is_advanced, tokens)))
+    for position, token in enumerate(tokens):
+        if token is None:
+            plan.layout.append("new")
+        elif token is Ellipsis:
+            plan.layout.append("gap")  # separates operands even where it stands for no axis
+            plan.rest(plan.source + len(shape) - used)
+        elif type(token) is int:
+            plan.integer(token)
+        elif token[0] == "slice":
+            plan.piece(*token[1:])
+        elif token[0] == "mask":
+            plan.mask(token[1], position)
+        elif token[1] == 0:
+            plan.scalar()
+        else:
+            plan.array(token[1])
+    plan.rest(len(shape))
+    return plan.finish()
+
+
+def result_shape(description: IndexDescription, common: Sequence[int]) -> tuple[int, ...]:
+    """The shape of the indexed array.
+
+    Args:
+      common: the operands' common shape.
+    """
+    absent = (*description.squeezed, *description.array_axes)
+    kept = [size for axis, size in enumerate(description.sizes) if axis not in absent]
+    shape = [*kept[: description.front], *common, *kept[description.front :]]
+    for place in description.newaxes:
+        shape.insert(place, 1)
+    return tuple(shape)

@@ -1,0 +1,80 @@
+"""How samplers are made: a body that draws bits from a key, compiled for eager calls, seen through by traces."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from arrax.core.interpreter import context
+from arrax.numpy_api.api import make_api
+from arrax.random import key_arrays
+from arrax.random.key_arrays import PRNGKeyArray, wrap
+from arrax.random.keys import check_key
+
+
+class Bits:
+    """A single typed key as a source of bits: call it with a width and a shape; ``split`` it for independent sources."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any):
+        self.key = key
+
+    def __call__(self, bit_width: int, shape: tuple[int, ...]) -> Any:
+        return key_arrays.random_bits_p.bind(self.key, bit_width=bit_width, shape=shape)
+
+    def split(self, count: int) -> list[Bits]:
+        """Independent sources."""
+        keys = key_arrays.random_split_p.bind(self.key, shape=(count,))
+        return [Bits(take_key(keys, i)) for i in range(count)]
+
+
+def take_key(keys: Any, index: int) -> Any:
+    """One key of a one-dimensional key array, as an array of shape ()."""
+    dtype = keys.aval.dtype
+    return dtype.reshape(dtype.slice(keys, (index,), (index + 1,), None), ())
+
+
+def split_in_two(bits: Bits) -> list[Bits]:
+    """Two independent sources."""
+    return bits.split(2)
+
+
+def sampler(static: tuple[str, ...]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: make ``body(bits, key, *parameters, **static)`` a function ``(key, *parameters, **static)``.
+
+    An eager call hands the key's data to a compiled function; inside a trace the body runs on the typed key.
+    """
+
+    def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
+        name = body.__name__.lstrip("_")
+
+        def on_data(data: Any, *parameters: Any, implementation: Any, **fixed: Any) -> Any:
+            typed = wrap(implementation, data)
+            return body(Bits(typed), typed, *parameters, **fixed)
+
+        on_data.__name__ = on_data.__qualname__ = name
+        on_data.__signature__ = _signature(static)  # type: ignore[attr-defined]
+        compiled = make_api(on_data, static=("implementation", *static))
+
+        def sample(key: Any, *parameters: Any, **fixed: Any) -> Any:
+            typed, _ = check_key(name, key)
+            if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
+                return compiled(typed._base_array, *parameters, implementation=typed._impl, **fixed)
+            return body(Bits(typed), typed, *parameters, **fixed)
+
+        sample.__name__ = name
+        sample.body = body  # type: ignore[attr-defined]
+        return sample
+
+    return decorate
+
+
+def _signature(static: tuple[str, ...]) -> Any:
+    """A signature that names the static arguments as keyword-only ones."""
+    parameter = inspect.Parameter
+    return inspect.Signature(
+        [parameter("data", parameter.POSITIONAL_ONLY), parameter("parameters", parameter.VAR_POSITIONAL)]
+        + [parameter(name, parameter.KEYWORD_ONLY) for name in ("implementation", *static)]
+    )

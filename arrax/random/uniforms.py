@@ -1,0 +1,203 @@
+"""Uniform, normal and integer samplers: the ground on which other distributions stand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, bitwise
+from arrax.lax.bitcast import bitcast_convert_type
+from arrax.lax.conversion import convert
+from arrax.lax.families import broadcast_to_shape
+from arrax.lax.shapes import broadcast_shapes, canonical_shape
+from arrax.lax.special import erf_inv
+from arrax.lax.structure import select
+from arrax.numpy_api.operands import broadcast_to
+from arrax.random.samplers import sampler, split_in_two
+
+
+def _default_float() -> Any:
+    return dtypes.canonicalize_dtype(np.float64)
+
+
+def float_dtype(name: str, dtype: Any, also_complex: bool = False) -> Any:
+    """The canonical floating dtype of a request.
+
+    Raises:
+      ValueError: another kind of dtype.
+    """
+    chosen = _default_float() if dtype is None else dtypes.check_user_dtype(name, np.float64 if dtype is float else dtype)
+    if not (dtypes.is_float(chosen) or also_complex and dtypes.is_complex(chosen)):
+        raise ValueError(f"dtype argument to `{name}` must be a float{' or complex' if also_complex else ''} dtype, got {chosen.name}")
+    return chosen
+
+
+def unit_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers in [0, 1): random mantissas under the exponent of 1, minus 1."""
+    limits = dtypes.finfo(dtype)
+    width, mantissa = limits.bits, limits.nmant
+    drawn = 8 if mantissa < 8 else width
+    bits = bits_of(drawn, shape)
+    unsigned = np.dtype(f"uint{width}")
+    if drawn != width:
+        bits = convert(bits, unsigned)
+    one = np.ones((), dtype).view(unsigned)[()]
+    shifted = bitwise.shift_right_logical(bits, unsigned.type(drawn - mantissa))
+    return arithmetic.sub(bitcast_convert_type(bitwise.bitwise_or(shifted, one), dtype), np.ones((), dtype)[()])
+
+
+def scaled_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any, maxval: Any) -> Any:
+    """Numbers in [minval, maxval)."""
+    low, high = convert(minval, dtype), convert(maxval, dtype)
+    floats = unit_uniform(bits_of, shape, dtype)
+    span = arithmetic.sub(high, low)
+    low, span = broadcast_to(low, shape), broadcast_to(span, shape)
+    return arithmetic.max_(low, arithmetic.add(arithmetic.mul(floats, span), low))
+
+
+@sampler(static=("shape", "dtype"))
+def _uniform(bits_of: Any, key: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return scaled_uniform(bits_of, shape, dtype, minval, maxval)
+
+
+def uniform(
+    key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, *, out_sharding: Any = None
+) -> Any:
+    """Uniformly distributed numbers in [minval, maxval).
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: floating dtype.
+      minval, maxval: bounds, broadcast to ``shape``.
+    Raises:
+      ValueError: no floating dtype.
+    Example: ``arrax.random.uniform(arrax.random.key(0), (3,))``.
+    """
+    lengths = canonical_shape(shape, "uniform")
+    _check_broadcast("uniform", lengths, minval, maxval)
+    return _uniform(key, minval, maxval, shape=lengths, dtype=float_dtype("uniform", dtype))
+
+
+def _check_broadcast(name: str, shape: tuple[int, ...], *values: Any) -> None:
+    for value in values:
+        own = typeof(value).shape
+        if own and broadcast_shapes(shape, own) != shape:
+            raise ValueError(f"{name}: parameters of shape {own} do not broadcast to shape {shape}")
+
+
+def normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Standard normal numbers, by the inverse of the distribution function."""
+    low = np.nextafter(np.asarray(-1, dtype), np.asarray(0, dtype))
+    drawn = scaled_uniform(bits_of, shape, dtype, low[()], np.ones((), dtype)[()])
+    return arithmetic.mul(np.asarray(math.sqrt(2), dtype)[()], erf_inv(drawn))
+
+
+@sampler(static=("shape", "dtype"))
+def _normal(bits_of: Any, key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    if not dtypes.is_complex(dtype):
+        return normal_values(bits_of, shape, dtype)
+    part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
+    first, second = split_in_two(bits_of)
+    values = arithmetic.complex_(normal_values(first, shape, part), normal_values(second, shape, part))
+    return arithmetic.div(values, np.asarray(math.sqrt(2), dtype)[()])
+
+
+def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Standard normal numbers, complex ones with independent parts of variance 1/2.
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: floating or complex dtype.
+    Raises:
+      ValueError: another dtype.
+    Example: ``arrax.random.normal(arrax.random.key(0), (3,))``.
+    """
+    return _normal(key, shape=canonical_shape(shape, "normal"), dtype=float_dtype("normal", dtype, also_complex=True))
+
+
+@sampler(static=("shape", "dtype"))
+def _randint(bits_of: Any, key: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    limits = dtypes.iinfo(dtype)
+    width = max(32, dtypes.itemsize_bits(dtype))  # narrow integers are drawn from 32 bits too
+    unsigned = np.dtype(f"uint{width}")
+    exceeds = arithmetic.gt(maxval, np.asarray(limits.max, typeof(maxval).dtype)[()]) if _wider(maxval, limits) else None
+    low, high = _clamped(minval, limits, dtype), _clamped(maxval, limits, dtype)
+    low, high = broadcast_to(low, shape), broadcast_to(high, shape)
+    first, second = split_in_two(bits_of)
+    upper, lower = first(width, shape), second(width, shape)
+    one = unsigned.type(1)
+    span = _span(low, high, unsigned)
+    span = select_where(arithmetic.le(high, low), one, span)
+    if exceeds is not None:
+        grown = bitwise.bitwise_and(broadcast_to(exceeds, shape), arithmetic.gt(high, low))
+        span = select_where(grown, arithmetic.add(span, one), span)
+    multiplier = arithmetic.rem(broadcast_to_shape(unsigned.type(2 ** (width // 2)), shape), span)
+    multiplier = arithmetic.rem(arithmetic.mul(multiplier, multiplier), span)
+    offset = arithmetic.add(arithmetic.mul(arithmetic.rem(upper, span), multiplier), arithmetic.rem(lower, span))
+    offset = arithmetic.rem(offset, span)
+    return arithmetic.add(low, convert(offset, dtype))
+
+
+def _span(low: Any, high: Any, unsigned: Any) -> Any:
+    """The difference as an unsigned int, without overflow in narrow dtypes."""
+    if typeof(low).dtype.itemsize < unsigned.itemsize:
+        return arithmetic.sub(convert(convert(high, np.int32), unsigned), convert(convert(low, np.int32), unsigned))
+    return convert(arithmetic.sub(high, low), unsigned)
+
+
+def select_where(mask: Any, on_true: Any, on_false: Any) -> Any:
+    """``on_true`` where the mask holds; scalars are repeated."""
+    shape = typeof(mask).shape
+    from_true, from_false = broadcast_to_shape(on_true, shape), broadcast_to_shape(on_false, shape)
+    return select(mask, from_true, from_false)
+
+
+def _wider(value: Any, limits: Any) -> bool:
+    own = dtypes.iinfo(typeof(value).dtype)
+    return own.max > limits.max
+
+
+def _clamped(value: Any, limits: Any, dtype: Any) -> Any:
+    own = dtypes.iinfo(typeof(value).dtype)
+    if own.min >= limits.min and own.max <= limits.max:
+        return convert(value, dtype)
+    wide = typeof(value).dtype
+    low, high = np.asarray(max(limits.min, own.min), wide)[()], np.asarray(min(limits.max, own.max), wide)[()]
+    return convert(arithmetic.min_(arithmetic.max_(value, low), high), dtype)
+
+
+def randint(
+    key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Uniformly distributed integers in [minval, maxval).
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      minval, maxval: integer bounds, broadcast to ``shape``.
+      dtype: integer dtype, by default int32 (int64 with x64).
+    Raises:
+      TypeError: no integers.
+    Example: ``arrax.random.randint(arrax.random.key(0), (3,), 0, 10)``.
+    """
+    lengths = canonical_shape(shape, "randint")
+    chosen = dtypes.canonicalize_dtype(np.int64) if dtype is None else dtypes.check_user_dtype("randint", np.int64 if dtype is int else dtype)
+    if not dtypes.is_integer(chosen):
+        raise TypeError(f"randint only accepts integer dtypes, got {chosen.name}")
+    bounds = []
+    for value in (minval, maxval):
+        if isinstance(value, int) and not isinstance(value, bool):
+            limits = dtypes.iinfo(chosen)
+            wide = np.dtype(np.int64) if np.iinfo(np.int32).max < abs(value) else np.dtype(np.int32)
+            value = np.asarray(min(max(value, limits.min), limits.max + 1) if wide.itemsize == 8 else value, wide)[()]
+        if not dtypes.is_integer(typeof(value).dtype):
+            raise TypeError(f"randint requires integer minval and maxval, got {typeof(value).dtype}")
+        bounds.append(value)
+    _check_broadcast("randint", lengths, *bounds)
+    return _randint(key, *bounds, shape=lengths, dtype=chosen)
