@@ -9,6 +9,7 @@ from arrax.core import errors
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, named_axes, swap_interpreter
 from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.types import ShapedArray, slots, typeof
+from arrax.interpreters.registries import primitive_batchers as primitive_batchers
 from arrax.interpreters.staging import eval_jaxpr, stage
 
 not_mapped = None
@@ -179,3 +180,19 @@ def _batch_program(
     ]
     derived, consts = stage(batched, avals, jaxpr.debug_info)
     return ClosedJaxpr(derived, consts), list(out_mapped)
+
+
+def defvectorized(primitive: Primitive) -> None:
+    """A primitive of one operand that acts on each element: the batch axis stays where it is."""
+    primitive.batch = lambda values, dims, **params: (primitive.bind(*values, **params), dims[0])
+
+
+def defbroadcasting(primitive: Primitive) -> None:
+    """A primitive that acts on elements of several operands of equal shapes."""
+
+    def rule(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, int]:
+        size = batch_size(values, dims)
+        return primitive.bind(*[bdim_at_front(v, d, size) for v, d in zip(values, dims, strict=True)], **params), 0
+
+    primitive.batch = rule
+

@@ -39,8 +39,7 @@ class IndexDescription(NamedTuple):
       steps: the distance between them, negative for descending order.
       squeezed: axes that integers select.
       scalar_axes: those among them whose integer is an operand.
-      array_axes: axes along which operands select entries.
-      order: for each operand, its axis.
+      array_axes: axes along which operands select entries; empty where there are ``scalar_axes``, one operand for each.
       front: where the common axes of the operands are among the axes of the result, new ones not counted.
       newaxes: where the result has new axes of length 1.
       misses: whether an integer is out of bounds (``starts`` are clamped).
@@ -52,7 +51,6 @@ class IndexDescription(NamedTuple):
     squeezed: tuple[int, ...]
     scalar_axes: tuple[int, ...]
     array_axes: tuple[int, ...]
-    order: tuple[int, ...]
     front: int
     newaxes: tuple[int, ...]
     misses: bool
@@ -85,7 +83,7 @@ def describe(index: Any, shape: tuple[int, ...], wrap: bool = True) -> Index:
     operands: list[Any] = []
     for position, entry in enumerate(entries):
         tokens.append(_token(entry, position, operands))
-    description, starts = _plan(tuple(tokens), tuple(map(type, tokens)), shape, wrap)
+    description, starts = _plan(tuple(tokens), shape, wrap)
     return Index(description, starts, tuple(operands))
 
 
@@ -275,10 +273,9 @@ class _Plan:
                 final.append(item)
             elif places and together and i == places[0]:
                 final += common
-        axes = (*self.array_axes, *self.scalar_axes)
         description = IndexDescription(
             tuple(self.inserted), tuple(self.sizes), tuple(self.steps), tuple(self.squeezed), tuple(self.scalar_axes),
-            tuple(self.array_axes), tuple(sorted(axes)), before.count("kept"),
+            tuple(self.array_axes), before.count("kept"),
             tuple(i for i, item in enumerate(final) if item == "new"), self.misses,
         )  # fmt: skip
         return description, tuple(self.starts)
@@ -295,10 +292,8 @@ def _is_advanced(token: Token) -> bool:
 
 
 @functools.lru_cache(1 << 13)
-def _plan(
-    tokens: tuple[Token, ...], kinds: tuple[type, ...], shape: tuple[int, ...], wrap: bool
-) -> tuple[IndexDescription, tuple[int, ...]]:
-    """The description and starts for some tokens; ``kinds`` keeps 1 and True apart in the cache."""
+def _plan(tokens: tuple[Token, ...], shape: tuple[int, ...], wrap: bool) -> tuple[IndexDescription, tuple[int, ...]]:
+    """The description and starts for some tokens."""
     if sum(token is Ellipsis for token in tokens) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     used = sum(map(_consumed, tokens))

@@ -114,3 +114,153 @@ def test_compiled_results_are_those_of_numpy():
     compiled = arrax.jit(lambda *xs: {name: case(jnp, *xs) for name, case in CASES.items()})(*arrays)
     for name, case in CASES.items():
         assert_same(compiled[name], case(np, *arrays))
+
+
+# Each case has the array, an argument that jit traces, and what NumPy makes of both.
+# fmt: off
+TRACED = {
+    "roll":          (lambda np, x, n: np.roll(x, n, axis=1), MATRIX, np.array(-4)),
+    "roll two axes": (lambda np, x, n: np.roll(x, n, axis=(0, 1)), MATRIX, np.array([1, 2])),
+    "insert":        (lambda np, x, n: np.insert(x, n, 9), VECTOR, np.array(2)),
+    "insert many":   (lambda np, x, n: np.insert(x, n, np.arange(4)), VECTOR, np.array([3, 0, 3, -1])),
+    "delete":        (lambda np, x, n: np.delete(x, n, axis=0), MATRIX, np.array(-1)),
+    "trace":         (lambda np, x, n: np.trace(x, n), MATRIX, np.array(1)),
+}
+# fmt: on
+
+
+def test_places_may_be_traced():
+    compiled = arrax.jit(lambda pairs: {name: TRACED[name][0](jnp, *pair) for name, pair in pairs.items()})
+    results = compiled({name: case[1:] for name, case in TRACED.items()})
+    for name, (case, *arguments) in TRACED.items():
+        assert_same(results[name], case(np, *arguments))
+
+
+def test_unique_traced_places_may_be_deleted():
+    remove = arrax.jit(lambda x, n: jnp.delete(x, n, assume_unique_indices=True))
+    assert_same(remove(VECTOR, np.array([2, -4])), np.delete(VECTOR, [2, 0]))
+
+
+def test_traced_repeats_are_cut_off_or_filled_with_the_last():
+    repeat = arrax.jit(lambda x, n: [jnp.repeat(x, n, total_repeat_length=length) for length in (3, 5, 7)])
+    expected = [[3, 0, 0], [3, 0, 0, 2, 2], [3, 0, 0, 2, 2, 2, 2]]
+    assert_same(repeat(VECTOR, np.array([1, 2, 0, 2])), [np.array(row, np.int32) for row in expected])
+
+
+def test_a_function_may_say_how_to_pad():
+    def add_sums(row, widths, axis, kwargs):
+        return jnp.full_like(row, kwargs["value"] + axis)
+
+    padded = jnp.pad(jnp.asarray(MATRIX), 1, add_sums, value=5)
+    assert_same(padded, np.full((4, 5), 6, np.float32))
+
+
+GRADIENTS = [
+    lambda x: jnp.pad(x, ((1, 2), (3, 1)), mode="reflect"),
+    lambda x: jnp.pad(x, 2, mode="linear_ramp"),
+    lambda x: jnp.tril(x, -1),
+    lambda x: jnp.diagonal(x, 1),
+    lambda x: jnp.roll(jnp.tile(x, 2), 1, axis=0),
+    lambda x: jnp.repeat(x, np.array([2, 0, 1]), axis=1),
+]
+
+
+@pytest.mark.parametrize("function", GRADIENTS)
+def test_derivatives_agree_with_finite_differences(function):
+    def squares(x):
+        return jnp.square(function(x))
+
+    x, step = MATRIX.astype(np.float64), 1e-3
+    tangent = np.cos(x)
+    _, derivative = arrax.jvp(squares, (np.float32(x),), (np.float32(tangent),))
+    high, low = (np.asarray(squares(np.float32(x + s * tangent)), np.float64) for s in (step, -step))
+    np.testing.assert_allclose(derivative, (high - low) / (2 * step), rtol=2e-2, atol=2e-2)
+
+
+# fmt: off
+ERRORS = {
+    "reshape of a list":        (lambda m, v: jnp.reshape([1, 2], 2), TypeError, "reshape requires ndarray or scalar"),
+    "reshape to another size":  (lambda m, v: jnp.reshape(m, (4,)), TypeError, r"\(2, 3\) \(size 6\) into shape \(4,\)"),
+    "reshape with two -1":      (lambda m, v: jnp.reshape(m, (-1, -1)), TypeError, "only specify one unknown"),
+    "reshape to floats":        (lambda m, v: jnp.reshape(m, (2.0, 3)), TypeError, "1D sequences of concrete values"),
+    "reshape in A order":       (lambda m, v: jnp.reshape(m, (6,), order="A"), NotImplementedError, "order"),
+    "transpose":                (lambda m, v: jnp.transpose(m, (0, 0)), TypeError, "permutation"),
+    "swapaxes":                 (lambda m, v: jnp.swapaxes(m, 0, 2), ValueError, "out of bounds"),
+    "moveaxis":                 (lambda m, v: jnp.moveaxis(m, (0, 1), 0), ValueError, "equally many"),
+    "squeeze":                  (lambda m, v: jnp.squeeze(m, 0), ValueError, "not one"),
+    "expand_dims":              (lambda m, v: jnp.expand_dims(m, 4), ValueError, "axis 4 is out of bounds"),
+    "broadcast_to":             (lambda m, v: jnp.broadcast_to(m, (3, 3)), ValueError, "Incompatible shapes"),
+    "broadcast_arrays":         (lambda m, v: jnp.broadcast_arrays(m, v), ValueError, "Incompatible shapes"),
+    "matrix_transpose":         (lambda m, v: jnp.matrix_transpose(v), ValueError, "at least two"),
+    "concatenate nothing":      (lambda m, v: jnp.concatenate([]), ValueError, "at least one array"),
+    "concatenate scalars":      (lambda m, v: jnp.concatenate([1.0, 2.0]), ValueError, "Zero-dimensional"),
+    "concatenate ranks":        (lambda m, v: jnp.concatenate([m, v]), TypeError, "different numbers of dimensions"),
+    "concatenate shapes":       (lambda m, v: jnp.concatenate([m, jnp.transpose(m)]), TypeError, "differ in dim"),
+    "concatenate lists":        (lambda m, v: jnp.concatenate([[1], [2]]), TypeError, "ndarray or scalar"),
+    "concatenate a number":     (lambda m, v: jnp.concatenate(3), TypeError, "sequence of arrays"),
+    "stack":                    (lambda m, v: jnp.stack([m, v]), ValueError, "same shape"),
+    "stack into":               (lambda m, v: jnp.stack([m], out=m), NotImplementedError, "'out'"),
+    "split":                    (lambda m, v: jnp.split(v, 3), ValueError, "equal division: rest is 1"),
+    "flip":                     (lambda m, v: jnp.fliplr(v), ValueError, "axis 1 is out of bounds"),
+    "rot90":                    (lambda m, v: jnp.rot90(m, axes=(0, 0)), ValueError, "different"),
+    "repeat of lists":          (lambda m, v: jnp.repeat(v, [1, 2]), TypeError, "position 1"),
+    "repeat less than never":   (lambda m, v: jnp.repeat(v, -1), ValueError, "non-negative"),
+    "repeat traced":            (lambda m, v: arrax.jit(jnp.repeat)(v, 2), TypeError, "total_repeat_length"),
+    "tile":                     (lambda m, v: jnp.tile(v, -1), ValueError, "non-negative"),
+    "pad mode":                 (lambda m, v: jnp.pad(v, 1, mode="foo"), NotImplementedError, "'foo'"),
+    "pad option":               (lambda m, v: jnp.pad(v, 1, mode="edge", end_values=1), ValueError, "end_values"),
+    "pad negative":             (lambda m, v: jnp.pad(v, -1), ValueError, "negative"),
+    "pad by floats":            (lambda m, v: jnp.pad(v, 1.5), TypeError, "integral"),
+    "pad shape":                (lambda m, v: jnp.pad(m, ((1, 2, 3),)), ValueError, "unsupported shape"),
+    "trim_zeros traced":        (lambda m, v: arrax.jit(jnp.trim_zeros)(v), TypeError, "`filt` argument"),
+    "diag":                     (lambda m, v: jnp.diag(jnp.ones((1, 1, 1))), ValueError, "1d or 2d"),
+    "tril":                     (lambda m, v: jnp.tril(v), ValueError, "at least 2D"),
+    "block of tuples":          (lambda m, v: jnp.block((m, m)), ValueError, "tuples"),
+    "block of depths":          (lambda m, v: jnp.block([m, [m]]), ValueError, "depths"),
+    "meshgrid":                 (lambda m, v: jnp.meshgrid(m), ValueError, "1D"),
+    "delete out of bounds":     (lambda m, v: jnp.delete(v, 9), IndexError, "out of bounds"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_mistakes_are_explained(case):
+    call, kind, words = ERRORS[case]
+    with pytest.raises(kind, match=words):
+        call(jnp.asarray(MATRIX), jnp.asarray(VECTOR))
+
+
+def test_only_reshaped_values_keep_their_weak_type():
+    assert jnp.reshape(2.0, (1, 1)).aval.weak_type
+    assert jnp.stack([1.0, 2.0]).aval.weak_type
+    assert not jnp.concatenate([jnp.broadcast_to(1.0, (2,)), jnp.asarray(MATRIX[0])]).aval.weak_type
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"), [(2.7, "int32"), (300, "uint8"), (np.nan, "bool"), (-1e9, "int8"), (3, "complex64")]
+)
+def test_conversion_saturates_floats_and_wraps_integers(value, dtype):
+    wanted = {"int8": -128}.get(dtype, np.asarray(value).astype(dtype))
+    assert_same(jnp.astype(value, dtype), np.asarray(wanted).astype(dtype))
+
+
+def test_sizes_shapes_and_ranks_are_python_numbers():
+    assert (jnp.size(CUBE), jnp.size(CUBE, (0, 2)), jnp.shape(1.0), jnp.ndim(CUBE)) == (24, 8, (), 3)
+    assert jnp.broadcast_shapes(3, (2, 1)) == (2, 3)
+
+
+def test_zeros_are_trimmed_from_the_ends():
+    x = np.array([0, 0, 1, 0, 2, 0])
+    assert_same([jnp.trim_zeros(x), jnp.trim_zeros(x, "f"), jnp.trim_zeros(np.zeros(3))], [x[2:5], x[2:], x[:0] * 1.0])
+
+
+def test_programs_of_simple_functions_have_one_operation():
+    def operations(function, *args):
+        return [eqn.primitive.name for eqn in arrax.make_jaxpr(function)(*args).jaxpr.eqns]
+
+    assert operations(lambda x: jnp.reshape(x, (3, 2)), MATRIX) == ["reshape"]
+    assert operations(jnp.transpose, MATRIX) == ["transpose"]
+    assert operations(lambda x: jnp.broadcast_to(x, (2, 2, 3)), MATRIX) == ["broadcast_in_dim"]
+    assert operations(lambda x: jnp.concatenate([x, x]), MATRIX) == ["concatenate"]
+    assert operations(jnp.flip, MATRIX) == ["rev"]
+    assert operations(lambda x: jnp.squeeze(jnp.expand_dims(x, 0)), MATRIX) == ["broadcast_in_dim", "squeeze"]

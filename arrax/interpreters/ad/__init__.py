@@ -1,0 +1,16 @@
+"""Differentiation: forward mode, partial evaluation, transposition. The face: public names only."""
+
+from importlib import import_module
+from typing import Any
+
+from arrax.core.types import Zero as Zero
+from arrax.interpreters.registries import primitive_jvps as primitive_jvps
+from arrax.interpreters.registries import primitive_transposes as primitive_transposes
+
+
+def __getattr__(name: str) -> Any:
+    for room in ("jvp", "transpose", "rules"):
+        module = import_module(f"arrax.interpreters.ad.{room}")
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise AttributeError(f"module 'arrax.interpreters.ad' has no attribute {name!r}")

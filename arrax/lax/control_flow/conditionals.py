@@ -31,8 +31,8 @@ def cond(
 ) -> Any:
     """Apply ``true_fun`` to the operands where ``pred`` holds, else ``false_fun``; only one of them runs.
 
-    ``cond(pred, true_operand, true_fun, false_operand, false_fun)`` is an older form that gives each function an operand
-    of its own. Under ``vmap`` with a mapped ``pred`` both functions run and a select chooses.
+    ``cond(pred, true_operand, true_fun, false_operand, false_fun)`` is an older form that gives each function its own
+    operand. Under ``vmap`` with a mapped ``pred`` both functions run and a select chooses.
 
     Args:
       pred: bool or number (true where not 0), a scalar.

@@ -170,8 +170,11 @@ def at_index(x: Any, index: int) -> Any:
     return squeeze(slice_in_dim(x, index, index + 1), (0,))
 
 
-def stack(values: Sequence[Any]) -> Any:
-    """Values of one type along a new leading axis."""
-    if typeof(values[0]).weak_type:
-        values = [slots.convert(value, typeof(value)) for value in values]
-    return concatenate([expand_dims(value, (0,)) for value in values], 0)
+def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one type along a new axis.
+
+    Example: ``lax.stack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``.
+    """
+    values = [slots.convert(x, typeof(x)) if isinstance(x, int | float | complex) else x for x in operands]
+    at = axis % (typeof(values[0]).ndim + 1)
+    return concatenate([expand_dims(value, (at,)) for value in values], at)

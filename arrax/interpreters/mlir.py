@@ -1,0 +1,21 @@
+"""Lowering rules for primitives of one's own (public face of ``arrax.interpreters.lowering``)."""
+
+from typing import Any
+
+from arrax import native
+from arrax.interpreters.lowering.builder import ir_type as aval_to_ir_type
+from arrax.interpreters.lowering.builder import tensor_type as tensor_type
+from arrax.interpreters.lowering.module import LoweringContext as LoweringRuleContext
+from arrax.interpreters.lowering.module import ir_constant as ir_constant
+from arrax.interpreters.lowering.module import lower_fun as lower_fun
+from arrax.interpreters.registries import register_lowering as register_lowering
+
+__all__ = [
+    "LoweringRuleContext", "aval_to_ir_type", "ir_constant", "lower_fun", "register_lowering", "tensor_type",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("hlo", "ir", "chlo", "func", "sdy"):
+        return getattr(native.mlir, name)
+    raise AttributeError(f"module 'arrax.interpreters.mlir' has no attribute {name!r}")

@@ -1,0 +1,11 @@
+"""Staging and partial evaluation (public face of the rooms with those names)."""
+
+from arrax.interpreters.ad.partial import Partial as JaxprTrace
+from arrax.interpreters.ad.partial import UnknownTracer as JaxprTracer
+from arrax.interpreters.ad.partial import partial_eval as partial_eval
+from arrax.interpreters.dce import dce_jaxpr as dce_jaxpr
+from arrax.interpreters.staging import StagedTracer as DynamicJaxprTracer
+from arrax.interpreters.staging import eval_jaxpr as eval_jaxpr
+from arrax.interpreters.staging import stage as stage
+
+__all__ = ["DynamicJaxprTracer", "JaxprTrace", "JaxprTracer", "dce_jaxpr", "eval_jaxpr", "partial_eval", "stage"]

@@ -1,0 +1,48 @@
+"""Small operations on programs and their values: as functions, nested programs, concrete values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.staging import eval_jaxpr
+
+
+def jaxpr_as_fun(program: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """A closed program as a function of flat arguments, with a list of results.
+
+    Example: ``jaxpr_as_fun(make_jaxpr(jnp.sin)(1.))(0.)``.
+    """
+    return lambda *args: eval_jaxpr(program.jaxpr, program.consts, *args)
+
+
+def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
+    """The programs among an equation's parameters."""
+    return (open_jaxpr(program) for program in subprograms(params))
+
+
+def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
+    """The programs that a program's equations hold."""
+    for eqn in jaxpr.eqns:
+        yield from jaxprs_in_params(eqn.params)
+
+
+def concrete_or_error(force: Any, value: Any, context: str = "") -> Any:
+    """A known value, converted by ``force``.
+
+    Raises:
+      ConcretizationTypeError: a traced value.
+    """
+    known = concrete_value(value)
+    if isinstance(value, Tracer) and known is None:
+        raise ConcretizationTypeError(value, context)
+    return force(known) if force is not None else known
+
+
+def get_aval(value: Any) -> ShapedArray:
+    """The type of a value."""
+    return typeof(value)

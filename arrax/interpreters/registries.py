@@ -1,0 +1,54 @@
+"""The documented registries of rules, as views of the primitives' slots: ``primitive_jvps[p] = rule`` fills ``p.jvp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
+
+from arrax.core.interpreter import Primitive
+
+
+class SlotView(MutableMapping):
+    """A mapping from primitives to one of their slots."""
+
+    def __init__(self, slot: str):
+        self.slot = slot
+        self.filled: dict[Primitive, None] = {}
+
+    def __getitem__(self, primitive: Primitive) -> Any:
+        rule = getattr(primitive, self.slot)
+        if rule is None:
+            raise KeyError(primitive)
+        return rule
+
+    def __setitem__(self, primitive: Primitive, rule: Callable[..., Any]) -> None:
+        setattr(primitive, self.slot, rule)
+        self.filled[primitive] = None
+
+    def __delitem__(self, primitive: Primitive) -> None:
+        setattr(primitive, self.slot, None)
+        self.filled.pop(primitive, None)
+
+    def __contains__(self, primitive: object) -> bool:
+        return getattr(primitive, self.slot, None) is not None
+
+    def __iter__(self) -> Iterator[Primitive]:
+        return iter(self.filled)
+
+    def __len__(self) -> int:
+        return len(self.filled)
+
+
+primitive_jvps = SlotView("jvp")
+primitive_transposes = SlotView("transpose")
+primitive_batchers = SlotView("batch")
+
+
+def register_lowering(primitive: Primitive, rule: Callable[..., Any], platform: str | None = None) -> Callable[..., Any]:
+    """Set the lowering rule of a primitive, for all platforms or one; returns it.
+
+    Args:
+      rule: ``rule(context, *values, **params)`` that returns a list of MLIR values.
+    """
+    primitive.lower[platform] = rule
+    return rule

@@ -1,0 +1,385 @@
+"""Reading and writing at an index, in terms of operations: windows for what is static, gather and scatter for arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.staging import stage
+from arrax.lax import arithmetic, bitwise, scatter, shapes, slicing, structure
+from arrax.lax.computations import apply_elementwise
+from arrax.lax.conversion import convert
+from arrax.lax.gather import CLIP, FILL_OR_DROP, ONE_HOT, PROMISE_IN_BOUNDS, GatherDimensionNumbers, GatherScatterMode, gather
+from arrax.core.program import ClosedJaxpr
+from arrax.numpy_api.index_description import IndexDescription, result_shape
+from arrax.numpy_api.operands import broadcast_to
+
+
+class Access(NamedTuple):
+    """How an array is read or written at an index. Compared as a whole, so that one NaN is equal to itself.
+
+    Attributes:
+      mode: what happens out of bounds.
+      fill_value: what FILL_OR_DROP fills with; None for the default.
+      indices_are_sorted, unique_indices: promises about arrays among the indices.
+      wrap: whether negative integers count from the end.
+    """
+
+    mode: GatherScatterMode
+    fill_value: Any = None
+    indices_are_sorted: bool = False
+    unique_indices: bool = False
+    wrap: bool = True
+
+
+def fill_scalar(value: Any) -> Any:
+    """A fill value as a Python number; every NaN is the same one, for caches.
+
+    Raises:
+      TypeError: not a scalar.
+    """
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.ndim:
+        raise TypeError(f"fill_value must be a scalar, got shape {array.shape}")
+    number = array.item()
+    return math.nan if isinstance(number, float) and number != number else number
+
+
+# ---- operands -----------------------------------------------------------------------------------------------------------
+
+
+def _place_dtype(operands: Sequence[Any], lengths: Sequence[int]) -> np.dtype:
+    wide = any(typeof(operand).dtype.itemsize == 8 for operand in operands) or any(n >= 2**31 for n in lengths)
+    return dtypes.canonicalize_dtype(np.dtype(np.int64)) if wide else np.dtype(np.int32)
+
+
+def _places(operand: Any, length: int, wrap: bool, dtype: np.dtype) -> Any:
+    """An operand as signed integers, negative ones counted from the end; those out of bounds stay so."""
+    if isinstance(operand, np.ndarray):
+        wrapped = np.where(operand < 0, operand + length, operand) if wrap and operand.dtype.kind == "i" else operand
+        return np.clip(wrapped, -1, length).astype(dtype)
+    aval = typeof(operand)
+    if dtypes.issubdtype(aval.dtype, np.unsignedinteger):
+        if aval.dtype.itemsize >= dtype.itemsize:
+            operand = arithmetic.min_(operand, np.asarray(length).astype(aval.dtype)[()])
+        return convert(operand, dtype)
+    places = convert(operand, dtype)
+    if not wrap:
+        return places
+    negative = arithmetic.lt(places, np.zeros((), dtype)[()])
+    return structure.select(negative, arithmetic.add(places, np.asarray(length).astype(dtype)[()]), places)
+
+
+def _all_places(operands: Sequence[Any], lengths: Sequence[int], wrap: bool) -> list[Any]:
+    dtype = _place_dtype(operands, lengths)
+    return [_places(operand, length, wrap, dtype) for operand, length in zip(operands, lengths, strict=True)]
+
+
+def _common_shape(operands: Sequence[Any]) -> tuple[int, ...]:
+    return shapes.broadcast_shapes(*(typeof(operand).shape for operand in operands))
+
+
+def _index_array(places: Sequence[Any]) -> Any:
+    """The places of all axes as one array, whose last axis holds the components of an index."""
+    common = _common_shape(places)
+    columns = []
+    for place in places:
+        column = broadcast_to(place, common)
+        if isinstance(column, np.ndarray):
+            columns.append(column[..., None])
+        else:
+            columns.append(shapes.broadcast_in_dim(column, (*common, 1), range(len(common))))
+    return columns[0] if len(columns) == 1 else structure.concatenate(columns, len(common))
+
+
+# ---- windows ------------------------------------------------------------------------------------------------------------
+
+
+def _extents(d: IndexDescription) -> list[int]:
+    """The length of the block that each axis of the window lies in."""
+    return [(size - 1) * abs(step) + 1 if size else 0 for size, step in zip(d.sizes, d.steps, strict=True)]
+
+
+def _read_window(x: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
+    """The window, in its order, all axes kept. Starts are ints, or scalars that are data."""
+    extents = _extents(d)
+    strides = [abs(step) for step in d.steps]
+    if all(isinstance(start, int) for start in starts):
+        limits = [start + extent for start, extent in zip(starts, extents, strict=True)]
+        if tuple(extents) != typeof(x).shape or any(stride != 1 for stride in strides):
+            x = structure.slice_(x, starts, limits, strides)
+    else:
+        x = slicing.dynamic_slice(x, _of_one_dtype(starts), extents, allow_negative_indices=False)
+        if any(stride != 1 for stride in strides):
+            x = structure.slice_(x, [0] * len(extents), extents, strides)
+    return _reversed(x, d)
+
+
+def _of_one_dtype(starts: Sequence[Any]) -> list[Any]:
+    dtype = next(typeof(start).dtype for start in starts if not isinstance(start, int))
+    return [np.asarray(start).astype(dtype)[()] if isinstance(start, int) else start for start in starts]
+
+
+def _reversed(x: Any, d: IndexDescription) -> Any:
+    backwards = [axis for axis, step in enumerate(d.steps) if step < 0]
+    return shapes.rev(x, backwards) if backwards else x
+
+
+def _write_window(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
+    """``x`` with its window replaced by ``new``, which has the window's shape and order."""
+    aval = typeof(x)
+    new = _reversed(new, d)
+    if any(abs(step) != 1 for step in d.steps):
+        return _write_strided(x, new, d, starts)
+    if d.sizes == aval.shape:
+        return new
+    if 0 in d.sizes:
+        return x
+    if all(isinstance(start, int) for start in starts):
+        starts = [np.int32(start) if start < 2**31 else start for start in starts]
+    else:
+        starts = _of_one_dtype(starts)
+    return slicing.dynamic_update_slice(x, new, starts, allow_negative_indices=False)
+
+
+def _write_strided(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
+    """The block that holds the strided window is merged with the new elements, spread out, and written as a whole."""
+    block = d._replace(sizes=tuple(_extents(d)), steps=(1,) * len(d.steps))
+    old = _read_window(x, block, starts)
+    spread = structure.pad(new, np.zeros((), typeof(new).dtype)[()], [(0, 0, abs(step) - 1) for step in d.steps])
+    mask = None
+    for axis, step in enumerate(d.steps):
+        if abs(step) == 1:
+            continue
+        hit = np.arange(block.sizes[axis]) % abs(step) == 0
+        along = shapes.broadcast_in_dim(hit, block.sizes, (axis,))
+        mask = along if mask is None else bitwise.bitwise_and(mask, along)
+    return _write_window(x, structure.select(mask, spread, old), block, starts)
+
+
+def _dropped_axes(x: Any, axes: Sequence[int]) -> Any:
+    return shapes.squeeze(x, axes) if axes else x
+
+
+def _restored_axes(x: Any, axes: Sequence[int]) -> Any:
+    return shapes.expand_dims(x, axes) if axes else x
+
+
+def _without_squeezed(d: IndexDescription, axes: Sequence[int]) -> list[int]:
+    """Axes of the window as axes of the window without the squeezed ones."""
+    return [axis - sum(gone < axis for gone in d.squeezed) for axis in axes]
+
+
+def as_arrays(d: IndexDescription, shape: Sequence[int]) -> IndexDescription:
+    """The description with scalars treated like arrays of shape ()."""
+    if not d.scalar_axes:
+        return d
+    sizes = tuple(shape[axis] if axis in d.scalar_axes else size for axis, size in enumerate(d.sizes))
+    squeezed = tuple(axis for axis in d.squeezed if axis not in d.scalar_axes)
+    kept_before = 0
+    return d._replace(sizes=sizes, squeezed=squeezed, scalar_axes=(), array_axes=d.scalar_axes, front=kept_before)
+
+
+def _with_scalars(
+    d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], shape: Sequence[int], wrap: bool
+) -> list[Any]:
+    """The starts, those of scalar axes from the operands."""
+    if not d.scalar_axes:
+        return list(starts)
+    places = _all_places(operands, [shape[axis] for axis in d.scalar_axes], wrap)
+    found = dict(zip(d.scalar_axes, places, strict=True))
+    return [found.get(axis, start) for axis, start in enumerate(starts)]
+
+
+# ---- reading ------------------------------------------------------------------------------------------------------------
+
+
+def read(x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], access: Access) -> Any:
+    """``x[index]`` for a described index.
+
+    Raises:
+      IndexError: entries of an axis of length 0.
+      ValueError: operands whose shapes don't fit each other.
+    """
+    x = _restored_axes(x, d.inserted)
+    aval = typeof(x)
+    filling = access.mode in (FILL_OR_DROP, ONE_HOT)
+    if filling:
+        d = as_arrays(d, aval.shape)
+    common = _common_shape(operands) if d.array_axes else ()
+    if d.misses and filling:
+        fill = 0 if access.mode is ONE_HOT else access.fill_value
+        return _filled(result_shape(d, common), fill, aval)
+    window = _read_window(x, d, _with_scalars(d, starts, operands, aval.shape, access.wrap))
+    window = _dropped_axes(window, d.squeezed)
+    if d.array_axes:
+        window = _gather(window, _without_squeezed(d, d.array_axes), operands, d.front, access)
+    return _restored_axes(window, d.newaxes)
+
+
+def _filled(shape: tuple[int, ...], fill_value: Any, aval: ShapedArray) -> Any:
+    """What a gather that misses everything gives."""
+    empty = shapes.full((1,), 0, aval.dtype)
+    numbers = GatherDimensionNumbers((), (0,), (0,))
+    one = gather(empty, np.array([1], np.int32), numbers, (1,), mode=FILL_OR_DROP, fill_value=fill_value)
+    return shapes.broadcast_in_dim(one, shape, ())
+
+
+def _gather(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, access: Access) -> Any:
+    aval = typeof(x)
+    lengths = [aval.shape[axis] for axis in axes]
+    common = _common_shape(operands)
+    kept = [length for axis, length in enumerate(aval.shape) if axis not in axes]
+    shape = (*kept[:front], *common, *kept[front:])
+    if 0 in lengths:
+        if math.prod(common) and access.mode not in (FILL_OR_DROP, ONE_HOT):
+            raise IndexError(f"index is out of bounds for axis {axes[lengths.index(0)]} with size 0")
+        return _filled(shape, access.fill_value, aval)
+    if math.prod(shape) == 0:
+        return shapes.full(shape, 0, aval.dtype)
+    indices = _index_array(_all_places(operands, lengths, access.wrap))
+    offsets = tuple(place for place in range(len(shape)) if not front <= place < front + len(common))
+    return gather(
+        x, indices, GatherDimensionNumbers(offsets, tuple(axes), tuple(axes)),
+        [1 if axis in axes else length for axis, length in enumerate(aval.shape)],
+        unique_indices=access.unique_indices, indices_are_sorted=access.indices_are_sorted, mode=access.mode,
+        fill_value=access.fill_value,
+    )  # fmt: skip
+
+
+# ---- writing ------------------------------------------------------------------------------------------------------------
+
+
+class Update(NamedTuple):
+    """What writing does with an old element and a new one."""
+
+    scatter: Callable[..., Any]
+    combine: Callable[[Any, Any], Any] | None  # None where the old element does not matter
+
+
+UPDATES = {
+    "set": Update(scatter.scatter, None),
+    "add": Update(scatter.scatter_add, arithmetic.add),
+    "subtract": Update(scatter.scatter_sub, arithmetic.sub),
+    "multiply": Update(scatter.scatter_mul, arithmetic.mul),
+    "min": Update(scatter.scatter_min, arithmetic.min_),
+    "max": Update(scatter.scatter_max, arithmetic.max_),
+}
+
+
+def write(
+    x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], value: Any, operation: str, access: Access
+) -> Any:
+    """``x`` with ``x[index]`` updated by a value of its dtype, which is broadcast.
+
+    Args:
+      operation: a name in ``UPDATES``.
+    Raises:
+      ValueError: a value whose shape doesn't fit.
+    """
+    shape = result_shape(d, _common_shape(operands) if d.array_axes else ())
+    new = _broadcast_value(value, shape)
+    new = _dropped_axes(new, d.newaxes)
+    update = UPDATES[operation]
+
+    def elementwise(old: Callable[[], Any]) -> Any:
+        return new if update.combine is None else update.combine(old(), new)
+
+    def scattered(window: Any, indices: Any, numbers: Any, **flags: Any) -> Any:
+        return update.scatter(window, indices, new, numbers, **flags)
+
+    return _write(x, d, starts, operands, access, elementwise, scattered)
+
+
+def write_applied(
+    x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], function: Callable[[Any], Any], access: Access
+) -> Any:
+    """``x`` with a function of scalars applied to the elements of ``x[index]``."""
+    shape = result_shape(d, _common_shape(operands) if d.array_axes else ())
+    dtype = typeof(x).dtype
+
+    def elementwise(old: Callable[[], Any]) -> Any:
+        program = ClosedJaxpr(*stage(lambda element: [function(element)], [ShapedArray((), dtype)]))
+        (out,) = apply_elementwise(program, [old()])
+        out = convert(out, dtype)
+        wanted = typeof(old()).shape
+        return out if typeof(out).shape == wanted else shapes.broadcast_in_dim(out, wanted, ())
+
+    def scattered(window: Any, indices: Any, numbers: Any, **flags: Any) -> Any:
+        plain = [size for place, size in enumerate(shape) if place not in d.newaxes]
+        return scatter.scatter_apply(
+            window, indices, lambda element: convert(function(element), dtype), numbers, update_shape=plain, **flags
+        )
+
+    return _write(x, d, starts, operands, access, elementwise, scattered)
+
+
+def _write(
+    x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], access: Access, elementwise: Any, scattered: Any
+) -> Any:
+    original = typeof(x).shape
+    if d.misses and access.mode is not CLIP:
+        return x
+    x = _restored_axes(x, d.inserted)
+    shape = typeof(x).shape
+    firsts = _with_scalars(d, starts, operands, shape, access.wrap)
+
+    def old() -> Any:
+        return _dropped_axes(_read_window(x, d, firsts), d.squeezed)
+
+    if d.array_axes:
+        new = _scatter(old(), _without_squeezed(d, d.array_axes), operands, d.front, access, scattered)
+    else:
+        new = elementwise(old)
+        if d.scalar_axes and access.mode in (FILL_OR_DROP, ONE_HOT):
+            new = structure.select(_inside(d, firsts, shape), new, old())
+    x = _write_window(x, _restored_axes(new, d.squeezed), d, firsts)
+    return shapes.reshape(x, original) if d.inserted else x
+
+
+def _inside(d: IndexDescription, starts: Sequence[Any], shape: Sequence[int]) -> Any:
+    """Whether all scalars are in bounds."""
+    result = None
+    for axis in d.scalar_axes:
+        place = starts[axis]
+        dtype = typeof(place).dtype
+        above = arithmetic.ge(place, np.zeros((), dtype)[()])
+        inside = bitwise.bitwise_and(above, arithmetic.lt(place, np.asarray(shape[axis]).astype(dtype)[()]))
+        result = inside if result is None else bitwise.bitwise_and(result, inside)
+    return result
+
+
+def _scatter(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, access: Access, scattered: Any) -> Any:
+    aval = typeof(x)
+    common = _common_shape(operands)
+    if aval.size == 0 or math.prod(common) == 0:
+        return x
+    indices = _index_array(_all_places(operands, [aval.shape[axis] for axis in axes], access.wrap))
+    rank = aval.ndim - len(axes) + len(common)
+    window = tuple(place for place in range(rank) if not front <= place < front + len(common))
+    numbers = scatter.ScatterDimensionNumbers(window, tuple(axes), tuple(axes))
+    return scattered(
+        x, indices, numbers, indices_are_sorted=access.indices_are_sorted, unique_indices=access.unique_indices,
+        mode=access.mode,
+    )  # fmt: skip
+
+
+def _broadcast_value(value: Any, shape: tuple[int, ...]) -> Any:
+    own = typeof(value).shape
+    fits = len(own) <= len(shape) and all(
+        a in (1, b) for a, b in zip(own, shape[len(shape) - len(own) :], strict=True)
+    )
+    if not fits:
+        raise ValueError(f"Incompatible shapes for broadcasting: a value of shape {own} cannot be written to an index of shape {shape}")
+    return broadcast_to(value, shape)
+
+
+READ_DEFAULT = Access(PROMISE_IN_BOUNDS)
+WRITE_DEFAULT = Access(FILL_OR_DROP)

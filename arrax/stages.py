@@ -1,0 +1,8 @@
+"""Stages of compilation ahead of time (public face of ``arrax.transforms.stages``)."""
+
+from arrax.transforms.stages import ArgInfo as ArgInfo
+from arrax.transforms.stages import Compiled as Compiled
+from arrax.transforms.stages import Lowered as Lowered
+from arrax.transforms.stages import OutInfo as OutInfo
+from arrax.transforms.stages import Traced as Traced
+from arrax.transforms.stages import Wrapped as Wrapped

@@ -1,0 +1,73 @@
+"""Special functions against SciPy's: values, derivatives, batching."""
+
+import numpy as np
+import pytest
+import scipy.special
+
+import arrax
+from arrax import lax
+from arrax.lax import special
+from tests.support import FLOATING, assert_matches_numpy, check_batching, check_gradients, operations_of, samples
+
+# fmt: off
+OPERATIONS = {  # operation: (SciPy's, where its arguments may lie)
+    special.erf:        (scipy.special.erf, [(-3, 3)]),
+    special.erfc:       (scipy.special.erfc, [(-3, 3)]),
+    special.erf_inv:    (scipy.special.erfinv, [(-0.95, 0.95)]),
+    special.lgamma:     (scipy.special.gammaln, [(2.5, 9)]),
+    special.digamma:    (scipy.special.digamma, [(2, 9)]),
+    special.polygamma:  (lambda m, x: scipy.special.polygamma(np.round(m), x), [(2, 2), (1, 9)]),
+    special.zeta:       (scipy.special.zeta, [(1.5, 4), (1, 9)]),
+    special.bessel_i0e: (scipy.special.i0e, [(-20, 20)]),
+    special.bessel_i1e: (scipy.special.i1e, [(-20, 20)]),
+}
+# fmt: on
+each_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.__name__)
+
+
+def test_the_table_has_every_operation_of_the_family():
+    assert set(OPERATIONS) == operations_of(special)
+
+
+@each_operation
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+def test_values_are_those_of_scipy(operation, dtype):
+    reference, domains = OPERATIONS[operation]
+    assert_matches_numpy(operation, reference, samples(domains, dtype), ulps=24)
+
+
+@each_operation
+def test_derivatives_agree_with_differences(operation):
+    first, *rest = samples(OPERATIONS[operation][1], np.float64, (6,))
+    if rest:  # there is no derivative in the order
+        check_gradients(lambda x: operation(first, x), rest, order=2)
+    else:
+        check_gradients(operation, [first], order=2, rtol=1e-4)
+
+
+@each_operation
+def test_batches_agree_with_loops(operation):
+    check_batching(operation, samples(OPERATIONS[operation][1], np.float32, (4,)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("operation", [special.polygamma, special.zeta], ids=lambda operation: operation.__name__)
+def test_orders_have_no_derivative(operation):
+    with pytest.raises(ValueError, match=f"{operation.__name__} cannot be differentiated with respect to"):
+        arrax.grad(operation)(2.0, 3.0)
+
+
+def test_derivatives_of_bessel_functions_at_zero():
+    assert float(arrax.grad(lax.bessel_i1e)(0.0)) == 0.5
+    assert float(arrax.grad(lax.bessel_i0e)(0.0)) == 0
+
+
+def test_bessel_i0e_is_good_to_the_last_digits_in_both_types():
+    x = np.linspace(-40, 40, 401)
+    assert_matches_numpy(lax.bessel_i0e, scipy.special.i0e, [x], ulps=8)
+    assert_matches_numpy(lax.bessel_i0e, scipy.special.i0e, [x.astype(np.float32)], ulps=8)
+    np.testing.assert_allclose(lax.bessel_i0e(np.float32([0, 1e30, np.inf])), [1, scipy.special.i0e(1e30), 0], rtol=1e-5)
+
+
+def test_special_functions_refuse_complex_numbers():
+    with pytest.raises(TypeError, match="erf does not accept dtype complex64"):
+        lax.erf(np.complex64([1]))
