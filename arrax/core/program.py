@@ -38,7 +38,7 @@ class DropVar(Var):
 
 
 class SpareVar(Var):
-    """An input that a program takes only to fit beside others, such as branches; printed with an underscore behind it."""
+    """An input that a program takes only to fit beside others, such as branches; printed with an underscore."""
 
     __slots__ = ()
 

@@ -13,6 +13,7 @@ from arrax.interpreters.execution import CompiledProgram, common_placement, lowe
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.xla.devices import platform_name
+from arrax.xla.shutdown import gate
 
 _registry = runtime.pytree.default_registry()
 _call_cache = runtime.PjitFunctionCache(1 << 14)
@@ -96,7 +97,8 @@ def on_call_path(name: str, run_first: Callable[..., tuple[Any, Any]]) -> Callab
 
     def guarded(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         try:
-            return run_first(*args, **kwargs)
+            with gate:
+                return run_first(*args, **kwargs)
         except BaseException:
             function._clear_cache()
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,27 +16,6 @@ from arrax.native import runtime
 
 _traceback = runtime.Traceback.get_traceback
 
-
-class _Tracebacks:
-    """Recording of call stacks, on while any thread stages: elsewhere it would only make eager calls slower."""
-
-    def __init__(self) -> None:
-        self.lock, self.count = threading.Lock(), 0
-
-    def __enter__(self) -> None:
-        with self.lock:
-            self.count += 1
-            if self.count == 1:
-                runtime.set_tracebacks_enabled(True)
-
-    def __exit__(self, *_: object) -> None:
-        with self.lock:
-            self.count -= 1
-            if self.count == 0:
-                runtime.set_tracebacks_enabled(False)
-
-
-_tracebacks = _Tracebacks()
 
 
 class StagedTracer(Tracer):
@@ -137,9 +115,8 @@ def stage(
     previous = swap_interpreter(interpreter)
     source, context.source = context.source, None
     try:
-        with _tracebacks:
-            outs = fun(*tracers)
-            jaxpr, consts = interpreter.program(outs)
+        outs = fun(*tracers)
+        jaxpr, consts = interpreter.program(outs)
     finally:
         context.source = source
         swap_interpreter(previous)

@@ -24,7 +24,7 @@ bitwise_xor = _named("bitwise_xor", binary("xor", logical, "xor"), "bits set in 
 shift_left             = binary("shift_left",             integers, "shift_left",
                                 doc="shift to the left, x << y; 0 for y outside of the bits")
 shift_right_arithmetic = binary("shift_right_arithmetic", integers, "shift_right_arithmetic",
-                                doc="shift to the right that repeats the sign bit, x >> y")
+                                doc="shift to the right that repeats the top bit, x >> y")
 shift_right_logical    = binary("shift_right_logical",    integers, "shift_right_logical",
                                 doc="shift to the right that fills with zeros")
 population_count = unary("population_count", integers, "popcnt", doc="number of set bits")

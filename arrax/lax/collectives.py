@@ -31,7 +31,7 @@ from arrax.lax.collective_rules import (
 from arrax.lax.conversion import convert
 from arrax.lax.families import operand
 
-_CONSTANTS = (bool, int, float, complex, np.ndarray, np.generic)
+_CONSTANTS: Any = (bool, int, float, complex, np.ndarray, np.generic)
 
 
 def axis_size(axis_name: AxisName) -> int:

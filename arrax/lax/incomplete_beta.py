@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax.core.interpreter import context
 from arrax.interpreters.lowering.module import cached_lower_fun
-from arrax.lax.arithmetic import add, div, eq, ge, gt, is_finite, le, lt, mul, neg, scalar, sub
+from arrax.lax.arithmetic import add, div, eq, ge, gt, is_finite, le, lt, max_, min_, mul, neg, scalar, sub
 from arrax.lax.bitwise import bitwise_and, bitwise_or
 from arrax.lax.expansions import LARGE, expand, fraction_step, log1p_minus, not_zero, stirling, times_log
 from arrax.lax.exponential import exp, log, log1p
@@ -19,13 +19,24 @@ from arrax.lax.special import at_least_single, lgamma, no_derivative
 from arrax.lax.structure import select
 
 
+def _log_beta(a: Any, b: Any) -> Any:
+    """log B(a, b); where one of the two is large, from Stirling's series, as logarithms of factorials would cancel."""
+    small, big = min_(a, b), max_(a, b)
+    large = full_like(a, LARGE)
+    many = max_(big, large)
+    total = add(small, many)
+    exponent = neg(mul(sub(many, scalar(0.5, a)), log1p(div(small, many))))
+    rest = add(sub(small, mul(small, log(total))), sub(stirling(many), stirling(total)))
+    direct = sub(lgamma(big), lgamma(add(a, b)))
+    return add(lgamma(small), select(gt(big, large), add(exponent, rest), direct))
+
+
 def _log_beta_weight(a: Any, b: Any, x: Any) -> Any:
     """log(x^a (1-x)^b / B(a, b)); for large a and b from the distance between x and the mean a / (a + b)."""
-    rest, total = sub(scalar(1, x), x), add(a, b)
-    log_beta = sub(add(lgamma(a), lgamma(b)), lgamma(total))
-    direct = sub(add(times_log(a, x), mul(b, log1p(neg(x)))), log_beta)
+    rest = sub(scalar(1, x), x)
+    direct = sub(add(times_log(a, x), mul(b, log1p(neg(x)))), _log_beta(a, b))
     large = full_like(a, LARGE)
-    p, q = (select(gt(v, large), v, large) for v in (a, b))
+    p, q = max_(a, large), max_(b, large)
     sum_ = add(p, q)
     difference = sub(mul(x, q), mul(rest, p))  # (a + b) (x - mean)
     exponent = add(mul(p, log1p_minus(div(difference, p))), mul(q, log1p_minus(div(neg(difference), q))))

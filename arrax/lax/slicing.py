@@ -57,7 +57,10 @@ def _integer_type(name: str, indices: Sequence[Any]) -> np.dtype:
             listed = ", ".join(typeof(other).dtype.name for other in indices)
             raise TypeError(f"index arguments to {name} must be integers of the same type, got: {listed}")
     found = {typeof(index).dtype for index in indices if not isinstance(index, int)}
-    return found.pop() if len(found) == 1 else dtypes.canonicalize_dtype(np.dtype(np.int64 if found else np.int32))
+    if len(found) == 1 and dtypes.itemsize_bits(dtype := found.pop()) >= 32:
+        return dtype
+    wide = len(found) > 1 or any(isinstance(index, int) and abs(index) >= 2**31 for index in indices)
+    return dtypes.canonicalize_dtype(np.dtype(np.int64 if wide else np.int32))
 
 
 def start_indices(name: str, indices: Any, shape: Sequence[int], allow_negative: bool | Sequence[bool]) -> list[Any]:

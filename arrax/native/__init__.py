@@ -4,10 +4,14 @@
 """
 
 import importlib
+import threading
 from typing import Any
+
+_lock = threading.RLock()  # two threads importing extension modules for the first time can see half of them
 
 
 def __getattr__(name: str) -> Any:
     if name in ("mlir", "lapack", "profiler"):
-        return importlib.import_module(f"arrax.native.{name}")
+        with _lock:
+            return importlib.import_module(f"arrax.native.{name}")
     raise AttributeError(f"module 'arrax.native' has no attribute {name!r}")

@@ -33,7 +33,6 @@ call_states = _jax.jax_jit
 pjit = _jax.pjit
 pytree = _jax.pytree
 set_tracer_class = _jax.set_tracer_class
-set_tracebacks_enabled = _jax.set_tracebacks_enabled
 
 PyTreeDef = pytree.PyTreeDef
 Config = config_cells.Config

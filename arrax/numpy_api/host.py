@@ -35,10 +35,13 @@ def evaluating() -> bool:
 
 def on_host(array: Any) -> bool:
     """True for a small live array on one CPU device, where plain evaluation is current."""
+    return type(array) is ArrayImpl and array.aval.size <= ELEMENT_LIMIT and on_cpu(array)
+
+
+def on_cpu(array: Any) -> bool:
+    """True for a live array on one CPU device, where plain evaluation is current."""
     return (
-        type(array) is ArrayImpl
-        and array.aval.size <= ELEMENT_LIMIT
-        and context.interpreter.is_evaluation
+        context.interpreter.is_evaluation
         and type(array._sharding) is SingleDeviceSharding
         and array._sharding._device.platform == "cpu"
         and _guard.value is None

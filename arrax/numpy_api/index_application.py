@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
-from arrax.lax import arithmetic, bitwise, scatter, shapes, slicing, structure
+from arrax.lax import arithmetic, bitwise, shapes, slicing, structure
 from arrax.lax.computations import apply_elementwise
 from arrax.lax.conversion import convert
 from arrax.lax.gather import CLIP, FILL_OR_DROP, ONE_HOT, PROMISE_IN_BOUNDS, GatherDimensionNumbers, GatherScatterMode, gather
-from arrax.core.program import ClosedJaxpr
+from arrax.lax.scatter import (
+    ScatterDimensionNumbers, scatter, scatter_add, scatter_apply, scatter_max, scatter_min, scatter_mul, scatter_sub,
+)  # fmt: skip
 from arrax.numpy_api.index_description import IndexDescription, result_shape
 from arrax.numpy_api.operands import broadcast_to
 
@@ -89,13 +92,9 @@ def _common_shape(operands: Sequence[Any]) -> tuple[int, ...]:
 def _index_array(places: Sequence[Any]) -> Any:
     """The places of all axes as one array, whose last axis holds the components of an index."""
     common = _common_shape(places)
-    columns = []
-    for place in places:
-        column = broadcast_to(place, common)
-        if isinstance(column, np.ndarray):
-            columns.append(column[..., None])
-        else:
-            columns.append(shapes.broadcast_in_dim(column, (*common, 1), range(len(common))))
+    if all(isinstance(place, np.ndarray) for place in places):
+        return np.stack([np.broadcast_to(place, common) for place in places], -1)
+    columns = [shapes.broadcast_in_dim(broadcast_to(p, common), (*common, 1), range(len(common))) for p in places]
     return columns[0] if len(columns) == 1 else structure.concatenate(columns, len(common))
 
 
@@ -142,9 +141,7 @@ def _write_window(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) 
         return new
     if 0 in d.sizes:
         return x
-    if all(isinstance(start, int) for start in starts):
-        starts = [np.int32(start) if start < 2**31 else start for start in starts]
-    else:
+    if not all(isinstance(start, int) for start in starts):
         starts = _of_one_dtype(starts)
     return slicing.dynamic_update_slice(x, new, starts, allow_negative_indices=False)
 
@@ -183,8 +180,7 @@ def as_arrays(d: IndexDescription, shape: Sequence[int]) -> IndexDescription:
         return d
     sizes = tuple(shape[axis] if axis in d.scalar_axes else size for axis, size in enumerate(d.sizes))
     squeezed = tuple(axis for axis in d.squeezed if axis not in d.scalar_axes)
-    kept_before = 0
-    return d._replace(sizes=sizes, squeezed=squeezed, scalar_axes=(), array_axes=d.scalar_axes, front=kept_before)
+    return d._replace(sizes=sizes, squeezed=squeezed, scalar_axes=(), array_axes=d.scalar_axes)
 
 
 def _with_scalars(
@@ -215,8 +211,7 @@ def read(x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[
         d = as_arrays(d, aval.shape)
     common = _common_shape(operands) if d.array_axes else ()
     if d.misses and filling:
-        fill = 0 if access.mode is ONE_HOT else access.fill_value
-        return _filled(result_shape(d, common), fill, aval)
+        return _filled(result_shape(d, common), access, aval)
     window = _read_window(x, d, _with_scalars(d, starts, operands, aval.shape, access.wrap))
     window = _dropped_axes(window, d.squeezed)
     if d.array_axes:
@@ -224,8 +219,9 @@ def read(x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[
     return _restored_axes(window, d.newaxes)
 
 
-def _filled(shape: tuple[int, ...], fill_value: Any, aval: ShapedArray) -> Any:
+def _filled(shape: tuple[int, ...], access: Access, aval: ShapedArray) -> Any:
     """What a gather that misses everything gives."""
+    fill_value = 0 if access.mode is ONE_HOT else access.fill_value
     empty = shapes.full((1,), 0, aval.dtype)
     numbers = GatherDimensionNumbers((), (0,), (0,))
     one = gather(empty, np.array([1], np.int32), numbers, (1,), mode=FILL_OR_DROP, fill_value=fill_value)
@@ -241,7 +237,7 @@ def _gather(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, ac
     if 0 in lengths:
         if math.prod(common) and access.mode not in (FILL_OR_DROP, ONE_HOT):
             raise IndexError(f"index is out of bounds for axis {axes[lengths.index(0)]} with size 0")
-        return _filled(shape, access.fill_value, aval)
+        return _filled(shape, access, aval)
     if math.prod(shape) == 0:
         return shapes.full(shape, 0, aval.dtype)
     indices = _index_array(_all_places(operands, lengths, access.wrap))
@@ -265,12 +261,12 @@ class Update(NamedTuple):
 
 
 UPDATES = {
-    "set": Update(scatter.scatter, None),
-    "add": Update(scatter.scatter_add, arithmetic.add),
-    "subtract": Update(scatter.scatter_sub, arithmetic.sub),
-    "multiply": Update(scatter.scatter_mul, arithmetic.mul),
-    "min": Update(scatter.scatter_min, arithmetic.min_),
-    "max": Update(scatter.scatter_max, arithmetic.max_),
+    "set": Update(scatter, None),
+    "add": Update(scatter_add, arithmetic.add),
+    "subtract": Update(scatter_sub, arithmetic.sub),
+    "multiply": Update(scatter_mul, arithmetic.mul),
+    "min": Update(scatter_min, arithmetic.min_),
+    "max": Update(scatter_max, arithmetic.max_),
 }
 
 
@@ -314,7 +310,7 @@ def write_applied(
 
     def scattered(window: Any, indices: Any, numbers: Any, **flags: Any) -> Any:
         plain = [size for place, size in enumerate(shape) if place not in d.newaxes]
-        return scatter.scatter_apply(
+        return scatter_apply(
             window, indices, lambda element: convert(function(element), dtype), numbers, update_shape=plain, **flags
         )
 
@@ -364,7 +360,7 @@ def _scatter(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, a
     indices = _index_array(_all_places(operands, [aval.shape[axis] for axis in axes], access.wrap))
     rank = aval.ndim - len(axes) + len(common)
     window = tuple(place for place in range(rank) if not front <= place < front + len(common))
-    numbers = scatter.ScatterDimensionNumbers(window, tuple(axes), tuple(axes))
+    numbers = ScatterDimensionNumbers(window, tuple(axes), tuple(axes))
     return scattered(
         x, indices, numbers, indices_are_sorted=access.indices_are_sorted, unique_indices=access.unique_indices,
         mode=access.mode,

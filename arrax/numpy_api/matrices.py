@@ -18,6 +18,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise import power
 from arrax.numpy_api.manipulation import broadcast_to, moveaxis, ravel, reshape
 from arrax.numpy_api.operands import check_arraylike, promote_numeric, refuse_out
+from arrax.numpy_api.reductions import sum_dtype
 from arrax.numpy_api.routes import moved, moved_within_limit, settle, settle_all, shape_of
 
 
@@ -212,16 +213,6 @@ def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
         raise ValueError(f"trace: axis1 and axis2 cannot be the same, got {axis1} and {axis2}")
     chosen = sum_dtype(typeof(a).dtype) if dtype is None else dtypes.check_user_dtype("trace", dtype)
     return _masked_trace(a, offset, first, second, chosen)
-
-
-def sum_dtype(dtype: Any) -> Any:
-    """The dtype of sums and products: integers and bools get at least the default width."""
-    if dtypes.is_bool(dtype):
-        return dtypes.canonicalize_dtype(np.int64)
-    if dtypes.is_integer(dtype):
-        wide = dtypes.canonicalize_dtype(np.uint64 if dtypes.issubdtype(dtype, np.unsignedinteger) else np.int64)
-        return wide if dtypes.itemsize_bits(dtype) < dtypes.itemsize_bits(wide) else dtype
-    return dtype
 
 
 # ---- grids ----------------------------------------------------------------------------------------------------------

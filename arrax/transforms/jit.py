@@ -19,6 +19,7 @@ from arrax.native import runtime
 from arrax.transforms.arguments import Split, resolve
 from arrax.transforms.tracing import Traced, leaf_type, trace, traces_of
 from arrax.xla.devices import client_of, platform_name
+from arrax.xla.shutdown import gate
 
 ArrayImpl = runtime.ArrayImpl
 _registry = runtime.pytree.default_registry()
@@ -59,7 +60,8 @@ class Jitted:
     def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The result of a call, and what the C++ path needs to repeat it (or None)."""
         try:
-            return self._run(args, kwargs)
+            with gate:
+                return self._run(args, kwargs)
         except BaseException:
             self.function._clear_cache()  # the signature of a failed call would stay slow for ever
             raise

@@ -223,40 +223,13 @@ def _compile(
     if config.log_compiles.value:
         logger.warning("Compiling %s for %d device(s) of platform %s", name, len(devices), client.platform)
     start = time.perf_counter()
-    with _running:
+    if host_callbacks:
         made = client.compile_and_load(module, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks))
+    else:  # as bytes: the compiler would read a module, without the GIL, while other threads build in its context
+        made = client.compile_and_load(bytecode_of(module), list(devices), options)
     if config.log_compiles.value:
         logger.warning("Finished XLA compilation of %s in %f sec", name, time.perf_counter() - start)
     return made
-
-
-class _Compilations:
-    """Counts the compilations that run, so that the interpreter's exit can wait for those of daemon threads."""
-
-    def __init__(self) -> None:
-        self.condition, self.count, self.closing = threading.Condition(), 0, False
-
-    def __enter__(self) -> None:
-        with self.condition:
-            if self.closing and threading.current_thread() is not threading.main_thread():
-                self.condition.wait()  # the process is exiting: this daemon thread must not enter the compiler any more
-            self.count += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self.condition:
-            self.count -= 1
-            self.condition.notify_all()
-
-    def finish(self) -> None:
-        """Let no new compilation begin and wait for those that run."""
-        with self.condition:
-            self.closing = True
-            self.condition.wait_for(lambda: self.count == 0, timeout=60)
-
-
-_running = _Compilations()
-# threading's own exit hook runs before atexit's, but daemon threads live through both; ours must come while they still can.
-threading._register_atexit(_running.finish)  # type: ignore[attr-defined]
 
 
 def clear_memory() -> None:

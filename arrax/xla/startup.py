@@ -41,7 +41,6 @@ def _register() -> None:
     states.set_disable_jit_state(config.disable_jit.cell)
     states.set_enable_x64_state(config.enable_x64.cell)
     states.set_post_hook_state(config.post_hook)
-    runtime.set_tracebacks_enabled(False)
     if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
         runtime.native_utils.absl_set_min_log_level(1)
     replicated = runtime.HloSharding.replicate()

@@ -65,7 +65,9 @@ def test_values_are_those_of_numpy(operation, dtype):
     assert_matches_numpy(operation, reference, samples(domains, dtype), ulps=ROUGHER.get(operation, 4))
 
 
-@pytest.mark.parametrize("operation", [f for f in OPERATIONS if f not in REAL_ONLY], ids=lambda operation: operation.__name__)
+@pytest.mark.parametrize(
+    "operation", [f for f in OPERATIONS if f not in REAL_ONLY], ids=lambda operation: operation.__name__
+)
 @pytest.mark.parametrize("dtype", COMPLEX, ids=str)
 def test_complex_values_are_those_of_numpy(operation, dtype):
     reference, domains = OPERATIONS[operation]

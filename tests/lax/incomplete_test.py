@@ -54,7 +54,7 @@ def test_incomplete_beta_function_is_that_of_scipy(dtype):
         result = betainc(a, b, x)
         assert result.dtype == dtype
         expected = scipy.special.betainc(wide(a), wide(b), wide(x))
-        np.testing.assert_allclose(wide(result), expected, atol=2000 * precision(dtype))
+        np.testing.assert_allclose(wide(result), expected, atol=200 * precision(dtype))
 
 
 def test_limits_of_the_incomplete_gamma_functions():

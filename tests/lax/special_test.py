@@ -65,7 +65,9 @@ def test_bessel_i0e_is_good_to_the_last_digits_in_both_types():
     x = np.linspace(-40, 40, 401)
     assert_matches_numpy(lax.bessel_i0e, scipy.special.i0e, [x], ulps=8)
     assert_matches_numpy(lax.bessel_i0e, scipy.special.i0e, [x.astype(np.float32)], ulps=8)
-    np.testing.assert_allclose(lax.bessel_i0e(np.float32([0, 1e30, np.inf])), [1, scipy.special.i0e(1e30), 0], rtol=1e-5)
+    np.testing.assert_allclose(
+        lax.bessel_i0e(np.float32([0, 1e30, np.inf])), [1, scipy.special.i0e(1e30), 0], rtol=1e-5
+    )
 
 
 def test_special_functions_refuse_complex_numbers():

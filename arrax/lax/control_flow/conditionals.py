@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -105,11 +104,7 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: An
         if operands:
             raise TypeError("switch: operands are given both by position and by the keyword `operand`")
         operands = (operand,)
-    try:
-        branches = tuple(branches)
-    except TypeError:
-        branches = (None,)
-    if not all(callable(branch) for branch in branches):
+    if not isinstance(branches, Sequence) or not all(callable(branch) for branch in branches):
         raise TypeError("lax.switch: branches should be a sequence of callables")
     if not branches:
         raise ValueError("lax.switch: the sequence of branches is empty")
@@ -131,7 +126,7 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: An
 
 def _clamped(index: Any, count: int) -> Any:
     if isinstance(index, _HOST):
-        return np.int32(min(max(operator.index(index), 0), count - 1))
+        return np.int32(min(max(int(index), 0), count - 1))
     return clamp(np.int32(0), convert(index, np.int32), np.int32(count - 1))
 
 

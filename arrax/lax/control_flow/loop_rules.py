@@ -145,7 +145,7 @@ def _known_programs(
 def _transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
     raise ValueError(
         "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop "
-        "values. Try using lax.scan, or using fori_loop with static start/stop."
+        "values. Use lax.scan, or lax.fori_loop with bounds that are known while tracing."
     )
 
 
@@ -160,7 +160,7 @@ def _batch(
     settings = (batch.size, batch.axis_name, batch.spmd_axis_name)
     key = ("while batch", cond_jaxpr, tuple(mapped), *settings)
     cond, body, carry_mapped, pred_mapped = body_jaxpr.memo(
-        key, lambda: _batch_programs(cond_jaxpr, body_jaxpr, *groups(mapped, cond_nconsts, body_nconsts), settings)
+        key, lambda: _batch_programs(cond_jaxpr, body_jaxpr, groups(mapped, cond_nconsts, body_nconsts), settings)
     )
     moved = [x if d is None else bdim_at_front(x, d, batch.size) for x, d in zip(values, dims, strict=True)]
     cond_consts, body_consts, init = groups(moved, cond_nconsts, body_nconsts)
@@ -175,10 +175,11 @@ def _batch(
 
 
 def _batch_programs(
-    cond: ClosedJaxpr, body: ClosedJaxpr, cond_m: list[bool], const_m: list[bool], carry_m: list[bool], settings: Any
+    cond: ClosedJaxpr, body: ClosedJaxpr, mapped: Sequence[Sequence[bool]], settings: tuple[Any, ...]
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], bool]:
     """Batched programs; where the predicate is mapped, examples that have finished keep their carry."""
     size, axis_name, spmd_axis_name = settings
+    cond_m, const_m, carry_m = map(list, mapped)
 
     def batched(program: ClosedJaxpr, flags: list[bool], forced: Any) -> tuple[ClosedJaxpr, list[bool]]:
         return batch_program(program, size, flags, forced, axis_name=axis_name, spmd_axis_name=spmd_axis_name)

@@ -109,7 +109,7 @@ def _batch(
     names = (batch.size, batch.axis_name, batch.spmd_axis_name)
     derived, carry_m, ys_m = jaxpr.memo(
         ("scan batch", num_consts, num_carry, tuple(mapped), *names),
-        lambda: _batch_program(jaxpr, *groups(mapped, num_consts, num_carry), names),
+        lambda: _batch_program(jaxpr, groups(mapped, num_consts, num_carry), names),
     )
     must = [*mapped[:num_consts], *carry_m, *mapped[num_consts + num_carry :]]
     places = [0] * (num_consts + num_carry) + [1] * (len(values) - num_consts - num_carry)
@@ -117,14 +117,16 @@ def _batch(
         move_batch_axis(x, d, batch.size, place) if m else x
         for x, d, m, place in zip(values, dims, must, places, strict=True)
     ]
-    outs = bind_scan(derived, *groups(moved, num_consts, num_carry), settings, linear)
+    consts, init, xs = groups(moved, num_consts, num_carry)
+    outs = bind_scan(derived, consts, init, xs, settings, linear)
     return outs, [*(0 if m else None for m in carry_m), *(1 if m else None for m in ys_m)]
 
 
 def _batch_program(
-    program: ClosedJaxpr, const_m: list[bool], carry_m: list[bool], xs_m: list[bool], names: tuple[Any, ...]
+    program: ClosedJaxpr, mapped: Sequence[list[bool]], names: tuple[Any, ...]
 ) -> tuple[ClosedJaxpr, list[bool], list[bool]]:
     size, axis_name, spmd_axis_name = names
+    const_m, carry_m, xs_m = mapped
     ys_count = len(program.out_avals) - len(carry_m)
     while True:
         forced = [*carry_m, *[False] * ys_count]

@@ -12,11 +12,14 @@ import numpy as np
 
 from arrax.core import config
 from arrax.core.functions import FunctionInfo, function_name, function_place, unwrap
-from arrax.core.interpreter import Tracer, concrete_value, context
+from arrax.core.interpreter import Interpreter, Tracer, concrete_value, context
 from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, consts_to_invars
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from arrax.core.types import typeof
+from arrax.interpreters.ad.jvp import JVP
+from arrax.interpreters.ad.partial import Partial
+from arrax.interpreters.batching import Batch
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.xla.placement import host_value
@@ -149,10 +152,10 @@ _PROGRAMS_LIMIT = 2048
 def _interned(program: ClosedJaxpr) -> ClosedJaxpr:
     """An equal program that was staged before, if there is one: what was derived and compiled from it serves again.
 
-    Only in plain evaluation, where a fresh lambda per call is common and nobody asks which of two equal lambdas an
-    equation came from.
+    Only where operations run at once, where a fresh lambda per call is common and nobody asks which of two equal
+    lambdas an equation came from.
     """
-    if not context.interpreter.is_evaluation or program.effects:
+    if program.effects or not _runs_at_once(context.interpreter):
         return program
     try:
         key = content_key(program.jaxpr)
@@ -167,6 +170,13 @@ def _interned(program: ClosedJaxpr) -> ClosedJaxpr:
     except TypeError:  # a parameter that cannot be hashed
         return program
     return found
+
+
+def _runs_at_once(interpreter: Interpreter) -> bool:
+    """True where only derivatives and batching stand between an operation and its evaluation."""
+    while isinstance(interpreter, JVP | Partial | Batch):
+        interpreter = interpreter.parent
+    return interpreter.is_evaluation
 
 
 def content_key(jaxpr: Jaxpr) -> Hashable:

@@ -1,12 +1,13 @@
 """lax.cond, lax.switch and lax.platform_dependent: values, types, derivatives, batching."""
 
-import arrax
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+
+import arrax
 from arrax import lax
 from arrax.core.types import typeof
 from arrax.interpreters.dce import dce_jaxpr
-from numpy.testing import assert_allclose
 
 BOTH = pytest.mark.parametrize("wrap", [lambda f: f, arrax.jit], ids=["eager", "jit"])
 

@@ -1,12 +1,13 @@
 """lax.while_loop and lax.fori_loop: values, types of the carry, derivatives, batching."""
 
-import arrax
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import arrax
 from arrax import lax
 from arrax.core.types import typeof
 from arrax.interpreters.dce import dce_jaxpr
-from numpy.testing import assert_allclose, assert_array_equal
 
 
 def grow(x, limit=10.0):
@@ -95,7 +96,9 @@ def test_tangents_spread_through_the_carry():
 
 
 def test_reverse_mode_is_refused_with_the_documented_error():
-    with pytest.raises(ValueError, match="Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop"):
+    with pytest.raises(
+        ValueError, match="Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop"
+    ):
         arrax.grad(grow)(2.0)
 
 

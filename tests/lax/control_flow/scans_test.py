@@ -1,11 +1,12 @@
 """lax.scan: values, types of the carry, derivatives, batching, dead code, unrolling."""
 
-import arrax
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import arrax
 from arrax import lax
 from arrax.core.types import typeof
-from numpy.testing import assert_allclose, assert_array_equal
 
 XS = np.linspace(0.5, 1.5, 4, dtype=np.float32)
 

@@ -1,0 +1,132 @@
+"""Cumulative sums and products (NumPy reference, routines.math)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import cumulative, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.numpy_api.api import api
+from arrax.numpy_api.elementwise import constant
+from arrax.numpy_api.logic import isnan
+from arrax.numpy_api.operands import as_operand, check_arraylike, refuse_out
+from arrax.numpy_api.reductions import sum_dtype
+
+_OPERATIONS: dict[str, tuple[Callable[..., Any], int]] = {
+    "cumsum": (cumulative.cumsum, 0),
+    "cumprod": (cumulative.cumprod, 1),
+    "nancumsum": (cumulative.cumsum, 0),
+    "nancumprod": (cumulative.cumprod, 1),
+    "cumulative_sum": (cumulative.cumsum, 0),
+    "cumulative_prod": (cumulative.cumprod, 1),
+}
+
+
+@api(static=("name", "axis", "dtype", "include_initial"))
+def _accumulate(a: Any, name: str, axis: int | None, dtype: Any, include_initial: bool = False) -> Any:
+    check_arraylike(name, a)
+    a = as_operand(a)
+    operation, neutral = _OPERATIONS[name]
+    if axis is None:
+        a, axis = shapes.reshape(a, (typeof(a).size,)), 0
+    axis = shapes.canonical_axis(axis, typeof(a).ndim)
+    if name.startswith("nan"):
+        a = structure.select(isnan(a), shapes.full_like(a, neutral), a)
+    own = typeof(a).dtype
+    natural = sum_dtype(own) if name.startswith("cumulative") or dtypes.is_bool(own) else own
+    target = natural if dtype is None else dtypes.check_user_dtype(name, dtype)
+    work = dtypes.canonicalize_dtype(np.int64) if dtypes.is_bool(target) else target
+    out = convert(operation(convert(a, work), axis), target)
+    if include_initial:
+        shape = typeof(out).shape
+        first = shapes.full((*shape[:axis], 1, *shape[axis + 1 :]), constant(neutral, out))
+        out = structure.concatenate([first, out], axis)
+    return out
+
+
+def _index(axis: Any) -> int | None:
+    return None if axis is None else operator.index(axis)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The sums of the elements up to each one, along an axis.
+
+    Args:
+      a: array.
+      axis: axis; by default the flattened array.
+      dtype: dtype to sum in; by default that of ``a``, the default integer for bools.
+    Raises:
+      TypeError: a list or tuple.
+      ValueError: no such axis.
+    Example: ``jnp.cumsum(jnp.array([1, 2, 3]))`` is ``[1, 3, 6]``. Source: ``numpy.cumsum``.
+    """
+    refuse_out("cumsum", out)
+    return _accumulate(a, "cumsum", _index(axis), dtype)
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The products of the elements up to each one, along an axis. Args: as of ``cumsum``.
+
+    Example: ``jnp.cumprod(jnp.array([1, 2, 3]))`` is ``[1, 2, 6]``. Source: ``numpy.cumprod``.
+    """
+    refuse_out("cumprod", out)
+    return _accumulate(a, "cumprod", _index(axis), dtype)
+
+
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """Cumulative sums that count NaN as zero. Args: as of ``cumsum``.
+
+    Example: ``jnp.nancumsum(jnp.array([1., jnp.nan]))`` is ``[1., 1.]``. Source: ``numpy.nancumsum``.
+    """
+    refuse_out("nancumsum", out)
+    return _accumulate(a, "nancumsum", _index(axis), dtype)
+
+
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """Cumulative products that count NaN as one. Args: as of ``cumsum``.
+
+    Example: ``jnp.nancumprod(jnp.array([2., jnp.nan]))`` is ``[2., 2.]``. Source: ``numpy.nancumprod``.
+    """
+    refuse_out("nancumprod", out)
+    return _accumulate(a, "nancumprod", _index(axis), dtype)
+
+
+def _standard(name: str, x: Any, axis: int | None, dtype: Any, include_initial: bool) -> Any:
+    check_arraylike(name, x)
+    rank = typeof(x).ndim
+    if rank == 0:
+        raise ValueError(f"{name}: the input must have at least one axis, got a scalar")
+    if axis is None and rank != 1:
+        raise ValueError(
+            f"{name}: the input array has rank {rank}, so axis must be given; it is optional for vectors only"
+        )
+    return _accumulate(x, name, 0 if axis is None else operator.index(axis), dtype, bool(include_initial))
+
+
+def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    """The sums of the elements up to each one, along an axis.
+
+    Args:
+      x: array.
+      axis: axis; optional for vectors.
+      dtype: dtype to sum in; by default smaller integers become the default integer.
+      include_initial: begin with the empty sum, zero.
+    Raises:
+      ValueError: a scalar, no axis for a matrix, or no such axis.
+    Example: ``jnp.cumulative_sum(jnp.array([1, 2]), include_initial=True)`` is ``[0, 1, 3]``. Source: array API.
+    """
+    return _standard("cumulative_sum", x, axis, dtype, include_initial)
+
+
+def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    """The products of the elements up to each one, along an axis. Args: as of ``cumulative_sum``.
+
+    Example: ``jnp.cumulative_prod(jnp.array([2, 3]), include_initial=True)`` is ``[1, 2, 6]``. Source: array API.
+    """
+    return _standard("cumulative_prod", x, axis, dtype, include_initial)

@@ -1,0 +1,262 @@
+"""Methods of arrays: the table that gives the Array class and tracers what ``numpy.ndarray`` has, and ``.at``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+)
+from arrax.core.interpreter import Tracer
+from arrax.lax.bitcast import bitcast_convert_type
+from arrax.native import runtime
+from arrax.numpy_api import (
+    creation,
+    elementwise,
+    indexing,
+    manipulation,
+    matrices,
+    products,
+    rearranging,
+    reductions,
+    selection,
+)
+from arrax.numpy_api.operators import OPERATORS
+from arrax.xla.arrays import attach, item, to_list
+from arrax.xla.placement import host_value
+
+ArrayImpl = runtime.ArrayImpl
+
+
+def _reshape(self: Any, *args: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Any:
+    """``jnp.reshape``; the shape may be given as several arguments."""
+    return manipulation.reshape(self, args[0] if len(args) == 1 else args, order=order)
+
+
+def _transpose(self: Any, *args: Any) -> Any:
+    """``jnp.transpose``; the axes may be given as several arguments."""
+    axes = None if not args else args[0] if len(args) == 1 and (args[0] is None or not np.isscalar(args[0])) else args
+    return manipulation.transpose(self, axes)
+
+
+def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    """``jnp.astype``."""
+    return manipulation.astype(self, dtype, copy=copy, device=device)
+
+
+def _view(self: Any, dtype: Any = None, type: None = None) -> Any:
+    """The same bits as another dtype."""
+    if dtype is None:
+        return self
+    chosen = dtypes.check_user_dtype("view", dtype)
+    if chosen == self.dtype:
+        return self
+    old, new = dtypes.itemsize_bits(self.dtype), dtypes.itemsize_bits(chosen)
+    if old == new or np.bool_ in (self.dtype, chosen):
+        if self.dtype == np.bool_:
+            return _view(manipulation.astype(self, np.uint8), chosen)
+        return manipulation.astype(self, chosen) if chosen == np.bool_ else bitcast_convert_type(self, chosen)
+    if self.ndim == 0:
+        raise ValueError("view() cannot change the itemsize of a 0d array")
+    if old > new:
+        return manipulation.reshape(bitcast_convert_type(self, chosen), (*self.shape[:-1], -1))
+    if self.shape[-1] * old % new:
+        raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the array.")
+    return bitcast_convert_type(manipulation.reshape(self, (*self.shape[:-1], -1, new // old)), chosen)
+
+
+def _item(self: Any, *args: Any) -> Any:
+    """One element as a Python scalar."""
+    return item(self, *args)
+
+
+def _iterate(self: Any) -> Iterator[Any]:
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    return iter(indexing.iterate(self))
+
+
+def _sum(self: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None, promote_integers: bool = True) -> Any:
+    """``jnp.sum``."""
+    return reductions.sum(self, axis, dtype, out, keepdims, initial, where, promote_integers)
+
+
+def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
+    """``jnp.clip``."""
+    return selection.clip(self, min, max)
+
+
+def _repeat(self: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
+    """``jnp.repeat``."""
+    return rearranging.repeat(self, repeats, axis=axis, total_repeat_length=total_repeat_length)
+
+
+def _compress(self: Any, condition: Any, axis: int | None = None, *, out: None = None, size: int | None = None, fill_value: Any = 0) -> Any:
+    """``jnp.compress``."""
+    return selection.compress(condition, self, axis=axis, out=out, size=size, fill_value=fill_value)
+
+
+def _nonzero(self: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """``jnp.nonzero``."""
+    return selection.nonzero(self, size=size, fill_value=fill_value)
+
+
+def _swap_last(self: Any) -> Any:
+    if self.ndim < 2:
+        raise ValueError(f"matrix_transpose requires at least 2 dimensions; got {self.ndim}")
+    return manipulation.swapaxes(self, -1, -2)
+
+
+def _array_namespace(self: Any, *, api_version: str | None = None) -> Any:
+    """The namespace of the Python array API standard: ``arrax.numpy``."""
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+        raise ValueError(f"api_version {api_version!r} is not available")
+    return namespaces["array_api"]
+
+
+namespaces: dict[str, Any] = {}  # "array_api": filled by the face arrax.numpy
+
+
+def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
+    """The array on a device."""
+    if stream is not None:
+        raise NotImplementedError("stream is not supported by to_device")
+    return creation.device_put(self, device)
+
+
+def _delegate(function: Any) -> Any:
+    """A method that is the function with the array as its first argument."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = function.__name__
+    method.__doc__ = f"``jnp.{function.__name__}``."
+    return method
+
+
+def _flat_iterator(self: Any) -> Any:
+    return manipulation.ravel(self)
+
+
+# fmt: off
+METHODS: dict[str, Any] = {
+    **OPERATORS,
+    "__getitem__": indexing.getitem, "__iter__": _iterate, "__setitem__": indexing.setitem_refused,
+    "__array_namespace__": _array_namespace, "__array_priority__": 100,
+    "at": property(lambda self: indexing.IndexUpdater(self), doc="Functional updates: ``x.at[index].set(value)``."),
+    "T": property(lambda self: manipulation.transpose(self), doc="The array with its axes reversed."),
+    "mT": property(_swap_last, doc="The array with its last two axes swapped."),
+    "real": property(lambda self: elementwise.real(self), doc="Real part."),
+    "imag": property(lambda self: elementwise.imag(self), doc="Imaginary part."),
+    "flat": property(_flat_iterator, doc="The elements in row-major order."),
+    "reshape": _reshape, "transpose": _transpose, "astype": _astype, "view": _view, "sum": _sum, "clip": _clip,
+    "repeat": _repeat, "compress": _compress, "nonzero": _nonzero, "to_device": _to_device,
+    "ravel": _delegate(manipulation.ravel), "flatten": _delegate(manipulation.ravel),
+    "squeeze": _delegate(manipulation.squeeze), "swapaxes": _delegate(manipulation.swapaxes),
+    "diagonal": _delegate(matrices.diagonal), "trace": _delegate(matrices.trace), "dot": _delegate(products.dot),
+    "conj": _delegate(elementwise.conjugate), "conjugate": _delegate(elementwise.conjugate),
+    "round": _delegate(elementwise.round), "copy": lambda self: creation.copy_array(self),
+    "choose": _delegate(selection.choose), "searchsorted": _delegate(selection.searchsorted),
+    "sort": _delegate(selection.sort), "argsort": _delegate(selection.argsort),
+    "argpartition": _delegate(selection.argpartition), "take": _delegate(indexing.take),
+    **{name: _delegate(getattr(reductions, name)) for name in (
+        "all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "mean", "min", "prod", "ptp", "std", "var")},
+}
+CONCRETE: dict[str, Any] = {
+    "item": _item, "tolist": to_list, "tobytes": lambda self, order="C": host_value(self).tobytes(order),
+}
+# fmt: on
+
+
+def _refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
+    raise TracerArrayConversionError(self)
+
+
+def _known(tracer: Any) -> Any:
+    """The concrete value under tracers that carry one."""
+    value = tracer
+    while isinstance(value, Tracer):
+        value = value.concrete()
+    return value
+
+
+def _bool(self: Any) -> bool:
+    known = _known(self)
+    if known is None:
+        raise TracerBoolConversionError(self)
+    return bool(known)
+
+
+def _index(self: Any) -> int:
+    known = _known(self)
+    if known is None:
+        raise TracerIntegerConversionError(self)
+    return int(np.asarray(known).__index__()) if not isinstance(known, int) else known
+
+
+def _number(kind: type) -> Any:
+    def convert(self: Any) -> Any:
+        known = _known(self)
+        if known is None:
+            context = f"The problem arose with the `{kind.__name__}` function. If trying to convert the data type of a value, try using `x.astype({kind.__name__})` or `jnp.array(x, {kind.__name__})` instead."
+            raise ConcretizationTypeError(self, context)
+        return kind(known)
+
+    convert.__name__ = f"__{kind.__name__}__"
+    return convert
+
+
+def _refuse_item(self: Any, *args: Any) -> Any:
+    known = _known(self)
+    if known is None:
+        raise ConcretizationTypeError(self, "The problem arose with the `item` method.")
+    return np.asarray(known).item(*args)
+
+
+def _refuse_list(self: Any) -> Any:
+    known = _known(self)
+    if known is None:
+        raise ConcretizationTypeError(self, "The problem arose with the `tolist` method.")
+    return np.asarray(known).tolist()
+
+
+def _refuse_bytes(self: Any, order: str = "C") -> Any:
+    known = _known(self)
+    if known is None:
+        raise ConcretizationTypeError(self, "The problem arose with the `tobytes` method.")
+    return np.asarray(known).tobytes(order)
+
+
+def _length(self: Any) -> int:
+    if not self.shape:
+        raise TypeError("len() of unsized object")
+    return self.shape[0]
+
+
+def _format(self: Any, spec: str) -> str:
+    return format(repr(self), spec)
+
+
+# fmt: off
+TRACED: dict[str, Any] = {
+    "__array__": _refuse_array, "__bool__": _bool, "__index__": _index, "__int__": _number(int),
+    "__float__": _number(float), "__complex__": _number(complex), "__len__": _length, "__format__": _format,
+    "item": _refuse_item, "tolist": _refuse_list, "tobytes": _refuse_bytes,
+    "itemsize": property(lambda self: self.dtype.itemsize), "nbytes": property(lambda self: self.size * self.dtype.itemsize),
+    "block_until_ready": lambda self: self, "copy_to_host_async": lambda self: None,
+    "is_deleted": lambda self: False, "committed": False,
+}
+# fmt: on
+
+attach(ArrayImpl, METHODS)
+attach(ArrayImpl, CONCRETE)
+attach(Tracer, METHODS)
+attach(Tracer, TRACED)

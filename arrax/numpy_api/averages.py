@@ -1,0 +1,249 @@
+"""Averages and variances over axes (NumPy reference, routines.statistics)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, exponential, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.lax.reductions import reduce_sum
+from arrax.numpy_api import operands
+from arrax.numpy_api.api import api
+from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
+from arrax.numpy_api.reductions import Axis, masked, static_axis, with_kept_axes
+
+
+def working_dtype(dtype: Any) -> Any:
+    """The dtype to average in: floating, and float32 for smaller floats."""
+    inexact = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype))
+    small = dtypes.is_float(inexact) and dtypes.itemsize_bits(inexact) < 32
+    return np.dtype(np.float32) if small else inexact
+
+
+def number_like(value: Any, like: Any) -> Any:
+    """A number in the dtype of an array."""
+    return np.asarray(value).astype(typeof(like).dtype)[()]
+
+
+def count_of(a: Any, where: Any, axes: tuple[int, ...], dtype: Any) -> Any:
+    """How many elements are reduced: a number, or an array where a mask decides."""
+    if where is None:
+        return np.asarray(math.prod(typeof(a).shape[i] for i in axes)).astype(dtype)[()]
+    shape = shapes.broadcast_shapes(typeof(a).shape, typeof(where).shape)
+    return reduce_sum(convert(operands.broadcast_to(as_operand(where), shape), dtype), axes)
+
+
+def over(total: Any, count: Any) -> Any:
+    """A quotient of an array and a number or array."""
+    shape = typeof(total).shape
+    return arithmetic.div(total, count if typeof(count).shape in ((), shape) else operands.broadcast_to(count, shape))
+
+
+# ---- mean -----------------------------------------------------------------------------------------------------------
+
+
+@api(static=("axis", "dtype", "keepdims"))
+def _mean(a: Any, where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
+    check_arraylike("mean", a)
+    check_arraylike_or_none("mean", where)
+    a = as_operand(a)
+    own = typeof(a).dtype
+    natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
+    target = natural if dtype is None else dtypes.check_user_dtype("mean", dtype)
+    work = working_dtype(target if dtypes.is_inexact(target) else natural)
+    values = masked("mean", convert(a, work), where, 0)
+    axes = canonical_axes(axis, typeof(values).ndim)
+    mean_value = over(
+        reduce_sum(values, axes),
+        count_of(values, where, axes, _real(work)) if where is not None else count_of(values, None, axes, work),
+    )
+    return with_kept_axes(convert(mean_value, target), axes, keepdims)
+
+
+def _real(dtype: Any) -> Any:
+    return dtypes.finfo(dtype).dtype if dtypes.is_complex(dtype) else dtype
+
+
+def mean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
+) -> Any:
+    """The arithmetic mean of the elements over axes.
+
+    Args:
+      a: array or number.
+      axis: axis, tuple of axes, or None for all.
+      dtype: dtype of the result, by default floating.
+      keepdims: keep the reduced axes, with length 1.
+      where: mask of the elements to count.
+    Returns: array without the axes; NaN where there is nothing to count. Small floats are summed in float32.
+    Raises:
+      TypeError: a list or tuple.
+      ValueError: no such axis.
+    Example: ``jnp.mean(jnp.arange(4))`` is 1.5. Source: ``numpy.mean``.
+    """
+    refuse_out("mean", out)
+    return _mean(a, where, static_axis(axis), dtype, bool(keepdims))
+
+
+# ---- variance -------------------------------------------------------------------------------------------------------
+
+
+def squares(x: Any) -> Any:
+    """The squared magnitude of numbers, a real array."""
+    if not dtypes.is_complex(typeof(x).dtype):
+        return arithmetic.square(x)
+    return arithmetic.add(arithmetic.square(arithmetic.real_part(x)), arithmetic.square(arithmetic.imag(x)))
+
+
+def variance_dtypes(name: str, own: Any, dtype: Any) -> tuple[Any, Any]:
+    """(the dtype to compute in, the dtype of the result) of a variance."""
+    natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
+    if dtype is None:
+        return working_dtype(own), _real(natural)
+    chosen = dtypes.check_user_dtype(name, dtype)
+    if dtypes.is_complex(own) and not dtypes.is_complex(chosen):
+        raise ValueError(f"{name}: a real dtype {chosen.name} for the variance of complex values is not supported")
+    inexact = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(chosen))
+    return working_dtype(inexact), _real(inexact)
+
+
+def degrees_of_freedom(name: str, ddof: Any, correction: Any) -> Any:
+    """What is taken from the number of elements: NumPy's ``ddof`` or the standard's ``correction``."""
+    if correction is None:
+        return ddof
+    if ddof not in (0, None):
+        raise ValueError(f"{name}: ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+@api(static=("axis", "dtype", "keepdims", "name"))
+def _var(a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: bool, name: str) -> Any:
+    check_arraylike(name, a)
+    check_arraylike_or_none(name, where, mean)
+    a = as_operand(a)
+    work, target = variance_dtypes(name, typeof(a).dtype, dtype)
+    x = convert(a, work)
+    rank = typeof(x).ndim if where is None else len(shapes.broadcast_shapes(typeof(x).shape, typeof(where).shape))
+    axes = canonical_axes(axis, rank)
+    middle = _mean(x, where, axes, work, True) if mean is None else convert(as_operand(mean), work)
+    shape = shapes.broadcast_shapes(typeof(x).shape, typeof(middle).shape)
+    centered = arithmetic.sub(operands.broadcast_to(x, shape), operands.broadcast_to(middle, shape))
+    spread = masked(name, squares(centered), where, 0)
+    out = _per_degree(spread, where, ddof, axes)
+    out = exponential.sqrt(out) if name == "std" else out
+    return with_kept_axes(convert(out, target), axes, keepdims)
+
+
+def _per_degree(spread: Any, where: Any, ddof: Any, axes: tuple[int, ...]) -> Any:
+    """Sums of squares over the degrees of freedom; NaN where there are none."""
+    dtype = typeof(spread).dtype
+    total = reduce_sum(spread, axes)
+    count = count_of(spread, where, axes, dtype)
+    return per_freedom(total, arithmetic.sub(count, convert(ddof, dtype)))
+
+
+def per_freedom(total: Any, freedom: Any) -> Any:
+    """A quotient that is NaN where the divisor is not positive."""
+    positive = arithmetic.gt(freedom, number_like(0, freedom))
+    value = over(total, freedom)
+    shape = typeof(value).shape
+    nothing = shapes.full(shape, number_like(np.nan, value))
+    return structure.select(
+        positive if typeof(positive).shape in ((), shape) else operands.broadcast_to(positive, shape), value, nothing
+    )
+
+
+def var(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
+    where: Any = None, mean: Any = None, correction: int | float | None = None,
+) -> Any:  # fmt: skip
+    """The variance of the elements over axes: the mean of the squared distances from the mean.
+
+    Args:
+      a: array or number.
+      axis: axis, tuple of axes, or None for all.
+      dtype: dtype to compute in.
+      ddof: what is taken from the number of elements to divide by.
+      keepdims: keep the reduced axes, with length 1.
+      where: mask of the elements to count.
+      mean: the mean, where it is known (with the reduced axes kept).
+      correction: another name of ``ddof``.
+    Returns: real array without the axes; NaN where there are too few elements.
+    Raises:
+      ValueError: both ``ddof`` and ``correction``, a real dtype for complex values, no such axis.
+      TypeError: a list or tuple.
+    Example: ``jnp.var(jnp.arange(4))`` is 1.25. Source: ``numpy.var``.
+    """
+    refuse_out("var", out)
+    return _var(
+        a, where, mean, degrees_of_freedom("var", ddof, correction), static_axis(axis), dtype, bool(keepdims), "var"
+    )
+
+
+def std(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
+    where: Any = None, mean: Any = None, correction: int | float | None = None,
+) -> Any:  # fmt: skip
+    """The standard deviation of the elements over axes: the root of ``var``, whose arguments it has.
+
+    Example: ``jnp.std(jnp.array([1., 3.]))`` is 1. Source: ``numpy.std``.
+    """
+    refuse_out("std", out)
+    return _var(
+        a, where, mean, degrees_of_freedom("std", ddof, correction), static_axis(axis), dtype, bool(keepdims), "std"
+    )
+
+
+# ---- weighted mean --------------------------------------------------------------------------------------------------
+
+
+@api(static=("axis", "keepdims"))
+def _weighted(a: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
+    a, weights = operands.promote_inexact(a, weights)
+    a, weights = convert(a, typeof(a).dtype), convert(weights, typeof(weights).dtype)
+    shape, own = typeof(a).shape, typeof(weights).shape
+    axes = canonical_axes(axis, len(shape))
+    if shape != own:
+        if axis is None:
+            raise ValueError("average: axis must be specified when shapes of a and weights differ.")
+        if own != tuple(shape[i] for i in axes):
+            raise ValueError(
+                f"average: shape {own} of weights must be consistent with shape {shape} of a along axis {axis}."
+            )
+        order = sorted(range(len(axes)), key=lambda i: axes[i])
+        weights = shapes.broadcast_in_dim(shapes.transpose(weights, order), shape, sorted(axes))
+    total = reduce_sum(weights, axes)
+    value = arithmetic.div(reduce_sum(arithmetic.mul(a, weights), axes), total)
+    return with_kept_axes(value, axes, keepdims), with_kept_axes(total, axes, keepdims)
+
+
+def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
+    """The weighted mean of the elements over axes.
+
+    Args:
+      a: array or number.
+      axis: axis, tuple of axes, or None for all.
+      weights: array of the shape of ``a``, or of the lengths of the axes; by default all are equal.
+      returned: whether the sum of the weights is returned, too.
+      keepdims: keep the reduced axes, with length 1.
+    Returns: array without the axes, or (it, the sums of the weights).
+    Raises:
+      ValueError: weights of another shape.
+    Example: ``jnp.average(jnp.array([1., 4.]), weights=jnp.array([2, 1]))`` is 2. Source: ``numpy.average``.
+    """
+    check_arraylike("average", a)
+    check_arraylike_or_none("average", weights)
+    where = static_axis(axis)
+    if weights is not None:
+        value, total = _weighted(a, weights, where, bool(keepdims))
+        return (value, total) if returned else value
+    value = mean(a, where, keepdims=keepdims)
+    if not returned:
+        return value
+    count = math.prod(typeof(a).shape[i] for i in canonical_axes(where, typeof(a).ndim))
+    return value, shapes.full_like(value, count)

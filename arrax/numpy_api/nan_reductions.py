@@ -1,0 +1,235 @@
+"""Reductions that ignore NaN (NumPy reference, routines.math and routines.statistics)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, bitwise, exponential, reductions, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.numpy_api import operands
+from arrax.numpy_api.api import api
+from arrax.numpy_api.averages import degrees_of_freedom, over, per_freedom, squares, variance_dtypes, working_dtype
+from arrax.numpy_api.logic import isnan
+from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
+from arrax.numpy_api.reductions import (
+    Axis,
+    greatest,
+    least,
+    masked,
+    max,
+    min,
+    place_of,
+    prod,
+    static_axis,
+    sum,
+    with_kept_axes,
+)  # fmt: skip
+
+
+def without_nan(a: Any, instead: Any) -> Any:
+    """``a`` with another value for NaN."""
+    if not dtypes.is_inexact(typeof(a).dtype):
+        return a
+    return structure.select(isnan(a), shapes.full_like(a, instead), a)
+
+
+def _operand(name: str, a: Any, *others: Any) -> Any:
+    check_arraylike(name, a)
+    check_arraylike_or_none(name, *others)
+    a = as_operand(a)
+    return convert(a, typeof(a).dtype)
+
+
+@api(static=("name", "axis", "dtype", "keepdims"))
+def _total(a: Any, initial: Any, where: Any, name: str, axis: Any, dtype: Any, keepdims: bool) -> Any:
+    a = _operand(name, a, initial, where)
+    reduce, neutral = {"nansum": (sum, 0), "nanprod": (prod, 1)}[name]
+    return reduce(without_nan(a, neutral), axis, dtype, None, keepdims, initial, where)
+
+
+def nansum(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = None,
+) -> Any:  # fmt: skip
+    """The sum over axes, NaN counting as zero. Args: as of ``sum``.
+
+    Example: ``jnp.nansum(jnp.array([1., jnp.nan]))`` is 1. Source: ``numpy.nansum``.
+    """
+    refuse_out("nansum", out)
+    return _total(a, initial, where, "nansum", static_axis(axis), dtype, bool(keepdims))
+
+
+def nanprod(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = None,
+) -> Any:  # fmt: skip
+    """The product over axes, NaN counting as one. Args: as of ``prod``.
+
+    Example: ``jnp.nanprod(jnp.array([2., jnp.nan]))`` is 2. Source: ``numpy.nanprod``.
+    """
+    refuse_out("nanprod", out)
+    return _total(a, initial, where, "nanprod", static_axis(axis), dtype, bool(keepdims))
+
+
+@api(static=("name", "axis", "keepdims"))
+def _extreme(a: Any, initial: Any, where: Any, name: str, axis: Any, keepdims: bool) -> Any:
+    a = _operand(name, a, initial, where)
+    reduce, neutral = {"nanmax": (max, least), "nanmin": (min, greatest)}[name]
+    out = reduce(without_nan(a, neutral(typeof(a).dtype)), axis, None, keepdims, initial, where)
+    if not dtypes.is_inexact(typeof(a).dtype) or initial is not None:
+        return out
+    axes = canonical_axes(axis, typeof(a).ndim)
+    nothing = with_kept_axes(reductions.reduce_and(isnan(a), axes), axes, keepdims)
+    return structure.select(nothing, shapes.full_like(out, np.nan), out)
+
+
+def nanmax(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The greatest element over axes that is not NaN; NaN where there is none. Args: as of ``max``.
+
+    Example: ``jnp.nanmax(jnp.array([1., jnp.nan]))`` is 1. Source: ``numpy.nanmax``.
+    """
+    refuse_out("nanmax", out)
+    return _extreme(a, initial, where, "nanmax", static_axis(axis), bool(keepdims))
+
+
+def nanmin(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The least element over axes that is not NaN; NaN where there is none. Args: as of ``min``.
+
+    Example: ``jnp.nanmin(jnp.array([1., jnp.nan]))`` is 1. Source: ``numpy.nanmin``.
+    """
+    refuse_out("nanmin", out)
+    return _extreme(a, initial, where, "nanmin", static_axis(axis), bool(keepdims))
+
+
+def _place(name: str, operation: Callable[..., Any], neutral: Callable[[Any], Any]) -> Any:
+    def body(a: Any, axis: int | None, keepdims: bool) -> Any:
+        a = _operand(name, a)
+        index = place_of(name[3:], operation, without_nan(a, neutral(typeof(a).dtype)), axis, keepdims)
+        if not dtypes.is_inexact(typeof(a).dtype):
+            return index
+        axes = canonical_axes(axis, typeof(a).ndim)
+        nothing = with_kept_axes(reductions.reduce_and(isnan(a), axes), axes, keepdims)
+        return structure.select(nothing, shapes.full_like(index, -1), index)
+
+    body.__name__ = body.__qualname__ = name
+    return api(static=("axis", "keepdims"))(body)
+
+
+_nanargmax = _place("nanargmax", reductions.argmax, least)
+_nanargmin = _place("nanargmin", reductions.argmin, greatest)
+
+
+def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """The index of the greatest element that is not NaN; -1 where there is none. Args: as of ``argmax``.
+
+    Example: ``jnp.nanargmax(jnp.array([1., jnp.nan]))`` is 0. Source: ``numpy.nanargmax``.
+    """
+    refuse_out("nanargmax", out)
+    return _nanargmax(a, axis if axis is None else operator.index(axis), bool(keepdims))
+
+
+def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """The index of the least element that is not NaN; -1 where there is none. Args: as of ``argmin``.
+
+    Example: ``jnp.nanargmin(jnp.array([1., jnp.nan]))`` is 0. Source: ``numpy.nanargmin``.
+    """
+    refuse_out("nanargmin", out)
+    return _nanargmin(a, axis if axis is None else operator.index(axis), bool(keepdims))
+
+
+# ---- averages -------------------------------------------------------------------------------------------------------
+
+
+def _numbers(a: Any, where: Any) -> Any:
+    """The mask of the elements that count."""
+    present = bitwise.bitwise_not(isnan(a))
+    if where is None:
+        return present
+    shape = shapes.broadcast_shapes(typeof(a).shape, typeof(where).shape)
+    return bitwise.bitwise_and(operands.broadcast_to(present, shape), operands.broadcast_to(as_operand(where), shape))
+
+
+def _mean_of(values: Any, present: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
+    """(mean, count) of the values under a mask."""
+    count = reductions.reduce_sum(convert(present, typeof(values).dtype), axes)
+    return over(reductions.reduce_sum(masked("nanmean", values, present, 0), axes), count), count
+
+
+@api(static=("axis", "dtype", "keepdims"))
+def _nanmean(a: Any, where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
+    a = _operand("nanmean", a, where)
+    natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
+    target = natural if dtype is None else dtypes.check_user_dtype("nanmean", dtype)
+    present = _numbers(a, where)
+    axes = canonical_axes(axis, typeof(present).ndim)
+    value, _ = _mean_of(convert(a, working_dtype(target if dtypes.is_inexact(target) else natural)), present, axes)
+    return with_kept_axes(convert(value, target), axes, keepdims)
+
+
+def nanmean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
+) -> Any:
+    """The mean over axes of the elements that are not NaN. Args: as of ``mean``.
+
+    Example: ``jnp.nanmean(jnp.array([1., jnp.nan, 3.]))`` is 2. Source: ``numpy.nanmean``.
+    """
+    refuse_out("nanmean", out)
+    return _nanmean(a, where, static_axis(axis), dtype, bool(keepdims))
+
+
+@api(static=("axis", "dtype", "keepdims", "name"))
+def _nanvar(a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: bool, name: str) -> Any:
+    a = _operand(name, a, where, mean)
+    work, target = variance_dtypes(name, typeof(a).dtype, dtype)
+    x, present = convert(a, work), _numbers(a, where)
+    axes = canonical_axes(axis, typeof(present).ndim)
+    value, _ = _mean_of(x, present, axes)
+    middle = with_kept_axes(value, axes, True) if mean is None else convert(as_operand(mean), work)
+    shape = typeof(present).shape
+    centered = arithmetic.sub(operands.broadcast_to(x, shape), operands.broadcast_to(middle, shape))
+    spread = squares(masked(name, centered, present, 0))
+    real = typeof(spread).dtype
+    count = reductions.reduce_sum(convert(present, real), axes)
+    out = per_freedom(reductions.reduce_sum(spread, axes), arithmetic.sub(count, _spread(convert(ddof, real), count)))
+    out = exponential.sqrt(out) if name == "nanstd" else out
+    return with_kept_axes(convert(out, target), axes, keepdims)
+
+
+def _spread(number: Any, like: Any) -> Any:
+    return operands.broadcast_to(number, typeof(like).shape) if typeof(like).shape else number
+
+
+def nanvar(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
+    where: Any = None, mean: Any = None, correction: int | float | None = None,
+) -> Any:  # fmt: skip
+    """The variance over axes of the elements that are not NaN. Args: as of ``var``.
+
+    Example: ``jnp.nanvar(jnp.array([1., jnp.nan, 3.]))`` is 1. Source: ``numpy.nanvar``.
+    """
+    refuse_out("nanvar", out)
+    freedom = degrees_of_freedom("nanvar", ddof, correction)
+    return _nanvar(a, where, mean, freedom, static_axis(axis), dtype, bool(keepdims), "nanvar")
+
+
+def nanstd(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
+    where: Any = None, mean: Any = None, correction: int | float | None = None,
+) -> Any:  # fmt: skip
+    """The standard deviation over axes of the elements that are not NaN. Args: as of ``std``.
+
+    Example: ``jnp.nanstd(jnp.array([1., jnp.nan, 3.]))`` is 1. Source: ``numpy.nanstd``.
+    """
+    refuse_out("nanstd", out)
+    freedom = degrees_of_freedom("nanstd", ddof, correction)
+    return _nanvar(a, where, mean, freedom, static_axis(axis), dtype, bool(keepdims), "nanstd")

@@ -1,0 +1,347 @@
+"""Reductions over axes: sums, products, extremes, logic and places of extremes (NumPy reference, routines.math)."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, reductions, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.numpy_api import operands
+from arrax.numpy_api.api import api
+from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
+
+Axis = int | Sequence[int] | None
+
+# ---- what reductions share ------------------------------------------------------------------------------------------
+
+
+def static_axis(axis: Any) -> Any:
+    """An axis argument as a hashable value: None, an int or a tuple of ints.
+
+    Raises:
+      ConcretizationTypeError: a traced axis.
+      TypeError: no integers.
+    """
+    if axis is None or type(axis) is int:
+        return axis
+    if isinstance(axis, tuple | list):
+        return tuple([static_axis(one) for one in axis])
+    if isinstance(axis, Tracer):
+        if concrete_value(axis) is None:
+            raise ConcretizationTypeError(axis, "The axis argument must be known statically.")
+        axis = np.asarray(concrete_value(axis)).item()
+    return operator.index(axis)
+
+
+def sum_dtype(dtype: Any) -> Any:
+    """The dtype of sums and products: integers and bools get at least the default width."""
+    if dtypes.is_bool(dtype):
+        return dtypes.canonicalize_dtype(np.int64)
+    if dtypes.is_integer(dtype):
+        wide = dtypes.canonicalize_dtype(np.uint64 if dtypes.issubdtype(dtype, np.unsignedinteger) else np.int64)
+        return wide if dtypes.itemsize_bits(dtype) < dtypes.itemsize_bits(wide) else dtype
+    return dtype
+
+
+def _requested(name: str, dtype: Any, default: Any) -> Any:
+    return default if dtype is None else dtypes.check_user_dtype(name, dtype)
+
+
+def with_kept_axes(value: Any, axes: Sequence[int], keepdims: bool) -> Any:
+    """A reduced array with its reduced axes put back at length 1, where they are kept."""
+    return shapes.expand_dims(value, sorted(axes)) if keepdims and axes else value
+
+
+def masked(name: str, a: Any, where: Any, instead: Any) -> Any:
+    """``a`` with another value wherever a mask does not hold; both are broadcast to their common shape."""
+    if where is None:
+        return a
+    if typeof(where).dtype != np.bool_:
+        raise ValueError(f"{name}: where must be None or a boolean array; got where.dtype={typeof(where).dtype.name}.")
+    where = as_operand(where)
+    shape = shapes.broadcast_shapes(typeof(a).shape, typeof(where).shape)
+    filler = np.asarray(instead).astype(typeof(a).dtype)[()]
+    mask = convert(operands.broadcast_to(where, shape), np.bool_)
+    return structure.select(mask, operands.broadcast_to(a, shape), shapes.full(shape, filler))
+
+
+def _started(value: Any, initial: Any, combine: Callable[..., Any]) -> Any:
+    """A reduction that began with a value."""
+    if initial is None:
+        return value
+    aval = typeof(value)
+    if typeof(initial).ndim:
+        raise ValueError(f"initial must be a scalar, got shape {typeof(initial).shape}")
+    return combine(shapes.broadcast_in_dim(convert(initial, aval.dtype), aval.shape, ()), value)
+
+
+def _checked(name: str, a: Any, initial: Any = None, where: Any = None) -> Any:
+    check_arraylike(name, a)
+    check_arraylike_or_none(name, initial, where)
+    return as_operand(a)
+
+
+# ---- sums and products ----------------------------------------------------------------------------------------------
+
+
+def _accumulation(name: str, operation: Callable[..., Any], neutral: int, combine: Callable[..., Any]) -> Any:
+    def body(a: Any, initial: Any, where: Any, axis: Any, dtype: Any, keepdims: bool, promote_integers: bool) -> Any:
+        a = _checked(name, a, initial, where)
+        own = typeof(a).dtype
+        natural = sum_dtype(own) if promote_integers or dtypes.is_bool(own) else own
+        a = masked(name, convert(a, _requested(name, dtype, natural)), where, neutral)
+        axes = canonical_axes(axis, typeof(a).ndim)
+        return with_kept_axes(_started(operation(a, axes), initial, combine), axes, keepdims)
+
+    body.__name__ = body.__qualname__ = name
+    return api(static=("axis", "dtype", "keepdims", "promote_integers"))(body)
+
+
+_sum = _accumulation("sum", reductions.reduce_sum, 0, arithmetic.add)
+_prod = _accumulation("prod", reductions.reduce_prod, 1, arithmetic.mul)
+
+
+def sum(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = None, promote_integers: bool = True,
+) -> Any:  # fmt: skip
+    """The sum of the elements over axes.
+
+    Args:
+      a: array or number.
+      axis: axis, tuple of axes, or None for all.
+      dtype: dtype to sum in; by default that of ``a``, where smaller integers and bools become the default integer.
+      keepdims: keep the reduced axes, with length 1.
+      initial: number to begin with.
+      where: mask of the elements to count.
+      promote_integers: False sums smaller integers in their own dtype.
+    Returns: array without the axes. Small floats are summed in float32.
+    Raises:
+      TypeError: a list or tuple.
+      ValueError: no such axis, or one twice; a mask that is not boolean.
+    Example: ``jnp.sum(jnp.arange(4))`` is 6. Source: ``numpy.sum``.
+    """
+    refuse_out("sum", out)
+    return _sum(a, initial, where, static_axis(axis), dtype, bool(keepdims), promote_integers)
+
+
+def prod(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = None, promote_integers: bool = True,
+) -> Any:  # fmt: skip
+    """The product of the elements over axes. Args: as of ``sum``.
+
+    Example: ``jnp.prod(jnp.array([2, 3]))`` is 6. Source: ``numpy.prod``.
+    """
+    refuse_out("prod", out)
+    return _prod(a, initial, where, static_axis(axis), dtype, bool(keepdims), promote_integers)
+
+
+# ---- extremes -------------------------------------------------------------------------------------------------------
+
+
+def least(dtype: Any) -> Any:
+    """The least value of a dtype: minus infinity for floats."""
+    if dtypes.is_bool(dtype):
+        return False
+    return -np.inf if dtypes.is_inexact(dtype) else dtypes.iinfo(dtype).min
+
+
+def greatest(dtype: Any) -> Any:
+    """The greatest value of a dtype: infinity for floats."""
+    if dtypes.is_bool(dtype):
+        return True
+    return np.inf if dtypes.is_inexact(dtype) else dtypes.iinfo(dtype).max
+
+
+def _extreme(name: str, operation: Callable[..., Any], neutral: Callable[[Any], Any], combine: Any) -> Any:
+    def body(a: Any, initial: Any, where: Any, axis: Any, keepdims: bool) -> Any:
+        a = _checked(name, a, initial, where)
+        a = convert(a, typeof(a).dtype)
+        axes = canonical_axes(axis, typeof(a).ndim)
+        if initial is None:
+            if where is not None:
+                raise ValueError(
+                    f"reduction operation {name} does not have an identity, so to use a where mask one has to specify 'initial'"
+                )
+            if builtins.any(typeof(a).shape[i] == 0 for i in axes):
+                raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+        a = masked(name, a, where, neutral(typeof(a).dtype))
+        axes = canonical_axes(axis, typeof(a).ndim)
+        return with_kept_axes(_started(operation(a, axes), initial, combine), axes, keepdims)
+
+    body.__name__ = body.__qualname__ = name
+    return api(static=("axis", "keepdims"))(body)
+
+
+_max = _extreme("max", reductions.reduce_max, least, arithmetic.max_)
+_min = _extreme("min", reductions.reduce_min, greatest, arithmetic.min_)
+
+
+def max(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The greatest element over axes; NaN where there is any.
+
+    Args:
+      a: array or number.
+      axis: axis, tuple of axes, or None for all.
+      keepdims: keep the reduced axes, with length 1.
+      initial: number to begin with.
+      where: mask of the elements to look at; it needs ``initial``.
+    Raises:
+      ValueError: nothing to look at and no ``initial``, no such axis.
+      TypeError: a list or tuple.
+    Example: ``jnp.max(jnp.array([1, 3, 2]))`` is 3. Source: ``numpy.max``.
+    """
+    refuse_out("max", out)
+    return _max(a, initial, where, static_axis(axis), bool(keepdims))
+
+
+def min(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The least element over axes; NaN where there is any. Args: as of ``max``.
+
+    Example: ``jnp.min(jnp.array([1, 3, 2]))`` is 1. Source: ``numpy.min``.
+    """
+    refuse_out("min", out)
+    return _min(a, initial, where, static_axis(axis), bool(keepdims))
+
+
+amax, amin = max, min
+
+
+@api(static=("axis", "keepdims"))
+def _ptp(a: Any, axis: Any, keepdims: bool) -> Any:
+    _checked("ptp", a)
+    return arithmetic.sub(_max(a, None, None, axis, keepdims), _min(a, None, None, axis, keepdims))
+
+
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+    """The distance from the least to the greatest element over axes.
+
+    Example: ``jnp.ptp(jnp.array([1, 3, 2]))`` is 2. Source: ``numpy.ptp``.
+    """
+    refuse_out("ptp", out)
+    return _ptp(a, static_axis(axis), bool(keepdims))
+
+
+# ---- logic ----------------------------------------------------------------------------------------------------------
+
+
+def _truth(name: str, operation: Callable[..., Any], neutral: bool) -> Any:
+    def body(a: Any, where: Any, axis: Any, keepdims: bool) -> Any:
+        a = masked(name, convert(_checked(name, a, None, where), np.bool_), where, neutral)
+        axes = canonical_axes(axis, typeof(a).ndim)
+        return with_kept_axes(operation(a, axes), axes, keepdims)
+
+    body.__name__ = body.__qualname__ = name
+    return api(static=("axis", "keepdims"))(body)
+
+
+_any = _truth("any", reductions.reduce_or, False)
+_all = _truth("all", reductions.reduce_and, True)
+
+
+def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+    """Whether any element over axes is true.
+
+    Args:
+      a: array or number.
+      axis: axis, tuple of axes, or None for all.
+      keepdims: keep the reduced axes, with length 1.
+      where: mask of the elements to look at.
+    Example: ``jnp.any(jnp.array([0, 1]))`` is True. Source: ``numpy.any``.
+    """
+    refuse_out("any", out)
+    return _any(a, where, static_axis(axis), bool(keepdims))
+
+
+def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+    """Whether all elements over axes are true. Args: as of ``any``.
+
+    Example: ``jnp.all(jnp.array([0, 1]))`` is False. Source: ``numpy.all``.
+    """
+    refuse_out("all", out)
+    return _all(a, where, static_axis(axis), bool(keepdims))
+
+
+@api(static=("axis", "keepdims"))
+def _count_nonzero(a: Any, axis: Any, keepdims: bool) -> Any:
+    a = _checked("count_nonzero", a)
+    filled = convert(convert(a, np.bool_), dtypes.canonicalize_dtype(np.int64))
+    axes = canonical_axes(axis, typeof(a).ndim)
+    return with_kept_axes(reductions.reduce_sum(filled, axes), axes, keepdims)
+
+
+def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """The number of elements over axes that are not zero.
+
+    Example: ``jnp.count_nonzero(jnp.array([0, 2, 3]))`` is 2. Source: ``numpy.count_nonzero``.
+    """
+    return _count_nonzero(a, static_axis(axis), bool(keepdims))
+
+
+# ---- places of extremes ---------------------------------------------------------------------------------------------
+
+
+def _place(name: str, operation: Callable[..., Any]) -> Any:
+    def body(a: Any, axis: int | None, keepdims: bool) -> Any:
+        a = _checked(name, a)
+        return place_of(name, operation, convert(a, typeof(a).dtype), axis, keepdims)
+
+    body.__name__ = body.__qualname__ = name
+    return api(static=("axis", "keepdims"))(body)
+
+
+def place_of(name: str, operation: Callable[..., Any], a: Any, axis: int | None, keepdims: bool) -> Any:
+    """The index of an extreme along an axis, or in the flattened array."""
+    aval = typeof(a)
+    rank = aval.ndim
+    if axis is None:
+        a, place, kept = shapes.reshape(a, (aval.size,)), 0, range(rank)
+    else:
+        place = shapes.canonical_axis(axis, rank)
+        kept = range(place, place + 1)
+    if typeof(a).shape[place] == 0:
+        raise ValueError(f"attempt to get {name} of an empty sequence")
+    index = operation(a, place, dtypes.canonicalize_dtype(np.int64))
+    return with_kept_axes(index, list(kept), keepdims)
+
+
+_argmax = _place("argmax", reductions.argmax)
+_argmin = _place("argmin", reductions.argmin)
+
+
+def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """The index of the greatest element along an axis: of several, the first; where there is NaN, the first of those.
+
+    Args:
+      a: array of real numbers.
+      axis: axis; by default the index is one of the flattened array.
+      keepdims: keep the axis, with length 1.
+    Raises:
+      ValueError: nothing to look at, or no such axis.
+    Example: ``jnp.argmax(jnp.array([1, 3, 2]))`` is 1. Source: ``numpy.argmax``.
+    """
+    refuse_out("argmax", out)
+    return _argmax(a, axis if axis is None else operator.index(axis), bool(keepdims))
+
+
+def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """The index of the least element along an axis. Args: as of ``argmax``.
+
+    Example: ``jnp.argmin(jnp.array([1, 3, 2]))`` is 0. Source: ``numpy.argmin``.
+    """
+    refuse_out("argmin", out)
+    return _argmin(a, axis if axis is None else operator.index(axis), bool(keepdims))

@@ -1,0 +1,67 @@
+"""Leaving the process while daemon threads still compile or run.
+
+A daemon thread that comes back from the runtime's C++ code while the interpreter is being torn down is ended by Python in
+the middle of C++ frames, which aborts the process. So, when the interpreter begins to exit, threads that enter our code are
+parked for good on a lock that nobody releases, and those inside are waited for.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from arrax.core import config
+
+_PATIENCE = 60.0  # seconds for compilations that are running
+
+
+class Gate:
+    """Counts the threads inside Python code that the C++ call path has called."""
+
+    def __init__(self) -> None:
+        self.condition = threading.Condition()
+        self.inside, self.closing = 0, False
+        self.depth = threading.local()
+        self.never = threading.Lock()
+
+    def __enter__(self) -> None:
+        if self.closing:
+            self.park()
+        self.depth.value = getattr(self.depth, "value", 0) + 1
+        with self.condition:
+            self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.depth.value -= 1
+        with self.condition:
+            self.inside -= 1
+            if self.closing:
+                self.condition.notify_all()
+        if self.closing:
+            self.park()
+
+    def park(self, *_: object) -> None:
+        """Stop this thread for good, unless it is the one that exits."""
+        if threading.current_thread() is threading.main_thread():
+            return
+        with self.condition:
+            self.inside -= getattr(self.depth, "value", 0)
+            self.condition.notify_all()
+        self.never.acquire()
+
+    def close(self) -> None:
+        """Run when the interpreter begins to exit: nobody enters any more, and those inside are waited for."""
+        others = [t for t in threading.enumerate() if t is not threading.main_thread() and t.daemon]
+        if not others:
+            return
+        self.never.acquire()
+        self.closing = True
+        config.post_hook.set_global(self.park)  # threads on the C++ path come by here
+        with self.condition:
+            self.condition.wait_for(lambda: self.inside <= 0, timeout=_PATIENCE)
+        time.sleep(0.05)  # for threads between their last call and the next
+
+
+gate = Gate()
+# Not atexit: its functions run after daemon threads may have met the end of the interpreter.
+threading._register_atexit(gate.close)  # type: ignore[attr-defined]

@@ -1,0 +1,182 @@
+"""Cumulative operations and associative scans."""
+
+import numpy as np
+import pytest
+
+import arrax
+from arrax import lax
+from arrax.lax import cumulative
+from arrax.lax.recurrence import linear_recurrence, linear_recurrence_p
+from tests.support import (
+    FLOATING,
+    assert_matches_numpy,
+    bfloat16,
+    check_batching,
+    check_gradients,
+    operations_of,
+    samples,
+)
+
+# fmt: off
+OPERATIONS = {
+    lax.cumsum:       np.cumsum,
+    lax.cumprod:      np.cumprod,
+    lax.cummax:       np.maximum.accumulate,
+    lax.cummin:       np.minimum.accumulate,
+    lax.cumlogsumexp: np.logaddexp.accumulate,
+}
+# fmt: on
+each_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.__name__)
+
+
+def reversed_along(reference, axis):
+    return lambda x: np.flip(reference(np.flip(x, axis), axis=axis), axis)
+
+
+def test_the_table_has_every_operation():
+    assert set(OPERATIONS) == operations_of(cumulative)
+
+
+@each_operation
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+def test_values_are_those_of_numpy(operation, dtype):
+    reference = OPERATIONS[operation]
+    (x,) = samples([(0.5, 2)], dtype, (3, 5))
+    for axis in (0, 1):
+        assert_matches_numpy(lambda v: operation(v, axis), lambda v: reference(v, axis=axis), [x])  # noqa: B023
+    assert_matches_numpy(lambda v: operation(v, 1, True), reversed_along(reference, 1), [x])
+
+
+@pytest.mark.parametrize("operation", [lax.cumsum, lax.cumprod, lax.cummax, lax.cummin], ids=lambda f: f.__name__)
+def test_integers_and_complex_numbers_keep_their_types(operation):
+    x = np.array([[3, 1, 2]], np.int8)
+    result = operation(x, 1)
+    assert result.dtype == np.int8
+    np.testing.assert_array_equal(result, OPERATIONS[operation](x, axis=1))
+    z = np.complex64([1 + 1j, 2 - 1j, 2 + 5j])
+    if operation in (lax.cumsum, lax.cumprod):
+        np.testing.assert_allclose(operation(z), OPERATIONS[operation](z), rtol=1e-6)
+    else:
+        assert operation(z).dtype == np.complex64
+
+
+@each_operation
+@pytest.mark.parametrize("reverse", [False, True])
+def test_derivatives_agree_with_differences(operation, reverse):
+    check_gradients(lambda v: operation(v, 1, reverse), samples([(-2, 2)], np.float64, (2, 4)), order=2)
+
+
+@each_operation
+def test_batches_agree_with_loops(operation):
+    check_batching(lambda v: operation(v, 1), samples([(-2, 2)], np.float32, (2, 3)), rtol=1e-5)
+
+
+@each_operation
+def test_other_platforms_lowering_gives_the_same(operation, monkeypatch):
+    (x,) = samples([(-1, 1)], np.float32, (3, 6))
+    expected = np.asarray(operation(x, 1, True))
+    monkeypatch.delitem(operation.primitive.lower, "cpu")
+    np.testing.assert_allclose(arrax.jit(lambda v: operation(v, 1, True))(x), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_long_sums_keep_their_digits():
+    x = np.random.default_rng(0).uniform(0, 1, 100_000).astype(np.float32)
+    np.testing.assert_allclose(lax.cumsum(x), np.cumsum(x.astype(np.float64)), rtol=1e-6)
+    halves = np.full((4096,), 0.5, bfloat16)
+    assert float(np.asarray(lax.cumsum(halves))[-1]) == 2048
+
+
+def test_zeros_and_ties_have_derivatives():
+    def total(operation):
+        return lambda v: lax.reduce_sum(operation(v), (0,))
+
+    np.testing.assert_allclose(arrax.grad(total(lax.cumprod))(np.float32([2, 0, 3, 4])), [1, 2 + 6 + 24, 0, 0])
+    np.testing.assert_allclose(arrax.grad(total(lax.cummax))(np.float32([2, 2, 1])), [2, 1, 0])
+
+
+def test_logarithms_of_nothing_are_harmless():
+    x = np.float32([-np.inf, -np.inf, 1, 2, np.inf])
+    np.testing.assert_allclose(lax.cumlogsumexp(x), np.logaddexp.accumulate(x), rtol=1e-6)
+    slopes = arrax.grad(lambda v: lax.reduce_sum(lax.cumlogsumexp(v), (0,)))(x[:4])
+    np.testing.assert_allclose(slopes, [0, 0, 1 + 1 / (1 + np.e), 1 / (1 + 1 / np.e)], rtol=1e-5)
+
+
+def test_nans_spread_and_empty_axes_stay_empty():
+    np.testing.assert_array_equal(lax.cummax(np.float32([1, np.nan, 2])), [1, np.nan, np.nan])
+    for operation in OPERATIONS:
+        assert operation(np.zeros((0, 3), np.float32)).shape == (0, 3)
+        assert operation(np.zeros((3, 0), np.float32)).shape == (3, 0)
+
+
+def test_missing_axes_and_bools_are_refused():
+    with pytest.raises(ValueError, match=r"cumsum: axis 1 is out of bounds for array of shape \(3,\)"):
+        lax.cumsum(np.ones(3, np.float32), 1)
+    with pytest.raises(ValueError, match="cumsum: axis -1"):
+        lax.cumsum(np.ones(3, np.float32), -1)
+    with pytest.raises(TypeError, match="cumsum does not accept dtype bool"):
+        lax.cumsum(np.ones(3, bool))
+    with pytest.raises(TypeError, match="cumlogsumexp does not accept dtype int32"):
+        lax.cumlogsumexp(np.ones(3, np.int32))
+
+
+# ---- linear recurrences ------------------------------------------------------------------------------------------------
+
+
+def solution(a, b):
+    y = np.zeros_like(b)
+    for i in range(len(b)):
+        y[i] = b[i] + (a[i] * y[i - 1] if i else 0)
+    return y
+
+
+@pytest.mark.parametrize("platform", ["cpu", "other"])
+def test_recurrences_are_solved_from_either_end(platform, monkeypatch):
+    a, b = samples([(-1, 1), (-1, 1)], np.float32, (7, 2))
+    if platform == "other":
+        monkeypatch.delitem(linear_recurrence_p.lower, "cpu")
+    solve = arrax.jit(linear_recurrence, static_argnums=(2, 3))
+    np.testing.assert_allclose(solve(a, b, 0, False), solution(a, b), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(solve(a, b, 0, True), solution(a[::-1], b[::-1])[::-1], rtol=1e-5, atol=1e-6)
+
+
+def test_recurrences_have_derivatives_and_batch():
+    a, b = samples([(-1, 1), (-1, 1)], np.float64, (4, 2))
+    check_gradients(lambda p, q: linear_recurrence(p, q, 0, True), [a, b], order=2)
+    check_batching(linear_recurrence, [a.astype(np.float32), b.astype(np.float32)], rtol=1e-5)
+
+
+# ---- associative scans -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 7, 8])
+def test_scans_give_all_prefixes(length):
+    x = np.arange(1, length + 1, dtype=np.int32)
+    np.testing.assert_array_equal(lax.associative_scan(lax.add, x), np.cumsum(x))
+    np.testing.assert_array_equal(lax.associative_scan(lax.add, x, reverse=True), np.cumsum(x[::-1])[::-1])
+
+
+def test_scans_keep_the_order_of_operands():
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(-1, 1, (2, 6, 3)).astype(np.float32)
+
+    def compose(f, g):  # of the functions v -> a v + b, f first
+        return {"a": lax.mul(f["a"], g["a"]), "b": lax.add(lax.mul(g["a"], f["b"]), g["b"])}
+
+    out = lax.associative_scan(compose, {"a": a, "b": b})
+    np.testing.assert_allclose(out["b"], solution(a, b), rtol=1e-5, atol=1e-6)
+    backwards = lax.associative_scan(compose, {"a": a.T, "b": b.T}, reverse=True, axis=-1)
+    np.testing.assert_allclose(np.asarray(backwards["b"]).T, solution(a[::-1], b[::-1])[::-1], rtol=1e-5, atol=1e-6)
+
+
+def test_scans_have_derivatives():
+    check_gradients(lambda v: lax.associative_scan(lax.mul, v), samples([(0.5, 2)], np.float64, (5, 2)))
+
+
+def test_scans_refuse_what_does_not_fit():
+    x = np.ones((3, 4), np.float32)
+    with pytest.raises(TypeError, match="fn must be callable"):
+        lax.associative_scan(1, x)
+    with pytest.raises(ValueError, match="equal length along axis 0"):
+        lax.associative_scan(lambda a, b: a, (x, x.T))
+    with pytest.raises(ValueError, match="axis 5 is out of bounds"):
+        lax.associative_scan(lax.add, x, axis=5)

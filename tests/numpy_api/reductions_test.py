@@ -1,0 +1,183 @@
+"""Reductions, averages, accumulations, and those that ignore NaN: values, dtypes, options, derivatives, mistakes."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from tests.numpy_api.comparison import assert_same
+
+FLOATS = np.array([[1.5, -2.0, 3.0], [4.0, 0.0, -1.0]], dtype=np.float32)
+NANS = np.array([[1.5, np.nan, 3.0], [np.nan, np.nan, -1.0]], dtype=np.float32)
+INTEGERS = np.arange(24, dtype=np.int32).reshape(2, 3, 4) % 7
+BYTES = np.array([[100, 100, 3], [5, 6, 7]], dtype=np.int8)
+COMPLEX = np.array([[1 + 2j, 3 - 1j, -2j]], dtype=np.complex64)
+MASK = np.array([[True, False, True], [False, True, True]])
+
+ALL = [
+    "sum", "prod", "max", "min", "amax", "amin", "mean", "var", "std", "any", "all", "ptp", "count_nonzero", "cumsum",
+    "cumprod", "nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd", "nancumsum", "nancumprod",
+]  # fmt: skip
+WITH_KEPT_AXES = [name for name in ALL if "cum" not in name]
+# fmt: off
+MASKED = {
+    "sum": {}, "prod": {}, "mean": {}, "var": {}, "std": {"ddof": 1}, "any": {}, "all": {}, "max": {"initial": -5}, "min": {"initial": 9},
+    "nansum": {"initial": 2}, "nanmax": {"initial": -9}, "nanmean": {}, "nanvar": {}, "nanprod": {"initial": 2},
+}
+# fmt: on
+
+
+def reference(name, *args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(np, name)(*args, **kwargs)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_values_are_those_of_numpy(name):
+    arrays = [FLOATS, INTEGERS, NANS]
+    results = arrax.jit(lambda xs: [[getattr(jnp, name)(x), getattr(jnp, name)(x, axis=1)] for x in xs])(arrays)
+    for result, x in zip(results, arrays, strict=True):
+        expected = [reference(name, x), reference(name, x, axis=1)]
+        floats = "mean" in name or "var" in name or "std" in name
+        assert_same(result, [np.float32(e) for e in expected] if floats else expected)
+
+
+@pytest.mark.parametrize("name", WITH_KEPT_AXES)
+def test_reduced_axes_may_be_kept(name):
+    expected = reference(name, INTEGERS, axis=(0, -1) if name not in ("argmax",) else 0, keepdims=True)
+    result = getattr(jnp, name)(INTEGERS, axis=(0, -1), keepdims=True)
+    assert_same(result, expected, dtypes=False)
+    assert_same(getattr(jnp, name)(INTEGERS, axis=[0, 2], keepdims=True), expected, dtypes=False)
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masks_choose_the_elements(name):
+    options = {"axis": 0, "where": MASK, **MASKED[name]}
+    assert_same(getattr(jnp, name)(NANS if name.startswith("nan") else FLOATS, **options),
+                reference(name, NANS if name.startswith("nan") else FLOATS, **options), dtypes=False)  # fmt: skip
+
+
+# fmt: off
+DTYPES = {  # of the result for int8, uint8, bool, float16, bfloat16, complex64
+    "sum":    ["int32", "uint32", "int32", "float16", "bfloat16", "complex64"],
+    "nanprod": ["int32", "uint32", "int32", "float16", "bfloat16", "complex64"],
+    "max":    ["int8", "uint8", "bool", "float16", "bfloat16", "complex64"],
+    "mean":   ["float32", "float32", "float32", "float16", "bfloat16", "complex64"],
+    "var":    ["float32", "float32", "float32", "float16", "bfloat16", "float32"],
+    "cumsum": ["int8", "uint8", "int32", "float16", "bfloat16", "complex64"],
+    "cumulative_sum": ["int32", "uint32", "int32", "float16", "bfloat16", "complex64"],
+    "any":    ["bool"] * 6,
+    "count_nonzero": ["int32"] * 6,
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_dtypes_of_results(name):
+    kinds = ["int8", "uint8", "bool", "float16", jnp.bfloat16, "complex64"]
+    results = arrax.jit(lambda xs: [getattr(jnp, name)(x) for x in xs])([jnp.ones(2, kind) for kind in kinds])
+    assert [result.dtype.name for result in results] == DTYPES[name]
+
+
+def test_small_integers_do_not_overflow_unless_asked_to():
+    assert_same(jnp.sum(BYTES, axis=0), np.array([105, 106, 10], np.int32))
+    assert_same(jnp.sum(BYTES[:1], dtype="int8"), np.int8(-53))
+    assert_same(jnp.sum(BYTES[:1], promote_integers=False), np.int8(-53))
+
+
+def test_half_precision_is_averaged_in_single_precision():
+    assert_same(jnp.mean(jnp.full(100, 60000, "float16")), np.float16(60000))
+
+
+def test_sums_begin_with_the_initial_value():
+    assert_same(jnp.sum(INTEGERS, axis=(0, 1, 2), initial=5), INTEGERS.sum(initial=5))
+    assert_same(jnp.prod(FLOATS, axis=0, initial=2), FLOATS.prod(axis=0, initial=2))
+    assert_same(jnp.max(np.zeros((0, 2)), axis=0, initial=3), np.full(2, 3.0))
+
+
+def test_places_of_extremes():
+    for name in ("argmax", "argmin"):
+        assert_same(getattr(jnp, name)(FLOATS), getattr(np, name)(FLOATS))
+        assert_same(
+            getattr(jnp, name)(INTEGERS, axis=1, keepdims=True), getattr(np, name)(INTEGERS, axis=1, keepdims=True)
+        )
+    assert_same(jnp.argmax(NANS), np.int32(1))
+    assert_same(jnp.nanargmax(NANS, axis=0), np.array([0, -1, 0], np.int32))
+    assert_same(jnp.nanargmin(NANS, axis=1, keepdims=True), np.array([[0], [2]], np.int32))
+
+
+def test_variances_of_complex_numbers_are_real():
+    assert_same(jnp.var(COMPLEX, axis=1, ddof=1), np.var(COMPLEX, axis=1, ddof=1))
+    assert_same(jnp.mean(COMPLEX, where=np.array([[True, False, True]])), np.mean(COMPLEX[:, [0, 2]]))
+
+
+def test_variance_may_use_a_known_mean_and_a_correction():
+    assert_same(jnp.var(FLOATS, axis=1, mean=np.zeros((2, 1), np.float32), correction=1), (FLOATS**2).sum(1) / 2)
+    assert np.isnan(jnp.std(FLOATS, ddof=6))
+
+
+def test_averages_with_weights():
+    weights = np.array([1.0, 2.0, 3.0], np.float32)
+    assert_same(jnp.average(FLOATS, axis=1, weights=weights), np.average(FLOATS, axis=1, weights=weights))
+    ours = jnp.average(FLOATS, weights=FLOATS**2, returned=True)
+    assert_same(ours, np.average(FLOATS, weights=FLOATS**2, returned=True))
+    assert_same(jnp.average(FLOATS, axis=0, returned=True), np.average(FLOATS, axis=0, returned=True))
+
+
+def test_cumulative_sums_may_include_the_empty_one():
+    assert_same(
+        jnp.cumulative_sum(FLOATS, axis=1, include_initial=True), np.pad(np.cumsum(FLOATS, 1), ((0, 0), (1, 0)))
+    )
+    assert_same(jnp.cumulative_prod(BYTES[1], include_initial=True), np.array([1, 5, 30, 210], np.int32))
+
+
+SMOOTH = ["sum", "prod", "mean", "var", "std", "max", "cumsum", "cumprod", "nansum", "nanmean", "nanvar", "nanmax"]
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_derivatives_agree_with_finite_differences(name):
+    x, tangent, step = FLOATS.astype(np.float64), np.cos(FLOATS).astype(np.float64), 1e-4
+    _, derivative = arrax.jvp(lambda x: getattr(jnp, name)(x, axis=1), (FLOATS,), (np.float32(tangent),))
+    high, low = (getattr(np, name)(x + s * tangent, axis=1) for s in (step, -step))
+    np.testing.assert_allclose(derivative, (high - low) / (2 * step), rtol=1e-3, atol=1e-3)
+
+
+# fmt: off
+ERRORS = {
+    "list":          (lambda: jnp.sum([1, 2]), TypeError, "sum requires ndarray or scalar arguments, got <class 'list'>"),
+    "no such axis":  (lambda: jnp.sum(FLOATS, axis=2), ValueError, "axis 2 is out of bounds for array of dimension 2"),
+    "repeated axis": (lambda: jnp.sum(FLOATS, axis=(0, -2)), ValueError, "duplicate value in 'axis'"),
+    "out":           (lambda: jnp.sum(FLOATS, out=FLOATS), NotImplementedError, "The 'out' argument to sum"),
+    "mask":          (lambda: jnp.sum(FLOATS, where=1), ValueError, "boolean"),
+    "max masked":    (lambda: jnp.max(FLOATS, where=MASK), ValueError, "identity"),
+    "max empty":     (lambda: jnp.max(np.zeros(0)), ValueError, "zero-size array to reduction operation max"),
+    "argmax empty":  (lambda: jnp.argmax(np.zeros(0)), ValueError, "empty sequence"),
+    "traced axis":   (lambda: arrax.jit(jnp.sum)(FLOATS, 0), TypeError, "axis argument must be known"),
+    "two ddofs":     (lambda: jnp.var(FLOATS, ddof=1, correction=1), ValueError, "simultaneously"),
+    "real of complex": (lambda: jnp.var(COMPLEX, dtype="float32"), ValueError, "complex"),
+    "weights":       (lambda: jnp.average(FLOATS, weights=FLOATS[0]), ValueError, "axis must be specified"),
+    "weights shape": (lambda: jnp.average(FLOATS, axis=0, weights=FLOATS[0]), ValueError, "consistent"),
+    "cumulative":    (lambda: jnp.cumulative_sum(FLOATS), ValueError, "axis must be given"),
+    "ptp of bools":  (lambda: jnp.ptp(MASK), TypeError, "bool"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_mistakes_are_explained(case):
+    call, kind, words = ERRORS[case]
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def test_programs_are_short():
+    def operations(function):
+        return [eqn.primitive.name for eqn in arrax.make_jaxpr(function)(FLOATS).jaxpr.eqns]
+
+    assert operations(jnp.sum) == ["reduce_sum"]
+    assert operations(jnp.mean) == ["reduce_sum", "div"]
+    assert operations(jnp.max) == ["reduce_max"]
+    assert operations(jnp.argmax) == ["reshape", "argmax"]
