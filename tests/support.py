@@ -1,4 +1,4 @@
-"""The few assertions that tests share: values against NumPy's, derivatives against differences, batches against loops."""
+"""The assertions that tests share: values against NumPy's, derivatives against differences, batches against loops."""
 
 import ast
 import inspect

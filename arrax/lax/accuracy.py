@@ -85,5 +85,7 @@ def unary_with_accuracy(name: str, accepts: frozenset, lower: Any, *, jvp: Any, 
         return context.interpreter.process(primitive, (operand(name, x),), params)
 
     function = public(function, primitive, name, doc, "x")
-    function.__doc__ += "\nThe keyword ``accuracy`` takes a ``Tolerance`` or an ``AccuracyMode``."
+    function.__doc__ = (
+        f"{function.__doc__}" + "\nThe keyword ``accuracy`` takes a ``Tolerance`` or an ``AccuracyMode``."
+    )
     return function

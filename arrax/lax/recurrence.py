@@ -84,7 +84,7 @@ def _loop_lowering(ctx: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> lis
     if aval.size == 0:
         return [b]
     if ctx.module_context.num_devices > 1:
-        return _parallel_lowering(ctx, a, b, axis=axis, reverse=reverse)
+        return list(_parallel_lowering(ctx, a, b, axis=axis, reverse=reverse))
     entry = ShapedArray((*aval.shape[:axis], 1, *aval.shape[axis + 1 :]), aval.dtype)
 
     def step(carries: Any, entries: Any) -> tuple[list[Any], list[Any]]:

@@ -170,9 +170,8 @@ def _scatter_lower(ctx: Any, source: Any, operand: Any, *, select_prim: Any, **g
 
 def _scatter_lower_cpu(ctx: Any, source: Any, operand: Any, *, window_dimensions: Any, **params: Any) -> list[Any]:
     few = math.prod(window_dimensions) <= _SLICES_LIMIT
-    return (_lower_slices if few else _scatter_lower)(
-        ctx, source, operand, window_dimensions=window_dimensions, **params
-    )
+    rule = _lower_slices if few else _scatter_lower
+    return list(rule(ctx, source, operand, window_dimensions=window_dimensions, **params))
 
 
 # ---- derivatives and batching --------------------------------------------------------------------------------------

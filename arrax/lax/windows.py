@@ -168,10 +168,9 @@ def reduce_window(
     windows = Windows.read(
         "reduce_window", aval.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
     )
-    primitive = _NAMED.get(computations.monoid_of(given.program))
-    if primitive is not None and computations.is_identity(
-        given.inits[0], computations.monoid_of(given.program), aval.dtype
-    ):
+    monoid = computations.monoid_of(given.program)
+    primitive = None if monoid is None else _NAMED.get(monoid)
+    if monoid is not None and primitive is not None and computations.is_identity(given.inits[0], monoid, aval.dtype):
         return tree_unflatten(given.tree, [primitive.bind(given.arrays[0], **windows._asdict())])
     outs = reduce_window_p.bind(*given.arrays, *given.inits, jaxpr=given.program, **windows._asdict())
     return tree_unflatten(given.tree, outs)

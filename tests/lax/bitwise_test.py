@@ -34,11 +34,8 @@ def test_all_operations_are_tested():
 @pytest.mark.parametrize("dtype", [np.dtype(bool), *INTEGERS], ids=str)
 def test_logic_is_that_of_numpy(operation, dtype):
     count = 1 if operation is lax.bitwise_not else 2
-    operands = (
-        patterns(dtype, count)
-        if dtype != bool
-        else [np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool)][:count]
-    )
+    truth = [np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool)]
+    operands = truth[:count] if dtype.kind == "b" else patterns(dtype, count)
     with x64_for(dtype):
         result = operation(*operands)
         assert result.dtype == dtype

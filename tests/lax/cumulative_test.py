@@ -119,7 +119,7 @@ def test_missing_axes_and_bools_are_refused():
         lax.cumlogsumexp(np.ones(3, np.int32))
 
 
-# ---- linear recurrences ------------------------------------------------------------------------------------------------
+# ---- linear recurrences --------------------------------------------------------------------------------------------
 
 
 def solution(a, b):
@@ -145,7 +145,7 @@ def test_recurrences_have_derivatives_and_batch():
     check_batching(linear_recurrence, [a.astype(np.float32), b.astype(np.float32)], rtol=1e-5)
 
 
-# ---- associative scans -------------------------------------------------------------------------------------------------
+# ---- associative scans ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 7, 8])

@@ -81,7 +81,7 @@ def test_extremes_of_bools_and_complex_numbers_and_nans():
 @pytest.mark.parametrize("operation", LOGIC, ids=lambda operation: operation.__name__)
 @pytest.mark.parametrize("dtype", [np.dtype(bool), np.dtype(np.int32), np.dtype(np.uint8)], ids=str)
 def test_logic_is_that_of_numpy(operation, dtype):
-    x = np.random.default_rng(0).integers(0, 2 if dtype == bool else 99, (3, 4)).astype(dtype)
+    x = np.random.default_rng(0).integers(0, 2 if dtype.kind == "b" else 99, (3, 4)).astype(dtype)
     np.testing.assert_array_equal(operation(x, (0,)), LOGIC[operation].reduce(x, axis=0))
 
 
@@ -123,7 +123,7 @@ def test_wrong_axes_and_types_are_refused():
         lax.reduce_sum(x > 0, (0,))
 
 
-# ---- the places of extremes ------------------------------------------------------------------------------------------
+# ---- the places of extremes ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("operation", [lax.argmax, lax.argmin], ids=lambda operation: operation.__name__)
@@ -173,7 +173,7 @@ def test_places_refuse_empty_and_missing_axes_and_other_dtypes():
         lax.argmax(np.ones((2,), np.complex64), 0, np.int32)
 
 
-# ---- any computation ---------------------------------------------------------------------------------------------------
+# ---- any computation -----------------------------------------------------------------------------------------------
 
 
 def join(x, y):

@@ -1,0 +1,88 @@
+"""A user's own primitive passes through every interpreter, and each missing rule is named (chapter "How primitives work")."""
+
+import numpy as np
+import pytest
+
+import arrax
+from arrax import core, lax
+from arrax.interpreters import ad, batching, mlir
+
+
+@pytest.fixture
+def multiply_add():
+    primitive = core.Primitive("multiply_add")
+    calls = []
+
+    def evaluate(x, y, z):
+        calls.append((x, y, z))
+        return np.add(np.multiply(x, y), z)
+
+    primitive.def_impl(evaluate)
+    primitive.calls = calls
+    return primitive
+
+
+def full_rules(primitive):
+    primitive.def_abstract_eval(lambda x, y, z: core.ShapedArray(x.shape, x.dtype))
+
+    def lowering(ctx, x, y, z):
+        return [mlir.hlo.AddOp(mlir.hlo.MulOp(x, y), z).result]
+
+    def jvp(primals, tangents):
+        x, y, z = primals
+        xt, yt, zt = (lax.zeros_like_array(x) if type(t) is ad.Zero else t for t in tangents)
+        return primitive.bind(x, y, z), primitive.bind(xt, y, primitive.bind(x, yt, zt))
+
+    def transpose(ct, x, y, z):
+        if not ad.is_undefined_primal(x):
+            return None, primitive.bind(x, ct, lax.zeros_like_array(x)), ct
+        return primitive.bind(ct, y, lax.zeros_like_array(y)), None, ct
+
+    mlir.register_lowering(primitive, lowering, platform="cpu")
+    ad.primitive_jvps[primitive] = jvp
+    ad.primitive_transposes[primitive] = transpose
+    batching.primitive_batchers[primitive] = lambda values, dims: (primitive.bind(*values), dims[0])
+    return lambda a, b: primitive.bind(a, a, b)
+
+
+def test_evaluation_sees_plain_python_values_once(multiply_add):
+    assert multiply_add.bind(2.0, 2.0, 10.0) == 14.0
+    assert multiply_add.calls == [(2.0, 2.0, 10.0)]
+
+
+def test_every_transformation_uses_its_rule(multiply_add):
+    square_add = full_rules(multiply_add)
+    assert arrax.jit(square_add)(2.0, 10.0) == 14.0
+    assert arrax.jvp(square_add, (2.0, 10.0), (1.0, 1.0)) == (14.0, 5.0)
+    assert arrax.jit(lambda p, t: arrax.jvp(square_add, p, t))((2.0, 10.0), (1.0, 1.0)) == (14.0, 5.0)
+    assert arrax.grad(square_add)(2.0, 10.0) == 4.0
+    assert arrax.jit(arrax.grad(square_add))(2.0, 10.0) == 4.0
+    pair = np.array([2.0, 3.0]), np.array([10.0, 20.0])
+    np.testing.assert_array_equal(arrax.vmap(square_add)(*pair), [14.0, 29.0])
+    np.testing.assert_array_equal(arrax.jit(arrax.vmap(square_add))(*pair), [14.0, 29.0])
+
+
+def _raises(words, call):
+    with pytest.raises(NotImplementedError, match=words):
+        call()
+
+
+def test_missing_rules_are_named():
+    bare = core.Primitive("multiply_add")
+    _raises("Evaluation rule for 'multiply_add' not implemented", lambda: bare.bind(2.0, 2.0, 10.0))
+    call = lambda a, b: bare.bind(a, a, b)  # noqa: E731
+    _raises("Abstract evaluation for 'multiply_add' not implemented", lambda: arrax.jit(call)(2.0, 10.0))
+    bare.def_abstract_eval(lambda x, y, z: core.ShapedArray(x.shape, x.dtype))
+    _raises(
+        "MLIR translation rule for primitive 'multiply_add' not found for platform cpu", lambda: arrax.jit(call)(2.0, 10.0)
+    )
+    _raises(
+        "Differentiation rule for 'multiply_add' not implemented", lambda: arrax.jvp(call, (2.0, 10.0), (1.0, 1.0))
+    )
+    _raises("Batching rule for 'multiply_add' not implemented", lambda: arrax.vmap(call)(np.ones(2), np.ones(2)))
+    ad.defjvp(bare, lambda t, x, y, z: bare.bind(t, y, z), None, None)
+    bare.def_impl(lambda x, y, z: x * y + z)
+    _raises(
+        r"Transpose rule \(for reverse-mode differentiation\) for 'multiply_add' not implemented",
+        lambda: arrax.grad(lambda x: bare.bind(x, 2.0, 1.0))(3.0),
+    )
