@@ -113,10 +113,10 @@ class _Loop:
             builder.op("dynamic_slice", ShapedArray(self.entry, aval.dtype), x, *places, slice_sizes=sizes)
             for x, aval in zip(inputs, self.avals_in, strict=True)
         ]
-        carries, results = step(carries, entries)
+        new_carries, results = step(carries, entries)
         outs = [
             builder.op("dynamic_update_slice", aval, out, result, *places)
             for out, result, aval in zip(outs, results, self.avals_out, strict=True)
         ]
         following = builder.op("add", self.index, index, builder.full(1, self.index))
-        return [following, *carries, *outs, *inputs]
+        return [following, *new_carries, *outs, *inputs]

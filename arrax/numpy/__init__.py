@@ -1,5 +1,100 @@
 """The NumPy API. The face: public names only."""
 
+from numpy import (  # noqa: E402
+    character as character,
+)
+from numpy import (
+    complexfloating as complexfloating,
+)
+from numpy import e as e  # noqa: E402
+from numpy import euler_gamma as euler_gamma  # noqa: E402
+from numpy import (
+    flexible as flexible,
+)
+from numpy import (
+    floating as floating,
+)
+from numpy import (
+    generic as generic,
+)
+from numpy import get_printoptions as get_printoptions  # noqa: E402
+from numpy import (
+    inexact as inexact,
+)
+from numpy import inf as inf  # noqa: E402
+from numpy import (
+    integer as integer,
+)
+from numpy import iterable as iterable  # noqa: E402
+from numpy import nan as nan  # noqa: E402
+from numpy import newaxis as newaxis  # noqa: E402
+from numpy import (
+    number as number,
+)
+from numpy import (
+    object_ as object_,
+)
+from numpy import pi as pi  # noqa: E402
+from numpy import printoptions as printoptions  # noqa: E402
+from numpy import save as save  # noqa: E402
+from numpy import savez as savez  # noqa: E402
+from numpy import set_printoptions as set_printoptions  # noqa: E402
+from numpy import (
+    signedinteger as signedinteger,
+)
+from numpy import (
+    unsignedinteger as unsignedinteger,
+)
+from numpy.exceptions import ComplexWarning as ComplexWarning  # noqa: E402
+
+from arrax.dtypes.scalars import bfloat16 as bfloat16
+from arrax.dtypes.scalars import bool_ as bool
+from arrax.dtypes.scalars import bool_ as bool_
+from arrax.dtypes.scalars import cdouble as cdouble
+from arrax.dtypes.scalars import complex64 as complex64
+from arrax.dtypes.scalars import complex128 as complex128
+from arrax.dtypes.scalars import complex_ as complex_
+from arrax.dtypes.scalars import csingle as csingle
+from arrax.dtypes.scalars import double as double
+from arrax.dtypes.scalars import float4_e2m1fn as float4_e2m1fn
+from arrax.dtypes.scalars import float8_e3m4 as float8_e3m4
+from arrax.dtypes.scalars import float8_e4m3 as float8_e4m3
+from arrax.dtypes.scalars import float8_e4m3b11fnuz as float8_e4m3b11fnuz
+from arrax.dtypes.scalars import float8_e4m3fn as float8_e4m3fn
+from arrax.dtypes.scalars import float8_e4m3fnuz as float8_e4m3fnuz
+from arrax.dtypes.scalars import float8_e5m2 as float8_e5m2
+from arrax.dtypes.scalars import float8_e5m2fnuz as float8_e5m2fnuz
+from arrax.dtypes.scalars import float8_e8m0fnu as float8_e8m0fnu
+from arrax.dtypes.scalars import float16 as float16
+from arrax.dtypes.scalars import float32 as float32
+from arrax.dtypes.scalars import float64 as float64
+from arrax.dtypes.scalars import float_ as float_
+from arrax.dtypes.scalars import int2 as int2
+from arrax.dtypes.scalars import int4 as int4
+from arrax.dtypes.scalars import int8 as int8
+from arrax.dtypes.scalars import int16 as int16
+from arrax.dtypes.scalars import int32 as int32
+from arrax.dtypes.scalars import int64 as int64
+from arrax.dtypes.scalars import int_ as int_
+from arrax.dtypes.scalars import single as single
+from arrax.dtypes.scalars import uint as uint
+from arrax.dtypes.scalars import uint2 as uint2
+from arrax.dtypes.scalars import uint4 as uint4
+from arrax.dtypes.scalars import uint8 as uint8
+from arrax.dtypes.scalars import uint16 as uint16
+from arrax.dtypes.scalars import uint32 as uint32
+from arrax.dtypes.scalars import uint64 as uint64
+from arrax.numpy_api import array_methods as _array_methods  # (gives arrays and tracers their methods)
+from arrax.numpy_api.accumulations import cumprod as cumprod
+from arrax.numpy_api.accumulations import cumsum as cumsum
+from arrax.numpy_api.accumulations import cumulative_prod as cumulative_prod
+from arrax.numpy_api.accumulations import cumulative_sum as cumulative_sum
+from arrax.numpy_api.accumulations import nancumprod as nancumprod
+from arrax.numpy_api.accumulations import nancumsum as nancumsum
+from arrax.numpy_api.averages import average as average
+from arrax.numpy_api.averages import mean as mean
+from arrax.numpy_api.averages import std as std
+from arrax.numpy_api.averages import var as var
 from arrax.numpy_api.creation import arange as arange
 from arrax.numpy_api.creation import array as array
 from arrax.numpy_api.creation import asarray as asarray
@@ -14,6 +109,16 @@ from arrax.numpy_api.creation import ones as ones
 from arrax.numpy_api.creation import ones_like as ones_like
 from arrax.numpy_api.creation import zeros as zeros
 from arrax.numpy_api.creation import zeros_like as zeros_like
+from arrax.numpy_api.data_types import can_cast as can_cast
+from arrax.numpy_api.data_types import dtype as dtype
+from arrax.numpy_api.data_types import finfo as finfo
+from arrax.numpy_api.data_types import iinfo as iinfo
+from arrax.numpy_api.data_types import isdtype as isdtype
+from arrax.numpy_api.data_types import issubdtype as issubdtype
+from arrax.numpy_api.data_types import promote_types as promote_types
+from arrax.numpy_api.data_types import result_type as result_type
+from arrax.numpy_api.einsums import einsum as einsum
+from arrax.numpy_api.einsums import einsum_path as einsum_path
 from arrax.numpy_api.elementwise import abs as abs
 from arrax.numpy_api.elementwise import absolute as absolute
 from arrax.numpy_api.elementwise import acos as acos
@@ -59,9 +164,9 @@ from arrax.numpy_api.elementwise import heaviside as heaviside
 from arrax.numpy_api.elementwise import hypot as hypot
 from arrax.numpy_api.elementwise import imag as imag
 from arrax.numpy_api.elementwise import log as log
-from arrax.numpy_api.elementwise import log10 as log10
 from arrax.numpy_api.elementwise import log1p as log1p
 from arrax.numpy_api.elementwise import log2 as log2
+from arrax.numpy_api.elementwise import log10 as log10
 from arrax.numpy_api.elementwise import logaddexp as logaddexp
 from arrax.numpy_api.elementwise import logaddexp2 as logaddexp2
 from arrax.numpy_api.elementwise import maximum as maximum
@@ -93,6 +198,40 @@ from arrax.numpy_api.elementwise import tan as tan
 from arrax.numpy_api.elementwise import tanh as tanh
 from arrax.numpy_api.elementwise import true_divide as true_divide
 from arrax.numpy_api.elementwise import trunc as trunc
+from arrax.numpy_api.index_tricks import c_ as c_
+from arrax.numpy_api.index_tricks import diag_indices as diag_indices
+from arrax.numpy_api.index_tricks import diag_indices_from as diag_indices_from
+from arrax.numpy_api.index_tricks import index_exp as index_exp
+from arrax.numpy_api.index_tricks import indices as indices
+from arrax.numpy_api.index_tricks import ix_ as ix_
+from arrax.numpy_api.index_tricks import mask_indices as mask_indices
+from arrax.numpy_api.index_tricks import mgrid as mgrid
+from arrax.numpy_api.index_tricks import ogrid as ogrid
+from arrax.numpy_api.index_tricks import r_ as r_
+from arrax.numpy_api.index_tricks import ravel_multi_index as ravel_multi_index
+from arrax.numpy_api.index_tricks import s_ as s_
+from arrax.numpy_api.index_tricks import tril_indices as tril_indices
+from arrax.numpy_api.index_tricks import tril_indices_from as tril_indices_from
+from arrax.numpy_api.index_tricks import triu_indices as triu_indices
+from arrax.numpy_api.index_tricks import triu_indices_from as triu_indices_from
+from arrax.numpy_api.index_tricks import unravel_index as unravel_index
+from arrax.numpy_api.indexing import take as take
+from arrax.numpy_api.indexing import take_along_axis as take_along_axis
+from arrax.numpy_api.joining import append as append
+from arrax.numpy_api.joining import array_split as array_split
+from arrax.numpy_api.joining import block as block
+from arrax.numpy_api.joining import column_stack as column_stack
+from arrax.numpy_api.joining import concat as concat
+from arrax.numpy_api.joining import concatenate as concatenate
+from arrax.numpy_api.joining import dsplit as dsplit
+from arrax.numpy_api.joining import dstack as dstack
+from arrax.numpy_api.joining import hsplit as hsplit
+from arrax.numpy_api.joining import hstack as hstack
+from arrax.numpy_api.joining import split as split
+from arrax.numpy_api.joining import stack as stack
+from arrax.numpy_api.joining import unstack as unstack
+from arrax.numpy_api.joining import vsplit as vsplit
+from arrax.numpy_api.joining import vstack as vstack
 from arrax.numpy_api.logic import bitwise_and as bitwise_and
 from arrax.numpy_api.logic import bitwise_count as bitwise_count
 from arrax.numpy_api.logic import bitwise_invert as bitwise_invert
@@ -144,3 +283,61 @@ from arrax.numpy_api.manipulation import size as size
 from arrax.numpy_api.manipulation import squeeze as squeeze
 from arrax.numpy_api.manipulation import swapaxes as swapaxes
 from arrax.numpy_api.manipulation import transpose as transpose
+from arrax.numpy_api.matrices import diag as diag
+from arrax.numpy_api.matrices import diagflat as diagflat
+from arrax.numpy_api.matrices import diagonal as diagonal
+from arrax.numpy_api.matrices import meshgrid as meshgrid
+from arrax.numpy_api.matrices import trace as trace
+from arrax.numpy_api.matrices import tri as tri
+from arrax.numpy_api.matrices import tril as tril
+from arrax.numpy_api.matrices import triu as triu
+from arrax.numpy_api.matrices import vander as vander
+from arrax.numpy_api.nan_reductions import nanargmax as nanargmax
+from arrax.numpy_api.nan_reductions import nanargmin as nanargmin
+from arrax.numpy_api.nan_reductions import nanmax as nanmax
+from arrax.numpy_api.nan_reductions import nanmean as nanmean
+from arrax.numpy_api.nan_reductions import nanmin as nanmin
+from arrax.numpy_api.nan_reductions import nanprod as nanprod
+from arrax.numpy_api.nan_reductions import nanstd as nanstd
+from arrax.numpy_api.nan_reductions import nansum as nansum
+from arrax.numpy_api.nan_reductions import nanvar as nanvar
+from arrax.numpy_api.padding import pad as pad
+from arrax.numpy_api.products import cross as cross
+from arrax.numpy_api.products import dot as dot
+from arrax.numpy_api.products import inner as inner
+from arrax.numpy_api.products import kron as kron
+from arrax.numpy_api.products import matmul as matmul
+from arrax.numpy_api.products import matvec as matvec
+from arrax.numpy_api.products import outer as outer
+from arrax.numpy_api.products import tensordot as tensordot
+from arrax.numpy_api.products import vdot as vdot
+from arrax.numpy_api.products import vecdot as vecdot
+from arrax.numpy_api.products import vecmat as vecmat
+from arrax.numpy_api.rearranging import delete as delete
+from arrax.numpy_api.rearranging import flip as flip
+from arrax.numpy_api.rearranging import fliplr as fliplr
+from arrax.numpy_api.rearranging import flipud as flipud
+from arrax.numpy_api.rearranging import insert as insert
+from arrax.numpy_api.rearranging import repeat as repeat
+from arrax.numpy_api.rearranging import resize as resize
+from arrax.numpy_api.rearranging import roll as roll
+from arrax.numpy_api.rearranging import rot90 as rot90
+from arrax.numpy_api.rearranging import tile as tile
+from arrax.numpy_api.rearranging import trim_zeros as trim_zeros
+from arrax.numpy_api.reductions import all as all
+from arrax.numpy_api.reductions import amax as amax
+from arrax.numpy_api.reductions import amin as amin
+from arrax.numpy_api.reductions import any as any
+from arrax.numpy_api.reductions import argmax as argmax
+from arrax.numpy_api.reductions import argmin as argmin
+from arrax.numpy_api.reductions import count_nonzero as count_nonzero
+from arrax.numpy_api.reductions import max as max
+from arrax.numpy_api.reductions import min as min
+from arrax.numpy_api.reductions import prod as prod
+from arrax.numpy_api.reductions import ptp as ptp
+from arrax.numpy_api.reductions import sum as sum
+from arrax.numpy_api.writing import fill_diagonal as fill_diagonal
+from arrax.numpy_api.writing import place as place
+from arrax.numpy_api.writing import put as put
+from arrax.numpy_api.writing import put_along_axis as put_along_axis
+from arrax.xla.arrays import Array as ndarray

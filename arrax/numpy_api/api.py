@@ -52,7 +52,9 @@ operand_types: set[type] = {runtime.ArrayImpl, int, float, bool, complex}
 
 def accepts_operand(value: Any) -> bool:
     """True for values that operators of arrays work with: arrays, tracers, NumPy's values, Python numbers."""
-    return isinstance(value, (Tracer, np.ndarray, np.generic, *_operand_classes)) or hasattr(value, "__jax_array__")
+    if type(value) in operand_types or isinstance(value, (Tracer, np.ndarray, np.generic, *_operand_classes)):
+        return True
+    return hasattr(value, "__jax_array__")
 
 
 _operand_classes: list[type] = []

@@ -18,6 +18,8 @@ from arrax.core.interpreter import Tracer
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.native import runtime
 from arrax.numpy_api import (
+    accumulations,
+    averages,
     creation,
     elementwise,
     indexing,
@@ -27,6 +29,7 @@ from arrax.numpy_api import (
     rearranging,
     reductions,
     selection,
+    updates,
 )
 from arrax.numpy_api.operators import OPERATORS
 from arrax.xla.arrays import attach, item, to_list
@@ -151,7 +154,7 @@ METHODS: dict[str, Any] = {
     **OPERATORS,
     "__getitem__": indexing.getitem, "__iter__": _iterate, "__setitem__": indexing.setitem_refused,
     "__array_namespace__": _array_namespace, "__array_priority__": 100,
-    "at": property(lambda self: indexing.IndexUpdater(self), doc="Functional updates: ``x.at[index].set(value)``."),
+    "at": property(lambda self: updates.IndexUpdater(self), doc="Functional updates: ``x.at[index].set(value)``."),
     "T": property(lambda self: manipulation.transpose(self), doc="The array with its axes reversed."),
     "mT": property(_swap_last, doc="The array with its last two axes swapped."),
     "real": property(lambda self: elementwise.real(self), doc="Real part."),
@@ -167,8 +170,11 @@ METHODS: dict[str, Any] = {
     "choose": _delegate(selection.choose), "searchsorted": _delegate(selection.searchsorted),
     "sort": _delegate(selection.sort), "argsort": _delegate(selection.argsort),
     "argpartition": _delegate(selection.argpartition), "take": _delegate(indexing.take),
-    **{name: _delegate(getattr(reductions, name)) for name in (
-        "all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "mean", "min", "prod", "ptp", "std", "var")},
+    "all": _delegate(reductions.all), "any": _delegate(reductions.any), "argmax": _delegate(reductions.argmax),
+    "argmin": _delegate(reductions.argmin), "max": _delegate(reductions.max), "min": _delegate(reductions.min),
+    "prod": _delegate(reductions.prod), "ptp": _delegate(reductions.ptp), "mean": _delegate(averages.mean),
+    "std": _delegate(averages.std), "var": _delegate(averages.var), "cumsum": _delegate(accumulations.cumsum),
+    "cumprod": _delegate(accumulations.cumprod),
 }
 CONCRETE: dict[str, Any] = {
     "item": _item, "tolist": to_list, "tobytes": lambda self, order="C": host_value(self).tobytes(order),

@@ -58,10 +58,7 @@ def _mean(a: Any, where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
     work = working_dtype(target if dtypes.is_inexact(target) else natural)
     values = masked("mean", convert(a, work), where, 0)
     axes = canonical_axes(axis, typeof(values).ndim)
-    mean_value = over(
-        reduce_sum(values, axes),
-        count_of(values, where, axes, _real(work)) if where is not None else count_of(values, None, axes, work),
-    )
+    mean_value = over(reduce_sum(values, axes), count_of(values, where, axes, work))
     return with_kept_axes(convert(mean_value, target), axes, keepdims)
 
 

@@ -142,8 +142,8 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 @api(static=("offset",))
-def _diagonal_of_last(a: Any, offset: int) -> Any:
-    """The diagonal is a slice with a stride of the rows in a line."""
+def diagonal_of_last(a: Any, offset: int) -> Any:
+    """The diagonals of matrices on the last two axes: slices, with a stride, of the rows in a line."""
     *batch, rows, columns = typeof(a).shape
     length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     if length == 0:
@@ -177,7 +177,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     offset = operator.index(offset)
     if host.on_host(a):
         return host.back(np.diagonal(host.view(a), offset, first, second), a, weak_type=False)
-    out = _diagonal_of_last(moveaxis(a, (first, second), (-2, -1)), offset)
+    out = diagonal_of_last(moveaxis(a, (first, second), (-2, -1)), offset)
     return convert(out, typeof(a).dtype) if typeof(a).weak_type else out
 
 

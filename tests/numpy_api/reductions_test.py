@@ -23,7 +23,8 @@ ALL = [
 WITH_KEPT_AXES = [name for name in ALL if "cum" not in name]
 # fmt: off
 MASKED = {
-    "sum": {}, "prod": {}, "mean": {}, "var": {}, "std": {"ddof": 1}, "any": {}, "all": {}, "max": {"initial": -5}, "min": {"initial": 9},
+    "sum": {}, "prod": {}, "mean": {}, "var": {}, "std": {"ddof": 1}, "any": {}, "all": {},
+    "max": {"initial": -5}, "min": {"initial": 9},
     "nansum": {"initial": 2}, "nanmax": {"initial": -9}, "nanmean": {}, "nanvar": {}, "nanprod": {"initial": 2},
 }
 # fmt: on
@@ -77,7 +78,7 @@ DTYPES = {  # of the result for int8, uint8, bool, float16, bfloat16, complex64
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_dtypes_of_results(name):
-    kinds = ["int8", "uint8", "bool", "float16", jnp.bfloat16, "complex64"]
+    kinds = ["int8", "uint8", "bool", "float16", "bfloat16", "complex64"]
     results = arrax.jit(lambda xs: [getattr(jnp, name)(x) for x in xs])([jnp.ones(2, kind) for kind in kinds])
     assert [result.dtype.name for result in results] == DTYPES[name]
 
@@ -147,7 +148,7 @@ def test_derivatives_agree_with_finite_differences(name):
 
 # fmt: off
 ERRORS = {
-    "list":          (lambda: jnp.sum([1, 2]), TypeError, "sum requires ndarray or scalar arguments, got <class 'list'>"),
+    "list":          (lambda: jnp.sum([1, 2]), TypeError, "sum requires ndarray or scalar arguments, got .*list"),
     "no such axis":  (lambda: jnp.sum(FLOATS, axis=2), ValueError, "axis 2 is out of bounds for array of dimension 2"),
     "repeated axis": (lambda: jnp.sum(FLOATS, axis=(0, -2)), ValueError, "duplicate value in 'axis'"),
     "out":           (lambda: jnp.sum(FLOATS, out=FLOATS), NotImplementedError, "The 'out' argument to sum"),

@@ -1,0 +1,111 @@
+"""What changes how values flow but not the values: stopped gradients, optimization barriers, tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive, context
+from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
+from arrax.core.types import Zero, instantiate, typeof
+from arrax.interpreters.ad.transpose import instantiate_all
+from arrax.interpreters.lowering import builder
+from arrax.lax.families import operand
+from arrax.lax.shapes import canonical_shape, full
+
+stop_gradient_p = Primitive("stop_gradient")
+stop_gradient_p.type_rule = lambda aval: aval
+stop_gradient_p.lower[None] = lambda ctx, x: [x]
+stop_gradient_p.impl = lambda x: x
+stop_gradient_p.batch = lambda values, dims: (stop_gradient_p.bind(*values), dims[0])
+
+
+def _no_tangent(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    out = stop_gradient_p.bind(*primals)
+    return out, Zero.of(out)
+
+
+stop_gradient_p.jvp = _no_tangent
+
+
+def stop_gradient(x: Any) -> Any:
+    """The value itself, of which no derivative is taken.
+
+    Args:
+      x: array or pytree of arrays.
+    Example: ``grad(lambda x: x * lax.stop_gradient(x))(3.)`` is 3.
+    """
+
+    def stop(leaf: Any) -> Any:
+        aval = typeof(leaf)
+        if isinstance(aval.dtype, dtypes.ExtendedDType) or not dtypes.is_inexact(aval.dtype):
+            return leaf
+        return context.interpreter.process(stop_gradient_p, (operand("stop_gradient", leaf),), {})
+
+    return tree_map(stop, x)
+
+
+optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
+optimization_barrier_p.type_rule = lambda *avals: list(avals)
+optimization_barrier_p.batch = lambda values, dims: (optimization_barrier_p.bind(*values), list(dims))
+optimization_barrier_p.transpose = lambda cts, *operands: optimization_barrier_p.bind(*instantiate_all(cts))
+
+
+def _lower_barrier(ctx: Any, *values: Any) -> list[Any]:
+    types = [builder.ir_type(aval) for aval in ctx.avals_out]
+    return list(builder.operation("stablehlo.optimization_barrier", types, values).results) if values else []
+
+
+def _barrier_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    return optimization_barrier_p.bind(*primals), optimization_barrier_p.bind(*map(instantiate, tangents))
+
+
+optimization_barrier_p.lower[None] = _lower_barrier
+optimization_barrier_p.jvp = _barrier_jvp
+
+
+def optimization_barrier(operand: Any, /) -> Any:
+    """The values themselves, across which the compiler moves no operation.
+
+    Args:
+      operand: array or pytree of arrays.
+    Example: ``lax.optimization_barrier((x, y))``. Source: StableHLO ``optimization_barrier``.
+    """
+    leaves, tree = tree_flatten(operand)
+    return tree_unflatten(tree, optimization_barrier_p.bind(*leaves))
+
+
+def tie_in(x: Any, y: Any) -> Any:
+    """``y``: kept for programs from before every operation was staged.
+
+    Example: ``lax.tie_in(1., 2.)`` is 2.
+    """
+    return y
+
+
+def dtype(x: Any, *, canonicalize: bool = False) -> Any:
+    """The dtype of a value.
+
+    Example: ``lax.dtype(1.)`` is float32.
+    """
+    return dtypes.dtype(x, canonicalize=canonicalize)
+
+
+def empty(shape: Any, dtype: Any = np.float32) -> Any:
+    """Zeros: there are no uninitialized arrays.
+
+    Example: ``lax.empty((2,), jnp.float32)``.
+    """
+    return full(canonical_shape(shape, "empty"), 0, dtype)
+
+
+def shape_as_value(shape: Any) -> Any:
+    """The lengths of a shape, as operands.
+
+    Example: ``lax.shape_as_value((2, 3))``.
+    """
+    return np.asarray(canonical_shape(shape), np.int32)
+
+

@@ -1,0 +1,310 @@
+"""Einstein sums: a formula is read once into a chain of contractions of pairs, each one matrix product."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import opt_einsum
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import shapes
+from arrax.lax.contractions import canonical_precision, dot_general
+from arrax.lax.conversion import convert
+from arrax.lax.reductions import reduce_or, reduce_sum
+from arrax.numpy_api.api import api
+from arrax.numpy_api.elementwise import multiply
+from arrax.numpy_api.matrices import diagonal_of_last
+from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
+from arrax.numpy_api.products import hashable_precision
+
+
+class Contraction(NamedTuple):
+    """One step: the operands at ``positions`` are replaced by their sum, whose axes are ``result``."""
+
+    positions: tuple[int, ...]
+    terms: tuple[str, ...]
+    result: str
+
+
+class Formula(NamedTuple):
+    """A formula in its explicit form, and its chain of steps."""
+
+    terms: tuple[str, ...]
+    output: str
+    steps: tuple[Contraction, ...]
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def _parsed(name: str, subscripts: Any, operands: Sequence[Any]) -> tuple[str, list[Any]]:
+    """The formula as text, and the operands; the interleaved form has operands and lists of numbers in turn."""
+    if isinstance(subscripts, str):
+        return subscripts, list(operands)
+    if not hasattr(subscripts, "shape") and not isinstance(subscripts, int | float | complex):
+        raise TypeError(f"{name}: subscripts must be a string, got {type(subscripts)}")
+    if not operands:
+        raise TypeError(f"{name}: an operand must be followed by its list of axes, got only one argument")
+    items = [subscripts, *operands]
+    pairs, output = (items[:-1], items[-1]) if len(items) % 2 else (items, None)
+    arrays, lists = pairs[::2], pairs[1::2]
+    text = ",".join(map(_letters, lists))
+    return text if output is None else f"{text}->{_letters(output)}", arrays
+
+
+def _letters(numbers: Sequence[Any]) -> str:
+    return "".join("..." if number is Ellipsis else opt_einsum.get_symbol(int(number)) for number in numbers)
+
+
+@functools.lru_cache(4096)
+def _read(name: str, text: str, sizes: tuple[tuple[int, ...], ...], optimize: Any) -> Formula:
+    stand_ins = [_Shape(shape) for shape in sizes]
+    try:
+        inputs, output, _ = opt_einsum.parser.parse_einsum_input((text.replace(" ", ""), *stand_ins), shapes=False)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name}: {error}") from None
+    terms = inputs.split(",")
+    _check(name, terms, output, sizes)
+    return Formula(tuple(terms), output, _steps(terms, output, sizes, optimize))
+
+
+class _Shape:
+    """Stands in for an operand where only the shape is looked at."""
+
+    def __init__(self, shape: tuple[int, ...]):
+        self.shape, self.ndim = shape, len(shape)
+
+
+def _check(name: str, terms: Sequence[str], output: str, sizes: Sequence[tuple[int, ...]]) -> None:
+    if len(terms) != len(sizes):
+        raise ValueError(f"{name}: {len(terms)} subscripts for {len(sizes)} operands")
+    lengths: dict[str, int] = {}
+    for position, (term, shape) in enumerate(zip(terms, sizes, strict=True)):
+        if len(term) != len(shape):
+            raise ValueError(
+                f"{name}: subscript {term!r} does not have the rank of operand {position}, of shape {shape}"
+            )
+        for letter, length in zip(term, shape, strict=True):
+            known = lengths.get(letter, 1)
+            if known != 1 and length not in (1, known):
+                raise ValueError(
+                    f"{name}: size of label {letter!r} for operand {position} ({length}) does not match previous terms ({known})."
+                )
+            lengths[letter] = max(known, length) if length and known else 0
+    for letter in output:
+        if letter not in lengths:
+            raise ValueError(f"{name}: output character {letter!r} did not appear in the input")
+        if output.count(letter) > 1:
+            raise ValueError(f"{name}: output character {letter!r} appeared more than once in the output.")
+
+
+def _steps(
+    terms: Sequence[str], output: str, sizes: Sequence[tuple[int, ...]], optimize: Any
+) -> tuple[Contraction, ...]:
+    path = _path(terms, output, sizes, optimize)
+    left, steps = list(terms), []
+    for number, positions in enumerate(path):
+        chosen = tuple(sorted(positions, reverse=True))
+        taken = tuple(left.pop(position) for position in chosen)
+        needed = set(output).union(*left)
+        result = output if number == len(path) - 1 else "".join(sorted(set("".join(taken)) & needed))
+        steps.append(Contraction(chosen, taken, result))
+        left.append(result)
+    return tuple(steps)
+
+
+def _path(terms: Sequence[str], output: str, sizes: Sequence[tuple[int, ...]], optimize: Any) -> list[tuple[int, ...]]:
+    count = len(terms)
+    if count == 1:
+        return [(0,)]
+    if count == 2:
+        return [(0, 1)]
+    if isinstance(optimize, tuple):
+        path = [tuple(step) for step in optimize if not isinstance(step, str)]
+    elif optimize is False:
+        return [(0, 1)] + [(0, n) for n in range(count - 2, 0, -1)]
+    else:
+        strategy = "optimal" if optimize == "optimal" else "auto" if optimize is True else optimize
+        text = f"{','.join(terms)}->{output}"
+        path, _ = opt_einsum.contract_path(text, *sizes, shapes=True, optimize=strategy)
+    return list(path)
+
+
+# ---- contracting ----------------------------------------------------------------------------------------------------
+
+
+def _summed(x: Any, term: str, letters: set[str]) -> tuple[Any, str]:
+    """A sum over the axes of some letters."""
+    axes = [i for i, letter in enumerate(term) if letter in letters]
+    if not axes:
+        return x, term
+    reduce = reduce_or if typeof(x).dtype == np.bool_ else reduce_sum
+    return reduce(x, axes), "".join(letter for letter in term if letter not in letters)
+
+
+def _with_diagonals(x: Any, term: str) -> tuple[Any, str]:
+    """Letters that repeat within a term stand for a diagonal."""
+    for letter in dict.fromkeys(term):
+        while term.count(letter) > 1:
+            first, second = term.index(letter), term.rindex(letter)
+            order = [i for i in range(len(term)) if i not in (first, second)]
+            x = diagonal_of_last(_equal_lengths(shapes.transpose(x, (*order, first, second))), 0)
+            term = "".join(term[i] for i in order) + letter
+    return x, term
+
+
+def _equal_lengths(x: Any) -> Any:
+    """Matrices whose axis of length 1 is repeated to the length of the other."""
+    *batch, rows, columns = typeof(x).shape
+    size = max(rows, columns) if rows and columns else 0
+    if rows == columns:
+        return x
+    return shapes.broadcast_in_dim(x, (*batch, size, size), range(len(batch) + 2))
+
+
+def _ordered(x: Any, term: str, result: str) -> Any:
+    order = [term.index(letter) for letter in result]
+    return x if order == list(range(len(term))) else shapes.transpose(x, order)
+
+
+def _single(x: Any, term: str, result: str) -> Any:
+    x, term = _with_diagonals(x, term)
+    x, term = _summed(x, term, set(term) - set(result))
+    return _ordered(x, term, result)
+
+
+def _without_ones(x: Any, term: str, other: Any, other_term: str) -> tuple[Any, str]:
+    """Axes of length 1 that the other operand has longer are dropped: they broadcast."""
+    lengths = dict(zip(other_term, typeof(other).shape, strict=True))
+    axes = [
+        i for i, (letter, length) in enumerate(zip(term, typeof(x).shape, strict=True))
+        if length == 1 and lengths.get(letter, 1) != 1
+    ]  # fmt: skip
+    if not axes:
+        return x, term
+    return shapes.squeeze(x, axes), "".join(letter for i, letter in enumerate(term) if i not in axes)
+
+
+def _pair(x: Any, y: Any, terms: tuple[str, str], result: str, precision: Any, dtype: Any) -> Any:
+    (x, a), (y, b) = _with_diagonals(x, terms[0]), _with_diagonals(y, terms[1])
+    x, a = _without_ones(x, a, y, b)
+    y, b = _without_ones(y, b, x, a)
+    kept = set(result)
+    x, a = _summed(x, a, set(a) - set(b) - kept)
+    y, b = _summed(y, b, set(b) - set(a) - kept)
+    shared = [letter for letter in a if letter in b]
+    contracted = [letter for letter in shared if letter not in kept]
+    batch = [letter for letter in shared if letter in kept]
+    if not contracted:
+        return _elementwise(x, y, a, b, result, dtype)
+    names = batch + [n for n in a if n not in shared] + [n for n in b if n not in shared]
+    swapped = batch + [n for n in b if n not in shared] + [n for n in a if n not in shared]
+    if "".join(swapped) == result and "".join(names) != result:
+        x, y, a, b, names = y, x, b, a, swapped
+    numbers = (
+        (tuple(a.index(n) for n in contracted), tuple(b.index(n) for n in contracted)),
+        (tuple(a.index(n) for n in batch), tuple(b.index(n) for n in batch)),
+    )
+    return _ordered(convert(dot_general(x, y, numbers, precision, dtype), dtype), "".join(names), result)
+
+
+def _elementwise(x: Any, y: Any, a: str, b: str, result: str, dtype: Any) -> Any:
+    """A product without a sum: multiply, axis by axis."""
+
+    def aligned(value: Any, term: str) -> Any:
+        value = _ordered(convert(value, dtype), term, "".join(n for n in result if n in term))
+        return shapes.expand_dims(value, [i for i, n in enumerate(result) if n not in term])
+
+    return multiply(aligned(x, a), aligned(y, b))
+
+
+@api(static=("formula", "precision", "dtype", "weak"))
+def _einsum(arrays: Sequence[Any], formula: Formula, precision: Any, dtype: Any, weak: bool) -> Any:
+    parts = list(arrays)
+    for step in formula.steps:
+        taken = [parts.pop(position) for position in step.positions]
+        if len(taken) == 1:
+            value = _single(taken[0], step.terms[0], step.result)
+        else:
+            value = _many(taken, step, precision, dtype)
+        parts.append(value)
+    return convert(parts[0], dtype, weak)
+
+
+def _many(taken: list[Any], step: Contraction, precision: Any, dtype: Any) -> Any:
+    """The operands of one step, two at a time."""
+    value, term = taken[0], step.terms[0]
+    for index in range(1, len(taken)):
+        last = index == len(taken) - 1
+        later = set("".join(step.terms[index + 1 :])) | set(step.result)
+        both = dict.fromkeys(term + step.terms[index])
+        result = step.result if last else "".join(n for n in both if n in later)
+        pair = (
+            (value, taken[index], (term, step.terms[index])) if index > 1 else (taken[1], value, (step.terms[1], term))
+        )
+        value, term = _pair(*pair, result, precision, dtype), result
+    return value
+
+
+def _static_optimize(optimize: Any) -> Any:
+    if isinstance(optimize, list | tuple):
+        return tuple(tuple(step) if not isinstance(step, str) else step for step in optimize)
+    return optimize
+
+
+def einsum(
+    subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: Any = None,
+    preferred_element_type: Any = None, _dot_general: Any = None, out_sharding: Any = None,
+) -> Any:  # fmt: skip
+    """The sum of products that a formula describes: a letter per axis, repeated letters are multiplied and summed.
+
+    Args:
+      subscripts: ``"ij,jk->ik"``; without an arrow, letters that occur once remain, in alphabetical order. ``...`` stands for
+        axes that broadcast. Or operands and lists of axis numbers in turn.
+      operands: one array per term.
+      optimize: the order of the products: a strategy of opt_einsum (``"auto"``, ``"optimal"``, ``"greedy"``), False for
+        left to right, or a path.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
+    Returns: array with the axes after the arrow.
+    Raises:
+      ValueError: a formula that doesn't fit the operands.
+      TypeError: operands that are no arrays.
+    Example: ``jnp.einsum("ij,j->i", jnp.eye(2), jnp.ones(2))`` is ``[1., 1.]``. Source: ``numpy.einsum``.
+    """
+    refuse_out("einsum", out)
+    text, arrays = _parsed("einsum", subscripts, operands)
+    check_arraylike("einsum", *arrays)
+    arrays = [as_operand(array) for array in arrays]
+    formula = _read("einsum", text, tuple(typeof(array).shape for array in arrays), _static_optimize(optimize))
+    arrays = promote_dtypes(*arrays)
+    dtype, weak = typeof(arrays[0]).dtype, all(typeof(array).weak_type for array in arrays)
+    if preferred_element_type is not None:
+        dtype, weak = dtypes.check_user_dtype("einsum", preferred_element_type), False
+    return _einsum(arrays, formula, _static_precision(precision), dtype, weak)
+
+
+def _static_precision(precision: Any) -> Any:
+    return canonical_precision(hashable_precision(precision))
+
+
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[list[tuple[int, ...]], Any]:
+    """The order in which ``einsum`` would contract its operands.
+
+    Args: as of ``einsum``.
+    Returns: (list of the positions that meet in each step, a description with the costs).
+    Example: ``jnp.einsum_path("ij,jk", jnp.eye(2), jnp.eye(2))[0]`` is ``[(0, 1)]``. Source: ``numpy.einsum_path``.
+    """
+    text, arrays = _parsed("einsum_path", subscripts, operands)
+    check_arraylike("einsum_path", *arrays)
+    sizes = [typeof(array).shape for array in arrays]
+    strategy = (
+        {True: "greedy", False: [tuple(range(len(sizes)))]}.get(optimize, optimize)
+        if isinstance(optimize, bool)
+        else optimize
+    )
+    return opt_einsum.contract_path(text.replace(" ", ""), *sizes, shapes=True, optimize=strategy)

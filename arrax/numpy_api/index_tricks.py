@@ -1,0 +1,390 @@
+"""Making indices: grids, diagonals, triangles, conversions between flat and multiple (NumPy reference, routines.indexing)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import arange, asarray, linspace
+from arrax.numpy_api.indexing import floor_modulo
+from arrax.numpy_api.operands import broadcast_operands, check_arraylike, promote_dtypes
+from arrax.numpy_api.routes import settle, settle_all, shape_of
+
+s_ = np.s_
+index_exp = np.index_exp
+
+
+def _integers(*places: np.ndarray) -> tuple[Any, ...]:
+    """Arrays of the default integer type."""
+    dtype = dtypes.canonicalize_dtype(np.dtype(np.int64))
+    return tuple(asarray(np.ascontiguousarray(place, dtype)) for place in places)
+
+
+# ---- diagonals and triangles --------------------------------------------------------------------------------------------
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """The indices of the main diagonal of an array with ``ndim`` axes of length ``n``.
+
+    Raises:
+      ValueError: negative ``n`` or ``ndim``.
+    Example: ``jnp.diag_indices(3)``. Source: ``numpy.diag_indices``.
+    """
+    n, ndim = operator.index(n), operator.index(ndim)
+    if n < 0:
+        raise ValueError(f"n argument to diag_indices must be nonnegative, got {n}")
+    if ndim < 0:
+        raise ValueError(f"ndim argument to diag_indices must be nonnegative, got {ndim}")
+    return _integers(*[np.arange(n)] * ndim)
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """The indices of the main diagonal of an array whose axes have equal lengths.
+
+    Raises:
+      ValueError: fewer than two axes, or differing lengths.
+    Example: ``jnp.diag_indices_from(jnp.ones((3, 3)))``. Source: ``numpy.diag_indices_from``.
+    """
+    check_arraylike("diag_indices_from", arr)
+    shape = shape_of(arr)
+    if len(shape) < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(shape)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return diag_indices(shape[0], len(shape))
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The indices of the lower triangle of a matrix.
+
+    Args:
+      n: number of rows.
+      k: the diagonal up to which the triangle reaches: 0 is the main one, negative ones lie below.
+      m: number of columns, by default ``n``.
+    Example: ``jnp.tril_indices(3)``. Source: ``numpy.tril_indices``.
+    """
+    return _integers(*np.tril_indices(n, k, m))  # type: ignore[return-value]
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The indices of the upper triangle of a matrix; see ``tril_indices``.
+
+    Example: ``jnp.triu_indices(3)``. Source: ``numpy.triu_indices``.
+    """
+    return _integers(*np.triu_indices(n, k, m))  # type: ignore[return-value]
+
+
+def _matrix_shape(arr: Any) -> tuple[int, int]:
+    shape = tuple(arr.shape) if hasattr(arr, "shape") else np.shape(arr)
+    if len(shape) != 2:
+        raise ValueError("Only 2-D inputs are accepted")
+    return shape  # type: ignore[return-value]
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """The indices of the lower triangle of a matrix like ``arr``; see ``tril_indices``.
+
+    Example: ``jnp.tril_indices_from(jnp.ones((2, 3)))``. Source: ``numpy.tril_indices_from``.
+    """
+    rows, columns = _matrix_shape(arr)
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """The indices of the upper triangle of a matrix like ``arr``; see ``tril_indices``.
+
+    Example: ``jnp.triu_indices_from(jnp.ones((2, 3)))``. Source: ``numpy.triu_indices_from``.
+    """
+    rows, columns = _matrix_shape(arr)
+    return triu_indices(rows, k, columns)
+
+
+def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0, *, size: int | None = None) -> tuple[Any, Any]:
+    """The indices where ``mask_func``, such as ``jnp.triu``, keeps the elements of an n by n matrix.
+
+    Args:
+      mask_func: function of a matrix and ``k``.
+      size: number of indices; fewer are filled up with 0.
+    Raises:
+      ConcretizationTypeError: a traced mask.
+    Example: ``jnp.mask_indices(3, jnp.triu)``. Source: ``numpy.mask_indices``.
+    """
+    mask = mask_func(asarray(np.ones((n, n), np.int32)), k)
+    known = concrete_value(mask)
+    if known is None:
+        raise ConcretizationTypeError(mask, "mask_indices needs a mask whose values are known.")
+    places = np.asarray(known).nonzero()
+    if size is None:
+        return _integers(*places)  # type: ignore[return-value]
+    return _integers(*(np.resize(np.append(p[:size], np.zeros(max(size - len(p), 0))), size) for p in places))  # type: ignore[return-value]
+
+
+# ---- conversions between flat and multiple indices ------------------------------------------------------------------------
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """Indices of a flattened array as indices of each axis; those out of bounds are moved inside.
+
+    Args:
+      indices: integer array; negative ones count from the end.
+      shape: the array's shape.
+    Returns: one array per axis.
+    Example: ``jnp.unravel_index(5, (3, 4))`` is ``(1, 1)``. Source: ``numpy.unravel_index``.
+    """
+    check_arraylike("unravel_index", indices)
+    return _unravel_index(settle("unravel_index", indices), shapes.canonical_shape(shape, "unravel_index"))
+
+
+@api(static=("shape",))
+def _unravel_index(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    if not dtypes.is_integer(typeof(indices).dtype):
+        raise TypeError(f"unravel_index needs integers, got dtype {typeof(indices).dtype}")
+    dtype = typeof(indices).dtype
+    total = int(np.prod(shape, dtype=np.int64))
+
+    def number(value: int) -> Any:
+        return np.asarray(value).astype(dtype)[()]
+
+    if dtypes.issubdtype(dtype, np.signedinteger):
+        negative = arithmetic.lt(indices, number(0))
+        indices = structure.select(negative, arithmetic.add(indices, number(total)), indices)
+    rest = structure.clamp(number(0), indices, number(max(total - 1, 0)))
+    places: list[Any] = []
+    for length in reversed(shape):
+        divisor = number(max(length, 1))
+        places.insert(0, arithmetic.rem(rest, divisor))
+        rest = arithmetic.div(rest, divisor)
+    return tuple(places)
+
+
+def ravel_multi_index(
+    multi_index: Sequence[Any], dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None
+) -> Any:
+    """Indices of each axis as indices of the flattened array.
+
+    Args:
+      multi_index: one integer array per axis.
+      dims: the array's shape.
+      mode: out of bounds, ``"raise"`` (only for known values), ``"wrap"``, ``"clip"`` or ``"ignore"``.
+      order: ``"C"`` or ``"F"``.
+      dtype: dtype of the result.
+    Raises:
+      ValueError: indices out of bounds, an unknown mode or order, or another number of axes.
+      TypeError: ``dims`` or indices that are no integers.
+      ConcretizationTypeError: traced indices with ``mode="raise"``.
+    Example: ``jnp.ravel_multi_index((1, 2), (3, 4))`` is 6. Source: ``numpy.ravel_multi_index``.
+    """
+    lengths = tuple(map(operator.index, dims))
+    given = settle_all("ravel_multi_index", list(multi_index))
+    if len(given) != len(lengths):
+        raise ValueError(f"ravel_multi_index needs one index array per axis, got {len(given)} for dims {lengths}")
+    if mode not in ("raise", "wrap", "clip", "ignore"):
+        raise ValueError(f"invalid {mode=}. Expected 'raise', 'wrap', 'clip', or 'ignore'.")
+    if order not in ("C", "F"):
+        raise ValueError(f"invalid {order=}. Expected 'C' or 'F'")
+    if not all(dtypes.is_integer(typeof(place).dtype) for place in given):
+        raise TypeError(f"ravel_multi_index needs integers, got dtypes {[typeof(place).dtype.name for place in given]}")
+    if mode == "raise":
+        _check_in_bounds(given, lengths)
+    result = _ravel_multi_index(tuple(given), lengths, mode, order)
+    return result if dtype is None else convert(result, dtypes.check_user_dtype("ravel_multi_index", dtype))
+
+
+def _check_in_bounds(places: Sequence[Any], lengths: Sequence[int]) -> None:
+    for place, length in zip(places, lengths, strict=True):
+        known = concrete_value(place)
+        if known is None:
+            raise ConcretizationTypeError(
+                place, "ravel_multi_index with mode='raise' looks at its indices. Use mode='wrap' or mode='clip' instead."
+            )
+        values = np.asarray(known)
+        if ((values < 0) | (values >= length)).any():
+            raise ValueError("invalid entry in coordinates array")
+
+
+@api(static=("lengths", "mode", "order"))
+def _ravel_multi_index(places: tuple[Any, ...], lengths: tuple[int, ...], mode: str, order: str) -> Any:
+    if not places:
+        return np.int32(0)
+    promoted = broadcast_operands("ravel_multi_index", *promote_dtypes(*places))
+    dtype = typeof(promoted[0]).dtype
+    strides = np.cumprod([1, *(lengths[:0:-1] if order == "C" else lengths[:-1])], dtype=np.int64)
+    strides = strides[::-1] if order == "C" else strides
+    total = None
+    for place, length, stride in zip(promoted, lengths, strides, strict=True):
+        if mode == "wrap":
+            place = floor_modulo(place, max(length, 1))
+        elif mode == "clip":
+            last = np.asarray(max(length - 1, 0)).astype(dtype)[()]
+            place = structure.clamp(np.zeros((), dtype)[()], place, last)
+        term = arithmetic.mul(place, np.asarray(stride).astype(typeof(place).dtype)[()])
+        total = term if total is None else arithmetic.add(total, term)
+    return total
+
+
+# ---- grids ------------------------------------------------------------------------------------------------------------------
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """Arrays of rank 1, each along an axis of its own, which together index an open grid.
+
+    Raises:
+      NotImplementedError: bool arrays.
+      ValueError: arrays of another rank.
+    Example: ``x[jnp.ix_(jnp.array([0, 2]), jnp.array([1, 3]))]``. Source: ``numpy.ix_``.
+    """
+    arrays = settle_all("ix_", args)
+    result = []
+    for axis, one in enumerate(arrays):
+        aval = typeof(one)
+        if aval.ndim != 1:
+            raise ValueError(f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {aval.shape}")
+        if aval.dtype == np.bool_:
+            raise NotImplementedError("Boolean arguments to jax.numpy.ix_ are not implemented")
+        if aval.size == 0:
+            one = convert(one, np.int32)
+        result.append(shapes.reshape(one, _along(aval.size, axis, len(args))))
+    return tuple(result)
+
+
+def _along(length: int, axis: int, rank: int) -> tuple[int, ...]:
+    return tuple(length if i == axis else 1 for i in range(rank))
+
+
+def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
+    """The indices of all elements of an array.
+
+    Args:
+      dimensions: the array's shape.
+      dtype: dtype of the result, by default int32 (int64 with x64).
+      sparse: return one array per axis, of length 1 along the others, instead of one stacked array.
+    Example: ``jnp.indices((2, 3)).shape`` is ``(2, 2, 3)``. Source: ``numpy.indices``.
+    """
+    lengths = shapes.canonical_shape(dimensions, "indices")
+    chosen = dtypes.canonicalize_dtype(np.dtype(np.int64)) if dtype is None else dtypes.check_user_dtype("indices", dtype)
+    if sparse:
+        axes = range(len(lengths))
+        return tuple(asarray(np.arange(n).reshape(_along(n, axis, len(lengths))), chosen) for axis, n in zip(axes, lengths, strict=True))
+    return asarray(np.indices(lengths), chosen)
+
+
+def _known_number(value: Any, what: str) -> Any:
+    if isinstance(value, Tracer):
+        known = concrete_value(value)
+        if known is None:
+            raise ConcretizationTypeError(value, what)
+        value = known
+    return np.asarray(value).item() if hasattr(value, "dtype") else value
+
+
+def _points(piece: slice, name: str) -> Any:
+    """The numbers that a slice stands for; an imaginary step is a number of points, ends included."""
+    start = _known_number(piece.start or 0, f"slice start of jnp.{name}")
+    stop = _known_number(piece.stop, f"slice stop of jnp.{name}")
+    step = _known_number(1 if piece.step is None else piece.step, f"slice step of jnp.{name}")
+    if stop is None:
+        start, stop = 0, start
+    if isinstance(step, complex):
+        return linspace(start, stop, int(abs(step)))
+    return arange(start, stop, step)
+
+
+class _Grid:
+    """``mgrid`` and ``ogrid``: index with slices."""
+
+    def __init__(self, name: str, sparse: bool):
+        self.name, self.sparse = name, sparse
+
+    def __repr__(self) -> str:
+        return f"<jnp.{self.name}>"
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return _points(key, self.name)
+        axes = promote_dtypes(*[_points(piece, self.name) for piece in key]) if len(key) else []
+        lengths = tuple(typeof(axis).size for axis in axes)
+        along = [shapes.reshape(axis, _along(n, i, len(axes))) for i, (axis, n) in enumerate(zip(axes, lengths, strict=True))]
+        if self.sparse:
+            return along
+        if not along:
+            return asarray(np.zeros(0, np.int32))
+        spread = [shapes.broadcast_in_dim(axis, (1, *lengths), (i + 1,)) for i, axis in enumerate(axes)]
+        return structure.concatenate(spread, 0)
+
+
+mgrid = _Grid("mgrid", sparse=False)
+ogrid = _Grid("ogrid", sparse=True)
+mgrid.__doc__ = "A dense grid: ``jnp.mgrid[0:3, 0:1:5j]``. Steps that are imaginary count points. Source: ``numpy.mgrid``."
+ogrid.__doc__ = "An open grid: ``jnp.ogrid[0:3, 0:1:5j]``, one array per axis. Source: ``numpy.ogrid``."
+
+
+class _Joiner:
+    """``r_`` and ``c_``: index with arrays, numbers and slices to join them along an axis."""
+
+    def __init__(self, name: str, axis: int, ndmin: int, placement: int):
+        self.name, self.defaults = name, (axis, ndmin, placement)
+
+    def __repr__(self) -> str:
+        return f"<jnp.{self.name}>"
+
+    def _directive(self, text: str) -> tuple[int, int, int]:
+        axis, ndmin, placement = self.defaults
+        try:
+            numbers = [int(part) for part in text.split(",")]
+        except ValueError:
+            raise ValueError(f"could not understand directive {text!r}") from None
+        if not 1 <= len(numbers) <= 3:
+            raise ValueError(f"could not understand directive {text!r}")
+        given = dict(enumerate(numbers))
+        placement = given.get(2, placement if len(numbers) < 2 or self.name == "c_" else -1)
+        return given.get(0, axis), given.get(1, ndmin), placement
+
+    def __getitem__(self, key: Any) -> Any:
+        entries = list(key) if isinstance(key, tuple) else [key]
+        axis, ndmin, placement = self.defaults
+        as_matrix = None
+        if entries and isinstance(entries[0], str):
+            text = entries.pop(0)
+            if text in ("r", "c"):
+                as_matrix = text
+            else:
+                axis, ndmin, placement = self._directive(text)
+        if any(isinstance(entry, str) for entry in entries):
+            raise ValueError("string directive must be placed at the beginning")
+        if not entries:
+            raise ValueError(f"need at least one array to concatenate, got an empty index of jnp.{self.name}")
+        parts = promote_dtypes(*[_points(e, self.name) if isinstance(e, slice) else asarray(e) for e in entries])
+        parts = [_with_rank(part, ndmin if typeof(part).ndim < ndmin else 0, placement) for part in parts]
+        if as_matrix is not None:
+            parts = [_with_rank(part, 2, -1) for part in parts]
+            if as_matrix == "c" and typeof(parts[0]).shape[0] == 1:
+                parts = [shapes.transpose(part, (1, 0)) for part in parts]
+            axis = -1 if as_matrix == "r" else 0
+        parts = [part if typeof(part).ndim else shapes.reshape(part, (1,)) for part in parts]
+        return structure.concatenate(parts, shapes.canonical_axis(axis, typeof(parts[0]).ndim))
+
+
+def _with_rank(part: Any, rank: int, placement: int) -> Any:
+    """A part with new axes up to a rank, its own axes beginning at ``placement`` (-1: at the end)."""
+    shape = typeof(part).shape
+    missing = rank - len(shape)
+    if missing <= 0:
+        return part
+    before = min(placement, missing) if placement >= 0 else max(missing + placement + 1, 0)
+    return shapes.reshape(part, (*(1,) * before, *shape, *(1,) * (missing - before)))
+
+
+r_ = _Joiner("r_", 0, 1, -1)
+c_ = _Joiner("c_", -1, 2, 0)
+r_.__doc__ = "Join along the first axis: ``jnp.r_[1:4, 0, jnp.array([5.])]``. Source: ``numpy.r_``."
+c_.__doc__ = "Join as columns: ``jnp.c_[jnp.array([1, 2]), jnp.array([3, 4])]``. Source: ``numpy.c_``."

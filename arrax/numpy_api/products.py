@@ -1,0 +1,412 @@
+"""Products of vectors, matrices and tensors (NumPy reference, routines.linalg)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, shapes, structure
+from arrax.lax.contractions import canonical_precision, dot_general
+from arrax.lax.conversion import convert
+from arrax.lax.families import kind_of
+from arrax.numpy_api import operands
+from arrax.numpy_api.api import api
+from arrax.numpy_api.elementwise import multiply, subtract
+from arrax.numpy_api.manipulation import moveaxis, ravel
+from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
+
+Axes = Sequence[int]
+
+
+def hashable_precision(precision: Any) -> Any:
+    """A precision that can be a static argument."""
+    return tuple(precision) if isinstance(precision, list) else precision
+
+
+def _operands(name: str, a: Any, b: Any) -> list[Any]:
+    check_arraylike(name, a, b)
+    return promote_dtypes(as_operand(a), as_operand(b))
+
+
+def element_type(name: str, requested: Any, a: Any, b: Any) -> tuple[Any, bool]:
+    """The dtype that a product accumulates in and returns, and whether it is weak."""
+    if requested is not None:
+        return dtypes.check_user_dtype(name, requested), False
+    return typeof(a).dtype, typeof(a).weak_type and typeof(b).weak_type
+
+
+def contract(name: str, a: Any, b: Any, numbers: Any, precision: Any, preferred: Any) -> Any:
+    """A ``dot_general`` in the dtype that the user prefers.
+
+    Raises:
+      TypeError: lengths that differ, naming both shapes.
+    """
+    (a_axes, b_axes), (a_batch, b_batch) = numbers
+    x, y = typeof(a).shape, typeof(b).shape
+    lengths = [x[i] for i in (*a_axes, *a_batch)], [y[i] for i in (*b_axes, *b_batch)]
+    if lengths[0] != lengths[1]:
+        raise TypeError(
+            f"{name}: incompatible shapes {x} and {y}: contracting dimensions must have the same shape, got "
+            f"{tuple(lengths[0][: len(a_axes)])} and {tuple(lengths[1][: len(b_axes)])}."
+        )
+    dtype, weak = element_type(name, preferred, a, b)
+    out = dot_general(a, b, numbers, canonical_precision(precision), dtype)
+    return convert(out, dtype, weak)
+
+
+# ---- products of vectors and matrices -------------------------------------------------------------------------------
+
+
+@api(static=("precision", "preferred_element_type"))
+def _dot(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
+    a, b = _operands("dot", a, b)
+    x, y = typeof(a).ndim, typeof(b).ndim
+    if x == 0 or y == 0:
+        dtype, weak = element_type("dot", preferred_element_type, a, b)
+        return multiply(convert(a, dtype, weak), convert(b, dtype, weak))
+    numbers = (((x - 1,), (max(0, y - 2),)), ((), ()))
+    return contract("dot", a, b, numbers, precision, preferred_element_type)
+
+
+def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+    """The product over the last axis of ``a`` and the last but one of ``b`` (of vectors, over their only axis).
+
+    Args:
+      a, b: arrays; a scalar multiplies elementwise.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
+    Returns: array of the remaining axes of ``a``, then those of ``b``.
+    Raises:
+      TypeError: lengths that differ; lists.
+    Example: ``jnp.dot(jnp.arange(3), jnp.arange(3))`` is 5. Source: ``numpy.dot``.
+    """
+    return _dot(a, b, hashable_precision(precision), preferred_element_type)
+
+
+def _batched(name: str, a: Any, b: Any, x: int, y: int) -> tuple[Any, Any, tuple[int, ...]]:
+    """Operands whose axes before the last ``x`` (``y``) have one common shape, and that shape."""
+    own, other = typeof(a).shape, typeof(b).shape
+    try:
+        batch = shapes.broadcast_shapes(own[: len(own) - x], other[: len(other) - y])
+    except ValueError:
+        raise ValueError(
+            f"Incompatible shapes for {name}: {own} and {other}: their batch axes don't broadcast"
+        ) from None
+    return (
+        operands.broadcast_to(a, (*batch, *own[len(own) - x :])),
+        operands.broadcast_to(b, (*batch, *other[len(other) - y :])),
+        batch,
+    )
+
+
+@api(static=("precision", "preferred_element_type"))
+def _matmul(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
+    a, b = _operands("matmul", a, b)
+    x, y = typeof(a).ndim, typeof(b).ndim
+    if x == 0 or y == 0:
+        raise ValueError(
+            f"matmul: operands must have at least one axis, got shapes {typeof(a).shape} and {typeof(b).shape}"
+        )
+    if x == 1 or y == 1 or (y == 2 and x >= 2):
+        return _matmul_unbatched(a, b, precision, preferred_element_type)
+    own, other = typeof(a).shape, typeof(b).shape
+    if own[-1] != other[-2]:
+        return contract("matmul", a, b, (((x - 1,), (y - 2,)), ((), ())), precision, preferred_element_type)
+    if x == 2:  # the batch axes of the second operand only: contract, then put them in front
+        out = contract("matmul", a, b, (((1,), (y - 2,)), ((), ())), precision, preferred_element_type)
+        return shapes.move_axis(out, 0, y - 2)
+    a, b, batch = _batched("matmul", a, b, 2, 2)
+    lead = tuple(range(len(batch)))
+    numbers = (((len(batch) + 1,), (len(batch),)), (lead, lead))
+    return contract("matmul", a, b, numbers, precision, preferred_element_type)
+
+
+def _matmul_unbatched(a: Any, b: Any, precision: Any, preferred: Any) -> Any:
+    """Products in which one operand is a vector, or the second a matrix: one contraction without batch axes."""
+    x, y = typeof(a).ndim, typeof(b).ndim
+    return contract("matmul", a, b, (((x - 1,), (max(0, y - 2),)), ((), ())), precision, preferred)
+
+
+def matmul(
+    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
+) -> Any:
+    """The product of matrices over leading axes that broadcast; a vector counts as a row on the left, a column on the right.
+
+    Args:
+      a: array of shape ``(..., m, k)`` or ``(k,)``.
+      b: array of shape ``(..., k, n)`` or ``(k,)``.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
+    Returns: array of shape ``(..., m, n)``, without the axes that vectors lack.
+    Raises:
+      TypeError: lengths that differ, naming both shapes; lists.
+      ValueError: scalars, or leading axes that don't broadcast.
+    Example: ``jnp.matmul(jnp.eye(2), jnp.ones(2))``. Source: ``numpy.matmul``.
+    """
+    return _matmul(a, b, hashable_precision(precision), preferred_element_type)
+
+
+@api(static=("precision", "preferred_element_type"))
+def _vdot(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
+    a, b = _operands("vdot", a, b)
+    x, y = (shapes.reshape(v, (typeof(v).size,)) for v in (_conjugate(a), b))
+    return contract("vdot", x, y, (((0,), (0,)), ((), ())), precision, preferred_element_type)
+
+
+def _conjugate(a: Any) -> Any:
+    return arithmetic.conj(a) if kind_of(typeof(a).dtype) == "complex" else a
+
+
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The inner product of all elements, the first operand conjugated.
+
+    Args:
+      a, b: arrays of equal size, flattened.
+      precision, preferred_element_type: as of ``dot``.
+    Raises:
+      TypeError: sizes that differ.
+    Example: ``jnp.vdot(jnp.array([1j]), jnp.array([1j]))`` is 1. Source: ``numpy.vdot``.
+    """
+    return _vdot(ravel(a), ravel(b), hashable_precision(precision), preferred_element_type)
+
+
+@api(static=("axis", "precision", "preferred_element_type"))
+def _vecdot(x1: Any, x2: Any, axis: int, precision: Any, preferred_element_type: Any) -> Any:
+    x1, x2 = _operands("vecdot", x1, x2)
+    if typeof(x1).ndim == 0 or typeof(x2).ndim == 0:
+        raise ValueError(f"vecdot: operands must have at least one axis, got {typeof(x1).shape} and {typeof(x2).shape}")
+    x1, x2 = (shapes.move_axis(x, axis, -1) for x in (x1, x2))
+    if typeof(x1).shape[-1] != typeof(x2).shape[-1]:
+        raise ValueError(
+            f"vecdot: axes must match; got shapes {typeof(x1).shape} and {typeof(x2).shape} with axis={axis}"
+        )
+    x1, x2, batch = _batched("vecdot", _conjugate(x1), x2, 1, 1)
+    lead, last = tuple(range(len(batch))), (len(batch),)
+    return contract("vecdot", x1, x2, ((last, last), (lead, lead)), precision, preferred_element_type)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The inner products of vectors along an axis, the first operand conjugated; other axes broadcast.
+
+    Args:
+      x1, x2: arrays.
+      axis: the axis of the vectors, in both.
+      precision, preferred_element_type: as of ``dot``.
+    Raises:
+      ValueError: lengths that differ, or axes that don't broadcast.
+    Example: ``jnp.vecdot(jnp.ones((2, 3)), jnp.ones(3))`` is ``[3., 3.]``. Source: ``numpy.vecdot``.
+    """
+    return _vecdot(x1, x2, operator.index(axis), hashable_precision(precision), preferred_element_type)
+
+
+def _vector_and_matrix(name: str, vector: Any, matrix: Any, row: bool) -> Any:
+    v, m = _operands(name, vector, matrix)
+    if typeof(v).ndim < 1 or typeof(m).ndim < 2:
+        raise ValueError(
+            f"{name}: input with shape {typeof(m).shape if typeof(v).ndim else typeof(v).shape} does not have enough dimensions"
+        )
+    if typeof(v).shape[-1] != typeof(m).shape[-2 if row else -1]:
+        raise ValueError(f"{name}: inconsistent lengths of vectors {typeof(v).shape} and matrices {typeof(m).shape}")
+    v, m, batch = _batched(name, _conjugate(v) if row else v, m, 1, 2)
+    lead, n = tuple(range(len(batch))), len(batch)
+    if row:
+        return contract(name, v, m, (((n,), (n,)), (lead, lead)), None, None)
+    return contract(name, m, v, (((n + 1,), (n,)), (lead, lead)), None, None)
+
+
+@api()
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """The products of matrices and vectors; leading axes broadcast.
+
+    Args:
+      x1: array of shape ``(..., m, n)``.
+      x2: array of shape ``(..., n)``.
+    Returns: array of shape ``(..., m)``.
+    Raises:
+      ValueError: lengths that differ.
+    Example: ``jnp.matvec(jnp.eye(2), jnp.ones((3, 2))).shape`` is ``(3, 2)``. Source: ``numpy.matvec``.
+    """
+    return _vector_and_matrix("matvec", x2, x1, False)
+
+
+@api()
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """The products of vectors, conjugated, and matrices; leading axes broadcast.
+
+    Args:
+      x1: array of shape ``(..., m)``.
+      x2: array of shape ``(..., m, n)``.
+    Returns: array of shape ``(..., n)``.
+    Raises:
+      ValueError: lengths that differ.
+    Example: ``jnp.vecmat(jnp.ones((3, 2)), jnp.eye(2)).shape`` is ``(3, 2)``. Source: ``numpy.vecmat``.
+    """
+    return _vector_and_matrix("vecmat", x1, x2, True)
+
+
+@api(static=("precision", "preferred_element_type"))
+def _inner(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
+    a, b = _operands("inner", a, b)
+    x, y = typeof(a).ndim, typeof(b).ndim
+    if x == 0 or y == 0:
+        return _dot(a, b, precision, preferred_element_type)
+    return contract("inner", a, b, (((x - 1,), (y - 1,)), ((), ())), precision, preferred_element_type)
+
+
+def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product over the last axes of both operands.
+
+    Args:
+      a, b: arrays; a scalar multiplies elementwise.
+      precision, preferred_element_type: as of ``dot``.
+    Raises:
+      TypeError: lengths that differ.
+    Example: ``jnp.inner(jnp.ones((2, 3)), jnp.ones(3))`` is ``[3., 3.]``. Source: ``numpy.inner``.
+    """
+    return _inner(a, b, hashable_precision(precision), preferred_element_type)
+
+
+# ---- products of all with all ---------------------------------------------------------------------------------------
+
+
+@api()
+def _outer(a: Any, b: Any) -> Any:
+    a, b = _operands("outer", a, b)
+    a, b = (shapes.reshape(v, (typeof(v).size,)) for v in (a, b))
+    return multiply(shapes.expand_dims(a, (1,)), shapes.expand_dims(b, (0,)))
+
+
+def outer(a: Any, b: Any, out: None = None) -> Any:
+    """The products of each element of ``a`` with each of ``b``.
+
+    Args:
+      a, b: arrays, flattened.
+    Returns: matrix.
+    Example: ``jnp.outer(jnp.arange(2), jnp.arange(3)).shape`` is ``(2, 3)``. Source: ``numpy.outer``.
+    """
+    refuse_out("outer", out)
+    return _outer(a, b)
+
+
+@api()
+def kron(a: Any, b: Any) -> Any:
+    """The Kronecker product: each element of ``a`` times the whole of ``b``, as blocks.
+
+    Args:
+      a, b: arrays; the shorter shape gets ones in front.
+    Example: ``jnp.kron(jnp.eye(2), jnp.ones((1, 2))).shape`` is ``(2, 4)``. Source: ``numpy.kron``.
+    """
+    a, b = _operands("kron", a, b)
+    rank = max(typeof(a).ndim, typeof(b).ndim)
+    if rank == 0:
+        return multiply(a, b)
+    a, b = (shapes.reshape(v, (1,) * (rank - typeof(v).ndim) + typeof(v).shape) for v in (a, b))
+    spread = multiply(shapes.expand_dims(a, range(1, 2 * rank, 2)), shapes.expand_dims(b, range(0, 2 * rank, 2)))
+    lengths = [n * m for n, m in zip(typeof(a).shape, typeof(b).shape, strict=True)]
+    return shapes.reshape(spread, tuple(lengths))
+
+
+# ---- tensors --------------------------------------------------------------------------------------------------------
+
+
+def _tensor_axes(axes: Any, a: Any, b: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    x, y = typeof(a).ndim, typeof(b).ndim
+    if isinstance(axes, int | np.integer):
+        count = max(0, int(axes))
+        if count > min(x, y):
+            raise TypeError(
+                f"Number of tensordot axes (axes {axes}) exceeds input ranks ({typeof(a).shape} and {typeof(b).shape})"
+            )
+        return tuple(range(x - count, x)), tuple(range(count))
+    if not isinstance(axes, list | tuple) or len(axes) != 2:
+        raise TypeError("tensordot axes argument must be an int, a pair of ints, or a pair of lists/tuples of ints.")
+    first, second = (tuple(one) if isinstance(one, list | tuple | np.ndarray) else (one,) for one in axes)
+    if len(first) != len(second):
+        raise TypeError(f"tensordot requires axes lists to have equal length, got {first} and {second}.")
+    return tuple(shapes.canonical_axis(i, x) for i in first), tuple(shapes.canonical_axis(i, y) for i in second)
+
+
+@api(static=("axes", "precision", "preferred_element_type"))
+def _tensordot(a: Any, b: Any, axes: Any, precision: Any, preferred_element_type: Any) -> Any:
+    a, b = _operands("tensordot", a, b)
+    return contract("tensordot", a, b, (axes, ((), ())), precision, preferred_element_type)
+
+
+def tensordot(
+    a: Any,
+    b: Any,
+    axes: Any = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The product of two tensors over some of their axes.
+
+    Args:
+      a, b: arrays.
+      axes: how many axes: the last ones of ``a`` with the first ones of ``b``; or a pair of axes, or of sequences of axes.
+      precision, preferred_element_type: as of ``dot``.
+    Returns: array of the remaining axes of ``a``, then those of ``b``.
+    Raises:
+      TypeError: axes that don't fit, lengths that differ.
+    Example: ``jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 4)), 1).shape`` is ``(2, 4)``. Source: ``numpy.tensordot``.
+    """
+    check_arraylike("tensordot", a, b)
+    pairs = _tensor_axes(axes, a, b)
+    return _tensordot(a, b, pairs, hashable_precision(precision), preferred_element_type)
+
+
+# ---- cross product --------------------------------------------------------------------------------------------------
+
+
+def _component(a: Any, i: int) -> Any:
+    rank = typeof(a).ndim
+    if i >= typeof(a).shape[-1]:
+        return shapes.full(typeof(a).shape[:-1], 0, typeof(a).dtype)
+    return shapes.squeeze(structure.slice_in_dim(a, i, i + 1, axis=rank - 1), (rank - 1,))
+
+
+@api(static=("axisa", "axisb", "axisc"))
+def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Any:
+    a, b = _operands("cross", a, b)
+    a, b = (convert(v, typeof(v).dtype) for v in (a, b))
+    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    lengths = typeof(a).shape[-1], typeof(b).shape[-1]
+    if lengths[0] not in (2, 3) or lengths[1] not in (2, 3):
+        raise ValueError(
+            f"cross: vectors must have 2 or 3 components, got shapes {typeof(a).shape} and {typeof(b).shape}"
+        )
+
+    def minor(i: int, j: int) -> Any:
+        parts = _component(a, i), _component(b, j), _component(a, j), _component(b, i)
+        return subtract(multiply(parts[0], parts[1]), multiply(parts[2], parts[3]))
+
+    if lengths == (2, 2):
+        return minor(0, 1)
+    rows = [minor(1, 2), minor(2, 0), minor(0, 1)]
+    rank = typeof(rows[0]).ndim
+    joined = structure.concatenate([shapes.expand_dims(row, (rank,)) for row in rows], rank)
+    return moveaxis(joined, -1, axisc)
+
+
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The cross products of vectors with two or three components; other axes broadcast.
+
+    Args:
+      a, b: arrays.
+      axisa, axisb, axisc: the axis of the vectors in each operand and in the result.
+      axis: one axis for all three.
+    Returns: array of vectors, or of numbers (the third components) for two planar operands.
+    Raises:
+      ValueError: other numbers of components.
+    Example: ``jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))`` is ``[0, 0, 1]``. Source: ``numpy.cross``.
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    return _cross(a, b, operator.index(axisa), operator.index(axisb), operator.index(axisc))

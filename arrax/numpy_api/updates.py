@@ -1,0 +1,350 @@
+"""Updates: ``x.at[index].set(y)`` and its kin, which return a new array (NumPy reference, indexed assignment and ufunc.at)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core import config
+from arrax.core.interpreter import context
+from arrax.core.types import typeof
+from arrax.lax import shapes, structure
+from arrax.lax.conversion import convert
+from arrax.lax.families import ArrayImpl
+from arrax.lax.gather import GatherScatterMode
+from arrax.numpy_api import host
+from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import asarray, ones
+from arrax.numpy_api.elementwise import power, true_divide
+from arrax.numpy_api.index_application import (
+    READ_DEFAULT, UPDATES, WRITE_DEFAULT, Access, fill_scalar, write, write_applied,
+)  # fmt: skip
+from arrax.numpy_api.index_description import IndexDescription, describe
+from arrax.numpy_api.indexing import (
+    NoHostKey, access_item, host_key, starts_as_operand, starts_from_operand,
+)  # fmt: skip
+from arrax.numpy_api.operands import is_arraylike
+
+# ---- values -------------------------------------------------------------------------------------------------------------
+
+_EXACT_INTO = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds that a Python number goes into without loss
+
+
+def _warn_of_loss(source: Any, target: Any) -> None:
+    warnings.warn(
+        f"scatter inputs have incompatible types: cannot safely cast value from dtype={getattr(source, 'name', source)} to "
+        f"dtype={target.name} with jax_numpy_dtype_promotion={config.numpy_dtype_promotion.cell.value}. In future JAX releases "
+        "this will result in an error.",
+        FutureWarning,
+        stacklevel=5,
+    )
+
+
+def _check_cast(value: Any, array: Any) -> None:
+    """Warn where a value's dtype would be promoted to another than the array's."""
+    aval, own = typeof(array), typeof(value)
+    if own.dtype == aval.dtype:
+        return
+    try:
+        common = dtypes.result_type_of([(aval.dtype, aval.weak_type), dtypes.value_pair(value)])[0]
+    except dtypes.TypePromotionError:
+        common = None
+    if common != aval.dtype:
+        _warn_of_loss(own.dtype, aval.dtype)
+
+
+def update_value(array: Any, value: Any) -> Any:
+    """A value to write to an array: Python numbers become constants of its dtype; others are checked and stay.
+
+    Raises:
+      TypeError: a value that is no array.
+    """
+    kind = type(value)
+    if kind is ArrayImpl and value.aval.dtype == array.aval.dtype:
+        return value
+    dtype = typeof(array).dtype
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return value
+    if not is_arraylike(value):
+        value = asarray(value)
+        kind = type(value)
+    elif hasattr(value, "__jax_array__") and kind is not ArrayImpl and not hasattr(value, "interpreter"):
+        value = value.__jax_array__()
+    if kind in _EXACT_INTO:
+        if dtype.kind in _EXACT_INTO[kind] or (dtypes.is_float(dtype) and kind is not complex):
+            with np.errstate(all="ignore"):
+                return np.asarray(value).astype(dtype)[()]
+        typeof(value)  # ints beyond the default dtype are refused
+    _check_cast(value, array)
+    return value
+
+
+# ---- the host route -----------------------------------------------------------------------------------------------------
+
+_INTEGER_UPDATES: dict[str, np.ufunc] = {
+    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
+_FLOAT_UPDATES: dict[str, np.ufunc] = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply}
+_WINDOW_LIMIT = 1 << 12
+
+
+def _host_value(value: Any, dtype: np.dtype, array: Any) -> np.ndarray | None:
+    """A value of the array's dtype as NumPy takes it, or None."""
+    if type(value) is ArrayImpl:
+        placed = not value._committed or (array._committed and value._sharding == array._sharding)
+        return host.view(value) if placed and value.aval.dtype == dtype and host.on_host(value) else None
+    return np.asarray(value) if isinstance(value, np.generic | np.ndarray) and value.dtype == dtype else None
+
+
+def _has_subnormal(values: Any) -> bool:
+    """True where compiled code, which takes such numbers for zero, could differ."""
+    smallest = np.finfo(values.dtype).tiny
+    if values.size == 1:
+        return 0 < abs(values.item()) < smallest
+    magnitudes = np.abs(values)
+    return bool(((magnitudes < smallest) & (magnitudes > 0)).any())
+
+
+def _combined_floats(target: np.ndarray, new: np.ndarray, ufunc: np.ufunc) -> bool:
+    """Update a window of floats in place; False where compiled code would give other numbers."""
+    if target.size > _WINDOW_LIMIT or _has_subnormal(target) or _has_subnormal(new):
+        return False
+    with np.errstate(all="ignore"):
+        ufunc(target, new, out=target)
+    return not _has_subnormal(target)
+
+
+def _write_by_numpy(out: np.ndarray, key: tuple[Any, ...], basic: bool, new: np.ndarray, operation: str) -> bool:
+    """Update ``out``; False where NumPy would not do what compiled code does."""
+    target = out[key]
+    if new.ndim > target.ndim:
+        return False
+    if operation == "set":
+        out[key] = new
+        return True
+    kind = out.dtype.kind
+    if kind == "f" and out.dtype.itemsize >= 4 and basic and operation in _FLOAT_UPDATES:
+        return _combined_floats(target, new, _FLOAT_UPDATES[operation])
+    ufunc = _INTEGER_UPDATES.get(operation) if kind in "iu" else None
+    if ufunc is None:
+        return False
+    if basic:
+        ufunc(target, new, out=target)
+    else:
+        ufunc.at(out, key, new)
+    return True
+
+
+def _write_on_host(array: Any, index: Any, value: Any, operation: str) -> Any:
+    """The updated array by NumPy; None where the route is closed."""
+    aval = array.aval
+    if not host.on_host(array) and not (operation == "set" and _is_mask(index) and host.on_cpu(array)):
+        return None
+    new = _host_value(value, aval.dtype, array)
+    if new is None:
+        return None
+    try:
+        key, basic = host_key(index, array)
+        out = host.view(array).copy()
+        if not _write_by_numpy(out, key, basic, new, operation):
+            return None
+    except (NoHostKey, IndexError, ValueError, TypeError):
+        return None  # the other route says what is wrong, if anything is
+    return host.back(out, array, fresh=True)
+
+
+def _is_mask(index: Any) -> bool:
+    return isinstance(index, ArrayImpl | np.ndarray) and index.dtype == np.bool_
+
+
+# ---- the compiled route ---------------------------------------------------------------------------------------------------
+
+
+@api(static=("description", "operation", "access"))
+def _write_compiled(
+    x: Any, starts: Any, operands: tuple[Any, ...], value: Any, description: IndexDescription, operation: str, access: Access
+) -> Any:
+    firsts = starts_from_operand(starts, description, typeof(x).shape)
+    new = convert(value, typeof(x).dtype)
+    return write(x, description, firsts, operands, new, operation, access)
+
+
+@api(static=("operation",))
+def _write_masked(x: Any, mask: Any, value: Any, operation: str) -> Any:
+    """A scalar written where a mask holds."""
+    shape, dtype = typeof(x).shape, typeof(x).dtype
+    new = shapes.broadcast_in_dim(convert(value, dtype), shape, ())
+    combine = UPDATES[operation].combine
+    new = new if combine is None else combine(x, new)
+    return structure.select(shapes.broadcast_in_dim(mask, shape, range(typeof(mask).ndim)), new, x)
+
+
+def rewriting_update(array: Any, index: Any, value: Any, operation: str, access: Access) -> Any:
+    """``array`` with ``array[index]`` updated, by the index's description."""
+    aval = typeof(array)
+    eager = context.interpreter.is_evaluation and type(array) is ArrayImpl
+    if _is_mask(index) and index.shape == aval.shape[: index.ndim] and index.ndim and typeof(value).shape == ():
+        out = _write_masked(array, index, value, operation)
+    else:
+        found = describe(index, aval.shape, access.wrap)
+        if eager:
+            starts = starts_as_operand(found, aval.shape)
+            out = _write_compiled(array, starts, found.operands, value, found.description, operation, access)
+        else:
+            new = value if isinstance(aval.dtype, dtypes.ExtendedDType) else convert(value, aval.dtype)
+            out = write(array, *found, new, operation, access)
+    if not aval.weak_type:
+        return out
+    weak = getattr(value, "weak_type", isinstance(value, np.generic))
+    return convert(out, aval.dtype, bool(weak))
+
+
+def update_item(array: Any, index: Any, value: Any, operation: str, access: Access = WRITE_DEFAULT) -> Any:
+    """``array`` with ``array[index]`` updated.
+
+    Args:
+      array: array or tracer.
+      index: as of ``getitem``.
+      value: array or number, broadcast to the indexed shape.
+      operation: ``"set"``, ``"add"``, ``"subtract"``, ``"multiply"``, ``"min"`` or ``"max"``.
+      access: what happens out of bounds, and promises about the index.
+    """
+    value = update_value(array, value)
+    if type(array) is ArrayImpl and access.wrap and context.interpreter.is_evaluation:
+        found = _write_on_host(array, index, value, operation)
+        if found is not None:
+            return found
+    return rewriting_update(array, index, value, operation, access)
+
+
+# ---- x.at -----------------------------------------------------------------------------------------------------------------
+
+
+class IndexUpdater:
+    """``x.at``: takes an index; see ``IndexUpdate`` for what can be done there.
+
+    Example: ``x.at[0].set(1.)`` is a new array with another first entry.
+    """
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any):
+        self.array = array
+
+    def __getitem__(self, index: Any) -> IndexUpdate:
+        return IndexUpdate(self.array, index)
+
+    def __repr__(self) -> str:
+        return f"IndexUpdater({self.array!r})"
+
+
+def _access(default: Access, mode: Any, indices_are_sorted: bool, unique_indices: bool, wrap: bool) -> Access:
+    """The access for a method's arguments; the default one where they are."""
+    if mode is None and wrap and not indices_are_sorted and not unique_indices:
+        return default
+    parsed = default.mode if mode is None else GatherScatterMode.from_any(mode)
+    return Access(parsed, None, bool(indices_are_sorted), bool(unique_indices), bool(wrap))
+
+
+def _update_method(operation: str, doc: str, finish: Callable[[Any, Any], Any] | None = None) -> Any:
+    """A method of ``IndexUpdate``.
+
+    Args:
+      operation: a name in ``UPDATES``.
+      finish: ``f(array, factors)`` for methods that first multiply ones by the values.
+    """
+
+    def method(
+        self: Any,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        access = _access(WRITE_DEFAULT, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
+        if finish is None:
+            return update_item(self.array, self.index, values, operation, access)
+        aval = typeof(self.array)
+        factors = update_item(ones(aval.shape, aval.dtype), self.index, values, operation, access)
+        return finish(self.array, factors)
+
+    method.__doc__ = f"{doc} See ``IndexUpdate`` for the arguments."
+    return method
+
+
+class IndexUpdate:
+    """``x.at[index]``: reads, and updates that return a new array.
+
+    Attributes:
+      array: the array. index: the index, with all of NumPy's forms.
+
+    Methods that update take ``values``, which are broadcast to the shape of ``x[index]`` and converted to the dtype of ``x``,
+    and all methods take these keyword arguments.
+
+    Args:
+      indices_are_sorted, unique_indices: promises about integer arrays in the index.
+      mode: what happens out of bounds, see ``lax.GatherScatterMode``: ``"clip"``, ``"fill"`` or ``"drop"``, or
+        ``"promise_in_bounds"``. By default reads are moved inside and updates are left out.
+      wrap_negative_indices: whether negative integers count from the end.
+    Raises:
+      ValueError: values whose shape doesn't fit, an unknown mode.
+    Example: ``x.at[jnp.array([0, 0])].add(1)`` adds twice to the first entry.
+    """
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: Any, index: Any):
+        self.array, self.index = array, index
+
+    def __repr__(self) -> str:
+        return f"IndexUpdate({self.array!r}, {self.index!r})"
+
+    def get(
+        self,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: str | GatherScatterMode | None = None,
+        fill_value: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """``x[index]``, with other rules out of bounds: ``mode="fill"`` fills with ``fill_value`` (by default NaN, the least
+        signed or greatest unsigned number, or True)."""
+        access = _access(READ_DEFAULT, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
+        if fill_value is not None:
+            access = access._replace(fill_value=fill_scalar(fill_value))
+        return access_item(self.array, self.index, access)
+
+    def apply(
+        self,
+        func: Callable[[Any], Any],
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: str | GatherScatterMode | None = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """``x[index] = func(x[index])``, repeatedly where an entry is indexed repeatedly; ``func`` takes a scalar."""
+        access = _access(WRITE_DEFAULT, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
+        found = describe(self.index, typeof(self.array).shape, access.wrap)
+        return write_applied(self.array, *found, func, access)
+
+    # fmt: off
+    set      = _update_method("set",      "``x[index] = values``.")
+    add      = _update_method("add",      "``x[index] += values``, repeatedly where an entry is indexed repeatedly.")
+    subtract = _update_method("subtract", "``x[index] -= values``, repeatedly where an entry is indexed repeatedly.")
+    multiply = _update_method("multiply", "``x[index] *= values``, repeatedly where an entry is indexed repeatedly.")
+    divide   = _update_method("multiply", "``x[index] /= values``, repeatedly; integers give floats.", true_divide)
+    power    = _update_method("multiply", "``x[index] **= values``, repeatedly where indexed repeatedly.", power)
+    min      = _update_method("min",      "``x[index] = minimum(x[index], values)``.")
+    max      = _update_method("max",      "``x[index] = maximum(x[index], values)``.")
+    # fmt: on
+    mul = multiply

@@ -1,0 +1,185 @@
+"""NumPy's functions that write into an array, as functions that return a new one (NumPy reference, routines.indexing)."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.lax.cumulative import cumsum
+from arrax.lax.gather import GatherScatterMode
+from arrax.numpy_api.api import api
+from arrax.numpy_api.index_application import WRITE_DEFAULT
+from arrax.numpy_api.indexing import floor_modulo, rewriting_take
+from arrax.numpy_api.operands import check_arraylike
+from arrax.numpy_api.routes import settle
+from arrax.numpy_api.updates import update_item
+
+
+def refuse_inplace(name: str) -> NoReturn:
+    """Refuse ``inplace=True``.
+
+    Raises:
+      ValueError: always, with the mend.
+    """
+    raise ValueError(
+        f"jax.numpy.{name} cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False to instead "
+        "return an updated array."
+    )
+
+
+def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+    """Write values at places of the flattened array; values repeat as often as needed.
+
+    Args:
+      a: array.
+      ind: integer array.
+      v: values.
+      mode: out of bounds, None (left out), ``"clip"`` or ``"wrap"``.
+      inplace: must be False.
+    Returns: array like ``a``.
+    Raises:
+      ValueError: ``inplace=True``, or an unknown mode.
+      NotImplementedError: ``mode="raise"``.
+    Example: ``jnp.put(jnp.zeros(3), 1, 5., inplace=False)``. Source: ``numpy.put``.
+    """
+    if inplace:
+        refuse_inplace("put")
+    check_arraylike("put", a, ind, v)
+    a, places, values = settle("put", a), settle("put", ind), settle("put", v)
+    if mode == "raise":
+        raise NotImplementedError("The 'raise' mode to jnp.put is not supported.")
+    if mode not in (None, "clip", "wrap"):
+        raise ValueError(f"mode should be one of 'wrap' or 'clip'; got {mode=}")
+    aval, count, given = typeof(a), typeof(places).size, typeof(values).size
+    if not count or not given or not aval.size:
+        return a
+    places = shapes.reshape(places, (count,))
+    if mode == "wrap":
+        places = floor_modulo(places, aval.size)
+    flat = shapes.reshape(a, (aval.size,))
+    access = WRITE_DEFAULT._replace(mode=GatherScatterMode.from_any(mode if mode == "clip" else None), wrap=mode != "clip")
+    return shapes.reshape(update_item(flat, places, _repeated(values, count), "set", access), aval.shape)
+
+
+def _repeated(values: Any, count: int) -> Any:
+    """The flattened values, repeated or cut to a number of them."""
+    size = typeof(values).size
+    flat = shapes.reshape(values, (size,))
+    if size < count:
+        times = -(-count // size)
+        flat = shapes.reshape(shapes.broadcast_in_dim(flat, (times, size), (1,)), (times * size,))
+    return structure.slice_in_dim(flat, 0, count)
+
+
+def put_along_axis(
+    arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: str | None = None
+) -> Any:
+    """Write values along an axis, at places of their own for each position along the other axes.
+
+    Args:
+      arr: array.
+      indices: integer array of the same rank; its other axes are broadcast against ``arr``'s.
+      values: values, broadcast to the indices.
+      axis: the axis; None flattens ``arr`` first.
+      inplace: must be False.
+      mode: out of bounds, as of ``.at[]``.
+    Raises:
+      ValueError: ``inplace=True``, ranks that differ.
+      TypeError: indices that are no integers.
+    Example: ``jnp.put_along_axis(jnp.zeros((2, 2)), jnp.array([[0], [1]]), 1., 1, inplace=False)``.
+    Source: ``numpy.put_along_axis``.
+    """
+    if inplace:
+        refuse_inplace("put_along_axis")
+    check_arraylike("put_along_axis", arr, indices, values)
+    arr, indices, values = (settle("put_along_axis", x) for x in (arr, indices, values))
+    if not dtypes.is_integer(typeof(indices).dtype):
+        raise TypeError(f"put_along_axis indices must be of integer type, got {typeof(indices).dtype}")
+    shape = typeof(arr).shape
+    if axis is None:
+        arr, axis = shapes.reshape(arr, (typeof(arr).size,)), 0
+    rank = typeof(arr).ndim
+    if typeof(indices).ndim != rank:
+        raise ValueError(f"indices and arr must have the same number of dimensions; {typeof(indices).ndim} vs. {rank}")
+    axis = shapes.canonical_axis(axis, rank)
+    index = []
+    for place, length in enumerate(typeof(arr).shape):
+        along = np.arange(length, dtype=np.int32).reshape([-1 if i == place else 1 for i in range(rank)])
+        index.append(indices if place == axis else along)
+    access = WRITE_DEFAULT._replace(mode=GatherScatterMode.from_any(mode))
+    return shapes.reshape(update_item(arr, tuple(index), values, "set", access), shape)
+
+
+def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+    """Write values, one after the other and repeatedly, where a mask holds.
+
+    Args:
+      arr: array.
+      mask: array of as many elements.
+      vals: values.
+      inplace: must be False.
+    Raises:
+      ValueError: ``inplace=True``, another size of the mask, no values.
+    Example: ``jnp.place(x, x > 5, jnp.array([1., 2.]), inplace=False)``. Source: ``numpy.place``.
+    """
+    check_arraylike("place", arr, mask, vals)
+    if inplace:
+        refuse_inplace("place")
+    arr, mask, vals = (settle("place", x) for x in (arr, mask, vals))
+    shape, size = typeof(arr).shape, typeof(arr).size
+    if typeof(mask).size != size:
+        raise ValueError("place: arr and mask must be the same size")
+    if not typeof(vals).size:
+        raise ValueError("Cannot place values from an empty array")
+    if not size:
+        return arr
+    return _placed_values(arr, mask, vals, shape)
+
+
+@api(static=("shape",))
+def _placed_values(arr: Any, mask: Any, vals: Any, shape: tuple[int, ...]) -> Any:
+    size, given = typeof(arr).size, typeof(vals).size
+    flags = shapes.reshape(convert(mask, np.bool_), (size,))
+    before = arithmetic.sub(cumsum(convert(flags, np.int32), 0), np.int32(1))
+    flat = convert(shapes.reshape(vals, (given,)), typeof(arr).dtype)
+    chosen = rewriting_take(flat, floor_modulo(before, given))
+    return shapes.reshape(structure.select(flags, chosen, shapes.reshape(arr, (size,))), shape)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """Write values on the main diagonal.
+
+    Args:
+      a: array of at least two axes; of more than two only with equal lengths.
+      val: number, or values that repeat along the diagonal.
+      wrap: must be False.
+      inplace: must be False.
+    Raises:
+      NotImplementedError: ``inplace=True`` or ``wrap=True``.
+      ValueError: too few axes, or axes of differing lengths.
+    Example: ``jnp.fill_diagonal(jnp.zeros((3, 3)), 1., inplace=False)``. Source: ``numpy.fill_diagonal``.
+    """
+    if inplace:
+        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
+    if wrap:
+        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
+    check_arraylike("fill_diagonal", a, val)
+    a, values = settle("fill_diagonal", a), settle("fill_diagonal", val)
+    shape = typeof(a).shape
+    if len(shape) < 2:
+        raise ValueError("array must be at least 2-d")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    count = min(shape)
+    if typeof(values).ndim:
+        if not typeof(values).size or not count:
+            return a
+        values = _repeated(values, count)
+    along = np.arange(count, dtype=np.int32)
+    access = WRITE_DEFAULT._replace(indices_are_sorted=True, unique_indices=True)
+    return update_item(a, (along,) * len(shape), values, "set", access)

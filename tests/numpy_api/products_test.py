@@ -1,0 +1,146 @@
+"""Products of vectors, matrices and tensors, and Einstein sums: values, dtypes, programs, derivatives, mistakes."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from tests.numpy_api.comparison import assert_same
+
+RANDOM = np.random.default_rng(0)
+VECTOR = RANDOM.normal(size=3).astype(np.float32)
+MATRIX = RANDOM.normal(size=(2, 3)).astype(np.float32)
+CUBE = RANDOM.normal(size=(4, 2, 3)).astype(np.float32)
+COMPLEX = (RANDOM.normal(size=3) + 1j * RANDOM.normal(size=3)).astype(np.complex64)
+INTEGERS = np.array([3, -1, 2], dtype=np.int32)
+ARRAYS = (VECTOR, MATRIX, CUBE, COMPLEX, INTEGERS)
+
+# fmt: off
+CASES = {
+    "dot of vectors":     lambda np, v, m, t, c, i: np.dot(v, v),
+    "dot":                lambda np, v, m, t, c, i: np.dot(m, np.transpose(m)),
+    "dot of a number":    lambda np, v, m, t, c, i: np.dot(2, m),
+    "dot of tensors":     lambda np, v, m, t, c, i: np.dot(t, np.swapaxes(t, 1, 2)),
+    "dot promotes":       lambda np, v, m, t, c, i: np.dot(i, c),
+    "dot of integers":    lambda np, v, m, t, c, i: np.dot(i, i),
+    "matmul":             lambda np, v, m, t, c, i: np.matmul(m, np.transpose(m)),
+    "matmul of vectors":  lambda np, v, m, t, c, i: [np.matmul(t, v), np.matmul(v, np.swapaxes(t, 1, 2)), np.matmul(v, v)],
+    "matmul of batches":  lambda np, v, m, t, c, i: np.matmul(t, np.swapaxes(t, 1, 2)),
+    "matmul broadcasts":  lambda np, v, m, t, c, i: np.matmul(np.reshape(t, (4, 1, 2, 3)), np.swapaxes(t, 1, 2)),
+    "matmul on the left": lambda np, v, m, t, c, i: np.matmul(np.transpose(m), t),
+    "matmul on the right": lambda np, v, m, t, c, i: np.matmul(t, np.transpose(m)),
+    "vdot":               lambda np, v, m, t, c, i: [np.vdot(c, c), np.vdot(m, m)],
+    "inner":              lambda np, v, m, t, c, i: [np.inner(t, m), np.inner(m, v), np.inner(v, 3)],
+    "outer":              lambda np, v, m, t, c, i: np.outer(m, i),
+    "kron":               lambda np, v, m, t, c, i: [np.kron(m, m), np.kron(v, t), np.kron(c, m)],
+    "tensordot":          lambda np, v, m, t, c, i: [np.tensordot(t, m, 2), np.tensordot(t, m, (2, 1))],
+    "tensordot of axes":  lambda np, v, m, t, c, i: np.tensordot(t, t, ([2, 0], [2, 0])),
+    "cross":              lambda np, v, m, t, c, i: [np.cross(t, v), np.cross(i, c)],
+    "cross along axes":   lambda np, v, m, t, c, i: np.cross(np.transpose(m), m, axisa=0, axisc=0),
+    "einsum":             lambda np, v, m, t, c, i: np.einsum("ij,kj->ik", m, m),
+    "einsum implicit":    lambda np, v, m, t, c, i: np.einsum("kj,ij", m, m),
+    "einsum of three":    lambda np, v, m, t, c, i: np.einsum("ij,bkj,j->bik", m, t, v),
+    "einsum of four":     lambda np, v, m, t, c, i: np.einsum("ij,bkj,j,bkc->ci", m, t, v, t),
+    "einsum traces":      lambda np, v, m, t, c, i: np.einsum("ij,ii->j", np.outer(v, v), np.outer(v, v)),
+    "einsum diagonal":    lambda np, v, m, t, c, i: np.einsum("jij->ij", np.stack([np.outer(v, v)] * 3)),
+    "einsum transpose":   lambda np, v, m, t, c, i: np.einsum("abc->cab", t),
+    "einsum ellipsis":    lambda np, v, m, t, c, i: [np.einsum("i...->...", t), np.einsum("...ij,kj->k...i", t, m)],
+    "einsum broadcasts":  lambda np, v, m, t, c, i: np.einsum("...,...->...", t, m),
+    "einsum elementwise": lambda np, v, m, t, c, i: np.einsum("ij,j->ji", m, v),
+    "einsum sums":        lambda np, v, m, t, c, i: [np.einsum("ij->", m), np.einsum("ij,k->i", m, v)],
+    "einsum interleaved": lambda np, v, m, t, c, i: [np.einsum(m, [0, 1], v, [1]), np.einsum(m, [5, 1], m, [7, 1], [7, 5])],
+    "einsum promotes":    lambda np, v, m, t, c, i: np.einsum("i,i,i", i, c, v),
+    "einsum of integers": lambda np, v, m, t, c, i: np.einsum("i,j->ij", i, i),
+}
+# fmt: on
+
+
+def test_values_are_those_of_numpy():
+    results = arrax.jit(lambda *xs: {name: case(jnp, *xs) for name, case in CASES.items()})(*ARRAYS)
+    for name, case in CASES.items():
+        assert_same(results[name], case(np, *ARRAYS), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("case", ["dot", "matmul broadcasts", "einsum of three", "tensordot"])
+def test_eager_calls_give_the_same(case):
+    assert_same(CASES[case](jnp, *ARRAYS), CASES[case](np, *ARRAYS), rtol=1e-4, atol=1e-4)
+
+
+def test_products_of_vectors_conjugate_the_first():
+    assert_same(jnp.vecdot(COMPLEX, COMPLEX), np.vdot(COMPLEX, COMPLEX))
+    assert_same(jnp.vecdot(CUBE, MATRIX[:, :1], axis=-2), np.einsum("bij,ij->bj", CUBE, MATRIX[:, :1]))
+    assert_same(jnp.matvec(CUBE, VECTOR), CUBE @ VECTOR)
+    assert_same(jnp.vecmat(1j * VECTOR[:2], CUBE), -1j * (VECTOR[:2] @ CUBE))
+
+
+@pytest.mark.parametrize("optimize", [True, False, "greedy", "optimal", [(1, 2), (0, 1)]])
+def test_any_order_of_products_gives_the_same(optimize):
+    expected = np.einsum("ij,kj,kl->il", MATRIX, MATRIX, MATRIX)
+    assert_same(jnp.einsum("ij,kj,kl->il", MATRIX, MATRIX, MATRIX, optimize=optimize), expected)
+
+
+def test_einsum_path_names_the_order():
+    path, description = jnp.einsum_path("ij,kj,kl->il", MATRIX, MATRIX, MATRIX)
+    assert sorted(path[-1]) == [0, 1] and "Optimized FLOP count" in str(description)
+
+
+def test_element_types_may_be_preferred():
+    small = np.array([100, 100], np.int8)
+    assert_same(jnp.dot(small, small), np.int8(32))
+    assert_same(jnp.dot(small, small, preferred_element_type="int32"), np.int32(20000))
+    assert (
+        jnp.einsum("i,i", jnp.ones(2, "float16"), jnp.ones(2, "float16"), preferred_element_type="float32").dtype
+        == "float32"
+    )
+    assert jnp.matmul(MATRIX, VECTOR, precision="highest").shape == (2,)
+
+
+@pytest.mark.parametrize("function", [
+    lambda a, b: jnp.matmul(a, jnp.transpose(b)), lambda a, b: jnp.einsum("ij,kj,ij->k", a, b, a), lambda a, b: jnp.kron(a, b),
+    lambda a, b: jnp.tensordot(a, b, ((0,), (0,))), lambda a, b: jnp.cross(a, b),
+])  # fmt: skip
+def test_derivatives_agree_with_finite_differences(function):
+    other, tangent, step = np.sin(MATRIX) + 1, np.cos(MATRIX), 1e-2
+    _, derivative = arrax.jvp(lambda a: function(a, other), (MATRIX,), (tangent,))
+    high, low = (np.asarray(function(MATRIX + np.float32(s) * tangent, other), np.float64) for s in (step, -step))
+    np.testing.assert_allclose(derivative, (high - low) / (2 * step), rtol=2e-3, atol=2e-3)
+
+
+def test_products_are_one_operation():
+    def operations(function, *args):
+        return [eqn.primitive.name for eqn in arrax.make_jaxpr(function)(*args).jaxpr.eqns]
+
+    assert operations(jnp.dot, VECTOR, VECTOR) == ["dot_general"]
+    assert operations(jnp.matmul, CUBE, VECTOR) == ["dot_general"]
+    assert operations(lambda a: jnp.einsum("ij,kj->ik", a, a), MATRIX) == ["dot_general"]
+    assert operations(lambda a, b: jnp.einsum("ij,bkj->bki", a, b), MATRIX, CUBE) == ["dot_general"]
+
+
+# fmt: off
+ERRORS = {
+    "dot":         (lambda: jnp.dot(VECTOR, MATRIX), TypeError, r"\(3,\) and \(2, 3\)"),
+    "matmul":      (lambda: jnp.matmul(MATRIX, MATRIX), TypeError, r"\(2, 3\) and \(2, 3\)"),
+    "matmul of a number": (lambda: jnp.matmul(2.0, MATRIX), ValueError, "at least one axis"),
+    "matmul of batches": (lambda: jnp.matmul(CUBE, np.ones((3, 3, 2))), ValueError, r"Incompatible shapes for matmul: \(4, 2, 3\)"),
+    "inner":       (lambda: jnp.inner(VECTOR, VECTOR[:2]), TypeError, r"\(3,\) and \(2,\)"),
+    "vecdot":      (lambda: jnp.vecdot(VECTOR, VECTOR[:2]), ValueError, "axes must match"),
+    "matvec":      (lambda: jnp.matvec(MATRIX, VECTOR[:2]), ValueError, "inconsistent"),
+    "tensordot":   (lambda: jnp.tensordot(CUBE, MATRIX, 3), TypeError, "exceeds input ranks"),
+    "cross":       (lambda: jnp.cross(np.ones(4), VECTOR), ValueError, "2 or 3 components"),
+    "list":        (lambda: jnp.dot([1], VECTOR), TypeError, "position 0"),
+    "out":         (lambda: jnp.outer(VECTOR, VECTOR, out=MATRIX), NotImplementedError, "'out'"),
+    "precision":   (lambda: jnp.dot(VECTOR, VECTOR, precision="foo"), ValueError, "foo"),
+    "einsum size": (lambda: jnp.einsum("ij,jk", MATRIX, MATRIX), ValueError, "size of label 'j'"),
+    "einsum rank": (lambda: jnp.einsum("ijk", MATRIX), ValueError, "rank of operand 0"),
+    "einsum count": (lambda: jnp.einsum("ij", MATRIX, MATRIX), ValueError, "2 operands|number of operands|Number of"),
+    "einsum output": (lambda: jnp.einsum("ij->k", MATRIX), ValueError, "'k' did not appear"),
+    "einsum list": (lambda: jnp.einsum("i", [1, 2]), TypeError, "einsum requires ndarray"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_mistakes_are_explained(case):
+    call, kind, words = ERRORS[case]
+    with pytest.raises(kind, match=words):
+        call()
