@@ -83,7 +83,7 @@ _MODES: dict[str | None, GatherScatterMode] = {
 }  # fmt: skip
 
 
-# ---- checks, shared with scatter ----------------------------------------------------------------------------------------
+# ---- checks, shared with scatter ------------------------------------------------------------------------------------
 
 
 def check_dims(name: str, what: str, dims: Sequence[int], limit: int, ordered: bool = True) -> None:
@@ -156,7 +156,7 @@ def in_bounds(indices: Any, index_map: Sequence[int], shape: Sequence[int], wind
     return reduce_and(inside, (aval.ndim - 1,))
 
 
-# ---- gather -------------------------------------------------------------------------------------------------------------
+# ---- gather ---------------------------------------------------------------------------------------------------------
 
 gather_p = Primitive("gather")
 

@@ -58,7 +58,7 @@ class ScatterDimensionNumbers(NamedTuple):
     scatter_indices_batching_dims: Sequence[int] = ()
 
 
-# ---- shapes -------------------------------------------------------------------------------------------------------------
+# ---- shapes ---------------------------------------------------------------------------------------------------------
 
 
 def _window_sizes(shape: Sequence[int], updates: Sequence[int], numbers: ScatterDimensionNumbers) -> tuple[int, ...]:
@@ -112,7 +112,7 @@ def _type_rule(name: str, accepts: frozenset) -> Callable[..., ShapedArray]:
     return rule
 
 
-# ---- lowering -----------------------------------------------------------------------------------------------------------
+# ---- lowering -------------------------------------------------------------------------------------------------------
 
 
 def _numbers_attribute(numbers: ScatterDimensionNumbers, index_rank: int) -> Any:
@@ -174,7 +174,7 @@ def _lower(combine: Any) -> Callable[..., list[Any]]:
     return rule
 
 
-# ---- batching -----------------------------------------------------------------------------------------------------------
+# ---- batching -------------------------------------------------------------------------------------------------------
 
 
 def _batch(primitive: Primitive) -> Callable[..., tuple[Any, int]]:
@@ -198,7 +198,7 @@ def _batch(primitive: Primitive) -> Callable[..., tuple[Any, int]]:
     return rule
 
 
-# ---- derivatives --------------------------------------------------------------------------------------------------------
+# ---- derivatives ----------------------------------------------------------------------------------------------------
 
 
 def gather_back(x: Any, indices: Any, updates: ShapedArray, params: dict[str, Any]) -> Any:
@@ -346,7 +346,7 @@ def _replace_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: An
     return [ct_x, None, ct_updates]
 
 
-# ---- the primitives -----------------------------------------------------------------------------------------------------
+# ---- the primitives -------------------------------------------------------------------------------------------------
 
 
 def _primitive(name: str, combine: Any, accepts: frozenset) -> Primitive:

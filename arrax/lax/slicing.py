@@ -22,7 +22,7 @@ from arrax.lax.scatter import ScatterDimensionNumbers, scatter_p
 from arrax.lax.shapes import broadcast_in_dim, canonical_axis, canonical_shape, full, reshape, squeeze
 from arrax.lax.structure import concatenate, select, slice_in_dim
 
-# ---- start indices ------------------------------------------------------------------------------------------------------
+# ---- start indices --------------------------------------------------------------------------------------------------
 
 
 def _index_list(name: str, indices: Any, rank: int) -> list[Any]:
@@ -112,7 +112,7 @@ def _zero_index(indices: Sequence[Any]) -> Any:
     return np.zeros((), typeof(indices[0]).dtype if indices else np.int32)[()]
 
 
-# ---- dynamic_slice ------------------------------------------------------------------------------------------------------
+# ---- dynamic_slice --------------------------------------------------------------------------------------------------
 
 dynamic_slice_p = Primitive("dynamic_slice")
 
@@ -195,7 +195,7 @@ def dynamic_slice(
     return dynamic_slice_p.bind(x, *indices, slice_sizes=sizes)
 
 
-# ---- dynamic_update_slice -------------------------------------------------------------------------------------------------
+# ---- dynamic_update_slice -------------------------------------------------------------------------------------------
 
 dynamic_update_slice_p = Primitive("dynamic_update_slice")
 
@@ -289,7 +289,7 @@ def dynamic_update_slice(
     return dynamic_update_slice_p.bind(x, new, *indices)
 
 
-# ---- along one axis -------------------------------------------------------------------------------------------------------
+# ---- along one axis -------------------------------------------------------------------------------------------------
 
 
 def _only(axis: int, rank: int, index: Any) -> list[Any]:

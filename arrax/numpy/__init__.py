@@ -313,6 +313,9 @@ from arrax.numpy_api.products import tensordot as tensordot
 from arrax.numpy_api.products import vdot as vdot
 from arrax.numpy_api.products import vecdot as vecdot
 from arrax.numpy_api.products import vecmat as vecmat
+from arrax.numpy_api.ranges import geomspace as geomspace
+from arrax.numpy_api.ranges import linspace as linspace
+from arrax.numpy_api.ranges import logspace as logspace
 from arrax.numpy_api.rearranging import delete as delete
 from arrax.numpy_api.rearranging import flip as flip
 from arrax.numpy_api.rearranging import fliplr as fliplr

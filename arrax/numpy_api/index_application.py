@@ -15,9 +15,24 @@ from arrax.interpreters.staging import stage
 from arrax.lax import arithmetic, bitwise, shapes, slicing, structure
 from arrax.lax.computations import apply_elementwise
 from arrax.lax.conversion import convert
-from arrax.lax.gather import CLIP, FILL_OR_DROP, ONE_HOT, PROMISE_IN_BOUNDS, GatherDimensionNumbers, GatherScatterMode, gather
+from arrax.lax.gather import (
+    CLIP,
+    FILL_OR_DROP,
+    ONE_HOT,
+    PROMISE_IN_BOUNDS,
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    gather,
+)
 from arrax.lax.scatter import (
-    ScatterDimensionNumbers, scatter, scatter_add, scatter_apply, scatter_max, scatter_min, scatter_mul, scatter_sub,
+    ScatterDimensionNumbers,
+    scatter,
+    scatter_add,
+    scatter_apply,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    scatter_sub,
 )  # fmt: skip
 from arrax.numpy_api.index_description import IndexDescription, result_shape
 from arrax.numpy_api.operands import broadcast_to
@@ -55,7 +70,7 @@ def fill_scalar(value: Any) -> Any:
     return math.nan if isinstance(number, float) and number != number else number
 
 
-# ---- operands -----------------------------------------------------------------------------------------------------------
+# ---- operands -------------------------------------------------------------------------------------------------------
 
 
 def _place_dtype(operands: Sequence[Any], lengths: Sequence[int]) -> np.dtype:
@@ -98,7 +113,7 @@ def _index_array(places: Sequence[Any]) -> Any:
     return columns[0] if len(columns) == 1 else structure.concatenate(columns, len(common))
 
 
-# ---- windows ------------------------------------------------------------------------------------------------------------
+# ---- windows --------------------------------------------------------------------------------------------------------
 
 
 def _extents(d: IndexDescription) -> list[int]:
@@ -194,7 +209,7 @@ def _with_scalars(
     return [found.get(axis, start) for axis, start in enumerate(starts)]
 
 
-# ---- reading ------------------------------------------------------------------------------------------------------------
+# ---- reading --------------------------------------------------------------------------------------------------------
 
 
 def read(x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], access: Access) -> Any:
@@ -250,7 +265,7 @@ def _gather(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, ac
     )  # fmt: skip
 
 
-# ---- writing ------------------------------------------------------------------------------------------------------------
+# ---- writing --------------------------------------------------------------------------------------------------------
 
 
 class Update(NamedTuple):

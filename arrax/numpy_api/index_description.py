@@ -64,7 +64,7 @@ class Index(NamedTuple):
     operands: tuple[Any, ...]
 
 
-# ---- from an index to tokens --------------------------------------------------------------------------------------------
+# ---- from an index to tokens ----------------------------------------------------------------------------------------
 
 
 def describe(index: Any, shape: tuple[int, ...], wrap: bool = True) -> Index:
@@ -172,7 +172,7 @@ def _mask_token(mask: Any, operands: list[Any]) -> Token:
     return ("mask", values.shape)
 
 
-# ---- from tokens and a shape to a description -----------------------------------------------------------------------------
+# ---- from tokens and a shape to a description -----------------------------------------------------------------------
 
 
 class _Plan:

@@ -15,7 +15,8 @@ from arrax.core.types import typeof
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
-from arrax.numpy_api.creation import arange, asarray, linspace
+from arrax.numpy_api.creation import arange, asarray
+from arrax.numpy_api.ranges import linspace
 from arrax.numpy_api.indexing import floor_modulo
 from arrax.numpy_api.operands import broadcast_operands, check_arraylike, promote_dtypes
 from arrax.numpy_api.routes import settle, settle_all, shape_of
@@ -30,7 +31,7 @@ def _integers(*places: np.ndarray) -> tuple[Any, ...]:
     return tuple(asarray(np.ascontiguousarray(place, dtype)) for place in places)
 
 
-# ---- diagonals and triangles --------------------------------------------------------------------------------------------
+# ---- diagonals and triangles ----------------------------------------------------------------------------------------
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
@@ -129,7 +130,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0, *, size: int
     return _integers(*(np.resize(np.append(p[:size], np.zeros(max(size - len(p), 0))), size) for p in places))  # type: ignore[return-value]
 
 
-# ---- conversions between flat and multiple indices ------------------------------------------------------------------------
+# ---- conversions between flat and multiple indices ------------------------------------------------------------------
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
@@ -232,7 +233,7 @@ def _ravel_multi_index(places: tuple[Any, ...], lengths: tuple[int, ...], mode: 
     return total
 
 
-# ---- grids ------------------------------------------------------------------------------------------------------------------
+# ---- grids ----------------------------------------------------------------------------------------------------------
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:

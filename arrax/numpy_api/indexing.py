@@ -14,13 +14,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.interpreter import Tracer, context
+from arrax.core.interpreter import context
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.families import ArrayImpl
 from arrax.lax.gather import (
-    CLIP, FILL_OR_DROP, GatherDimensionNumbers, GatherScatterMode, gather,
+    CLIP,
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    gather,
 )  # fmt: skip
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
@@ -28,9 +31,8 @@ from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar,
 from arrax.numpy_api.index_description import Index, IndexDescription, describe
 from arrax.numpy_api.operands import broadcast_to, check_arraylike, refuse_out
 from arrax.numpy_api.routes import settle, shape_of
-from arrax.xla.placement import host_value
 
-# ---- the host route -------------------------------------------------------------------------------------------------------
+# ---- the host route -------------------------------------------------------------------------------------------------
 
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
@@ -101,7 +103,7 @@ def _selected_on_host(array: Any, index: Any) -> Any:
     return host.back(host.view(array)[index], array, fresh=True)
 
 
-# ---- the compiled route ---------------------------------------------------------------------------------------------------
+# ---- the compiled route ---------------------------------------------------------------------------------------------
 
 
 def moving_axes(d: IndexDescription, shape: Sequence[int]) -> list[int]:
@@ -204,7 +206,7 @@ def iterate(array: Any) -> list[Any]:
     return [getitem(array, place) for place in range(shape[0])]
 
 
-# ---- take ---------------------------------------------------------------------------------------------------------------
+# ---- take -----------------------------------------------------------------------------------------------------------
 
 
 def _checked_mode(name: str, mode: Any) -> Any:

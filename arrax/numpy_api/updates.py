@@ -21,15 +21,25 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray, ones
 from arrax.numpy_api.elementwise import power, true_divide
 from arrax.numpy_api.index_application import (
-    READ_DEFAULT, UPDATES, WRITE_DEFAULT, Access, fill_scalar, write, write_applied,
+    READ_DEFAULT,
+    UPDATES,
+    WRITE_DEFAULT,
+    Access,
+    fill_scalar,
+    write,
+    write_applied,
 )  # fmt: skip
 from arrax.numpy_api.index_description import IndexDescription, describe
 from arrax.numpy_api.indexing import (
-    NoHostKey, access_item, host_key, starts_as_operand, starts_from_operand,
+    NoHostKey,
+    access_item,
+    host_key,
+    starts_as_operand,
+    starts_from_operand,
 )  # fmt: skip
 from arrax.numpy_api.operands import is_arraylike
 
-# ---- values -------------------------------------------------------------------------------------------------------------
+# ---- values ---------------------------------------------------------------------------------------------------------
 
 _EXACT_INTO = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds that a Python number goes into without loss
 
@@ -83,7 +93,7 @@ def update_value(array: Any, value: Any) -> Any:
     return value
 
 
-# ---- the host route -----------------------------------------------------------------------------------------------------
+# ---- the host route -------------------------------------------------------------------------------------------------
 
 _INTEGER_UPDATES: dict[str, np.ufunc] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "min": np.minimum, "max": np.maximum,
@@ -161,7 +171,7 @@ def _is_mask(index: Any) -> bool:
     return isinstance(index, ArrayImpl | np.ndarray) and index.dtype == np.bool_
 
 
-# ---- the compiled route ---------------------------------------------------------------------------------------------------
+# ---- the compiled route ---------------------------------------------------------------------------------------------
 
 
 @api(static=("description", "operation", "access"))
@@ -221,7 +231,7 @@ def update_item(array: Any, index: Any, value: Any, operation: str, access: Acce
     return rewriting_update(array, index, value, operation, access)
 
 
-# ---- x.at -----------------------------------------------------------------------------------------------------------------
+# ---- x.at -----------------------------------------------------------------------------------------------------------
 
 
 class IndexUpdater:
