@@ -102,6 +102,13 @@ from arrax.lax.control_flow.solves import linear_solve_p as linear_solve_p
 from arrax.lax.control_flow.solves import root_p as root_p
 from arrax.lax.conversion import convert_element_type as convert_element_type
 from arrax.lax.conversion import convert_element_type_p as convert_element_type_p
+from arrax.lax.convolution_geometry import ConvDimensionNumbers as ConvDimensionNumbers
+from arrax.lax.convolution_geometry import conv_dimension_numbers as conv_dimension_numbers
+from arrax.lax.convolution_geometry import conv_general_permutations as conv_general_permutations
+from arrax.lax.convolution_geometry import conv_general_shape_tuple as conv_general_shape_tuple
+from arrax.lax.convolution_geometry import conv_shape_tuple as conv_shape_tuple
+from arrax.lax.convolution_geometry import conv_transpose_shape_tuple as conv_transpose_shape_tuple
+from arrax.lax.convolution_rules import conv_general_dilated_p as conv_general_dilated_p
 from arrax.lax.cumulative import cumlogsumexp as cumlogsumexp
 from arrax.lax.cumulative import cummax as cummax
 from arrax.lax.cumulative import cummin as cummin

@@ -28,7 +28,9 @@ from arrax.numpy_api import (
     products,
     rearranging,
     reductions,
+    searching,
     selection,
+    sorting,
     updates,
 )
 from arrax.numpy_api.operators import OPERATORS
@@ -103,12 +105,12 @@ def _repeat(self: Any, repeats: Any, axis: int | None = None, *, total_repeat_le
 
 def _compress(self: Any, condition: Any, axis: int | None = None, *, out: None = None, size: int | None = None, fill_value: Any = 0) -> Any:
     """``jnp.compress``."""
-    return selection.compress(condition, self, axis=axis, out=out, size=size, fill_value=fill_value)
+    return searching.compress(condition, self, axis=axis, out=out, size=size, fill_value=fill_value)
 
 
 def _nonzero(self: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """``jnp.nonzero``."""
-    return selection.nonzero(self, size=size, fill_value=fill_value)
+    return searching.nonzero(self, size=size, fill_value=fill_value)
 
 
 def _swap_last(self: Any) -> Any:
@@ -167,9 +169,9 @@ METHODS: dict[str, Any] = {
     "diagonal": _delegate(matrices.diagonal), "trace": _delegate(matrices.trace), "dot": _delegate(products.dot),
     "conj": _delegate(elementwise.conjugate), "conjugate": _delegate(elementwise.conjugate),
     "round": _delegate(elementwise.round), "copy": lambda self: creation.copy_array(self),
-    "choose": _delegate(selection.choose), "searchsorted": _delegate(selection.searchsorted),
-    "sort": _delegate(selection.sort), "argsort": _delegate(selection.argsort),
-    "argpartition": _delegate(selection.argpartition), "take": _delegate(indexing.take),
+    "choose": _delegate(selection.choose), "searchsorted": _delegate(searching.searchsorted),
+    "sort": _delegate(sorting.sort), "argsort": _delegate(sorting.argsort),
+    "argpartition": _delegate(sorting.argpartition), "take": _delegate(indexing.take),
     "all": _delegate(reductions.all), "any": _delegate(reductions.any), "argmax": _delegate(reductions.argmax),
     "argmin": _delegate(reductions.argmin), "max": _delegate(reductions.max), "min": _delegate(reductions.min),
     "prod": _delegate(reductions.prod), "ptp": _delegate(reductions.ptp), "mean": _delegate(averages.mean),

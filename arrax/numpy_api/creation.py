@@ -158,7 +158,29 @@ def _leaf_dtype(leaves: Sequence[Any]) -> Any:
     return dtypes.result_type_of(pairs)[0]
 
 
+_FLAT = {int: np.dtype(np.int64), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
+
+
+def _from_flat_numbers(value: Any, dtype: Any) -> Any:
+    """A flat sequence of Python numbers of one class, the commonest case; None where it is something else."""
+    classes = set(map(type, value))
+    wide = _FLAT.get(next(iter(classes))) if len(classes) == 1 else None
+    if wide is None:
+        return None
+    chosen = dtypes.canonicalize_dtype(wide) if dtype is None else dtype
+    if isinstance(chosen, dtypes.ExtendedDType):
+        return None
+    if wide.kind == "i":
+        _check_range(max(value), chosen)
+        _check_range(min(value), chosen)
+    with np.errstate(all="ignore"):
+        return _constant(np.array(value, wide).astype(chosen), False)
+
+
 def _from_sequence(value: Any, dtype: Any) -> Any:
+    flat = _from_flat_numbers(value, dtype) if value else None
+    if flat is not None:
+        return flat
     leaves = tree_leaves(value, is_leaf=lambda node: node is None)
     if not leaves:
         plain = np.array(value, dtype=np.float32)

@@ -37,15 +37,6 @@ def _compiled(function: Any, name: str, swapped: bool = False) -> Any:
     return make_api(operator, kind=DeferringFunction)
 
 
-def _unary(function: Any, name: str) -> Any:
-    def operator(self: Any) -> Any:
-        return function(self)
-
-    operator.__name__ = name
-    operator.__doc__ = f"``{function.__name__}`` as an operator."
-    return operator
-
-
 def _power(self: Any, other: Any) -> Any:
     """``power`` as an operator; small integer exponents multiply repeatedly."""
     if type(other) is int:
@@ -107,10 +98,10 @@ COMPARISONS: dict[str, Any] = {
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{f"__{name}__": _compiled(function, f"__{name}__") for name, function in (BINARY | COMPARISONS).items()},
     **{f"__r{name}__": _compiled(function, f"__r{name}__", swapped=True) for name, function in BINARY.items()},
-    "__neg__": _unary(elementwise.negative, "__neg__"),
-    "__pos__": _unary(elementwise.positive, "__pos__"),
-    "__abs__": _unary(elementwise.absolute, "__abs__"),
-    "__invert__": _unary(logic.invert, "__invert__"),
+    "__neg__": elementwise.negative,
+    "__pos__": elementwise.positive,
+    "__abs__": elementwise.absolute,
+    "__invert__": logic.invert,
     "__pow__": _power, "__rpow__": _reflected_power, "__divmod__": _divmod, "__rdivmod__": _reflected_divmod,
     "__matmul__": _matmul, "__rmatmul__": _reflected_matmul, "__round__": _round,
 }  # fmt: skip

@@ -1,117 +1,283 @@
-"""Evenly spaced numbers: ``linspace``, ``logspace``, ``geomspace`` (NumPy reference, routines.array-creation)."""
+"""Numbers in even steps, and arrays from functions, buffers and text (NumPy reference, routines.array-creation)."""
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, exponential, shapes, structure
 from arrax.lax.conversion import convert
-from arrax.numpy_api import elementwise
+from arrax.lax.placement import device_put
+from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import broadcast_to, check_arraylike, promote_inexact
+from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.operands import check_arraylike
+from arrax.transforms.vectorize import vmap
+
+_SCALARS = (int, float, complex, np.number)
+
+
+def _count(name: str, num: Any) -> int:
+    if isinstance(num, Tracer):
+        known = concrete_value(num)
+        if known is None:
+            raise ConcretizationTypeError(num, f"It arose in the 'num' argument of jnp.{name}.")
+        num = np.asarray(known).item()
+    count = operator.index(num)
+    if count < 0:
+        raise ValueError(f"{name}: number of samples, {count}, must be non-negative.")
+    return count
+
+
+def _range_dtype(name: str, dtype: Any, *values: Any) -> tuple[Any, Any]:
+    """(the dtype to compute in, the dtype of the result)."""
+    common, _ = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
+    work = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(common))
+    return work, work if dtype is None else dtypes.check_user_dtype(name, dtype)
+
+
+@api(static=("num", "endpoint", "work", "dtype", "axis"))
+def _linspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype: Any, axis: int) -> Any:
+    start, stop = convert(start, work), convert(stop, work)
+    shape = shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
+    full = (num, *shape)
+    kept = range(1, len(full))
+    first, last = (shapes.broadcast_in_dim(operands.broadcast_to(v, shape), full, kept) for v in (start, stop))
+    pieces = num - 1 if endpoint else num
+    if num == 0:
+        out = shapes.full(full, 0, work)
+    elif pieces == 0:
+        out = first
+    else:
+        real = dtypes.finfo(work).dtype if dtypes.is_complex(work) else work
+        steps = arithmetic.div(shapes.iota(real, num), np.asarray(pieces).astype(real)[()])
+        share = shapes.broadcast_in_dim(convert(steps, work), full, (0,))
+        one = np.asarray(1).astype(work)[()]
+        out = arithmetic.add(arithmetic.mul(first, arithmetic.sub(one, share)), arithmetic.mul(last, share))
+        if endpoint:  # the last number is the given one, whatever rounding says
+            body = structure.slice_in_dim(out, 0, num - 1)
+            out = structure.concatenate([body, structure.slice_in_dim(last, num - 1, num)], 0)
+    if dtypes.is_integer(dtype):
+        out = arithmetic.floor(out)
+    return shapes.move_axis(convert(out, dtype), 0, axis)
 
 
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0,
     *, device: Any = None,
 ) -> Any:  # fmt: skip
-    """Evenly spaced numbers from ``start`` to ``stop``.
+    """Numbers in even steps from ``start`` to ``stop``.
 
     Args:
       start, stop: numbers or arrays, broadcast against each other.
-      num: how many.
-      endpoint: whether ``stop`` is the last one.
-      retstep: also return the distance.
-      dtype: by default a floating dtype.
-      axis: axis of the result along which the numbers increase.
+      num: how many; known while tracing.
+      endpoint: whether ``stop`` is the last one, or the one after it.
+      retstep: whether the step is returned, too.
+      dtype: by default floating; integers are rounded down.
+      axis: the axis of the result along which the numbers go.
+      device: device to put the result on.
+    Returns: array, or (it, the step).
     Raises:
-      ValueError: a negative ``num``.
+      ValueError: a negative number.
+      TypeError: lists.
     Example: ``jnp.linspace(0, 1, 3)`` is ``[0., 0.5, 1.]``. Source: ``numpy.linspace``.
     """
-    count = operator.index(num)
-    if count < 0:
-        raise ValueError(f"Number of samples, {count}, must be non-negative.")
     check_arraylike("linspace", start, stop)
-    requested = None if dtype is None else dtypes.check_user_dtype("linspace", dtype)
-    values, step = _linspace(start, stop, num=count, endpoint=bool(endpoint), dtype=requested, axis=operator.index(axis))
-    return (values, step) if retstep else values
-
-
-@api(static=("num", "endpoint", "dtype", "axis"))
-def _linspace(start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any]:
-    start, stop = promote_inexact(start, stop)
-    work = typeof(start).dtype
-    start, stop = convert(start, work), convert(stop, work)
-    shape = shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
-    start, stop = broadcast_to(start, shape), broadcast_to(stop, shape)
-    intervals = num - 1 if endpoint else num
-    span = arithmetic.sub(stop, start)
-    nan = np.asarray(np.nan, work)[()]
-    step = arithmetic.div(span, np.asarray(intervals, work)[()]) if intervals > 0 else shapes.full_like(start, nan)
-    full_shape = (num, *shape)
-    if num == 0:
-        values = shapes.full(full_shape, 0, work)
+    count = _count("linspace", num)
+    work, chosen = _range_dtype("linspace", dtype, start, stop)
+    simple = (
+        isinstance(start, _SCALARS) and isinstance(stop, _SCALARS) and isinstance(work, np.dtype) and work.kind in "fc"
+    )
+    if simple and work.itemsize >= 4 and count <= host.ELEMENT_LIMIT and host.evaluating():
+        values = np.linspace(start, stop, count, bool(endpoint))
+        values = np.floor(values) if dtypes.is_integer(chosen) else values
+        out = host.new(values.astype(chosen))
     else:
-        index = shapes.iota(work if not dtypes.is_complex(work) else np.float32, num)
-        portion = arithmetic.div(convert(index, work), np.asarray(max(intervals, 1), work)[()])
-        portion = shapes.broadcast_in_dim(portion, full_shape, (0,))
-        tail = tuple(range(1, len(shape) + 1))
-        low, high = shapes.broadcast_in_dim(start, full_shape, tail), shapes.broadcast_in_dim(stop, full_shape, tail)
-        one = np.ones((), work)[()]
-        values = arithmetic.add(arithmetic.mul(low, arithmetic.sub(one, portion)), arithmetic.mul(high, portion))
-        if endpoint and num > 1:
-            body = structure.slice_in_dim(values, 0, num - 1)
-            values = structure.concatenate([body, shapes.expand_dims(stop, (0,))], 0)
-    if dtype is not None and dtypes.is_integer(dtype) and not dtypes.is_complex(work):
-        values = arithmetic.floor(values)
-    values = convert(values, work if dtype is None else dtype)
-    if axis:
-        values = shapes.move_axis(values, 0, axis)
-    return values, step
+        rank = len(shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)) + 1
+        out = _linspace(start, stop, count, bool(endpoint), work, chosen, shapes.canonical_axis(axis, rank))
+    out = out if device is None else device_put(out, device)
+    return (out, _step(start, stop, count - 1 if endpoint else count, work)) if retstep else out
+
+
+@api(static=("pieces", "work"))
+def _step(start: Any, stop: Any, pieces: int, work: Any) -> Any:
+    shape = shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
+    if pieces <= 0:
+        return shapes.full(shape, np.nan, work)
+    start, stop = (operands.broadcast_to(convert(v, work), shape) for v in (start, stop))
+    return arithmetic.div(arithmetic.sub(stop, start), np.asarray(pieces).astype(work)[()])
+
+
+@api(static=("work", "dtype"))
+def _powers(base: Any, exponents: Any, work: Any, dtype: Any) -> Any:
+    base, exponents = convert(base, work), convert(exponents, work)
+    shape = shapes.broadcast_shapes(typeof(base).shape, typeof(exponents).shape)
+    return convert(exponential.pow(operands.broadcast_to(base, shape), operands.broadcast_to(exponents, shape)), dtype)
 
 
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Powers of ``base`` with evenly spaced exponents.
+    """Powers of a base whose exponents go in even steps.
 
-    Args: as of ``linspace``; ``base``: number or array.
+    Args:
+      start, stop: the first and the last exponent.
+      base: number or array.
+      num, endpoint, dtype, axis: as of ``linspace``.
     Example: ``jnp.logspace(0, 2, 3)`` is ``[1., 10., 100.]``. Source: ``numpy.logspace``.
     """
-    exponents = linspace(start, stop, num, endpoint, axis=axis)
-    check_arraylike("logspace", base)
-    powers = elementwise.power(base, exponents)
-    return powers if dtype is None else convert(powers, dtypes.check_user_dtype("logspace", dtype))
+    check_arraylike("logspace", start, stop, base)
+    work, chosen = _range_dtype("logspace", dtype, start, stop, base)
+    exponents = linspace(start, stop, num, endpoint, dtype=work, axis=axis)
+    return _powers(base, exponents, work, chosen)
+
+
+@api(static=("num", "endpoint", "work", "dtype", "axis"))
+def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype: Any, axis: int) -> Any:
+    start, stop = convert(start, work), convert(stop, work)
+    shape = shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
+    start, stop = operands.broadcast_to(start, shape), operands.broadcast_to(stop, shape)
+    exponents = _linspace(0.0, exponential.log(arithmetic.div(stop, start)), num, endpoint, work, work, 0)
+    full = (num, *shape)
+    kept = range(1, len(full))
+    out = arithmetic.mul(shapes.broadcast_in_dim(start, full, kept), exponential.exp(exponents))
+    ends = [shapes.broadcast_in_dim(v, (1, *shape), kept) for v in (start, stop)]
+    if num > 1:  # the first and the last number are the given ones
+        tail = [ends[1]] if endpoint else []
+        inner = structure.slice_in_dim(out, 1, num - len(tail))
+        out = structure.concatenate([ends[0], inner, *tail], 0)
+    if dtypes.is_integer(dtype):
+        half = np.asarray(0.5).astype(work)[()]
+        out = arithmetic.floor(arithmetic.add(out, half))
+    return shapes.move_axis(convert(out, dtype), 0, axis)
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """Numbers with a constant ratio from ``start`` to ``stop``.
+    """Numbers of which each is the same multiple of the one before.
 
-    Args: as of ``linspace``; both ends of one sign and not zero.
-    Example: ``jnp.geomspace(1, 100, 3)`` is ``[1., 10., 100.]``. Source: ``numpy.geomspace``.
+    Args:
+      start, stop: the first and the last number, of one sign.
+      num, endpoint, dtype, axis: as of ``linspace``.
+    Example: ``jnp.geomspace(1, 8, 4)`` is ``[1., 2., 4., 8.]``. Source: ``numpy.geomspace``.
     """
     check_arraylike("geomspace", start, stop)
-    requested = None if dtype is None else dtypes.check_user_dtype("geomspace", dtype)
-    return _geomspace(start, stop, num=operator.index(num), endpoint=bool(endpoint), dtype=requested, axis=operator.index(axis))
+    count = _count("geomspace", num)
+    work, chosen = _range_dtype("geomspace", dtype, start, stop)
+    rank = len(shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)) + 1
+    return _geomspace(start, stop, count, bool(endpoint), work, chosen, shapes.canonical_axis(axis, rank))
 
 
-@api(static=("num", "endpoint", "dtype", "axis"))
-def _geomspace(start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
-    start, stop = promote_inexact(start, stop)
-    sign = arithmetic.sign(start)
-    logs = [exponential.log(arithmetic.mul(arithmetic.conj(sign) if dtypes.is_complex(typeof(sign).dtype) else sign, x)) for x in (start, stop)]
-    values = exponential.exp(_linspace.__wrapped__(*logs, num=num, endpoint=endpoint, dtype=None, axis=0)[0])
-    values = arithmetic.mul(values, broadcast_to(sign, typeof(values).shape))
-    if num > 0:
-        rest = structure.slice_in_dim(values, 1, num)
-        first = broadcast_to(start, typeof(values).shape[1:])
-        values = structure.concatenate([shapes.expand_dims(first, (0,)), rest], 0)
-    values = values if dtype is None else convert(values, dtype)
-    return shapes.move_axis(values, 0, axis) if axis else values
+# ---- from functions, buffers, text ----------------------------------------------------------------------------------
 
 
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """The values of a function at all places of an array, found by mapping it over each index.
+
+    Args:
+      function: function of one number per axis.
+      shape: the shape of the array of places.
+      dtype: dtype of the numbers.
+      kwargs: passed on to the function.
+    Returns: array (or pytree of them) with the axes of ``shape`` in front.
+    Example: ``jnp.fromfunction(jnp.add, (2, 2))`` is ``[[0., 1.], [1., 2.]]``. Source: ``numpy.fromfunction``.
+    """
+    lengths = shapes.canonical_shape(shape, "fromfunction")
+    chosen = dtypes.check_user_dtype("fromfunction", dtype)
+
+    def mapped(*places: Any) -> Any:
+        return function(*places, **kwargs)
+
+    for axis in reversed(range(len(lengths))):
+        mapped = vmap(mapped, in_axes=tuple(0 if i == axis else None for i in range(len(lengths))))
+    return mapped(*[shapes.iota(chosen, length) for length in lengths])
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """An array of the bytes of a buffer.
+
+    Args:
+      buffer: bytes or another object with the buffer protocol.
+      dtype: dtype of the elements.
+      count: how many elements; -1 for all.
+      offset: the byte to begin at.
+    Example: ``jnp.frombuffer(b"ab", dtype=jnp.uint8)`` is ``[97, 98]``. Source: ``numpy.frombuffer``.
+    """
+    return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+    """An array of the numbers in a text.
+
+    Args:
+      string: text.
+      dtype: dtype of the elements.
+      count: how many numbers; -1 for all.
+      sep: what stands between them.
+    Example: ``jnp.fromstring("1 2", dtype=int, sep=" ")`` is ``[1, 2]``. Source: ``numpy.fromstring``.
+    """
+    return asarray(np.fromstring(string, np.dtype(dtype), count, sep=sep))
+
+
+def _impure(name: str) -> NoReturn:
+    raise NotImplementedError(
+        f"jnp.{name}() is not implemented: it reads from the outside, which transformed functions must not do. Use "
+        f"jnp.asarray(np.{name}(...)) outside of them."
+    )
+
+
+def fromfile(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not implemented, since it is not pure: use ``jnp.asarray(np.fromfile(...))``.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _impure("fromfile")
+
+
+def fromiter(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not implemented, since it is not pure: use ``jnp.asarray(np.fromiter(...))``.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _impure("fromiter")
+
+
+def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+    """An array from a file of ``numpy.save``.
+
+    Args:
+      file: path or file object.
+      args, kwargs: as of ``numpy.load``.
+    Returns: array; an archive of several stays NumPy's.
+    Example: ``jnp.load("x.npy")``. Source: ``numpy.load``.
+    """
+    found = np.load(file, *args, **kwargs)
+    return asarray(found) if isinstance(found, np.ndarray) else found
+
+
+def _on_host(values: Sequence[Any]) -> list[Any]:
+    return [np.asarray(value) for value in values]
+
+
+def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
+    """Write an array to a file that ``load`` reads.
+
+    Example: ``jnp.save("x.npy", jnp.ones(2))``. Source: ``numpy.save``.
+    """
+    np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
+
+
+def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
+    """Write several arrays to one archive.
+
+    Example: ``jnp.savez("x.npz", a=jnp.ones(2))``. Source: ``numpy.savez``.
+    """
+    np.savez(file, *_on_host(args), **{name: np.asarray(value) for name, value in kwds.items()})

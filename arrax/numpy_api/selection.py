@@ -1,2 +1,323 @@
-"""TEMPORARY (owner): replaced by the writer of the numpy chapters; overwrite freely."""
-from arrax.lax.arithmetic import add as clip, add as compress, add as nonzero, add as choose, add as searchsorted, add as sort, add as argsort, add as argpartition  # noqa
+"""Choosing between values, elementwise (NumPy reference, routines.indexing and routines.math)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.interpreter import Tracer, concrete_value, context
+from arrax.core.types import typeof
+from arrax.interpreters.staging import Staging
+from arrax.lax import arithmetic, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.numpy_api import host, operands
+from arrax.numpy_api.api import api
+from arrax.numpy_api.elementwise import maximum, minimum
+from arrax.numpy_api.indexing import floor_modulo
+from arrax.numpy_api.logic import isnan
+from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
+from arrax.numpy_api.routes import settle
+from arrax.numpy_api.searching import nonzero
+from arrax.transforms.jit import jit
+
+_NUMBERS = (bool, int, float, complex)
+
+# ---- where ----------------------------------------------------------------------------------------------------------
+
+
+def choose_between(condition: Any, x: Any, y: Any) -> Any:
+    """``x`` where a condition holds, else ``y``: broadcast to one shape; dtypes are equal already."""
+    shape = shapes.broadcast_shapes(typeof(condition).shape, typeof(x).shape, typeof(y).shape)
+    weak = typeof(x).weak_type and typeof(y).weak_type
+    x, y = (operands.broadcast_to(convert(v, typeof(v).dtype, weak), shape) for v in (x, y))
+    mask = convert(condition, np.bool_)
+    return structure.select(mask if typeof(mask).shape == () else operands.broadcast_to(mask, shape), x, y)
+
+
+@api()
+def _where_eager(condition: Any, x: Any, y: Any) -> Any:
+    return choose_between(condition, *promote_dtypes(x, y))
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    return choose_between(condition, x, y)
+
+
+_where_program = jit(_where)
+
+
+def _where_on_host(condition: Any, x: Any, y: Any) -> Any:
+    """The choice by NumPy where all arrays are small; None where that route is closed."""
+    arrays = [v for v in (condition, x, y) if type(v) is host.ArrayImpl]
+    if not arrays or not all(host.on_host(v) for v in arrays):
+        return None
+    if not all(type(v) is host.ArrayImpl or type(v) in _NUMBERS for v in (condition, x, y)):
+        return None
+    like = host.common_like(arrays)
+    size = int(np.prod(shapes.broadcast_shapes(*(typeof(v).shape for v in (condition, x, y))), dtype=np.int64))
+    if like is None or size > host.ELEMENT_LIMIT:
+        return None
+    dtype, weak = dtypes.result_type_of([dtypes.value_pair(x), dtypes.value_pair(y)])
+    with np.errstate(all="ignore"):
+        values = [np.asarray(host.view(v) if type(v) is host.ArrayImpl else v) for v in (condition, x, y)]
+        chosen = np.where(values[0].astype(bool), values[1].astype(dtype), values[2].astype(dtype))
+    return host.back(chosen, like, weak, fresh=True)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """``x`` where a condition holds, else ``y``; with one argument, the places where it holds.
+
+    Both ``x`` and ``y`` are computed: the derivative of a branch that gives NaN or infinity where it is not chosen makes
+    NaN, so mend its argument, too.
+
+    Args:
+      condition: array; what is not zero counts as true.
+      x, y: arrays or numbers; all three are broadcast against each other.
+      size, fill_value: with one argument only, see ``nonzero``.
+    Returns: array of the common shape and dtype; or, for one argument, a tuple of arrays of indices.
+    Raises:
+      TypeError: lists, or only two arguments.
+      ValueError: shapes that don't fit; ``size`` with three arguments.
+      ConcretizationTypeError: one traced argument without ``size``.
+    Example: ``jnp.where(jnp.array([True, False]), 1, 2)`` is ``[1, 2]``. Source: ``numpy.where``.
+    """
+    if x is None and y is None:
+        check_arraylike("where", condition)
+        return nonzero(condition, size=size, fill_value=fill_value)
+    check_arraylike("where", condition, x, y)
+    if size is not None or fill_value is not None:
+        raise ValueError("where: size and fill_value arguments cannot be used with three arguments.")
+    condition, x, y = as_operand(condition), as_operand(x), as_operand(y)
+    _check_shapes(condition, x, y)
+    done = _where_on_host(condition, x, y)
+    if done is not None:
+        return done
+    if context.interpreter.is_evaluation:
+        return _where_eager(condition, x, y)
+    if isinstance(context.interpreter, Staging):
+        return _where_program(condition, *promote_dtypes(x, y))
+    return choose_between(condition, *promote_dtypes(x, y))
+
+
+def _check_shapes(*values: Any) -> None:
+    own = [typeof(value).shape for value in values]
+    try:
+        shapes.broadcast_shapes(*own)
+    except ValueError:
+        raise ValueError(f"Incompatible shapes for broadcasting: where got shapes {', '.join(map(str, own))}") from None
+
+
+# ---- select, piecewise, choose --------------------------------------------------------------------------------------
+
+
+@api()
+def _select(conditions: Sequence[Any], choices: Sequence[Any], default: Any) -> Any:
+    *values, result = promote_dtypes(*choices, default)
+    for condition, value in zip(reversed(conditions), reversed(values), strict=True):
+        result = choose_between(condition, value, result)
+    return result
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """For each place, the choice of the first condition that holds.
+
+    Args:
+      condlist: conditions.
+      choicelist: as many arrays; all are broadcast against each other.
+      default: what stands where none holds.
+    Raises:
+      ValueError: no conditions, or another number of choices.
+    Example: ``jnp.select([x < 0, x > 1], [0, 1], x)``. Source: ``numpy.select``.
+    """
+    if len(condlist) != len(choicelist):
+        raise ValueError(
+            f"select: condlist must be as long as choicelist, got lengths {len(condlist)} and {len(choicelist)}"
+        )
+    if len(condlist) == 0:
+        raise ValueError("select: condlist must be non-empty")
+    check_arraylike("select", *condlist, *choicelist, default)
+    return _select(list(condlist), list(choicelist), default)
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """A function that is defined piece by piece.
+
+    Args:
+      x: array.
+      condlist: conditions of the shape of ``x``; where several hold, the last one counts.
+      funclist: for each condition a function of an array, or a number; one more for where none holds (0 by default).
+      args, kw: passed on to the functions.
+    Returns: array of the shape and dtype of ``x``.
+    Raises:
+      ValueError: another number of functions.
+    Example: ``jnp.piecewise(x, [x < 0], [lambda x: -x, lambda x: x])``. Source: ``numpy.piecewise``.
+    """
+    check_arraylike("piecewise", x)
+    x = settle("piecewise", x)
+    if isinstance(condlist, list | tuple):
+        nested = condlist if condlist and not isinstance(condlist[0], bool | np.bool_) else [condlist]
+        conditions = [settle("piecewise", np.asarray(c) if isinstance(c, list) else c) for c in nested]
+    else:
+        array = settle("piecewise", condlist)
+        rank = typeof(array).ndim
+        conditions = [array] if rank <= typeof(x).ndim and rank != typeof(x).ndim + 1 and rank == 0 else _rows(array, x)
+    count = len(conditions)
+    if len(funclist) not in (count, count + 1):
+        raise ValueError(
+            f"piecewise: with {count} condition(s), either {count} or {count + 1} functions are expected; got {len(funclist)}"
+        )
+    pieces = list(funclist) if len(funclist) == count + 1 else [*funclist, 0]
+    values = [_piece(piece, x, args, kw) for piece in pieces]
+    result = values[-1]
+    for condition, value in zip(conditions, values[:-1], strict=True):
+        result = where(condition, value, result)
+    return convert(result, typeof(x).dtype)
+
+
+def _rows(condition: Any, x: Any) -> list[Any]:
+    if typeof(condition).shape == typeof(x).shape and typeof(x).ndim != 1:
+        return [condition]
+    return [
+        shapes.squeeze(structure.slice_in_dim(condition, i, i + 1), (0,)) for i in range(typeof(condition).shape[0])
+    ]
+
+
+def _piece(piece: Any, x: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Any:
+    value = piece(x, *args, **kw) if callable(piece) else piece
+    check_arraylike("piecewise", value)
+    dtype = typeof(x).dtype
+    scalar = np.asarray(value).astype(dtype)[()] if isinstance(value, _NUMBERS) else convert(value, dtype)
+    return operands.broadcast_to(scalar, typeof(x).shape)
+
+
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+    """For each place, the element of the choice with the number that stands there.
+
+    Args:
+      a: integer array.
+      choices: sequence of arrays, or one array whose first axis counts them.
+      mode: what numbers out of bounds mean: ``"raise"`` an error (not for traced arrays), ``"wrap"``, ``"clip"``.
+    Raises:
+      ValueError: numbers out of bounds; ``a`` is no integer array; an unknown mode.
+      ConcretizationTypeError: a traced array with the mode ``"raise"``.
+    Example: ``jnp.choose(jnp.array([1, 0]), [jnp.zeros(2), jnp.ones(2)])`` is ``[1., 0.]``. Source: ``numpy.choose``.
+    """
+    refuse_out("choose", out)
+    check_arraylike("choose", a)
+    index = settle("choose", a)
+    if not dtypes.is_integer(typeof(index).dtype) and not dtypes.is_bool(typeof(index).dtype):
+        raise ValueError("choose: `a` array must be integer typed")
+    table = [settle("choose", v) for v in choices] if isinstance(choices, list | tuple) else list(_choices(choices))
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"choose: mode={mode!r} not understood, must be 'raise', 'wrap' or 'clip'")
+    if mode == "raise":
+        known = concrete_value(index)
+        if known is None:
+            raise ConcretizationTypeError(
+                index, "jnp.choose with mode='raise' must look at the numbers: use mode='wrap' or mode='clip' instead.",
+            )  # fmt: skip
+        if not ((np.asarray(known) >= 0) & (np.asarray(known) < len(table))).all():
+            raise ValueError("choose: invalid entry in choice array")
+    return _choose(index, table, mode)
+
+
+def _choices(choices: Any) -> Sequence[Any]:
+    array = settle("choose", choices)
+    return [shapes.squeeze(structure.slice_in_dim(array, i, i + 1), (0,)) for i in range(typeof(array).shape[0])]
+
+
+@api(static=("mode",))
+def _choose(index: Any, table: Sequence[Any], mode: str) -> Any:
+    values = promote_dtypes(*table)
+    shape = shapes.broadcast_shapes(typeof(index).shape, *(typeof(v).shape for v in values))
+    place = operands.broadcast_to(convert(index, np.int32), shape)
+    if mode == "wrap":
+        place = floor_modulo(place, len(values))
+    else:
+        place = structure.clamp(np.int32(0), place, np.int32(len(values) - 1))
+    return structure.select_n(place, *[operands.broadcast_to(convert(v, typeof(v).dtype), shape) for v in values])
+
+
+# ---- limits ---------------------------------------------------------------------------------------------------------
+
+_MISSING: Any = object()
+
+
+def clip(
+    arr: Any = None,
+    /,
+    min: Any = None,
+    max: Any = None,
+    *,
+    a: Any = _MISSING,
+    a_min: Any = _MISSING,
+    a_max: Any = _MISSING,
+) -> Any:
+    """Limit elements to a range.
+
+    Args:
+      arr: array or number.
+      min, max: the bounds, broadcast against it; None for no bound. Where they cross, ``max`` counts.
+      a, a_min, a_max: older names of the three.
+    Raises:
+      ValueError: complex values, which have no order; no array.
+      TypeError: lists.
+    Example: ``jnp.clip(jnp.arange(4), 1, 2)`` is ``[1, 1, 2, 2]``. Source: ``numpy.clip``.
+    """
+    arr = arr if a is _MISSING else a
+    low, high = min if a_min is _MISSING else a_min, max if a_max is _MISSING else a_max
+    if arr is None:
+        raise ValueError("clip: an array is required as first argument")
+    given = [v for v in (low, high) if v is not None]
+    check_arraylike("clip", arr, *given)
+    if any(dtypes.is_complex(typeof(v).dtype) for v in (arr, *given)):
+        raise ValueError("clip: complex values have no order; take the real or imaginary part first")
+    return _clip(arr, low, high)
+
+
+@api()
+def _clip(arr: Any, low: Any, high: Any) -> Any:
+    if low is not None:
+        arr = maximum(low, arr)
+    if high is not None:
+        arr = minimum(high, arr)
+    return convert(arr, typeof(arr).dtype, typeof(arr).weak_type)
+
+
+@api()
+def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    aval = typeof(x)
+    if dtypes.is_complex(aval.dtype):
+        parts = [_nan_to_num(part, nan, posinf, neginf) for part in (arithmetic.real_part(x), arithmetic.imag(x))]
+        return arithmetic.complex_(*parts)
+    if not dtypes.is_inexact(aval.dtype):
+        return x
+    x = convert(x, aval.dtype)
+    limits = dtypes.finfo(aval.dtype)
+    high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
+    infinite = {np.inf: high, -np.inf: low}
+    result = choose_between(isnan(x), convert(nan, aval.dtype), x)
+    for sign, value in infinite.items():
+        here = arithmetic.eq(x, np.asarray(sign).astype(aval.dtype)[()])
+        result = choose_between(
+            here, convert(np.asarray(value) if not isinstance(value, Tracer) else value, aval.dtype), result
+        )
+    return result
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """Replace NaN and infinities by numbers.
+
+    Args:
+      x: array or number; of complex numbers, both parts.
+      copy: accepted; arrays are never changed in place.
+      nan: what replaces NaN.
+      posinf, neginf: what replaces the infinities; by default the greatest and the least finite number.
+    Example: ``jnp.nan_to_num(jnp.array([jnp.nan, 1.]))`` is ``[0., 1.]``. Source: ``numpy.nan_to_num``.
+    """
+    check_arraylike("nan_to_num", x)
+    return _nan_to_num(settle("nan_to_num", x), nan, posinf, neginf)

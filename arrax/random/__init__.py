@@ -1,11 +1,26 @@
 """Random numbers with explicit keys. The face: public names only."""
 
+from arrax.random.continuous import cauchy as cauchy
+from arrax.random.continuous import double_sided_maxwell as double_sided_maxwell
+from arrax.random.continuous import exponential as exponential
+from arrax.random.continuous import gumbel as gumbel
+from arrax.random.continuous import laplace as laplace
+from arrax.random.continuous import logistic as logistic
+from arrax.random.continuous import lognormal as lognormal
+from arrax.random.continuous import maxwell as maxwell
+from arrax.random.continuous import pareto as pareto
+from arrax.random.continuous import rayleigh as rayleigh
+from arrax.random.continuous import triangular as triangular
+from arrax.random.continuous import truncated_normal as truncated_normal
+from arrax.random.continuous import wald as wald
+from arrax.random.continuous import weibull_min as weibull_min
 from arrax.random.keys import PRNGKey as PRNGKey
 from arrax.random.keys import bits as bits
 from arrax.random.keys import clone as clone
 from arrax.random.keys import fold_in as fold_in
 from arrax.random.keys import key as key
 from arrax.random.keys import key_data as key_data
+from arrax.random.keys import key_dtype as key_dtype
 from arrax.random.keys import key_impl as key_impl
 from arrax.random.keys import split as split
 from arrax.random.keys import wrap_key_data as wrap_key_data

@@ -44,6 +44,7 @@ class PRNGKeyArray(runtime.Array):
     device = property(lambda self: self._base_array.device, doc="The device.")
     is_fully_addressable = property(lambda self: self._base_array.is_fully_addressable)
     is_fully_replicated = property(lambda self: self._base_array.is_fully_replicated)
+    _consumed = False  # the key-reuse checker sets it
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 100
 

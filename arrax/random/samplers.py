@@ -10,6 +10,7 @@ from arrax.core.interpreter import context
 from arrax.numpy_api.api import make_api
 from arrax.random import key_arrays
 from arrax.random.key_arrays import PRNGKeyArray, wrap
+from arrax.random.key_reuse import consume
 from arrax.random.keys import check_key
 
 
@@ -42,7 +43,7 @@ def split_in_two(bits: Bits) -> list[Bits]:
 
 
 def sampler(static: tuple[str, ...]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: make ``body(bits, key, *parameters, **static)`` a function ``(key, *parameters, **static)``.
+    """Decorator: make ``body(bits, *parameters, **static)`` a function ``(key, *parameters, **static)``.
 
     An eager call hands the key's data to a compiled function; inside a trace the body runs on the typed key.
     """
@@ -51,18 +52,18 @@ def sampler(static: tuple[str, ...]) -> Callable[[Callable[..., Any]], Callable[
         name = body.__name__.lstrip("_")
 
         def on_data(data: Any, *parameters: Any, implementation: Any, **fixed: Any) -> Any:
-            typed = wrap(implementation, data)
-            return body(Bits(typed), typed, *parameters, **fixed)
+            return body(Bits(wrap(implementation, data)), *parameters, **fixed)
 
         on_data.__name__ = on_data.__qualname__ = name
         on_data.__signature__ = _signature(static)  # type: ignore[attr-defined]
         compiled = make_api(on_data, static=("implementation", *static))
 
         def sample(key: Any, *parameters: Any, **fixed: Any) -> Any:
-            typed, _ = check_key(name, key)
-            if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
+            typed = key if type(key) is PRNGKeyArray and not key.aval.ndim else check_key(name, key)[0]
+            if context.interpreter.is_evaluation and type(typed) is PRNGKeyArray:
+                consume("jit-compiled function", typed)
                 return compiled(typed._base_array, *parameters, implementation=typed._impl, **fixed)
-            return body(Bits(typed), typed, *parameters, **fixed)
+            return body(Bits(typed), *parameters, **fixed)
 
         sample.__name__ = name
         sample.body = body  # type: ignore[attr-defined]

@@ -13,27 +13,11 @@ from arrax.lax import arithmetic, bitwise
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.conversion import convert
 from arrax.lax.families import broadcast_to_shape
-from arrax.lax.shapes import broadcast_shapes, canonical_shape
 from arrax.lax.special import erf_inv
 from arrax.lax.structure import select
 from arrax.numpy_api.operands import broadcast_to
+from arrax.random.parameters import check_broadcast, checked_shape, float_dtype
 from arrax.random.samplers import sampler, split_in_two
-
-
-def _default_float() -> Any:
-    return dtypes.canonicalize_dtype(np.float64)
-
-
-def float_dtype(name: str, dtype: Any, also_complex: bool = False) -> Any:
-    """The canonical floating dtype of a request.
-
-    Raises:
-      ValueError: another kind of dtype.
-    """
-    chosen = _default_float() if dtype is None else dtypes.check_user_dtype(name, np.float64 if dtype is float else dtype)
-    if not (dtypes.is_float(chosen) or also_complex and dtypes.is_complex(chosen)):
-        raise ValueError(f"dtype argument to `{name}` must be a float{' or complex' if also_complex else ''} dtype, got {chosen.name}")
-    return chosen
 
 
 def unit_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -60,7 +44,7 @@ def scaled_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any
 
 
 @sampler(static=("shape", "dtype"))
-def _uniform(bits_of: Any, key: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _uniform(bits_of: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return scaled_uniform(bits_of, shape, dtype, minval, maxval)
 
 
@@ -78,16 +62,9 @@ def uniform(
       ValueError: no floating dtype.
     Example: ``arrax.random.uniform(arrax.random.key(0), (3,))``.
     """
-    lengths = canonical_shape(shape, "uniform")
-    _check_broadcast("uniform", lengths, minval, maxval)
+    lengths = checked_shape("uniform", shape)
+    check_broadcast("uniform", lengths, minval, maxval)
     return _uniform(key, minval, maxval, shape=lengths, dtype=float_dtype("uniform", dtype))
-
-
-def _check_broadcast(name: str, shape: tuple[int, ...], *values: Any) -> None:
-    for value in values:
-        own = typeof(value).shape
-        if own and broadcast_shapes(shape, own) != shape:
-            raise ValueError(f"{name}: parameters of shape {own} do not broadcast to shape {shape}")
 
 
 def normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -98,7 +75,7 @@ def normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @sampler(static=("shape", "dtype"))
-def _normal(bits_of: Any, key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _normal(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     if not dtypes.is_complex(dtype):
         return normal_values(bits_of, shape, dtype)
     part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
@@ -118,11 +95,18 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
       ValueError: another dtype.
     Example: ``arrax.random.normal(arrax.random.key(0), (3,))``.
     """
-    return _normal(key, shape=canonical_shape(shape, "normal"), dtype=float_dtype("normal", dtype, also_complex=True))
+    return _normal(key, shape=checked_shape("normal", shape), dtype=float_dtype("normal", dtype, also_complex=True))
+
+
+def random_signs(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers that are 1 or -1 with equal probability."""
+    u = unit_uniform(bits_of, shape, float_dtype("rademacher", None))
+    one = np.ones((), dtype)[()]
+    return select_where(arithmetic.lt(u, np.asarray(0.5, typeof(u).dtype)[()]), one, -one)
 
 
 @sampler(static=("shape", "dtype"))
-def _randint(bits_of: Any, key: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _randint(bits_of: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     limits = dtypes.iinfo(dtype)
     width = max(32, dtypes.itemsize_bits(dtype))  # narrow integers are drawn from 32 bits too
     unsigned = np.dtype(f"uint{width}")
@@ -186,7 +170,7 @@ def randint(
       TypeError: no integers.
     Example: ``arrax.random.randint(arrax.random.key(0), (3,), 0, 10)``.
     """
-    lengths = canonical_shape(shape, "randint")
+    lengths = checked_shape("randint", shape)
     chosen = dtypes.canonicalize_dtype(np.int64) if dtype is None else dtypes.check_user_dtype("randint", np.int64 if dtype is int else dtype)
     if not dtypes.is_integer(chosen):
         raise TypeError(f"randint only accepts integer dtypes, got {chosen.name}")
@@ -199,5 +183,5 @@ def randint(
         if not dtypes.is_integer(typeof(value).dtype):
             raise TypeError(f"randint requires integer minval and maxval, got {typeof(value).dtype}")
         bounds.append(value)
-    _check_broadcast("randint", lengths, *bounds)
+    check_broadcast("randint", lengths, *bounds)
     return _randint(key, *bounds, shape=lengths, dtype=chosen)

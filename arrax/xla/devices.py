@@ -92,13 +92,18 @@ def default_device() -> Any:
     """The device of computations whose operands are committed nowhere."""
     chosen = config.default_device.cell.value
     if chosen is None:
-        return _first_device(id(client_of()))
+        return _first[0] if _first else _first_device()
     return client_of(chosen).local_devices()[0] if isinstance(chosen, str) else chosen
 
 
-@functools.lru_cache(16)
-def _first_device(client_id: int) -> Any:
-    return client_of().local_devices()[0]
+_first: list[Any] = []  # the first device of the default platform, once clients have started
+
+
+def _first_device() -> Any:
+    if not _first:
+        _first.append(client_of().local_devices()[0])
+        startup.on_clear.append(_first.clear)
+    return _first[0]
 
 
 @functools.lru_cache(1024)

@@ -24,6 +24,7 @@ _lock = threading.RLock()
 _clients: dict[str, Any] | None = None
 _failures: dict[str, str] = {}
 on_first_client: list[Callable[[Any], None]] = []
+on_clear: list[Callable[[], None]] = []
 _STAND_INS = ("jax", "jax.core", "jax._src", "jax._src.named_sharding")
 
 
@@ -140,6 +141,8 @@ def clear_clients() -> None:
     global _clients
     with _lock:
         _clients = None
+        for action in on_clear:
+            action()
 
 
 _refuse_foreign_owner()

@@ -101,12 +101,6 @@ def dense(value: np.ndarray, shape: tuple[int, ...] | None = None) -> Any:
         value = np.zeros(value.shape, np.bool_)
     full = value.shape if shape is None else shape
     dtype = value.dtype
-    if dtype == np.bool_ and value.size != 1:
-        packed = np.packbits(value, axis=None, bitorder="little")
-        return ir.DenseElementsAttr.get(packed, type=element_type(dtype), shape=full)
-    if dtype == np.bool_:
-        attr = ir.BoolAttr.get(bool(value.reshape(()).item()))
-        return ir.DenseElementsAttr.get_splat(tensor_type(full, dtype), attr)
     if value.size == 0 or dtype.name in ("int2", "uint2", "int4", "uint4", "float4_e2m1fn"):
         return _parsed(value, full)
     if value.size == 1:  # a splat

@@ -1,0 +1,271 @@
+"""The primitive of convolutions: types, lowering, derivatives, transposes, batching."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.lowering import builder
+from arrax.lax.contractions import precision_attribute
+from arrax.lax.conversion import convert, convert_ir
+from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
+from arrax.lax.families import kind_of
+from arrax.lax.shapes import move_axis, reshape, rev
+from arrax.lax.window_geometry import dilated
+
+conv_general_dilated_p = Primitive("conv_general_dilated")
+conv_general_dilated_p.hidden_params = frozenset({"out_sharding"})
+
+
+def _check_groups(x: ShapedArray, y: ShapedArray, spec: ConvDimensionNumbers, features: int, batches: int) -> None:
+    for name, count in (("feature_group_count", features), ("batch_group_count", batches)):
+        if count < 1:
+            raise ValueError(f"conv_general_dilated {name} must be a positive integer, got {count}.")
+    if features > 1 and batches > 1:
+        raise ValueError(
+            "At most one of batch_group_count and feature_group_count may be > 1, got "
+            f"{batches} and {features} for conv_general_dilated."
+        )
+    channels, out, inner = x.shape[spec.lhs_spec[1]], y.shape[spec.rhs_spec[0]], y.shape[spec.rhs_spec[1]]
+    if channels != inner * features:
+        raise ValueError(
+            "conv_general_dilated lhs feature dimension size divided by feature_group_count must equal the rhs input "
+            f"feature dimension size, but {channels} // {features} != {inner}."
+        )
+    if x.shape[spec.lhs_spec[0]] % batches:
+        raise ValueError(
+            "conv_general_dilated batch_group_count must divide lhs batch dimension size, but "
+            f"{batches} does not divide {x.shape[spec.lhs_spec[0]]}."
+        )
+    for name, count in (("feature_group_count", features), ("batch_group_count", batches)):
+        if out % count:
+            raise ValueError(
+                f"conv_general_dilated rhs output feature dimension size must be a multiple of {name}, but {out} is "
+                f"not a multiple of {count}."
+            )
+
+
+def _type_rule(
+    x: ShapedArray, y: ShapedArray, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
+    dimension_numbers: ConvDimensionNumbers, feature_group_count: int, batch_group_count: int, precision: Any,
+    preferred_element_type: Any, out_sharding: Any = None,
+) -> ShapedArray:  # fmt: skip
+    spec = dimension_numbers
+    _check_groups(x, y, spec, feature_group_count, batch_group_count)
+    dtype = preferred_element_type
+    if dtype is None:
+        if x.dtype != y.dtype:
+            raise TypeError(
+                "lax.conv_general_dilated requires arguments to have the same dtypes, got "
+                f"{x.dtype.name}, {y.dtype.name}. (Or give preferred_element_type.)"
+            )
+        dtype = x.dtype
+    space = output_lengths(
+        lengths_at(x.shape, spec.lhs_spec[2:]), lengths_at(y.shape, spec.rhs_spec[2:]), window_strides, padding,
+        lhs_dilation, rhs_dilation,
+    )  # fmt: skip
+    canonical = (x.shape[spec.lhs_spec[0]] // batch_group_count, y.shape[spec.rhs_spec[0]], *space)
+    shape = [0] * len(canonical)
+    for axis, length in zip(spec.out_spec, canonical, strict=True):
+        shape[axis] = length
+    return ShapedArray(tuple(shape), dtype)
+
+
+# ---- lowering -------------------------------------------------------------------------------------------------------
+
+
+def _letters(spec: Sequence[int], pair: str) -> str:
+    names = [""] * len(spec)
+    for number, axis in enumerate(spec):
+        names[axis] = pair[number] if number < 2 else str(number - 2)
+    return f"[{', '.join(names)}]"
+
+
+def _work_dtype(x: Any, y: Any, out: Any, platform: str) -> Any:
+    """The dtype in which a platform convolves: wider where it has no convolution of the operands' own."""
+    if kind_of(out) == "floating" and out.itemsize < 4 and (platform == "cpu" or x != y or out.itemsize < 2):
+        return np.dtype(np.float32)
+    return out
+
+
+def _lower(
+    ctx: Any, x: Any, y: Any, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
+    dimension_numbers: ConvDimensionNumbers, feature_group_count: int, batch_group_count: int, precision: Any,
+    **params: Any,
+) -> list[Any]:  # fmt: skip
+    (x_aval, y_aval), out = ctx.avals_in, ctx.avals_out[0]
+    work = _work_dtype(x_aval.dtype, y_aval.dtype, out.dtype, ctx.platform)
+    if out.size == 0 or x_aval.size == 0 or y_aval.size == 0:  # an empty sum
+        return [builder.full(0, out)]
+    x = convert_ir(x, x_aval, ShapedArray(x_aval.shape, work))
+    y = convert_ir(y, y_aval, ShapedArray(y_aval.shape, work))
+    lhs, rhs, result = dimension_numbers
+    numbers = f"#stablehlo.conv<{_letters(lhs, 'bf')}x{_letters(rhs, 'oi')}->{_letters(result, 'bf')}>"
+    attributes = {
+        "window_strides": builder.ints(window_strides),
+        "padding": builder.matrix(padding, 2),
+        "lhs_dilation": builder.ints(lhs_dilation),
+        "rhs_dilation": builder.ints(rhs_dilation),
+        "dimension_numbers": builder.attribute(numbers),
+        "feature_group_count": builder.integer(feature_group_count),
+        "batch_group_count": builder.integer(batch_group_count),
+        "precision_config": precision_attribute(precision),
+    }
+    wide = ShapedArray(out.shape, work)
+    return [convert_ir(builder.op("convolution", wide, x, y, **attributes), wide, out)]
+
+
+# ---- derivatives ----------------------------------------------------------------------------------------------------
+
+
+def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    (x, y), (tx, ty) = primals, tangents
+    out = conv_general_dilated_p.bind(x, y, **params)
+    terms = []
+    if type(tx) is not Zero:
+        terms.append(conv_general_dilated_p.bind(tx, y, **params))
+    if type(ty) is not Zero:
+        terms.append(conv_general_dilated_p.bind(x, ty, **params))
+    if not terms or not dtypes.is_inexact(typeof(out).dtype):
+        return out, Zero.of(out)
+    return out, terms[0] if len(terms) == 1 else slots.add(*terms)
+
+
+def _regroup_kernel(y: Any, spec: Sequence[int], groups: int) -> Any:
+    """The kernel of the transposed convolution: its groups stand in the input channels, not in the output channels."""
+    if groups == 1:
+        return y
+    out, inner = spec[:2]
+    shape = typeof(y).shape
+    y = reshape(y, (*shape[:out], groups, shape[out] // groups, *shape[out + 1 :]))
+    y = move_axis(y, out, inner)  # without the axis of groups, ``inner`` is where it was, and the groups stand before it
+    merged = list(shape)
+    merged[out], merged[inner] = shape[out] // groups, shape[inner] * groups
+    return reshape(y, merged)
+
+
+def _lhs_cotangent(
+    ct: Any, x_aval: ShapedArray, y: Any, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
+    dimension_numbers: ConvDimensionNumbers, feature_group_count: int, batch_group_count: int, precision: Any,
+    preferred: Any,
+) -> Any:  # fmt: skip
+    """The input's cotangent: the result's, spread by the strides, convolved with the reversed kernel."""
+    lhs, rhs, out = dimension_numbers
+    pads = []
+    for axis, kernel_axis, out_axis, stride, (low, _), spread, gap in zip(
+        lhs[2:], rhs[2:], out[2:], window_strides, padding, lhs_dilation, rhs_dilation, strict=True
+    ):
+        span = dilated(typeof(y).shape[kernel_axis], gap)
+        before = span - 1 - low
+        length = dilated(x_aval.shape[axis], spread)
+        pads.append((before, length + span - 1 - dilated(typeof(ct).shape[out_axis], stride) - before))
+    groups = max(feature_group_count, batch_group_count)
+    kernel = rev(_regroup_kernel(y, rhs, groups), rhs[2:])
+    result = conv_general_dilated_p.bind(
+        ct, kernel, window_strides=lhs_dilation, padding=tuple(pads), lhs_dilation=window_strides,
+        rhs_dilation=rhs_dilation, dimension_numbers=ConvDimensionNumbers(out, (rhs[1], rhs[0], *rhs[2:]), lhs),
+        feature_group_count=groups, batch_group_count=1, precision=precision, preferred_element_type=preferred,
+        out_sharding=None,
+    )  # fmt: skip
+    if batch_group_count == 1:
+        return result
+    batch, feature = lhs[:2]
+    shape = typeof(result).shape
+    split = (*shape[:feature], groups, shape[feature] // groups, *shape[feature + 1 :])
+    grouped = move_axis(reshape(result, split), feature, batch)
+    return reshape(grouped, x_aval.shape)
+
+
+def _rhs_cotangent(
+    ct: Any, x: Any, y_aval: ShapedArray, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
+    dimension_numbers: ConvDimensionNumbers, feature_group_count: int, batch_group_count: int, precision: Any,
+    preferred: Any,
+) -> Any:  # fmt: skip
+    """The kernel's cotangent: the input convolved with the result's, channels and batch having changed places."""
+    lhs, rhs, out = dimension_numbers
+    pads = []
+    for axis, kernel_axis, out_axis, stride, (low, _), spread, gap in zip(
+        lhs[2:], rhs[2:], out[2:], window_strides, padding, lhs_dilation, rhs_dilation, strict=True
+    ):
+        needed = dilated(y_aval.shape[kernel_axis], gap) + dilated(typeof(ct).shape[out_axis], stride) - 1
+        pads.append((low, needed - dilated(typeof(x).shape[axis], spread) - low))
+
+    def swapped(spec: Sequence[int]) -> tuple[int, ...]:
+        return (spec[1], spec[0], *spec[2:])
+
+    return conv_general_dilated_p.bind(
+        x, ct, window_strides=rhs_dilation, padding=tuple(pads), lhs_dilation=lhs_dilation,
+        rhs_dilation=window_strides, dimension_numbers=ConvDimensionNumbers(swapped(lhs), swapped(out), swapped(rhs)),
+        feature_group_count=batch_group_count, batch_group_count=feature_group_count, precision=precision,
+        preferred_element_type=preferred, out_sharding=None,
+    )  # fmt: skip
+
+
+def _transpose(
+    ct: Any, x: Any, y: Any, *, preferred_element_type: Any, out_sharding: Any = None, **params: Any
+) -> list[Any]:
+    linear_x = is_undefined_primal(x)
+    aval = x.aval if linear_x else y.aval
+    if type(ct) is Zero:
+        return [Zero(aval), None] if linear_x else [None, Zero(aval)]
+    other = y if linear_x else x
+    params["preferred"] = aval.dtype if typeof(ct).dtype != typeof(other).dtype else None
+    if linear_x:
+        return [convert(_lhs_cotangent(ct, aval, y, **params), aval.dtype), None]
+    return [None, convert(_rhs_cotangent(ct, x, aval, **params), aval.dtype)]
+
+
+# ---- batching -------------------------------------------------------------------------------------------------------
+
+
+def _merge(x: Any, dim: int, axis: int, groups: int = 1) -> Any:
+    """``x`` with its batch axis merged into another (counted without it): within each group, the batch comes first."""
+    x = move_axis(x, dim, 0)
+    size, *rest = typeof(x).shape
+    x = reshape(x, (size, *rest[:axis], groups, rest[axis] // groups, *rest[axis + 1 :]))
+    rest[axis] *= size
+    return reshape(move_axis(x, 0, axis + 1), rest)
+
+
+def _split(out: Any, axis: int, size: int, groups: int = 1) -> tuple[Any, int]:
+    """The inverse of ``_merge``: (array, place of the batch axis)."""
+    shape = typeof(out).shape
+    inner = shape[axis] // (size * groups)
+    if groups == 1:
+        return reshape(out, (*shape[:axis], size, inner, *shape[axis + 1 :])), axis
+    out = move_axis(reshape(out, (*shape[:axis], groups, size, inner, *shape[axis + 1 :])), axis + 1, 0)
+    return reshape(out, (size, *shape[:axis], groups * inner, *shape[axis + 1 :])), 0
+
+
+def _batch(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
+    (x, y), (x_dim, y_dim) = values, dims
+    (batch, feature), out_channel = params["dimension_numbers"].lhs_spec[:2], params["dimension_numbers"].rhs_spec[0]
+    out_batch, out_feature = params["dimension_numbers"].out_spec[:2]
+    features, batches = params["feature_group_count"], params["batch_group_count"]
+    if y_dim is None:
+        size = typeof(x).shape[x_dim]
+        return _split(conv_general_dilated_p.bind(_merge(x, x_dim, batch, batches), y, **params), out_batch, size)
+    size = typeof(y).shape[y_dim]
+    groups = max(features, batches)
+    if x_dim is None:
+        out = conv_general_dilated_p.bind(x, _merge(y, y_dim, out_channel, groups), **params)
+        return _split(out, out_feature, size, groups)
+    if batches > 1:
+        x, params["batch_group_count"] = _merge(x, x_dim, batch), size * batches
+    else:
+        x, params["feature_group_count"] = _merge(x, x_dim, feature), size * features
+    out = conv_general_dilated_p.bind(x, _merge(y, y_dim, out_channel), **params)
+    return _split(out, out_feature, size)
+
+
+conv_general_dilated_p.type_rule = _type_rule
+conv_general_dilated_p.lower[None] = _lower
+conv_general_dilated_p.jvp = _jvp
+conv_general_dilated_p.transpose = _transpose
+conv_general_dilated_p.batch = _batch

@@ -1,0 +1,354 @@
+"""Finding places and values: nonzero elements, sorted search, interpolation (NumPy reference, routines.sort)."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, bitwise, cumulative, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.lax.reductions import reduce_or, reduce_sum
+from arrax.lax.scatter import ScatterDimensionNumbers, scatter
+from arrax.numpy_api import host, operands
+from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.gathers import take_slices
+from arrax.numpy_api.logic import isnan, less, less_equal
+from arrax.numpy_api.manipulation import ravel
+from arrax.numpy_api.operands import check_arraylike, promote_dtypes, refuse_out
+from arrax.numpy_api.rearranging import known, pick
+from arrax.numpy_api.routes import settle
+
+# ---- places of nonzero elements -------------------------------------------------------------------------------------
+
+
+def index_dtype() -> Any:
+    """The dtype of indices: int32, or int64 with x64."""
+    return dtypes.canonicalize_dtype(np.int64)
+
+
+def _fills(fill_value: Any, rank: int) -> tuple[Any, ...]:
+    if isinstance(fill_value, tuple):
+        if len(fill_value) != rank:
+            raise ValueError(f"nonzero: fill_value must be a number or one per axis ({rank}), got {fill_value}")
+        return fill_value
+    return (0 if fill_value is None else fill_value,) * rank
+
+
+@api(static=("size",))
+def _places(mask: Any, size: int) -> tuple[Any, Any]:
+    """(the first ``size`` places of a flat mask, how many there are)."""
+    length, dtype = typeof(mask).shape[0], index_dtype()
+    if length == 0:
+        return shapes.full((size,), 0, dtype), np.asarray(0).astype(dtype)[()]
+    counts = cumulative.cumsum(convert(mask, dtype))
+    one, beyond = np.asarray(1).astype(dtype)[()], shapes.full((length,), size, dtype)
+    slots = structure.select(mask, arithmetic.sub(counts, one), beyond)
+    found = scatter(
+        shapes.full((size,), 0, dtype), shapes.expand_dims(slots, (1,)), shapes.iota(dtype, length),
+        ScatterDimensionNumbers((), (0,), (0,)), mode="drop",
+    )  # fmt: skip
+    last = structure.slice_in_dim(counts, length - 1, length)
+    return found, shapes.squeeze(last, (0,))
+
+
+@api(static=("size",))
+def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
+    shape, dtype = typeof(a).shape, index_dtype()
+    mask = shapes.reshape(convert(a, np.bool_), (typeof(a).size,))
+    flat, count = _places(mask, size)
+    present = arithmetic.lt(shapes.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
+    out = []
+    for axis, length in enumerate(shape):
+        step = int(np.prod(shape[axis + 1 :], dtype=np.int64))
+        place = arithmetic.rem(_divided(flat, step), np.asarray(max(length, 1)).astype(dtype)[()])
+        fill = shapes.broadcast_in_dim(convert(fills[axis], dtype), (size,), ())
+        out.append(structure.select(present, place, fill))
+    return tuple(out)
+
+
+def _divided(x: Any, by: int) -> Any:
+    return arithmetic.div(x, np.asarray(max(by, 1)).astype(typeof(x).dtype)[()])
+
+
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+    """The places of the elements that are not zero.
+
+    Args:
+      a: array with at least one axis.
+      size: how many places to return, needed where ``a`` is traced: more are cut off, missing ones are filled.
+      fill_value: what missing places are filled with, a number or one per axis; by default 0.
+    Returns: for each axis, an array of indices.
+    Raises:
+      ConcretizationTypeError: a traced array without ``size``.
+      ValueError: a scalar.
+      TypeError: a list.
+    Example: ``jnp.nonzero(jnp.array([0, 3, 4]))`` is ``([1, 2],)``. Source: ``numpy.nonzero``.
+    """
+    a = settle("nonzero", a)
+    rank = typeof(a).ndim
+    if rank == 0:
+        raise ValueError("nonzero: a scalar has no places; use jnp.atleast_1d(scalar).nonzero() instead.")
+    fills = _fills(fill_value, rank)
+    if size is None:
+        values = known(a)
+        if values is None:
+            raise ConcretizationTypeError(
+                a, "The size argument of jnp.nonzero must be statically specified to use it within transformations.",
+            )  # fmt: skip
+        return tuple(asarray(place.astype(index_dtype())) for place in np.nonzero(values))
+    return _nonzero(a, fills, operator.index(size))
+
+
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The places of the nonzero elements in the flattened array. Args: as of ``nonzero``.
+
+    Example: ``jnp.flatnonzero(jnp.array([[0, 3], [4, 0]]))`` is ``[1, 2]``. Source: ``numpy.flatnonzero``.
+    """
+    return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
+
+
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The places of the nonzero elements, one per row. Args: as of ``nonzero``.
+
+    Example: ``jnp.argwhere(jnp.array([0, 3]))`` is ``[[1]]``. Source: ``numpy.argwhere``.
+    """
+    a = settle("argwhere", a)
+    if typeof(a).ndim == 0:
+        count = typeof(nonzero(ravel(a), size=size, fill_value=fill_value)[0]).shape[0]
+        return shapes.full((count, 0), 0, index_dtype())
+    places = nonzero(a, size=size, fill_value=fill_value)
+    return structure.concatenate([shapes.expand_dims(place, (1,)) for place in places], 1)
+
+
+@api(static=("axis",))
+def _taken_or_filled(a: Any, places: Any, count: Any, fill: Any, axis: int) -> Any:
+    shape, size = typeof(a).shape, typeof(places).shape[0]
+    whole = (*shape[:axis], size, *shape[axis + 1 :])
+    fills = shapes.broadcast_in_dim(convert(fill, typeof(a).dtype), whole, ())
+    if shape[axis] == 0 or size == 0:
+        return fills
+    present = arithmetic.lt(
+        shapes.broadcasted_iota(typeof(places).dtype, whole, axis), operands.broadcast_to(count, whole)
+    )
+    return structure.select(present, take_slices(a, places, axis), fills)
+
+
+def compress(
+    condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0, out: None = None
+) -> Any:
+    """The slices of an array along an axis for which a condition holds.
+
+    Args:
+      condition: vector of conditions; what it is too short for counts as false.
+      a: array.
+      axis: axis; by default all elements count as one.
+      size: how many slices to return, needed where ``condition`` is traced.
+      fill_value: what missing ones are filled with.
+    Raises:
+      ConcretizationTypeError: a traced condition without ``size``.
+      ValueError: a condition that is no vector, or is longer than the axis and true beyond it.
+    Example: ``jnp.compress(jnp.array([True, False]), jnp.array([5, 6]))`` is ``[5]``. Source: ``numpy.compress``.
+    """
+    refuse_out("compress", out)
+    check_arraylike("compress", condition, a)
+    condition, a = settle("compress", condition), settle("compress", a)
+    if typeof(condition).ndim != 1:
+        raise ValueError(f"compress: condition must be 1-dimensional, got shape {typeof(condition).shape}")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = shapes.canonical_axis(axis, typeof(a).ndim)
+    if size is None:
+        values = known(condition)
+        if values is None:
+            raise ConcretizationTypeError(
+                condition, "The size argument of jnp.compress must be given for a traced condition."
+            )
+        places = np.flatnonzero(values)
+        if places.size and places[-1] >= typeof(a).shape[axis]:
+            raise ValueError(
+                f"compress: condition holds at {places[-1]}, beyond axis {axis} of shape {typeof(a).shape}"
+            )
+        return pick(a, places, axis)
+    length = min(typeof(condition).shape[0], typeof(a).shape[axis])
+    mask = structure.slice_in_dim(convert(condition, np.bool_), 0, length)
+    places, count = _places(mask, operator.index(size))
+    return _taken_or_filled(a, places, count, fill_value, axis)
+
+
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+    """The elements for which a condition holds, flattened. Args: as of ``compress``.
+
+    Example: ``jnp.extract(jnp.array([True, False]), jnp.array([5, 6]))`` is ``[5]``. Source: ``numpy.extract``.
+    """
+    return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
+
+
+# ---- sorted search --------------------------------------------------------------------------------------------------
+
+
+def _before(x: Any, y: Any, strict: bool) -> Any:
+    """Order of numbers in which NaN comes last."""
+    if not dtypes.is_inexact(typeof(x).dtype):
+        return (less if strict else less_equal)(x, y)
+    if strict:
+        return bitwise.bitwise_or(less(x, y), bitwise.bitwise_and(isnan(y), bitwise.bitwise_not(isnan(x))))
+    return bitwise.bitwise_or(less_equal(x, y), isnan(y))
+
+
+@api(static=("right", "method"))
+def search_sorted(a: Any, v: Any, sorter: Any, right: bool, method: str) -> Any:
+    """``searchsorted`` of checked operands."""
+    a, v = promote_dtypes(a, v)
+    a, v = convert(a, typeof(a).dtype), convert(v, typeof(v).dtype)
+    length, shape, dtype = typeof(a).shape[0], typeof(v).shape, index_dtype()
+    if length == 0:
+        return shapes.full(shape, 0, dtype)
+    if sorter is not None:
+        a = take_slices(a, sorter, 0)
+    if method == "compare_all":
+        whole = (*shape, length)
+        table = shapes.broadcast_in_dim(a, whole, (len(shape),))
+        wanted = shapes.broadcast_in_dim(v, whole, range(len(shape)))
+        return reduce_sum(convert(_before(table, wanted, not right), dtype), (len(shape),))
+    return _binary_search(a, v, right, dtype)
+
+
+def _binary_search(a: Any, v: Any, right: bool, dtype: Any) -> Any:
+    """All values at once: the range in which each place lies is halved in every step."""
+    length, shape = typeof(a).shape[0], typeof(v).shape
+    low, high = shapes.full(shape, 0, dtype), shapes.full(shape, length, dtype)
+    two, one = np.asarray(2).astype(dtype)[()], np.asarray(1).astype(dtype)[()]
+    for _ in range(length.bit_length()):
+        middle = arithmetic.div(arithmetic.add(low, high), two)
+        inside = arithmetic.min_(middle, np.asarray(length - 1).astype(dtype)[()])
+        later = bitwise.bitwise_and(_before(take_slices(a, inside, 0), v, not right), arithmetic.lt(low, high))
+        low = structure.select(later, arithmetic.add(middle, one), low)
+        high = structure.select(later, high, middle)
+    return low
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+    """Where values would have to be inserted into a sorted vector to keep it sorted.
+
+    Args:
+      a: sorted vector (or one that ``sorter`` sorts).
+      v: array of values.
+      side: ``"left"`` of equal elements, or ``"right"``.
+      sorter: the indices that sort ``a``.
+      method: ``"scan"``, ``"scan_unrolled"`` and ``"sort"`` search by halves; ``"compare_all"`` compares each with each,
+        which is fast for short vectors on accelerators.
+    Returns: integer array of the shape of ``v``.
+    Raises:
+      ValueError: ``a`` is no vector; an unknown side or method.
+      TypeError: lists.
+    Example: ``jnp.searchsorted(jnp.array([1, 3]), 2)`` is 1. Source: ``numpy.searchsorted``.
+    """
+    if sorter is None:
+        check_arraylike("searchsorted", a, v)
+    else:
+        check_arraylike("searchsorted", a, v, sorter)
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: invalid argument side={side!r}, expected 'left' or 'right'")
+    if method not in ("compare_all", "scan", "scan_unrolled", "sort", "default"):
+        raise ValueError(
+            f"searchsorted: invalid argument method={method!r}, expected one of 'compare_all', "
+            "'scan', 'scan_unrolled', 'sort'"
+        )
+    if typeof(a).ndim != 1:
+        raise ValueError(f"searchsorted: a should be 1-dimensional, got shape {typeof(a).shape}")
+    return search_sorted(a, v, sorter, side == "right", method)
+
+
+@api(static=("right",))
+def _digitize(x: Any, bins: Any, right: bool) -> Any:
+    length = typeof(bins).shape[0]
+    if length == 0:
+        return shapes.full(typeof(x).shape, 0, index_dtype())
+    up = search_sorted(bins, x, None, not right, "scan")
+    down = search_sorted(shapes.rev(bins, (0,)), x, None, not right, "scan")
+    total = np.asarray(length).astype(index_dtype())[()]
+    first, last = (shapes.squeeze(structure.slice_in_dim(bins, i, i + 1), (0,)) for i in (0, length - 1))
+    ascending = less_equal(first, last)
+    return structure.select(ascending, up, arithmetic.sub(total, down))
+
+
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+    """For each value, the number of the bin that it falls into.
+
+    Args:
+      x: array.
+      bins: the edges of the bins, ascending or descending.
+      right: whether a bin includes its right edge instead of its left one.
+      method: accepted.
+    Returns: integer array: 0 before the first edge, ``len(bins)`` behind the last.
+    Raises:
+      ValueError: ``bins`` is no vector.
+    Example: ``jnp.digitize(jnp.array([0.5, 2.]), jnp.array([0., 1.]))`` is ``[1, 2]``. Source: ``numpy.digitize``.
+    """
+    check_arraylike("digitize", x, bins)
+    if typeof(bins).ndim != 1:
+        raise ValueError(f"digitize: bins must be a 1-dimensional array; got shape {typeof(bins).shape}")
+    return _digitize(settle("digitize", x), settle("digitize", bins), bool(right))
+
+
+def _isin_on_host(element: Any, test: Any) -> Any:
+    if not (host.on_host(element) and host.on_host(test)) or not {element.aval.dtype.kind, test.aval.dtype.kind} <= set(
+        "biuf"
+    ):
+        return None
+    like = host.common_like([element, test])
+    if like is None:
+        return None
+    dtype, _ = dtypes.result_type_of([dtypes.value_pair(element), dtypes.value_pair(test)])
+    found = np.isin(host.view(element).astype(dtype), host.view(test).astype(dtype))
+    return host.back(np.asarray(found), like, weak_type=False)
+
+
+@api()
+def _compare_all(element: Any, test: Any) -> Any:
+    element, test = promote_dtypes(element, test)
+    shape = typeof(element).shape
+    whole = (*shape, typeof(test).size)
+    mine = shapes.broadcast_in_dim(element, whole, range(len(shape)))
+    other = shapes.broadcast_in_dim(shapes.reshape(test, (typeof(test).size,)), whole, (len(shape),))
+    return reduce_or(arithmetic.eq(mine, other), (len(shape),))
+
+
+@api()
+def _inverted(found: Any) -> Any:
+    return bitwise.bitwise_not(found)
+
+
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
+) -> Any:
+    """Whether each element is one of some values.
+
+    Args:
+      element: array.
+      test_elements: array of values.
+      assume_unique: accepted.
+      invert: ask for the contrary.
+      method: ``"auto"``, ``"compare_all"``, ``"binary_search"`` or ``"sort"``.
+    Returns: bool array of the shape of ``element``. NaN equals nothing.
+    Raises:
+      ValueError: an unknown method.
+      TypeError: lists.
+    Example: ``jnp.isin(jnp.array([1, 2]), jnp.array([2]))`` is ``[False, True]``. Source: ``numpy.isin``.
+    """
+    check_arraylike("isin", element, test_elements)
+    if method not in ("auto", "compare_all", "binary_search", "sort"):
+        raise ValueError(
+            f"isin: {method=} is not implemented; options are 'compare_all', 'binary_search', 'sort', and 'auto'"
+        )
+    element, test = settle("isin", element), settle("isin", test_elements)
+    found = _isin_on_host(element, test)
+    if found is None:
+        found = _compare_all(element, test)
+    return _inverted(found) if invert else found

@@ -1,0 +1,378 @@
+"""Continuous distributions that are functions of uniform or normal numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax.arithmetic import abs_, sign
+from arrax.lax.barriers import stop_gradient
+from arrax.lax.bitwise import nextafter
+from arrax.lax.conversion import convert
+from arrax.lax.exponential import exp, log, log1p, pow, sqrt
+from arrax.lax.reductions import reduce_sum
+from arrax.lax.shapes import broadcast_shapes
+from arrax.lax.special import erf, erf_inv
+from arrax.lax.structure import clamp
+from arrax.lax.trigonometric import tan
+from arrax.numpy_api.operands import broadcast_to
+from arrax.random.parameters import checked_shape, float_dtype, shape_of
+from arrax.random.samplers import sampler
+from arrax.random.uniforms import normal_values, random_signs, scaled_uniform, select_where, unit_uniform
+
+# ---- without parameters --------------------------------------------------------------------------------------------------
+
+
+@sampler(static=("shape", "dtype"))
+def _cauchy(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    u = scaled_uniform(bits, shape, dtype, dtypes.finfo(dtype).eps, 1)
+    return tan(np.asarray(math.pi, dtype)[()] * (u - np.asarray(0.5, dtype)[()]))
+
+
+def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the Cauchy distribution, density 1 / (pi (1 + x^2)).
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype.
+    Example: ``arrax.random.cauchy(arrax.random.key(0), (3,))``.
+    """
+    return _cauchy(key, shape=checked_shape("cauchy", shape), dtype=float_dtype("cauchy", dtype))
+
+
+def exponential_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers of the exponential distribution of rate 1."""
+    return -log1p(-unit_uniform(bits, shape, dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _exponential(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return exponential_values(bits, shape, dtype)
+
+
+def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the exponential distribution of rate 1, density e^-x.
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype.
+    Example: ``arrax.random.exponential(arrax.random.key(0), (3,))``.
+    """
+    return _exponential(key, shape=checked_shape("exponential", shape), dtype=float_dtype("exponential", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _laplace(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    u = scaled_uniform(bits, shape, dtype, -1 + float(dtypes.finfo(dtype).epsneg), 1)
+    return sign(u) * log1p(-abs_(u))
+
+
+def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the Laplace distribution, density e^-|x| / 2.
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype.
+    Example: ``arrax.random.laplace(arrax.random.key(0), (3,))``.
+    """
+    return _laplace(key, shape=checked_shape("laplace", shape), dtype=float_dtype("laplace", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _logistic(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    u = scaled_uniform(bits, shape, dtype, dtypes.finfo(dtype).eps, 1)
+    return log(u / (np.ones((), dtype)[()] - u))
+
+
+def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the logistic distribution, whose distribution function is 1 / (1 + e^-x).
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype.
+    Example: ``arrax.random.logistic(arrax.random.key(0), (3,))``.
+    """
+    return _logistic(key, shape=checked_shape("logistic", shape), dtype=float_dtype("logistic", dtype))
+
+
+def maxwell_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Lengths of vectors of three standard normal numbers."""
+    parts = normal_values(bits, (*shape, 3), dtype)
+    return sqrt(reduce_sum(parts * parts, (len(shape),)))
+
+
+@sampler(static=("shape", "dtype"))
+def _maxwell(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return maxwell_values(bits, shape, dtype)
+
+
+def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the one-sided Maxwell distribution, density sqrt(2/pi) x^2 e^(-x^2/2) for x >= 0.
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype.
+    Example: ``arrax.random.maxwell(arrax.random.key(0), (3,))``.
+    """
+    return _maxwell(key, shape=checked_shape("maxwell", shape), dtype=float_dtype("maxwell", dtype))
+
+
+def gumbel_values(bits: Any, shape: tuple[int, ...], dtype: Any, mode: str) -> Any:
+    """Gumbel numbers from one uniform number each (``low``), or from two, for a finer upper tail (``high``)."""
+    if mode == "high":
+        return -log(-log1p(-fine_uniform(bits, shape, dtype)))
+    return -log(-log(scaled_uniform(bits, shape, dtype, dtypes.finfo(dtype).tiny, 1)))
+
+
+def fine_uniform(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Positive numbers below 1 with twice the usual number of random bits: a coarse and a fine part."""
+    limits = dtypes.finfo(dtype)
+    parts = scaled_uniform(bits, (2, *shape), dtype, limits.tiny, 1)
+    return parts[0] + parts[1] * np.asarray(2.0 ** -limits.nmant, dtype)[()]
+
+
+@sampler(static=("shape", "dtype", "mode"))
+def _gumbel(bits: Any, *, shape: tuple[int, ...], dtype: Any, mode: str) -> Any:
+    return gumbel_values(bits, shape, dtype, mode)
+
+
+def checked_mode(name: str, mode: str | None) -> str:
+    """``low`` or ``high``; None is ``low``.
+
+    Raises:
+      ValueError: another mode.
+    """
+    if mode not in (None, "low", "high"):
+        raise ValueError(f"{name}: mode must be 'low' or 'high', got {mode!r}")
+    return mode or "low"
+
+
+def gumbel(
+    key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None
+) -> Any:
+    """Numbers of the Gumbel distribution, density e^-(x + e^-x).
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: floating dtype.
+      mode: ``"low"`` or ``"high"``: the latter draws twice as many bits, so that rare, great values are as they should be.
+    Raises:
+      ValueError: another dtype or mode.
+    Example: ``arrax.random.gumbel(arrax.random.key(0), (3,))``.
+    """
+    return _gumbel(
+        key, shape=checked_shape("gumbel", shape), dtype=float_dtype("gumbel", dtype), mode=checked_mode("gumbel", mode)
+    )
+
+
+# ---- with parameters -----------------------------------------------------------------------------------------------------
+
+
+@sampler(static=("shape", "dtype"))
+def _truncated_normal(bits: Any, lower: Any, upper: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    lower, upper = convert(lower, dtype), convert(upper, dtype)
+    root = np.asarray(math.sqrt(2), dtype)[()]
+    u = scaled_uniform(bits, shape, dtype, erf(lower / root), erf(upper / root))
+    infinity = np.asarray(np.inf, dtype)[()]
+    least, greatest = nextafter(stop_gradient(lower), infinity), nextafter(stop_gradient(upper), -infinity)
+    return clamp(broadcast_to(least, shape), root * erf_inv(u), broadcast_to(greatest, shape))
+
+
+def truncated_normal(
+    key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Standard normal numbers within bounds.
+
+    Args:
+      key: a key.
+      lower, upper: bounds, broadcast to ``shape``.
+      shape: the result's shape, by default that of the bounds together.
+      dtype: floating dtype.
+    Returns: array of numbers in the open interval (lower, upper).
+    Raises:
+      ValueError: another dtype, or bounds that do not broadcast to the shape.
+    Example: ``arrax.random.truncated_normal(arrax.random.key(0), -1, 1, (3,))``.
+    """
+    lengths = shape_of("truncated_normal", shape, lower, upper)
+    return _truncated_normal(key, lower, upper, shape=lengths, dtype=float_dtype("truncated_normal", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _lognormal(bits: Any, sigma: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return exp(normal_values(bits, shape, dtype) * broadcast_to(convert(sigma, dtype), shape))
+
+
+def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers whose logarithms are normal with mean 0.
+
+    Args:
+      key: a key.
+      sigma: standard deviation of the logarithm, broadcast to ``shape``.
+      shape: the result's shape, by default ``sigma``'s.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or a ``sigma`` that does not broadcast to the shape.
+    Example: ``arrax.random.lognormal(arrax.random.key(0), 0.5, (3,))``.
+    """
+    return _lognormal(key, sigma, shape=shape_of("lognormal", shape, sigma), dtype=float_dtype("lognormal", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _pareto(bits: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return exp(exponential_values(bits, shape, dtype) / convert(b, dtype))
+
+
+def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the Pareto distribution, density b / x^(b+1) for x >= 1.
+
+    Args:
+      key: a key.
+      b: positive exponent, broadcast to ``shape``.
+      shape: the result's shape, by default ``b``'s.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or a ``b`` that does not broadcast to the shape.
+    Example: ``arrax.random.pareto(arrax.random.key(0), 2., (3,))``.
+    """
+    return _pareto(key, b, shape=shape_of("pareto", shape, b), dtype=float_dtype("pareto", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _rayleigh(bits: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    logarithm = log(unit_uniform(bits, shape, dtype))
+    return sqrt(logarithm * np.asarray(-2, dtype)[()]) * convert(scale, dtype)
+
+
+def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the Rayleigh distribution, density x e^(-x^2 / (2 scale^2)) / scale^2.
+
+    Args:
+      key: a key.
+      scale: positive number, broadcast to ``shape``.
+      shape: the result's shape, by default ``scale``'s.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or a ``scale`` that does not broadcast to the shape.
+    Example: ``arrax.random.rayleigh(arrax.random.key(0), 2., (3,))``.
+    """
+    return _rayleigh(key, scale, shape=shape_of("rayleigh", shape, scale), dtype=float_dtype("rayleigh", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _triangular(bits: Any, left: Any, mode: Any, right: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    left, mode, right = (broadcast_to(convert(x, dtype), shape) for x in (left, mode, right))
+    u = unit_uniform(bits, shape, dtype)
+    rising = left + sqrt(u * (right - left) * (mode - left))
+    falling = right - sqrt((1 - u) * (right - left) * (right - mode))
+    return select_where(u < (mode - left) / (right - left), rising, falling)
+
+
+def triangular(
+    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Numbers of the triangular distribution: the density rises from ``left`` to ``mode`` and falls to ``right``.
+
+    Args:
+      key: a key.
+      left, mode, right: increasing numbers, broadcast to ``shape``.
+      shape: the result's shape, by default that of the parameters together.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or parameters that do not broadcast to the shape.
+    Example: ``arrax.random.triangular(arrax.random.key(0), 0., 1., 3., (3,))``.
+    """
+    lengths = shape_of("triangular", shape, left, mode, right)
+    return _triangular(key, left, mode, right, shape=lengths, dtype=float_dtype("triangular", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _wald(bits: Any, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    first, second = bits.split(2)
+    mean = broadcast_to(convert(mean, dtype), shape)
+    v, u = normal_values(first, shape, dtype), unit_uniform(second, shape, dtype)
+    y = v * v
+    square = mean * mean
+    root = sqrt(4 * mean * y + square * (y * y))
+    x = mean + square * y / 2 - mean / 2 * root
+    return select_where(u <= mean / (mean + x), x, square / x)
+
+
+def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the Wald (inverse Gaussian) distribution of shape parameter 1.
+
+    Args:
+      key: a key.
+      mean: positive number, broadcast to ``shape``.
+      shape: the result's shape, by default ``mean``'s.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or a ``mean`` that does not broadcast to the shape.
+    Example: ``arrax.random.wald(arrax.random.key(0), 2., (3,))``. Source: Michael, Schucany and Haas, 1976.
+    """
+    return _wald(key, mean, shape=shape_of("wald", shape, mean), dtype=float_dtype("wald", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _weibull_min(bits: Any, scale: Any, concentration: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    scale, concentration = convert(scale, dtype), broadcast_to(convert(concentration, dtype), shape)
+    return pow(exponential_values(bits, shape, dtype), 1 / concentration) * scale
+
+
+def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Numbers of the Weibull distribution: the powers 1/concentration of exponential ones, times ``scale``.
+
+    Args:
+      key: a key.
+      scale, concentration: positive numbers, broadcast to ``shape``.
+      shape: the result's shape.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or parameters that do not broadcast to the shape.
+    Example: ``arrax.random.weibull_min(arrax.random.key(0), 2., 3., (3,))``.
+    """
+    lengths = shape_of("weibull_min", shape, scale, concentration)
+    return _weibull_min(key, scale, concentration, shape=lengths, dtype=float_dtype("weibull_min", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _double_sided_maxwell(bits: Any, loc: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    first, second = bits.split(2)
+    lengths, signs = maxwell_values(first, shape, dtype), random_signs(second, shape, dtype)
+    return signs * lengths * convert(scale, dtype) + convert(loc, dtype)
+
+
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Maxwell numbers with random signs: ``loc`` plus or minus ``scale`` times a Maxwell number.
+
+    Args:
+      key: a key.
+      loc, scale: arrays that broadcast with each other.
+      shape: number of samples; their own shape, that of the parameters together, stands behind it.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype.
+    Example: ``arrax.random.double_sided_maxwell(arrax.random.key(0), 0., 1., (3,))``.
+    """
+    own = broadcast_shapes(typeof(loc).shape, typeof(scale).shape)
+    lengths = (*(checked_shape("double_sided_maxwell", shape) or own), *own)
+    return _double_sided_maxwell(key, loc, scale, shape=lengths, dtype=float_dtype("double_sided_maxwell", dtype))
