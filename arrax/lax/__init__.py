@@ -102,6 +102,12 @@ from arrax.lax.control_flow.solves import linear_solve_p as linear_solve_p
 from arrax.lax.control_flow.solves import root_p as root_p
 from arrax.lax.conversion import convert_element_type as convert_element_type
 from arrax.lax.conversion import convert_element_type_p as convert_element_type_p
+from arrax.lax.convolution import conv as conv
+from arrax.lax.convolution import conv_general_dilated as conv_general_dilated
+from arrax.lax.convolution import conv_general_dilated_local as conv_general_dilated_local
+from arrax.lax.convolution import conv_general_dilated_patches as conv_general_dilated_patches
+from arrax.lax.convolution import conv_transpose as conv_transpose
+from arrax.lax.convolution import conv_with_general_padding as conv_with_general_padding
 from arrax.lax.convolution_geometry import ConvDimensionNumbers as ConvDimensionNumbers
 from arrax.lax.convolution_geometry import conv_dimension_numbers as conv_dimension_numbers
 from arrax.lax.convolution_geometry import conv_general_permutations as conv_general_permutations

@@ -1,0 +1,31 @@
+"""Neural-network functions. The face: public names only."""
+
+from arrax.nn.activations import celu as celu
+from arrax.nn.activations import elu as elu
+from arrax.nn.activations import gelu as gelu
+from arrax.nn.activations import glu as glu
+from arrax.nn.activations import hard_sigmoid as hard_sigmoid
+from arrax.nn.activations import hard_silu as hard_silu
+from arrax.nn.activations import hard_swish as hard_swish
+from arrax.nn.activations import hard_tanh as hard_tanh
+from arrax.nn.activations import identity as identity
+from arrax.nn.activations import leaky_relu as leaky_relu
+from arrax.nn.activations import log1mexp as log1mexp
+from arrax.nn.activations import log_sigmoid as log_sigmoid
+from arrax.nn.activations import log_softmax as log_softmax
+from arrax.nn.activations import logsumexp as logsumexp
+from arrax.nn.activations import mish as mish
+from arrax.nn.activations import one_hot as one_hot
+from arrax.nn.activations import relu as relu
+from arrax.nn.activations import relu6 as relu6
+from arrax.nn.activations import selu as selu
+from arrax.nn.activations import sigmoid as sigmoid
+from arrax.nn.activations import silu as silu
+from arrax.nn.activations import soft_sign as soft_sign
+from arrax.nn.activations import softmax as softmax
+from arrax.nn.activations import softplus as softplus
+from arrax.nn.activations import sparse_plus as sparse_plus
+from arrax.nn.activations import sparse_sigmoid as sparse_sigmoid
+from arrax.nn.activations import squareplus as squareplus
+from arrax.nn.activations import standardize as standardize
+from arrax.nn.activations import swish as swish

@@ -1,0 +1,403 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes, lax
+from arrax.core import config
+from arrax.core.types import typeof
+from arrax.lax.barriers import stop_gradient
+from arrax.numpy_api import averages, elementwise, logic, manipulation, reductions, selection
+from arrax.numpy_api.api import api
+from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.transforms.custom_jvp import custom_jvp
+
+
+def _relu_value(x: Any) -> Any:
+    return elementwise.maximum(x, 0)
+
+
+_relu_rule = custom_jvp(_relu_value)
+
+
+def _relu_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _relu_rule(x), selection.where(logic.greater(x, 0), t, lax.full_like(t, 0))
+
+
+_relu_rule.defjvp(_relu_jvp)
+
+
+@api()
+def relu(x: Any, /) -> Any:
+    """``max(x, 0)``, with derivative 0 at 0.
+
+    Example: ``nn.relu(-1.)`` is 0.
+    """
+    check_arraylike("relu", x)
+    return _relu_rule(x)
+
+
+@api()
+def relu6(x: Any, /) -> Any:
+    """``min(max(x, 0), 6)``.
+
+    Example: ``nn.relu6(7.)`` is 6.
+    """
+    return elementwise.minimum(_relu_rule(x), 6.0)
+
+
+@api()
+def sigmoid(x: Any, /) -> Any:
+    """``1 / (1 + exp(-x))``.
+
+    Example: ``nn.sigmoid(0.)`` is 0.5.
+    """
+    check_arraylike("sigmoid", x)
+    (x,) = promote_inexact(x)
+    return lax.logistic(x)
+
+
+@api()
+def softplus(x: Any, /) -> Any:
+    """``log(1 + exp(x))``.
+
+    Example: ``nn.softplus(0.)`` is log 2.
+    """
+    return elementwise.logaddexp(x, 0)
+
+
+@api()
+def squareplus(x: Any, b: Any = 4) -> Any:
+    """``(x + sqrt(x^2 + b)) / 2``.
+
+    Example: ``nn.squareplus(0.)`` is 1.
+    """
+    return (x + elementwise.sqrt(elementwise.square(x) + b)) / 2
+
+
+@api()
+def soft_sign(x: Any, /) -> Any:
+    """``x / (|x| + 1)``.
+
+    Example: ``nn.soft_sign(1.)`` is 0.5.
+    """
+    return x / (elementwise.abs(x) + 1)
+
+
+@api()
+def sparse_plus(x: Any) -> Any:
+    """0 below -1, x above 1, ``(x + 1)^2 / 4`` between.
+
+    Example: ``nn.sparse_plus(0.)`` is 0.25.
+    """
+    middle = selection.where(x >= 1.0, x, elementwise.square(x + 1.0) / 4)
+    return selection.where(x <= -1.0, 0.0, middle)
+
+
+@api()
+def sparse_sigmoid(x: Any) -> Any:
+    """0 below -1, 1 above 1, ``(x + 1) / 2`` between.
+
+    Example: ``nn.sparse_sigmoid(0.)`` is 0.5.
+    """
+    return 0.5 * selection.clip(x + 1.0, 0.0, 2.0)
+
+
+@api()
+def silu(x: Any, /) -> Any:
+    """``x sigmoid(x)``.
+
+    Example: ``nn.silu(0.)`` is 0.
+    """
+    (x,) = promote_inexact(x)
+    return x * sigmoid(x)
+
+
+swish = silu
+
+
+@api()
+def mish(x: Any) -> Any:
+    """``x tanh(softplus(x))``.
+
+    Example: ``nn.mish(0.)`` is 0.
+    """
+    (x,) = promote_inexact(x)
+    return x * elementwise.tanh(softplus(x))
+
+
+@api()
+def log_sigmoid(x: Any, /) -> Any:
+    """``log(sigmoid(x))``.
+
+    Example: ``nn.log_sigmoid(0.)`` is -log 2.
+    """
+    (x,) = promote_inexact(x)
+    return -softplus(-x)
+
+
+@api()
+def elu(x: Any, alpha: Any = 1.0) -> Any:
+    """x above 0, ``alpha (exp(x) - 1)`` below.
+
+    Example: ``nn.elu(1.)`` is 1.
+    """
+    safe = selection.where(x > 0, 0.0, x)
+    return selection.where(x > 0, x, alpha * elementwise.expm1(safe))
+
+
+@api()
+def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
+    """x above 0, ``negative_slope x`` below.
+
+    Example: ``nn.leaky_relu(-1.)`` is -0.01.
+    """
+    return selection.where(x >= 0, x, negative_slope * x)
+
+
+@api()
+def hard_tanh(x: Any) -> Any:
+    """x limited to [-1, 1].
+
+    Example: ``nn.hard_tanh(2.)`` is 1.
+    """
+    return selection.where(x > 1, 1.0, selection.where(x < -1, -1.0, x))
+
+
+@api()
+def celu(x: Any, alpha: Any = 1.0) -> Any:
+    """``max(x, 0) + alpha min(exp(x / alpha) - 1, 0)``.
+
+    Example: ``nn.celu(1.)`` is 1.
+    """
+    (x,) = promote_inexact(x)
+    return elementwise.maximum(x, 0.0) + alpha * elementwise.expm1(elementwise.minimum(x, 0.0) / alpha)
+
+
+@api()
+def selu(x: Any) -> Any:
+    """Scaled elu with self-normalizing constants. Source: Klambauer et al., "Self-Normalizing Neural Networks".
+
+    Example: ``nn.selu(1.)`` is 1.0507.
+    """
+    return 1.0507009873554805 * elu(x, 1.6732632423543772)
+
+
+@api(static=("approximate",))
+def gelu(x: Any, approximate: bool = True) -> Any:
+    """``x Phi(x)`` with the normal distribution function, or its tanh approximation. Source: Hendrycks & Gimpel.
+
+    Example: ``nn.gelu(0.)`` is 0.
+    """
+    (x,) = promote_inexact(x)
+    if approximate:
+        inner = np.asarray(math.sqrt(2 / math.pi), typeof(x).dtype)[()] * (x + 0.044715 * (x * x * x))
+        return x * (0.5 * (1.0 + elementwise.tanh(inner)))
+    scale = np.asarray(math.sqrt(0.5), typeof(x).dtype)[()]
+    return 0.5 * x * lax.erfc(-x * scale)
+
+
+@api(static=("axis",))
+def glu(x: Any, axis: int = -1) -> Any:
+    """The first half along an axis times the sigmoid of the second half.
+
+    Raises:
+      ValueError: an odd length.
+    Example: ``nn.glu(jnp.ones(4)).shape`` is ``(2,)``.
+    """
+    size = x.shape[axis]
+    if size % 2:
+        raise ValueError(f"glu: axis size must be divisible by 2, got {size}")
+    first = lax.slice_in_dim(x, 0, size // 2, axis=axis)
+    return first * sigmoid(lax.slice_in_dim(x, size // 2, size, axis=axis))
+
+
+@api()
+def hard_sigmoid(x: Any) -> Any:
+    """``relu6(x + 3) / 6``.
+
+    Example: ``nn.hard_sigmoid(0.)`` is 0.5.
+    """
+    return relu6(x + 3.0) / 6.0
+
+
+@api()
+def hard_silu(x: Any) -> Any:
+    """``x relu6(x + 3) / 6``.
+
+    Example: ``nn.hard_silu(3.)`` is 3.
+    """
+    (x,) = promote_inexact(x)
+    return x * hard_sigmoid(x)
+
+
+hard_swish = hard_silu
+
+
+@api()
+def identity(x: Any) -> Any:
+    """The value itself.
+
+    Example: ``nn.identity(2.)`` is 2.
+    """
+    return x
+
+
+def _axes(axis: Any) -> Any:
+    return tuple(axis) if isinstance(axis, list) else axis
+
+
+def softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
+    """``exp(x) / sum(exp(x))`` along an axis.
+
+    Args:
+      x: array.
+      axis: axis, tuple of axes, or None for all.
+      where: mask of the elements that take part; others give 0.
+    Example: ``nn.softmax(jnp.zeros(2))`` is ``[0.5, 0.5]``.
+    """
+    check_arraylike("softmax", x)
+    return _softmax(x, where, axis=_axes(axis), careful=config.softmax_custom_jvp.cell.value)
+
+
+def _softmax_value(x: Any, where: Any, axis: Any) -> Any:
+    (x,) = promote_inexact(x)
+    shown = x if where is None else selection.where(where, x, -np.inf)
+    high = reductions.max(shown, axis=axis, keepdims=True)
+    shifted = elementwise.exp(shown - stop_gradient(high))
+    result = shifted / reductions.sum(shifted, axis=axis, keepdims=True)
+    return result if where is None else selection.where(where, result, 0)
+
+
+@api(static=("axis", "careful"))
+def _softmax(x: Any, where: Any, axis: Any, careful: bool) -> Any:
+    if not careful:
+        return _softmax_value(x, where, axis)
+    rule = custom_jvp(lambda value: _softmax_value(value, where, axis))
+
+    def jvp(primals: Any, tangents: Any) -> Any:
+        (value,), (t,) = primals, tangents
+        y = _softmax_value(value, where, axis)
+        return y, y * (t - reductions.sum(y * t, axis=axis, keepdims=True))
+
+    rule.defjvp(jvp)
+    (x,) = promote_inexact(x)
+    return rule(x) if where is None else _softmax_value(x, where, axis)
+
+
+def log_softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
+    """``log(softmax(x))`` along an axis, without overflow. Args: as of ``softmax``.
+
+    Example: ``nn.log_softmax(jnp.zeros(2))`` is ``-log 2``.
+    """
+    check_arraylike("log_softmax", x)
+    return _log_softmax(x, where, axis=_axes(axis))
+
+
+@api(static=("axis",))
+def _log_softmax(x: Any, where: Any, axis: Any) -> Any:
+    (x,) = promote_inexact(x)
+    shown = x if where is None else selection.where(where, x, -np.inf)
+    shifted = shown - stop_gradient(reductions.max(shown, axis=axis, keepdims=True))
+    total = elementwise.log(reductions.sum(elementwise.exp(shifted), axis=axis, keepdims=True))
+    result = shifted - total
+    return result if where is None else selection.where(where, result, -np.inf)
+
+
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None) -> Any:
+    """``log(sum(b exp(a)))`` along axes, without overflow.
+
+    Args:
+      a: array.
+      axis: axis, tuple of axes, or None for all.
+      b: weights.
+      keepdims: keep the axes with length 1.
+      return_sign: return the sign of the sum too.
+      where: mask of the elements that take part.
+    Example: ``nn.logsumexp(jnp.zeros(2))`` is log 2. Source: ``scipy.special.logsumexp``.
+    """
+    check_arraylike("logsumexp", a)
+    value, sign = _logsumexp(a, b, where, axis=_axes(axis), keepdims=bool(keepdims))
+    if return_sign:
+        return value, sign
+    return selection.where(sign < 0, np.nan, value) if b is not None and not dtypes.is_complex(typeof(value).dtype) else value
+
+
+@api(static=("axis", "keepdims"))
+def _logsumexp(a: Any, b: Any, where: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
+    (a,) = promote_inexact(a)
+    shown = a if b is None else selection.where(b != 0, a, -np.inf)
+    shown = shown if where is None else selection.where(where, shown, -np.inf)
+    real = elementwise.real(shown)
+    high = reductions.max(real, axis=axis, keepdims=True)
+    high = stop_gradient(selection.where(logic.isfinite(high), high, 0))
+    terms = elementwise.exp(shown - high)
+    terms = terms if b is None else b * terms
+    total = reductions.sum(terms, axis=axis, keepdims=True)
+    sign = elementwise.sign(total)
+    out = elementwise.log(elementwise.abs(total) if b is not None else total) + high
+    if not keepdims:
+        kept = tuple(range(out.ndim)) if axis is None else axis
+        out, sign = manipulation.squeeze(out, kept), manipulation.squeeze(sign, kept)
+    return out, sign
+
+
+def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5, where: Any = None) -> Any:
+    """``(x - mean) / sqrt(variance + epsilon)`` along an axis.
+
+    Example: ``nn.standardize(jnp.array([1., 3.]))`` is ``[-1, 1]``.
+    """
+    check_arraylike("standardize", x)
+    if mean is None:
+        mean = _mean(x, where, axis=_axes(axis))
+    if variance is None:
+        variance = _mean(elementwise.square(x - mean), where, axis=_axes(axis))
+    return (x - mean) * lax.rsqrt(variance + epsilon)
+
+
+@api(static=("axis",))
+def _mean(x: Any, where: Any, axis: Any) -> Any:
+    (x,) = promote_inexact(x)
+    return averages.mean(x, axis=axis, keepdims=True, where=where)
+
+
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+    """Vectors with 1 at the given positions, 0 elsewhere; positions out of range give zeros.
+
+    Args:
+      x: integer array.
+      num_classes: length of the vectors.
+      dtype: by default float32.
+      axis: axis of the result that holds the vectors.
+    Example: ``nn.one_hot(jnp.array([0, 2]), 3)``.
+    """
+    chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("one_hot", dtype)
+    return _one_hot(x, num_classes=int(num_classes), dtype=chosen, axis=int(axis))
+
+
+@api(static=("num_classes", "dtype", "axis"))
+def _one_hot(x: Any, num_classes: int, dtype: Any, axis: int) -> Any:
+    check_arraylike("one_hot", x)
+    rank = typeof(x).ndim + 1
+    place = axis % rank
+    wide = manipulation.expand_dims(x, place)
+    shape = [1] * rank
+    shape[place] = num_classes
+    classes = lax.reshape(lax.iota(typeof(x).dtype if not isinstance(x, int) else np.int32, num_classes), shape)
+    return lax.convert_element_type(logic.equal(wide, classes), dtype)
+
+
+@api()
+def log1mexp(x: Any) -> Any:
+    """``log(1 - exp(-x))``, accurately for all positive x.
+
+    Example: ``nn.log1mexp(1.)`` is -0.4587.
+    """
+    (x,) = promote_inexact(x)
+    small = elementwise.log(-elementwise.expm1(-x))
+    return selection.where(x < math.log(2), small, elementwise.log1p(-elementwise.exp(-x)))
