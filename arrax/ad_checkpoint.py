@@ -1,7 +1,6 @@
 """Recomputation instead of saving (public face of ``arrax.transforms.checkpointing``)."""
 
 from arrax.transforms.checkpointing import checkpoint as checkpoint
-from arrax.transforms.checkpointing import checkpoint as remat
 from arrax.transforms.checkpointing import checkpoint_name as checkpoint_name
 from arrax.transforms.checkpointing import checkpoint_policies as checkpoint_policies
 from arrax.transforms.checkpointing import print_saved_residuals as print_saved_residuals

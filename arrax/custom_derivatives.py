@@ -6,4 +6,3 @@ from arrax.transforms.custom_vjp import CustomVJPPrimal as CustomVJPPrimal
 from arrax.transforms.custom_vjp import closure_convert as closure_convert
 from arrax.transforms.custom_vjp import custom_gradient as custom_gradient
 from arrax.transforms.custom_vjp import custom_vjp as custom_vjp
-

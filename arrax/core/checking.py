@@ -51,7 +51,9 @@ def _check_eqn(eqn: JaxprEqn, bound: set[Var], jaxpr: Jaxpr) -> None:
         try:
             out = rule(*[atom.aval for atom in eqn.invars], **eqn.params)
         except Exception as error:
-            raise JaxprTypeError(f"the type rule of {eqn.primitive} refuses its operands in:\n{eqn}\n{error}") from error
+            raise JaxprTypeError(
+                f"the type rule of {eqn.primitive} refuses its operands in:\n{eqn}\n{error}"
+            ) from error
         for var, aval in zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True):
             if not _same(var.aval, aval):
                 raise JaxprTypeError(f"result {var.aval} of {eqn.primitive} should be of type {aval} in:\n{eqn}")

@@ -7,10 +7,12 @@ key of every compiled function, so that changing one retraces; the runtime compa
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from arrax import native
 from arrax.dtypes.settings import settings as dtype_settings
 from arrax.native import runtime
 
@@ -52,9 +54,7 @@ class Option:
         self.on_change, self.nullable = on_change, default is None
         text = _environment(name)
         value = default if text is None else self.parse(text)
-        self.cell = runtime.Config(
-            f"arrax_{name}", value, include_in_jit_key=in_key, include_in_trace_context=in_key
-        )
+        self.cell = runtime.Config(f"arrax_{name}", value, include_in_jit_key=in_key, include_in_trace_context=in_key)
         _options[name] = self
 
     def parse(self, text: str) -> Any:
@@ -260,8 +260,7 @@ class Configuration:
 
     def config_with_absl(self) -> None:
         """Define every option as an absl flag, ``--jax_NAME``."""
-        import_module = __import__
-        flags = import_module("absl.flags", fromlist=["DEFINE_string"])
+        flags = native.absl_flags.flags
         for name, option in _options.items():
             if f"jax_{name}" not in flags.FLAGS:
                 default = None if option.value is None else str(option.value)
@@ -269,7 +268,7 @@ class Configuration:
 
     def complete_absl_config(self) -> None:
         """Take over the values that absl parsed."""
-        flags = __import__("absl.flags", fromlist=["FLAGS"]).FLAGS
+        flags = native.absl_flags.flags.FLAGS
         for name, option in _options.items():
             flag = flags[f"jax_{name}"] if f"jax_{name}" in flags else None
             if flag is not None and flag.present:
@@ -277,8 +276,7 @@ class Configuration:
 
     def parse_flags_with_absl(self) -> None:
         """Take options given as ``--jax_NAME=value`` on the command line, leaving the rest for the program."""
-        argv = __import__("sys").argv
-        for argument in argv[1:]:
+        for argument in sys.argv[1:]:
             name, given, text = argument.removeprefix("--").partition("=")
             short = name.removeprefix("jax_")
             if argument.startswith("--jax_") and short in _options:

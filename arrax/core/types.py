@@ -195,7 +195,9 @@ def _numpy_value(value: Any) -> ShapedArray:
     if dtype == dtypes.float0:
         return ShapedArray(value.shape, dtype)
     if dtype.kind in "OSUMm" or (dtype.kind == "V" and dtype not in dtypes.known_dtypes):
-        raise TypeError(f"Cannot interpret value of type {type(value)} as an abstract array; dtype {dtype} is not supported")
+        raise TypeError(
+            f"Cannot interpret value of type {type(value)} as an abstract array; dtype {dtype} is not supported"
+        )
     return ShapedArray(value.shape, dtypes.canonicalize_dtype(dtype))
 
 

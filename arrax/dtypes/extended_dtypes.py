@@ -45,6 +45,15 @@ class ExtendedDType:
     itemsize: int
     physical_shape: tuple[int, ...]
     physical_dtype: np.dtype[Any]
+    # Structural operations on arrays of the dtype, which subclasses define as methods.
+    reshape: Any
+    transpose: Any
+    broadcast_in_dim: Any
+    concatenate: Any
+    slice: Any
+    select_n: Any
+    pad: Any
+    full: Any
 
     def __repr__(self) -> str:
         return self.name

@@ -195,4 +195,3 @@ def defbroadcasting(primitive: Primitive) -> None:
         return primitive.bind(*[bdim_at_front(v, d, size) for v, d in zip(values, dims, strict=True)], **params), 0
 
     primitive.batch = rule
-

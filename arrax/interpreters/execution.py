@@ -53,7 +53,8 @@ def common_placement(leaves: Sequence[Any], name: str, device: Any = None) -> Pl
     """
     if device is not None:
         return Placement(device, True)
-    found, first = None, None
+    found: Any = None
+    first: Any = None
     for leaf in leaves:
         if type(leaf) is ArrayImpl and leaf._committed:
             sharding = leaf._sharding
@@ -244,7 +245,11 @@ def check_special_values(outs: Sequence[Any], name: str) -> None:
     """Raise where NaNs (or infinities) are watched for and found."""
     for out in outs:
         aval = typeof(out)
-        if not isinstance(aval, ShapedArray) or not isinstance(aval.dtype, np.dtype) or not dtypes.is_inexact(aval.dtype):
+        if (
+            not isinstance(aval, ShapedArray)
+            or not isinstance(aval.dtype, np.dtype)
+            or not dtypes.is_inexact(aval.dtype)
+        ):
             continue
         value = host_value(out)
         if value.dtype.kind not in "fc":

@@ -44,7 +44,9 @@ primitive_transposes = SlotView("transpose")
 primitive_batchers = SlotView("batch")
 
 
-def register_lowering(primitive: Primitive, rule: Callable[..., Any], platform: str | None = None) -> Callable[..., Any]:
+def register_lowering(
+    primitive: Primitive, rule: Callable[..., Any], platform: str | None = None
+) -> Callable[..., Any]:
     """Set the lowering rule of a primitive, for all platforms or one; returns it.
 
     Args:

@@ -17,7 +17,6 @@ from arrax.native import runtime
 _traceback = runtime.Traceback.get_traceback
 
 
-
 class StagedTracer(Tracer):
     """The result of a recorded operation, or an argument of the program."""
 
@@ -77,9 +76,7 @@ class Staging(Interpreter):
 
     def record(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
         """Record an operation as one equation."""
-        atoms = [
-            arg.var if type(arg) is StagedTracer and arg.interpreter is self else self.atom(arg) for arg in args
-        ]
+        atoms = [arg.var if type(arg) is StagedTracer and arg.interpreter is self else self.atom(arg) for arg in args]
         rule = primitive.type_rule
         avals = [atom.aval for atom in atoms]
         out = rule(*avals, **params) if rule is not None else primitive.infer(avals, params)

@@ -63,7 +63,9 @@ def _sign_lowering(ctx: Any, x: Any) -> list[Any]:
         return [builder.op("sign", aval, x)]
     zero = builder.full(0, aval)
     flags = ShapedArray(aval.shape, np.dtype(np.bool_))
-    is_zero = builder.op("compare", flags, x, zero, comparison_direction=builder.attribute("#stablehlo<comparison_direction EQ>"))
+    is_zero = builder.op(
+        "compare", flags, x, zero, comparison_direction=builder.attribute("#stablehlo<comparison_direction EQ>")
+    )
     return [builder.op("select", aval, is_zero, zero, builder.full(1, aval))]
 
 

@@ -107,5 +107,3 @@ def shape_as_value(shape: Any) -> Any:
     Example: ``lax.shape_as_value((2, 3))``.
     """
     return np.asarray(canonical_shape(shape), np.int32)
-
-

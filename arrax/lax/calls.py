@@ -46,7 +46,8 @@ def program_jvp(primitive: Primitive) -> Any:
         count = len(jaxpr.jaxpr.outvars)
         rest = iter(outs[count:])
         out_tangents = [
-            next(rest) if nz else Zero(aval.to_tangent_aval()) for nz, aval in zip(out_nonzeros, jaxpr.out_avals, strict=True)
+            next(rest) if nz else Zero(aval.to_tangent_aval())
+            for nz, aval in zip(out_nonzeros, jaxpr.out_avals, strict=True)
         ]
         return outs[:count], out_tangents
 

@@ -133,16 +133,24 @@ def _check_dimensions(x: ShapedArray, y: ShapedArray, dimension_numbers: Dimensi
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     for what, left, right in (("contracting", x_contract, y_contract), ("batch", x_batch, y_batch)):
         if len(left) != len(right):
-            raise TypeError(f"dot_general requires equal numbers of lhs_{what} and rhs_{what} dimensions, got {left} and {right}.")
+            raise TypeError(
+                f"dot_general requires equal numbers of lhs_{what} and rhs_{what} dimensions, got {left} and {right}."
+            )
         for d, aval, side in [*((d, x, "lhs") for d in left), *((d, y, "rhs") for d in right)]:
             if not 0 <= d < aval.ndim:
-                raise TypeError(f"dot_general requires {side} {what} dimensions to be nonnegative and less than the number of axes of the {side} value, got {d} for shape {aval.shape}.")
+                raise TypeError(
+                    f"dot_general requires {side} {what} dimensions to be nonnegative and less than the number of axes of the {side} value, got {d} for shape {aval.shape}."
+                )
         shapes = tuple(x.shape[d] for d in left), tuple(y.shape[d] for d in right)
         if shapes[0] != shapes[1]:
-            raise TypeError(f"dot_general requires {what} dimensions to have the same shape, got {shapes[0]} and {shapes[1]}.")
+            raise TypeError(
+                f"dot_general requires {what} dimensions to have the same shape, got {shapes[0]} and {shapes[1]}."
+            )
     for side, contract, batch in (("lhs", x_contract, x_batch), ("rhs", y_contract, y_batch)):
         if len({*contract, *batch}) != len(contract) + len(batch):
-            raise TypeError(f"dot_general requires {side} batch dimensions to be disjoint from contracting dimensions, got {batch} and {contract}.")
+            raise TypeError(
+                f"dot_general requires {side} batch dimensions to be disjoint from contracting dimensions, got {batch} and {contract}."
+            )
 
 
 def _type_rule(
@@ -159,7 +167,9 @@ def _type_rule(
     dtype = preferred_element_type
     if dtype is None:
         if x.dtype != y.dtype:
-            raise TypeError(f"lax.dot_general requires arguments to have the same dtypes, got {x.dtype.name}, {y.dtype.name}. (Or give preferred_element_type.)")
+            raise TypeError(
+                f"lax.dot_general requires arguments to have the same dtypes, got {x.dtype.name}, {y.dtype.name}. (Or give preferred_element_type.)"
+            )
         dtype = x.dtype
     return ShapedArray(shape, dtype, x.weak_type and y.weak_type and preferred_element_type in (None, x.dtype))
 
@@ -226,7 +236,9 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     return out, terms[0] if len(terms) == 1 else slots.add(*terms)
 
 
-def _transpose_side(ct: Any, y: Any, x_aval: ShapedArray, dimension_numbers: Dimensions, params: Any, swapped: bool) -> Any:
+def _transpose_side(
+    ct: Any, y: Any, x_aval: ShapedArray, dimension_numbers: Dimensions, params: Any, swapped: bool
+) -> Any:
     """The cotangent of one operand: contract the cotangent with the other over the other's free axes."""
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     x_rank, y_shape = x_aval.ndim, typeof(y).shape
@@ -242,7 +254,9 @@ def _transpose_side(ct: Any, y: Any, x_aval: ShapedArray, dimension_numbers: Dim
         preferred_element_type=x_aval.dtype if params["preferred_element_type"] is not None or typeof(ct).dtype != typeof(y).dtype else None,
         out_sharding=None,
     )  # fmt: skip
-    remaining = [d for d in range(len(y_shape)) if d not in y_kept and d not in y_batch]  # y's contracted axes, in order
+    remaining = [
+        d for d in range(len(y_shape)) if d not in y_kept and d not in y_batch
+    ]  # y's contracted axes, in order
     order_of_y = {d: x_contract[y_contract.index(d)] for d in remaining}
     axes = [*x_batch, *x_kept, *(order_of_y[d] for d in remaining)]
     return convert(transpose(result, tuple(int(i) for i in np.argsort(axes))), x_aval.dtype)
@@ -337,7 +351,9 @@ def dot(
     x, y = typeof(operand("dot", lhs)), typeof(operand("dot", rhs))
     if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
         raise TypeError(f"Incompatible shapes for dot: got {x.shape} and {y.shape}.")
-    return dot_general(lhs, rhs, (((x.ndim - 1,), (0,)), ((), ())), precision or dimension_numbers, preferred_element_type)
+    return dot_general(
+        lhs, rhs, (((x.ndim - 1,), (0,)), ((), ())), precision or dimension_numbers, preferred_element_type
+    )
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:

@@ -86,8 +86,10 @@ def convert(x: Any, new_dtype: Any, weak_type: bool = False) -> Any:
         return x
     else:
         dtype = dtypes.canonicalize_dtype(dtypes.dtype(new_dtype))
-    if dtype == aval.dtype and weak_type == aval.weak_type and not isinstance(
-        x, int | float | complex | bool | np.ndarray | np.generic
+    if (
+        dtype == aval.dtype
+        and weak_type == aval.weak_type
+        and not isinstance(x, int | float | complex | bool | np.ndarray | np.generic)
     ):
         return x
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=bool(weak_type), sharding=None)

@@ -169,7 +169,9 @@ def _custom_vjp_jvp(
     out_tangents = custom_linear_p.bind(
         *residuals, *given, num_res=len(residuals), bwd=bwd, out_avals=avals, nonzero=nonzero, in_avals=in_avals
     )
-    return list(outs), [t if aval.dtype.kind != "V" else Zero(aval) for t, aval in zip(out_tangents, avals, strict=True)]
+    return list(outs), [
+        t if aval.dtype.kind != "V" else Zero(aval) for t, aval in zip(out_tangents, avals, strict=True)
+    ]
 
 
 def _custom_vjp_batch(
@@ -201,7 +203,8 @@ def _custom_vjp_batch(
     def batched_backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
         given = [type(ct) is not Zero for ct in cts]
         zero_avals = [
-            None if is_given else ShapedArray(ct.aval.shape[1:], ct.aval.dtype) for ct, is_given in zip(cts, given, strict=True)
+            None if is_given else ShapedArray(ct.aval.shape[1:], ct.aval.dtype)
+            for ct, is_given in zip(cts, given, strict=True)
         ]
         presence: list[bool] = []
 
@@ -216,7 +219,9 @@ def _custom_vjp_batch(
         all_dims = [*residual_dims, *(0 for is_given in given if is_given)]
         outs, found = batch(flat, arrays, all_dims, size, axis, spmd)
         pairs = iter(zip(outs, found, strict=True))
-        return [_match_input(next(pairs), dim, size) if there else None for there, dim in zip(presence, own, strict=True)]
+        return [
+            _match_input(next(pairs), dim, size) if there else None for there, dim in zip(presence, own, strict=True)
+        ]
 
     outs = custom_vjp_call_p.bind(
         *values, fun=batched, call_jaxpr=None, fwd_jaxpr_thunk=Hidden(batched_forward, fwd_jaxpr_thunk.name),
@@ -283,7 +288,14 @@ def _linear_transpose(
 
 
 def _linear_batch(
-    values: Sequence[Any], dims: Sequence[Any], *, num_res: int, bwd: Hidden, out_avals: Any, nonzero: Any, in_avals: Any
+    values: Sequence[Any],
+    dims: Sequence[Any],
+    *,
+    num_res: int,
+    bwd: Hidden,
+    out_avals: Any,
+    nonzero: Any,
+    in_avals: Any,
 ) -> tuple[list[Any], list[Any]]:
     """The linear call over a batch: every operand gets the axis in front; the backward rule runs under the batch."""
     info = running_batch()
@@ -295,7 +307,9 @@ def _linear_batch(
 
         def flat(*args: Any) -> list[Any]:
             found = bwd.call(args[:num_res], args[num_res:])
-            return [slots.zeros(aval) if ct is None else instantiate(ct) for ct, aval in zip(found, in_avals, strict=True)]
+            return [
+                slots.zeros(aval) if ct is None else instantiate(ct) for ct, aval in zip(found, in_avals, strict=True)
+            ]
 
         outs, found = batch(flat, arrays, [0] * len(arrays), size, axis, spmd)
         return [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
@@ -314,7 +328,9 @@ def _linear_jvp(primals: Any, tangents: Any, *, num_res: int, **params: Any) -> 
     if any(type(t) is not Zero for t in tangents[:num_res]):
         raise TypeError(_FORWARD_MODE)
     outs = custom_linear_p.bind(*primals, num_res=num_res, **params)
-    return outs, custom_linear_p.bind(*primals[:num_res], *map(instantiate, tangents[num_res:]), num_res=num_res, **params)
+    return outs, custom_linear_p.bind(
+        *primals[:num_res], *map(instantiate, tangents[num_res:]), num_res=num_res, **params
+    )
 
 
 custom_linear_p.impl = _refuse_forward

@@ -264,6 +264,7 @@ def elementwise(
 
 def batch_with_ranks(primitive: Primitive) -> Callable[..., Any]:
     """The batching rule of an elementwise operation; per-example scalars are spread over the axes of arrays beside them."""
+
     def rule(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
         if len(values) == 1:
             out = primitive.bind(*values, **params)
@@ -278,12 +279,8 @@ def batch_with_ranks(primitive: Primitive) -> Callable[..., Any]:
             out, dim = primitive.bind(*values, **params), present.pop()
         else:
             size = batch_size(values, dims)
-            shape = next(
-                _example_shape(x, d) for x, d, r in zip(values, dims, ranks, strict=True) if r == rank
-            )
-            aligned = [
-                _spread(x, d, r, size, shape) for x, d, r in zip(values, dims, ranks, strict=True)
-            ]
+            shape = next(_example_shape(x, d) for x, d, r in zip(values, dims, ranks, strict=True) if r == rank)
+            aligned = [_spread(x, d, r, size, shape) for x, d, r in zip(values, dims, ranks, strict=True)]
             out, dim = primitive.bind(*aligned, **params), 0
         return (out, [dim] * len(out)) if primitive.multiple_results else (out, dim)
 

@@ -96,7 +96,13 @@ def _get(leaf: Any) -> Any:
     if type(leaf) is ArrayImpl:
         return host_value(leaf)
     convert = getattr(leaf, "__array__", None)
-    return np.asarray(leaf) if convert is not None and not isinstance(leaf, Tracer) else leaf if convert is None else leaf.__array__()
+    return (
+        np.asarray(leaf)
+        if convert is not None and not isinstance(leaf, Tracer)
+        else leaf
+        if convert is None
+        else leaf.__array__()
+    )
 
 
 copy_p = Primitive("copy")

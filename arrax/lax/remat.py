@@ -101,7 +101,9 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     known = split.known.jaxpr
     known_count = len(split.out_unknown) - sum(split.out_unknown)
     saved = [
-        var for var in dict.fromkeys(v for eqn in known.eqns for v in eqn.outvars) if var in saveable_vars(known, policy)
+        var
+        for var in dict.fromkeys(v for eqn in known.eqns for v in eqn.outvars)
+        if var in saveable_vars(known, policy)
     ]
     rest = _with_recomputation(known, split.rest.jaxpr, known_count, saved)
     lean, used = dce_jaxpr(rest, [True] * len(rest.outvars))
@@ -146,9 +148,7 @@ def _with_recomputation(known: Jaxpr, rest: Jaxpr, known_count: int, saved: Sequ
     )  # fmt: skip
 
 
-def _lower(
-    ctx: Any, *args: Any, jaxpr: ClosedJaxpr, prevent_cse: bool, differentiated: bool, policy: Any
-) -> list[Any]:
+def _lower(ctx: Any, *args: Any, jaxpr: ClosedJaxpr, prevent_cse: bool, differentiated: bool, policy: Any) -> list[Any]:
     if differentiated and prevent_cse and args:
         types = [builder.ir_type(aval) for aval in ctx.avals_in]
         args = tuple(builder.operation("stablehlo.optimization_barrier", types, args).results)

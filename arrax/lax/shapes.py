@@ -33,7 +33,9 @@ def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
         result = tuple(operator.index(length) for length in shape)
     except (TypeError, TracerIntegerConversionError):
         origin = next((x.origin() for x in _entries(shape) if isinstance(x, Tracer)), "")
-        hint = "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions." if origin else ""
+        hint = (
+            "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions." if origin else ""
+        )
         raise TypeError(
             f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.{hint}{origin}"
         ) from None
@@ -83,11 +85,15 @@ def _broadcast_type(aval: ShapedArray, *, shape: Any, broadcast_dimensions: Any,
                 f"broadcast_dimensions {broadcast_dimensions}"
             )
     if any(b <= a for a, b in zip(broadcast_dimensions, broadcast_dimensions[1:], strict=False)):
-        raise TypeError(f"broadcast_in_dim broadcast_dimensions must be strictly increasing; got {broadcast_dimensions}.")
+        raise TypeError(
+            f"broadcast_in_dim broadcast_dimensions must be strictly increasing; got {broadcast_dimensions}."
+        )
     return ShapedArray(shape, aval.dtype, aval.weak_type)
 
 
-def _broadcast_batch(values: Any, dims: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any) -> tuple[Any, int]:
+def _broadcast_batch(
+    values: Any, dims: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
+) -> tuple[Any, int]:
     (x,), (dim,) = values, dims
     size = typeof(x).shape[dim]
     x = transpose_to_front(x, dim)
@@ -99,9 +105,7 @@ def _broadcast_transpose(ct: Any, x: Any, *, shape: Any, broadcast_dimensions: A
     if type(ct) is Zero:
         return [Zero(x.aval.to_tangent_aval())]
     new = [d for d in range(len(shape)) if d not in broadcast_dimensions]
-    grown = [
-        d for d, length in zip(broadcast_dimensions, x.aval.shape, strict=True) if length == 1 and shape[d] != 1
-    ]
+    grown = [d for d, length in zip(broadcast_dimensions, x.aval.shape, strict=True) if length == 1 and shape[d] != 1]
     summed = shape_slots.reduce_sum(ct, tuple(sorted(new + grown)))
     return [reshape(summed, x.aval.shape) if grown else summed]
 
@@ -110,12 +114,16 @@ broadcast_in_dim_p.type_rule = _broadcast_type
 broadcast_in_dim_p.lower[None] = lambda ctx, x, *, shape, broadcast_dimensions, sharding=None: [
     builder.broadcast(x, ctx.avals_out[0], broadcast_dimensions)
 ]
-broadcast_in_dim_p.jvp = compose_jvp(broadcast_in_dim_p, [lambda x, ans, t, **params: broadcast_in_dim_p.bind(t, **params)])
+broadcast_in_dim_p.jvp = compose_jvp(
+    broadcast_in_dim_p, [lambda x, ans, t, **params: broadcast_in_dim_p.bind(t, **params)]
+)
 broadcast_in_dim_p.batch = _broadcast_batch
 broadcast_in_dim_p.transpose = _broadcast_transpose
 
 
-def broadcast_in_dim(operand_: Any, shape: Any, broadcast_dimensions: Sequence[int], *, out_sharding: Any = None) -> Any:
+def broadcast_in_dim(
+    operand_: Any, shape: Any, broadcast_dimensions: Sequence[int], *, out_sharding: Any = None
+) -> Any:
     """Repeat an array to ``shape``, its axis ``i`` becoming axis ``broadcast_dimensions[i]``.
 
     Args:
@@ -132,7 +140,11 @@ def broadcast_in_dim(operand_: Any, shape: Any, broadcast_dimensions: Sequence[i
     shape = canonical_shape(shape, "broadcast_in_dim")
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return aval.dtype.broadcast_in_dim(x, shape, tuple(broadcast_dimensions))
-    if aval.shape == shape and isinstance(x, Tracer | type(None)) and tuple(broadcast_dimensions) == tuple(range(len(shape))):
+    if (
+        aval.shape == shape
+        and isinstance(x, Tracer | type(None))
+        and tuple(broadcast_dimensions) == tuple(range(len(shape)))
+    ):
         return x
     return broadcast_in_dim_p.bind(
         x, shape=shape, broadcast_dimensions=tuple(map(operator.index, broadcast_dimensions)), sharding=None
@@ -250,7 +262,9 @@ squeeze_p = Primitive("squeeze")
 def _squeeze_type(aval: ShapedArray, *, dimensions: Any) -> ShapedArray:
     for d in dimensions:
         if aval.shape[d] != 1:
-            raise ValueError(f"cannot select an axis to squeeze out which has size not equal to one, got {aval.shape=} and {dimensions=}")
+            raise ValueError(
+                f"cannot select an axis to squeeze out which has size not equal to one, got {aval.shape=} and {dimensions=}"
+            )
     shape = tuple(length for i, length in enumerate(aval.shape) if i not in dimensions)
     return ShapedArray(shape, aval.dtype, aval.weak_type)
 
@@ -305,7 +319,9 @@ transpose_p = Primitive("transpose")
 
 def _transpose_type(aval: ShapedArray, *, permutation: Any) -> ShapedArray:
     if sorted(permutation) != list(range(aval.ndim)):
-        raise TypeError(f"transpose permutation isn't a permutation of operand dimensions, got permutation {permutation} for operand shape {aval.shape}.")
+        raise TypeError(
+            f"transpose permutation isn't a permutation of operand dimensions, got permutation {permutation} for operand shape {aval.shape}."
+        )
     return ShapedArray(tuple(aval.shape[i] for i in permutation), aval.dtype, aval.weak_type)
 
 
@@ -321,7 +337,9 @@ transpose_p.lower[None] = lambda ctx, x, *, permutation: [
 ]
 transpose_p.jvp = compose_jvp(transpose_p, [lambda x, ans, t, **params: transpose_p.bind(t, **params)])
 transpose_p.transpose = lambda ct, x, *, permutation: [
-    Zero(x.aval) if type(ct) is Zero else transpose_p.bind(ct, permutation=tuple(int(i) for i in np.argsort(permutation)))
+    Zero(x.aval)
+    if type(ct) is Zero
+    else transpose_p.bind(ct, permutation=tuple(int(i) for i in np.argsort(permutation)))
 ]
 transpose_p.batch = _transpose_batch
 
@@ -368,7 +386,9 @@ def _rev_type(aval: ShapedArray, *, dimensions: Any) -> ShapedArray:
     if len(set(dimensions)) != len(dimensions):
         raise TypeError(f"rev dimensions must be unique, got {dimensions}.")
     if any(not 0 <= d < aval.ndim for d in dimensions):
-        raise TypeError(f"rev dimensions must all be less than operand ndim, got dimensions {dimensions} for operand ndim {aval.ndim}.")
+        raise TypeError(
+            f"rev dimensions must all be less than operand ndim, got dimensions {dimensions} for operand ndim {aval.ndim}."
+        )
     return aval
 
 
@@ -400,7 +420,11 @@ iota_p.type_rule = lambda *, dtype, shape, dimension, sharding=None: ShapedArray
 iota_p.lower[None] = lambda ctx, *, dtype, shape, dimension, sharding=None: [
     builder.op("iota", ctx.avals_out[0], iota_dimension=builder.integer(dimension))
     if dtype != np.bool_
-    else builder.constant(np.broadcast_to(np.arange(shape[dimension]).reshape([-1 if i == dimension else 1 for i in range(len(shape))]) != 0, shape))
+    else builder.constant(
+        np.broadcast_to(
+            np.arange(shape[dimension]).reshape([-1 if i == dimension else 1 for i in range(len(shape))]) != 0, shape
+        )
+    )
 ]
 
 

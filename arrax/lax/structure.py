@@ -109,21 +109,33 @@ def _pad_type(aval: ShapedArray, value: ShapedArray, *, padding_config: Any) -> 
     if value.shape != ():
         raise TypeError(f"lax.pad padding_value must be a scalar, got shape {value.shape}")
     if len(padding_config) != aval.ndim:
-        raise ValueError(f"length of padding_config must equal the number of axes of operand, got padding_config {padding_config} for operand shape {aval.shape}")
+        raise ValueError(
+            f"length of padding_config must equal the number of axes of operand, got padding_config {padding_config} for operand shape {aval.shape}"
+        )
     shape = []
     for length, (low, high, interior) in zip(aval.shape, padding_config, strict=True):
         if interior < 0:
-            raise ValueError(f"interior padding in padding_config must be nonnegative, got padding_config {padding_config}")
+            raise ValueError(
+                f"interior padding in padding_config must be nonnegative, got padding_config {padding_config}"
+            )
         shape.append(low + high + length + interior * max(length - 1, 0))
     if any(length < 0 for length in shape):
-        raise ValueError(f"Dimension size after padding is not at least 0, got result shape {tuple(shape)}, for padding_config {padding_config} and operand shape {aval.shape}")
+        raise ValueError(
+            f"Dimension size after padding is not at least 0, got result shape {tuple(shape)}, for padding_config {padding_config} and operand shape {aval.shape}"
+        )
     return ShapedArray(tuple(shape), aval.dtype, aval.weak_type and value.weak_type)
 
 
 def _pad_lower(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
-    low, high, interior = (builder.ints(column) for column in zip(*padding_config, strict=True)) if padding_config else (builder.ints(()),) * 3
+    low, high, interior = (
+        (builder.ints(column) for column in zip(*padding_config, strict=True))
+        if padding_config
+        else (builder.ints(()),) * 3
+    )
     return [
-        builder.op("pad", ctx.avals_out[0], x, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)
+        builder.op(
+            "pad", ctx.avals_out[0], x, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior
+        )
     ]
 
 
@@ -203,14 +215,18 @@ slice_p = Primitive("slice")
 def _slice_type(aval: ShapedArray, *, start_indices: Any, limit_indices: Any, strides: Any) -> ShapedArray:
     steps = strides or (1,) * aval.ndim
     if not len(start_indices) == len(limit_indices) == len(steps) == aval.ndim:
-        raise TypeError(f"slice start_indices, limit_indices and strides must have one entry per axis, got {start_indices}, {limit_indices}, {strides} for operand shape {aval.shape}")
+        raise TypeError(
+            f"slice start_indices, limit_indices and strides must have one entry per axis, got {start_indices}, {limit_indices}, {strides} for operand shape {aval.shape}"
+        )
     for start, limit, step, length in zip(start_indices, limit_indices, steps, aval.shape, strict=True):
         if not 0 <= start <= limit <= length or step <= 0:
             raise TypeError(
                 "slice needs 0 <= start_indices <= limit_indices <= shape and strides > 0, got start_indices "
                 f"{start_indices}, limit_indices {limit_indices}, strides {strides} for operand shape {aval.shape}"
             )
-    shape = tuple(-(-(limit - start) // step) for start, limit, step in zip(start_indices, limit_indices, steps, strict=True))
+    shape = tuple(
+        -(-(limit - start) // step) for start, limit, step in zip(start_indices, limit_indices, steps, strict=True)
+    )
     return ShapedArray(shape, aval.dtype, aval.weak_type)
 
 
@@ -313,7 +329,9 @@ def _select_type(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
             shapes = ", ".join(str(c.shape) for c in cases)
             raise TypeError(f"select_n cases must have the same shapes, got [{shapes}]")
     if which.shape not in ((), first.shape):
-        raise TypeError(f"select_n `which` must be scalar or have the same shape as cases, got `which` shape {which.shape} but case shape {first.shape}.")
+        raise TypeError(
+            f"select_n `which` must be scalar or have the same shape as cases, got `which` shape {which.shape} but case shape {first.shape}."
+        )
     return ShapedArray(first.shape, first.dtype, all(case.weak_type for case in cases))
 
 
@@ -404,24 +422,31 @@ clamp_p = Primitive("clamp")
 
 def _clamp_type(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
     if not low.dtype == x.dtype == high.dtype:
-        raise TypeError(f"lax.clamp requires arguments to have the same dtypes, got {low.dtype}, {x.dtype}, {high.dtype}.")
+        raise TypeError(
+            f"lax.clamp requires arguments to have the same dtypes, got {low.dtype}, {x.dtype}, {high.dtype}."
+        )
     for name, bound in (("min", low), ("max", high)):
         if bound.shape not in ((), x.shape):
-            raise TypeError(f"clamp requires {name}.shape == operand.shape or {name}.shape == (), got {name}.shape={bound.shape}, operand.shape={x.shape}.")
+            raise TypeError(
+                f"clamp requires {name}.shape == operand.shape or {name}.shape == (), got {name}.shape={bound.shape}, operand.shape={x.shape}."
+            )
     return x
 
 
 def _clamp_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     low, x, high = primals
     out = clamp_p.bind(low, x, high)
-    through = min_.primitive.jvp((max_(x, low), high), (max_.primitive.jvp((x, low), (tangents[1], tangents[0]))[1], tangents[2]))[1]
+    through = min_.primitive.jvp(
+        (max_(x, low), high), (max_.primitive.jvp((x, low), (tangents[1], tangents[0]))[1], tangents[2])
+    )[1]
     return out, through
 
 
 def _clamp_batch(values: Any, dims: Any) -> tuple[Any, int]:
     size = batch_size(values, dims)
     low, x, high = (
-        v if d is None and typeof(v).shape == () else bdim_at_front(v, d, size) for v, d in zip(values, dims, strict=True)
+        v if d is None and typeof(v).shape == () else bdim_at_front(v, d, size)
+        for v, d in zip(values, dims, strict=True)
     )
     shape = typeof(x).shape
     if len(shape) == 0:
@@ -455,4 +480,3 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     if type(x) in (int, float) and not all(type(b) in (int, float) for b in (min, max)):
         x = scalar_like(x, typeof(bounds[0]))
     return clamp_p.bind(bounds[0], x, bounds[1])
-

@@ -11,7 +11,7 @@ _lock = threading.RLock()  # two threads importing extension modules for the fir
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("mlir", "lapack", "profiler"):
+    if name in ("mlir", "lapack", "absl_flags"):
         with _lock:
             return importlib.import_module(f"arrax.native.{name}")
     raise AttributeError(f"module 'arrax.native' has no attribute {name!r}")

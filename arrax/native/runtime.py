@@ -7,7 +7,6 @@ from jaxlib.version import __version__ as jaxlib_version
 from jaxlib.version import _git_hash as _git_hash
 from jaxlib.weakref_lru_cache import weakref_lru_cache as weakref_lru_cache
 
-
 Array = _jax.Array
 ArrayCopySemantics = _jax.ArrayCopySemantics
 ArrayImpl = _jax.ArrayImpl
@@ -42,5 +41,5 @@ PjitFunction = _jax.PjitFunction
 HloSharding = xla_client.HloSharding
 CompileOptions = xla_client.CompileOptions
 DeviceAssignment = xla_client.DeviceAssignment
-from jaxlib import utils as native_utils  # noqa: E402
+
 jaxlib_build = f"{jaxlib_version} {_git_hash}"

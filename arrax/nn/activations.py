@@ -309,7 +309,9 @@ def _log_softmax(x: Any, where: Any, axis: Any) -> Any:
     return result if where is None else selection.where(where, result, -np.inf)
 
 
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None) -> Any:
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
+) -> Any:
     """``log(sum(b exp(a)))`` along axes, without overflow.
 
     Args:
@@ -325,7 +327,11 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     value, sign = _logsumexp(a, b, where, axis=_axes(axis), keepdims=bool(keepdims))
     if return_sign:
         return value, sign
-    return selection.where(sign < 0, np.nan, value) if b is not None and not dtypes.is_complex(typeof(value).dtype) else value
+    return (
+        selection.where(sign < 0, np.nan, value)
+        if b is not None and not dtypes.is_complex(typeof(value).dtype)
+        else value
+    )
 
 
 @api(static=("axis", "keepdims"))
@@ -347,7 +353,9 @@ def _logsumexp(a: Any, b: Any, where: Any, axis: Any, keepdims: bool) -> tuple[A
     return out, sign
 
 
-def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5, where: Any = None) -> Any:
+def standardize(
+    x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5, where: Any = None
+) -> Any:
     """``(x - mean) / sqrt(variance + epsilon)`` along an axis.
 
     Example: ``nn.standardize(jnp.array([1., 3.]))`` is ``[-1, 1]``.

@@ -73,7 +73,9 @@ def _view(self: Any, dtype: Any = None, type: None = None) -> Any:
     if old > new:
         return manipulation.reshape(bitcast_convert_type(self, chosen), (*self.shape[:-1], -1))
     if self.shape[-1] * old % new:
-        raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the array.")
+        raise ValueError(
+            "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the array."
+        )
     return bitcast_convert_type(manipulation.reshape(self, (*self.shape[:-1], -1, new // old)), chosen)
 
 
@@ -88,7 +90,16 @@ def _iterate(self: Any) -> Iterator[Any]:
     return iter(indexing.iterate(self))
 
 
-def _sum(self: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None, promote_integers: bool = True) -> Any:
+def _sum(
+    self: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+    promote_integers: bool = True,
+) -> Any:
     """``jnp.sum``."""
     return reductions.sum(self, axis, dtype, out, keepdims, initial, where, promote_integers)
 
@@ -103,7 +114,15 @@ def _repeat(self: Any, repeats: Any, axis: int | None = None, *, total_repeat_le
     return rearranging.repeat(self, repeats, axis=axis, total_repeat_length=total_repeat_length)
 
 
-def _compress(self: Any, condition: Any, axis: int | None = None, *, out: None = None, size: int | None = None, fill_value: Any = 0) -> Any:
+def _compress(
+    self: Any,
+    condition: Any,
+    axis: int | None = None,
+    *,
+    out: None = None,
+    size: int | None = None,
+    fill_value: Any = 0,
+) -> Any:
     """``jnp.compress``."""
     return searching.compress(condition, self, axis=axis, out=out, size=size, fill_value=fill_value)
 
@@ -240,7 +259,7 @@ def _refuse_bytes(self: Any, order: str = "C") -> Any:
     known = _known(self)
     if known is None:
         raise ConcretizationTypeError(self, "The problem arose with the `tobytes` method.")
-    return np.asarray(known).tobytes(order)
+    return np.asarray(known).tobytes(order)  # type: ignore[arg-type]
 
 
 def _length(self: Any) -> int:

@@ -153,7 +153,9 @@ def _from_numpy(value: np.ndarray, dtype: Any) -> Any:
 def _leaf_dtype(leaves: Sequence[Any]) -> Any:
     for leaf in leaves:
         if leaf is None or not (is_arraylike(leaf) or hasattr(leaf, "__array__")):
-            raise TypeError(f"Value {leaf!r} with dtype object is not a valid array type. Only arrays of numeric types are supported.")
+            raise TypeError(
+                f"Value {leaf!r} with dtype object is not a valid array type. Only arrays of numeric types are supported."
+            )
     pairs = [dtypes.value_pair(leaf if is_arraylike(leaf) else np.asarray(leaf)) for leaf in leaves]
     return dtypes.result_type_of(pairs)[0]
 
@@ -201,7 +203,9 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
         with np.errstate(all="ignore"):
             elements = elements.astype(dtype)
     except ValueError as error:
-        raise ValueError(f"array: nested sequences must have equal lengths and elements equal shapes; {error}") from None
+        raise ValueError(
+            f"array: nested sequences must have equal lengths and elements equal shapes; {error}"
+        ) from None
     return _constant(elements, False)
 
 
@@ -221,7 +225,9 @@ def _stacked(value: Any, dtype: Any) -> Any:
     shape = typeof(parts[0]).shape
     for part in parts:
         if typeof(part).shape != shape:
-            raise ValueError(f"array: elements of a sequence must have equal shapes, got {shape} and {typeof(part).shape}")
+            raise ValueError(
+                f"array: elements of a sequence must have equal shapes, got {shape} and {typeof(part).shape}"
+            )
     return structure.concatenate([shapes.expand_dims(part, (0,)) for part in parts], 0)
 
 
@@ -328,7 +334,11 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], A
     own_dtype = dtypes.canonicalize_dtype(known.dtype, allow_extended_dtype=True)
     lengths = tuple(known.shape) if shape is None else shapes.canonical_shape(shape, name)
     requested = _requested(name, dtype)
-    return lengths, own_dtype if requested is None else requested, requested is None and getattr(known, "weak_type", False)
+    return (
+        lengths,
+        own_dtype if requested is None else requested,
+        requested is None and getattr(known, "weak_type", False),
+    )
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -384,7 +394,9 @@ def _known(name: str, argument: str, value: Any) -> Any:
     return np.asarray(value)[()] if isinstance(value, ArrayImpl | np.ndarray) else value
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def arange(
+    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
     """Evenly spaced numbers from ``start`` (0 if only one is given) to below ``stop``.
 
     Args:
@@ -440,7 +452,10 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
         raise ValueError(f"negative dimensions are not allowed, got {rows} and {columns}")
     if rows * columns <= host.ELEMENT_LIMIT and host.evaluating() and not isinstance(k, Tracer | ArrayImpl):
         return _placed(host.new(np.eye(rows, columns, operator.index(k), dtype=np.bool_).astype(chosen)), device)
-    row, column = shapes.broadcasted_iota(np.int32, (rows, columns), 0), shapes.broadcasted_iota(np.int32, (rows, columns), 1)
+    row, column = (
+        shapes.broadcasted_iota(np.int32, (rows, columns), 0),
+        shapes.broadcasted_iota(np.int32, (rows, columns), 1),
+    )
     return _placed(convert(arithmetic.eq(arithmetic.add(row, convert(k, np.int32)), column), chosen), device)
 
 

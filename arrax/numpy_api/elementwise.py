@@ -166,9 +166,7 @@ def _copysign(magnitude: Any, sign: Any) -> Any:
 
 def _sign_bit(x: Any) -> Any:
     zero = constant(0, x)
-    negative_zero = bitwise.bitwise_and(
-        arithmetic.eq(x, zero), arithmetic.lt(arithmetic.div(constant(1, x), x), zero)
-    )
+    negative_zero = bitwise.bitwise_and(arithmetic.eq(x, zero), arithmetic.lt(arithmetic.div(constant(1, x), x), zero))
     return bitwise.bitwise_or(arithmetic.lt(x, zero), negative_zero)
 
 
@@ -266,7 +264,9 @@ def _sinc(x: Any) -> Any:
 
 def _heaviside(x: Any, y: Any) -> Any:
     zero, one = constant(0, x), constant(1, x)
-    at_zero = _select(arithmetic.eq(x, zero), y, broadcast_to_shape(one, max(typeof(x).shape, typeof(y).shape, key=len)))
+    at_zero = _select(
+        arithmetic.eq(x, zero), y, broadcast_to_shape(one, max(typeof(x).shape, typeof(y).shape, key=len))
+    )
     below = _select(broadcast_to_shape(arithmetic.lt(x, zero), typeof(at_zero).shape), zero, at_zero)
     return _select(broadcast_to_shape(_is_nan(x), typeof(below).shape), constant(np.nan, x), below)
 
@@ -321,7 +321,9 @@ def _square(x: Any) -> Any:
 
 def _negative(x: Any) -> Any:
     if _is_bool(x):
-        raise TypeError("The arrax.numpy boolean negative, the `-` operator, is not supported, use the `~` operator instead.")
+        raise TypeError(
+            "The arrax.numpy boolean negative, the `-` operator, is not supported, use the `~` operator instead."
+        )
     return arithmetic.neg(x)
 
 
@@ -517,7 +519,10 @@ def _round(a: Any, decimals: int) -> Any:
     if kind_of(dtype) in ("signed", "unsigned", "bool"):
         if decimals < 0:
             scale = constant(10**-decimals, a)
-            half = rounding.round(convert(arithmetic.div(convert(a, np.float32), np.float32(10.0**-decimals)), np.float32), rounding.RoundingMethod.TO_NEAREST_EVEN)
+            half = rounding.round(
+                convert(arithmetic.div(convert(a, np.float32), np.float32(10.0**-decimals)), np.float32),
+                rounding.RoundingMethod.TO_NEAREST_EVEN,
+            )
             return arithmetic.mul(convert(half, dtype), scale)
         return a
     if _is_complex(a):

@@ -26,11 +26,7 @@ _guard = config.transfer_guard_host_to_device.cell
 
 def evaluating() -> bool:
     """True where operations run at once and the default device is a CPU whose transfers are not guarded."""
-    return (
-        context.interpreter.is_evaluation
-        and _guard.value is None
-        and default_device().platform == "cpu"
-    )
+    return context.interpreter.is_evaluation and _guard.value is None and default_device().platform == "cpu"
 
 
 def on_host(array: Any) -> bool:

@@ -73,7 +73,9 @@ def _isnan(x: Any) -> Any:
 def _isfinite(x: Any) -> Any:
     dtype = typeof(x).dtype
     if dtypes.is_complex(dtype):
-        return bitwise.bitwise_and(arithmetic.is_finite(arithmetic.real_part(x)), arithmetic.is_finite(arithmetic.imag(x)))
+        return bitwise.bitwise_and(
+            arithmetic.is_finite(arithmetic.real_part(x)), arithmetic.is_finite(arithmetic.imag(x))
+        )
     return arithmetic.is_finite(x) if dtypes.is_float(dtype) else full_like(x, True, np.bool_)
 
 
@@ -206,7 +208,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     size = arithmetic.abs_(b)
     real_dtype = typeof(distance).dtype
     bound = arithmetic.add(
-        broadcast_to_shape(convert(atol, real_dtype), shape), arithmetic.mul(broadcast_to_shape(convert(rtol, real_dtype), shape), size)
+        broadcast_to_shape(convert(atol, real_dtype), shape),
+        arithmetic.mul(broadcast_to_shape(convert(rtol, real_dtype), shape), size),
     )
     close = arithmetic.le(distance, bound)
     finite = bitwise.bitwise_and(_isfinite(a), _isfinite(b))

@@ -64,7 +64,7 @@ def promote_dtypes(*values: Any) -> list[Any]:
     avals = [typeof(value) for value in values]
     first = avals[0]
     if all(aval.dtype == first.dtype and aval.weak_type == first.weak_type for aval in avals):
-        return values
+        return list(values)
     dtype, weak = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
     return [_converted(value, dtype, weak) for value in values]
 

@@ -125,9 +125,7 @@ class StaticArgument:
         return self.hash
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, StaticArgument) and type(self.value) is type(other.value) and self.value == other.value
-        )
+        return isinstance(other, StaticArgument) and type(self.value) is type(other.value) and self.value == other.value
 
 
 class Split:

@@ -29,7 +29,9 @@ def check_callable(fun: Any) -> None:
         raise TypeError(f"Expected a callable value, got {fun!r}")
 
 
-def flat_function(fun: Callable, in_tree: PyTreeDef, has_aux: bool, outputs: dict[str, Any]) -> Callable[..., list[Any]]:
+def flat_function(
+    fun: Callable, in_tree: PyTreeDef, has_aux: bool, outputs: dict[str, Any]
+) -> Callable[..., list[Any]]:
     """``fun`` as a function of leaves; the tree of its output (and its auxiliary output) go to ``outputs``."""
 
     def flat(*leaves: Any) -> list[Any]:
@@ -65,9 +67,7 @@ def check_leaf(name: str, value: Any) -> Any:
     try:
         return typeof(value)
     except TypeError:
-        raise TypeError(
-            f"Argument '{value}' of type {type(value)} to {name} is not a valid array type"
-        ) from None
+        raise TypeError(f"Argument '{value}' of type {type(value)} to {name} is not a valid array type") from None
 
 
 def aux_from(outputs: dict[str, Any], interpreter: Any) -> Any:
@@ -128,9 +128,7 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     check_callable(fun)
     for name, value in (("primal", primals), ("tangent", tangents)):
         if not isinstance(value, tuple | list):
-            raise TypeError(
-                f"{name}s passed to jvp must be a tuple or a list of arguments, found {type(value)}"
-            )
+            raise TypeError(f"{name}s passed to jvp must be a tuple or a list of arguments, found {type(value)}")
     flat_primals, tree = tree_flatten(tuple(primals))
     flat_tangents, tangent_tree = tree_flatten(tuple(tangents))
     if tree != tangent_tree:
@@ -174,7 +172,9 @@ class Linearized:
         interpreter = JVP(partial)
         avals = [typeof(x).to_tangent_aval() for x in primals]
         self.in_nonzero = [aval.dtype != dtypes.float0 for aval in avals]
-        tangents = [partial.unknown(aval) if nz else Zero(aval) for aval, nz in zip(avals, self.in_nonzero, strict=True)]
+        tangents = [
+            partial.unknown(aval) if nz else Zero(aval) for aval, nz in zip(avals, self.in_nonzero, strict=True)
+        ]
         inputs = [interpreter.join(x, t) for x, t in zip(primals, tangents, strict=True)]
         swap_interpreter(interpreter)
         try:
@@ -188,7 +188,9 @@ class Linearized:
             if any(known):
                 raise TypeError(f"linearization failed: the values of {function_name(flat)} depend on tangents")
             inputs_unknown = [t for t in tangents if partial.is_unknown(t)]
-            self.jaxpr, self.residuals = partial.program(inputs_unknown, [t for t in out_tangents if type(t) is not Zero])
+            self.jaxpr, self.residuals = partial.program(
+                inputs_unknown, [t for t in out_tangents if type(t) is not Zero]
+            )
         finally:
             swap_interpreter(ambient)
             partial.alive = interpreter.alive = False
@@ -287,7 +289,8 @@ def run_pullback(static: Any, residuals: Sequence[Any], cotangent: Any) -> Any:
             )
     cts = pull_back(jaxpr, residuals, in_nonzero, out_nonzero, leaves)
     arrays = [
-        concrete_zero(Zero(aval.to_tangent_aval()) if ct is None else ct) for ct, aval in zip(cts, in_avals, strict=True)
+        concrete_zero(Zero(aval.to_tangent_aval()) if ct is None else ct)
+        for ct, aval in zip(cts, in_avals, strict=True)
     ]
     return tree_unflatten(in_tree, arrays)
 
@@ -355,7 +358,10 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence[Any] = 
     """
     check_callable(fun)
     leaves, tree = tree_flatten(primals)
-    avals = [ShapedArray(x.shape, dtypes.dtype(x.dtype)) if not hasattr(x, "aval") and hasattr(x, "dtype") else typeof(x) for x in leaves]
+    avals = [
+        ShapedArray(x.shape, dtypes.dtype(x.dtype)) if not hasattr(x, "aval") and hasattr(x, "dtype") else typeof(x)
+        for x in leaves
+    ]
     outputs: dict[str, Any] = {}
     jaxpr, consts = stage(flat_function(fun, tree, False, outputs), avals)
     jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), True)

@@ -103,7 +103,9 @@ def checkpoint(
         )
     check_callable(fun)
     if concrete:
-        raise NotImplementedError("checkpoint no longer has the option concrete: mark arguments with static_argnums instead")
+        raise NotImplementedError(
+            "checkpoint no longer has the option concrete: mark arguments with static_argnums instead"
+        )
     numbers = as_numbers("static_argnums", static_argnums)
     target, store = fun, traces_of(fun)
 
@@ -115,9 +117,7 @@ def checkpoint(
         program = traced.program
         operands = [*program.consts, *traced.captured, *leaves]
         opened = program.memo("opened", lambda: _opened(program))
-        outs = remat_p.bind(
-            *operands, jaxpr=opened, prevent_cse=bool(prevent_cse), differentiated=False, policy=policy
-        )
+        outs = remat_p.bind(*operands, jaxpr=opened, prevent_cse=bool(prevent_cse), differentiated=False, policy=policy)
         return tree_unflatten(traced.out_tree, outs)
 
     return fun_remat
@@ -136,7 +136,9 @@ def checkpoint_name(x: Any, name: str) -> Any:
       name: the name.
     Example: ``checkpoint_name(jnp.sin(x), "sine")``.
     """
-    return tree_map(lambda leaf: context.interpreter.process(name_p, (operand("checkpoint_name", leaf),), {"name": name}), x)
+    return tree_map(
+        lambda leaf: context.interpreter.process(name_p, (operand("checkpoint_name", leaf),), {"name": name}), x
+    )
 
 
 def saved_residuals(f: Callable, *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
@@ -195,5 +197,3 @@ def print_saved_residuals(f: Callable, *args: Any, **kwargs: Any) -> None:
     """
     for aval, where in saved_residuals(f, *args, **kwargs):
         print(aval.str_short(), where)
-
-

@@ -86,7 +86,8 @@ class custom_jvp:
 
     def __init__(self, fun: Callable, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()):
         functools.update_wrapper(self, fun)
-        self.fun, self.jvp, self.symbolic_zeros = fun, None, False
+        self.fun, self.symbolic_zeros = fun, False
+        self.jvp: Callable[..., Any] | None = None
         names = _positions_of(fun, nondiff_argnames)
         self.nondiff_argnums = tuple(sorted({*as_numbers("nondiff_argnums", nondiff_argnums), *names}))
 
@@ -119,9 +120,7 @@ class custom_jvp:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.jvp is None:
-            raise AttributeError(
-                f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp."
-            )
+            raise AttributeError(f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp.")
         resolved = resolve_arguments(self.fun, args, kwargs)
         dynamic, fixed, positions = split_nondiff(self.fun, self.nondiff_argnums, resolved)
         leaves, in_tree = tree_flatten(dynamic)
@@ -145,9 +144,7 @@ class custom_jvp:
         assert jvp is not None
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            given = [
-                (SymbolicZero(t.aval) if symbolic else instantiate(t)) if type(t) is Zero else t for t in tangents
-            ]
+            given = [(SymbolicZero(t.aval) if symbolic else instantiate(t)) if type(t) is Zero else t for t in tangents]
             pair = jvp(*fixed, tuple(tree_unflatten(in_tree, primals)), tuple(tree_unflatten(in_tree, given)))
             return _checked_pair(name, pair, trees)
 

@@ -37,7 +37,9 @@ class CustomVJPPrimal:
         self.value, self.perturbed = value, perturbed
 
 
-register_pytree_node(CustomVJPPrimal, lambda p: ((p.value,), p.perturbed), lambda flag, xs: CustomVJPPrimal(xs[0], flag))
+register_pytree_node(
+    CustomVJPPrimal, lambda p: ((p.value,), p.perturbed), lambda flag, xs: CustomVJPPrimal(xs[0], flag)
+)
 
 
 class custom_vjp:
@@ -55,7 +57,9 @@ class custom_vjp:
 
     def __init__(self, fun: Callable, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()):
         functools.update_wrapper(self, fun)
-        self.fun, self.fwd, self.bwd, self.symbolic_zeros = fun, None, None, False
+        self.fun, self.symbolic_zeros = fun, False
+        self.fwd: Callable[..., Any] | None = None
+        self.bwd: Callable[..., Any] | None = None
         names = _positions_of(fun, nondiff_argnames)
         self.nondiff_argnums = tuple(sorted({*as_numbers("nondiff_argnums", nondiff_argnums), *names}))
 
@@ -177,7 +181,12 @@ def _spread_nones(name: str, rule: str, ct: Any, part: Any, place: str) -> list[
             for x, aval, path in zip(cts, leaves, paths, strict=True)
         ]
     children = tree.children() if not isinstance(part, dict) else None
-    if isinstance(part, tuple | list) and isinstance(ct, tuple | list) and len(part) == len(ct) and children is not None:
+    if (
+        isinstance(part, tuple | list)
+        and isinstance(ct, tuple | list)
+        and len(part) == len(ct)
+        and children is not None
+    ):
         result: list[Any] = []
         for index, (inner_ct, inner) in enumerate(zip(ct, part, strict=True)):
             result += _spread_nones(name, rule, inner_ct, inner, f"{place}[{index}]")
@@ -259,7 +268,9 @@ class _Residuals:
         self.values, self.static = list(values), static
 
 
-register_pytree_node(_Residuals, lambda r: (tuple(r.values), r.static), lambda static, values: _Residuals(values, static))
+register_pytree_node(
+    _Residuals, lambda r: (tuple(r.values), r.static), lambda static, values: _Residuals(values, static)
+)
 
 
 def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[Any]]:
@@ -293,5 +304,3 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
         return tree_unflatten(trees["out"], eval_jaxpr(jaxpr, all_consts, *values))
 
     return converted, [c for c, is_hoisted in zip(consts, hoisted, strict=True) if is_hoisted]
-
-

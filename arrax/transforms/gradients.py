@@ -32,8 +32,9 @@ class Chosen:
     __slots__ = ("numbers", "single", "values", "args", "kwargs")
 
     def __init__(self, name: str, argnums: int | Sequence[int], args: tuple, kwargs: dict[str, Any]):
-        self.single = isinstance(argnums, int | np.integer)
-        listed = (int(argnums),) if self.single else tuple(int(n) for n in argnums)  # type: ignore[arg-type]
+        argnums = int(argnums) if isinstance(argnums, np.integer) else argnums
+        self.single = isinstance(argnums, int)
+        listed = (argnums,) if isinstance(argnums, int) else tuple(int(n) for n in argnums)
         for n in listed:
             if not -len(args) <= n < len(args):
                 raise ValueError(
@@ -88,7 +89,9 @@ def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> No
 
 def _check_scalar_output(name: str, holomorphic: bool, fun: Callable, leaves: Sequence[Any], tree: Any) -> None:
     if tree != tree_structure(0):
-        raise TypeError(f"Gradient only defined for scalar-output functions. Output was: {tree_unflatten(tree, leaves)}.")
+        raise TypeError(
+            f"Gradient only defined for scalar-output functions. Output was: {tree_unflatten(tree, leaves)}."
+        )
     aval = typeof(leaves[0])
     if aval.shape != ():
         raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}.")
@@ -153,7 +156,8 @@ def value_and_grad(
         seed = convert(one, linear.out_avals[0].dtype, linear.out_avals[0].weak_type)
         cts = linear.pull([seed])
         grads = [
-            concrete_zero(Zero(typeof(x).to_tangent_aval()) if ct is None else ct) for ct, x in zip(cts, leaves, strict=True)
+            concrete_zero(Zero(typeof(x).to_tangent_aval()) if ct is None else ct)
+            for ct, x in zip(cts, leaves, strict=True)
         ]
         gradient = chosen.unpack(tree_unflatten(tree, grads))
         return ((value, aux_from(outputs, linear.interpreters)), gradient) if has_aux else (value, gradient)
@@ -287,7 +291,8 @@ def jacrev(
 
         rows = vmap(pull)(*_basis(linear.outs)) if linear.outs else [() for _ in leaves]
         per_input = [
-            _split_leading(row, linear.out_avals, typeof(x).shape, after=False) for row, x in zip(rows, leaves, strict=True)
+            _split_leading(row, linear.out_avals, typeof(x).shape, after=False)
+            for row, x in zip(rows, leaves, strict=True)
         ]
         per_output = [
             chosen.unpack(tree_unflatten(tree, [per_input[i][o] for i in range(len(leaves))]))
@@ -312,7 +317,8 @@ def hessian(
     Example: ``hessian(lambda x: x[0] * x[1])(jnp.ones(2))`` is ``[[0, 1], [1, 0]]``. Name of ``fun`` is kept.
     """
     return jacfwd(
-        jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), argnums, has_aux=has_aux, holomorphic=holomorphic
+        jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic),
+        argnums,
+        has_aux=has_aux,
+        holomorphic=holomorphic,
     )
-
-

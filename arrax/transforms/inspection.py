@@ -32,7 +32,9 @@ class ShapeDtypeStruct:
 
     __slots__ = ("shape", "dtype", "sharding", "weak_type", "vma")
 
-    def __init__(self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False, vma: Any = None):
+    def __init__(
+        self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False, vma: Any = None
+    ):
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         self.shape = tuple(shape)
@@ -79,8 +81,11 @@ register_type(ShapeDtypeStruct, _struct_type)
 
 def shaped_type(value: Any) -> Any:
     """The type of an array or of anything with a shape and a dtype."""
-    if hasattr(value, "shape") and hasattr(value, "dtype") and not hasattr(value, "aval") and not isinstance(
-        value, np.ndarray | np.generic | ShapeDtypeStruct
+    if (
+        hasattr(value, "shape")
+        and hasattr(value, "dtype")
+        and not hasattr(value, "aval")
+        and not isinstance(value, np.ndarray | np.generic | ShapeDtypeStruct)
     ):
         return ShapedArray(tuple(value.shape), dtypes.canonicalize_dtype(value.dtype, allow_extended_dtype=True))
     return leaf_type(value, lambda: f"value {value!r}")
@@ -118,9 +123,7 @@ def make_jaxpr(
         if traced.captured:
             count = len(traced.captured)
             jaxpr = program.jaxpr
-            opened = jaxpr.replace(
-                constvars=[*jaxpr.invars[:count], *jaxpr.constvars], invars=jaxpr.invars[count:]
-            )
+            opened = jaxpr.replace(constvars=[*jaxpr.invars[:count], *jaxpr.constvars], invars=jaxpr.invars[count:])
             program = type(program)(opened, [*traced.captured, *program.consts])
         if not return_shape:
             return program

@@ -34,6 +34,18 @@ class JitOptions:
         "compiler_options", "eager", "in_shardings", "out_shardings",
     )  # fmt: skip
 
+    static_argnums: tuple[int, ...]
+    static_argnames: tuple[str, ...]
+    donate_argnums: tuple[int, ...]
+    donate_argnames: tuple[str, ...]
+    keep_unused: bool | None
+    inline: bool
+    device: Any
+    compiler_options: dict[str, Any] | None
+    eager: bool
+    in_shardings: Any
+    out_shardings: Any
+
     def __init__(self, **fields: Any):
         for name in self.__slots__:
             object.__setattr__(self, name, fields.get(name))

@@ -161,9 +161,7 @@ class Lowered(_Stage):
         """
         options = {**(self._jitted.options.compiler_options or {}), **(compiler_options or {})}
         program = CompiledProgram(self._lowering, self._placement, self._jitted.name, options or None)
-        return Compiled(
-            self._jitted, self._traced, self._names, self._donated, self._placement, program
-        )
+        return Compiled(self._jitted, self._traced, self._names, self._donated, self._placement, program)
 
 
 class Compiled(_Stage):
@@ -240,8 +238,10 @@ def _trace_stage(function: Any, args: tuple, kwargs: dict[str, Any]) -> Traced:
     from_leaves = [leaf for leaf in leaves if isinstance(leaf, runtime.ArrayImpl)]
     traced = jitted.trace_types(split, leaves, tree, avals)
     dynamic_names = flat_names(jitted.fun, split.dynamic, split.dynamic_kwargs)
-    placement = jitted.placement(from_leaves) if from_leaves else Placement(
-        jitted.options.device or default_device(), jitted.options.device is not None
+    placement = (
+        jitted.placement(from_leaves)
+        if from_leaves
+        else Placement(jitted.options.device or default_device(), jitted.options.device is not None)
     )
     return Traced(jitted, traced, dynamic_names, jitted.donated(split, leaves), placement)
 

@@ -162,7 +162,10 @@ def _trace(fun: Callable, split: Split, tree: Any, avals: tuple[Any, ...], info:
     jaxpr, consts = stage(flat, avals, info)
     if config.log_compiles.cell.value:
         logger.warning(
-            "Finished tracing + transforming %s for %s in %f sec", info.name, info.transformation, time.perf_counter() - start
+            "Finished tracing + transforming %s for %s in %f sec",
+            info.name,
+            info.transformation,
+            time.perf_counter() - start,
         )
     captured = [(var, c) for var, c in zip(jaxpr.constvars, consts, strict=True) if isinstance(c, Tracer)]
     if captured:

@@ -16,7 +16,9 @@ from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.transforms.autodiff import check_callable, check_leaf
 
 
-def _axis_sizes(name: str, fun: Callable, args: Any, leaves: Sequence[Any], axes: Sequence[int | None]) -> dict[int, list[int]]:
+def _axis_sizes(
+    name: str, fun: Callable, args: Any, leaves: Sequence[Any], axes: Sequence[int | None]
+) -> dict[int, list[int]]:
     """Indices of the leaves by the length of their mapped axis."""
     sizes: dict[int, list[int]] = {}
     for index, (leaf, axis) in enumerate(zip(leaves, axes, strict=True)):
@@ -53,12 +55,10 @@ def _common_size(
         if not indices:
             lines.append(f"  * axis_size was given as {size}")
     listed = "\n".join(lines)
-    raise ValueError(
-        f"{name} got inconsistent sizes for array axes to be mapped (in {function_name(fun)}):\n{listed}"
-    )
+    raise ValueError(f"{name} got inconsistent sizes for array axes to be mapped (in {function_name(fun)}):\n{listed}")
 
 
-def _argument(path: Sequence[Any]) -> str:
+def _argument(path: tuple[Any, ...]) -> str:
     position = getattr(path[1], "idx", None) if len(path) > 1 else None
     if position is None:
         return keystr(path[1:])
@@ -133,9 +133,13 @@ def vmap(
 def _check_axes(which: str, entry: Any) -> None:
     leaves = tree_flatten(entry)[0]
     if not all(isinstance(leaf, int) or not hasattr(leaf, "shape") for leaf in leaves):
-        raise TypeError(f"vmap {which} must be an int, None, or (nested) container with those types as leaves, but got {entry}.")
+        raise TypeError(
+            f"vmap {which} must be an int, None, or (nested) container with those types as leaves, but got {entry}."
+        )
     if not all(isinstance(leaf, int) for leaf in leaves):
-        raise TypeError(f"vmap {which} must be an int, None, or (nested) container with those types as leaves, but got {entry}.")
+        raise TypeError(
+            f"vmap {which} must be an int, None, or (nested) container with those types as leaves, but got {entry}."
+        )
 
 
 def _place(fun: Callable, batch: Batch, out: Any, target: int | None) -> Any:

@@ -61,7 +61,7 @@ def _to_numpy(self: Any, dtype: Any = None, copy: bool | None = None, context: A
 
 def _scalar(self: Any, kind: str) -> Any:
     if self.aval.size != 1 or self.aval.ndim > 0:
-        raise TypeError("Only scalar arrays can be converted to Python scalars; got array.ndim={}".format(self.aval.ndim))
+        raise TypeError(f"Only scalar arrays can be converted to Python scalars; got array.ndim={self.aval.ndim}")
     return host_value(self).item()
 
 
@@ -70,7 +70,9 @@ def _bool(self: Any) -> bool:
     if size == 1:
         return bool(host_value(self).reshape(()).item())
     if size == 0:
-        raise ValueError("The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty.")
+        raise ValueError(
+            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
+        )
     raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
 
 
@@ -112,7 +114,11 @@ def array_text(array: Any) -> str:
     if not array._sharding._internal_device_list.is_fully_addressable:
         return f"Array(shape={aval.shape}, {suffix}"
     value = host_value(array)
-    if value.dtype.kind == "V" or "float8" in value.dtype.name or value.dtype.name in ("bfloat16", "int4", "uint4", "int2", "uint2"):
+    if (
+        value.dtype.kind == "V"
+        or "float8" in value.dtype.name
+        or value.dtype.name in ("bfloat16", "int4", "uint4", "int2", "uint2")
+    ):
         value = value.astype(np.float32 if "float" in value.dtype.name else np.int32)
     if value.size == 0:
         data = np.array2string(value, separator=", ", prefix="Array(")

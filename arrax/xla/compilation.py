@@ -112,7 +112,14 @@ def _machine() -> bytes:
     except OSError:
         features = host_platform.processor()
     flags = os.environ.get("XLA_FLAGS", "")
-    parts = (CACHE_FORMAT, runtime.jaxlib_build, host_platform.machine(), features, flags, os.environ.get("LIBTPU_INIT_ARGS", ""))
+    parts = (
+        CACHE_FORMAT,
+        runtime.jaxlib_build,
+        host_platform.machine(),
+        features,
+        flags,
+        os.environ.get("LIBTPU_INIT_ARGS", ""),
+    )
     return repr(parts).encode()
 
 
@@ -217,14 +224,14 @@ def _load_or_compile(
     return made
 
 
-def _compile(
-    client: Any, module: Any, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str
-) -> Any:
+def _compile(client: Any, module: Any, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str) -> Any:
     if config.log_compiles.value:
         logger.warning("Compiling %s for %d device(s) of platform %s", name, len(devices), client.platform)
     start = time.perf_counter()
     if host_callbacks:
-        made = client.compile_and_load(module, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks))
+        made = client.compile_and_load(
+            module, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
+        )
     else:  # as bytes: the compiler would read a module, without the GIL, while other threads build in its context
         made = client.compile_and_load(bytecode_of(module), list(devices), options)
     if config.log_compiles.value:

@@ -83,7 +83,10 @@ class JVP(Interpreter):
 
 
 def jvp(
-    fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any], parent: Interpreter | None = None
+    fun: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    parent: Interpreter | None = None,
 ) -> tuple[list[Any], list[Any]]:
     """Values and tangents of a flat function; tangents may be symbolic Zeros, among the results too."""
     interpreter = JVP(context.interpreter if parent is None else parent)

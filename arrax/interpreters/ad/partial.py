@@ -113,7 +113,7 @@ class Partial(Interpreter):
         tracers = [UnknownTracer(self, var) for var in outvars]
         return tracers if primitive.multiple_results else tracers[0]
 
-    def program(self, inputs: Sequence[UnknownTracer], outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
+    def program(self, inputs: Sequence[Any], outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         """The record from ``inputs`` to the unknown ``outs``, without what they don't need, and its residuals."""
         outvars = [self.atom(out) for out in outs]
         invars = [tracer.var for tracer in inputs]
@@ -169,9 +169,7 @@ class Split:
         self.known, self.rest, self.out_unknown, self.residual_avals = known, rest, out_unknown, residual_avals
 
 
-def split_program(
-    program: ClosedJaxpr, unknown: Sequence[bool], instantiate: Sequence[bool] | bool = False
-) -> Split:
+def split_program(program: ClosedJaxpr, unknown: Sequence[bool], instantiate: Sequence[bool] | bool = False) -> Split:
     """Split a program by which of its inputs are known.
 
     Args:

@@ -37,9 +37,7 @@ def add_cotangents(x: Any, y: Any) -> Any:
     return slots.add(x, y)
 
 
-def backward_pass(
-    jaxpr: Jaxpr, consts: Sequence[Any], primals: Sequence[Any], cotangents: Sequence[Any]
-) -> list[Any]:
+def backward_pass(jaxpr: Jaxpr, consts: Sequence[Any], primals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
     """Cotangents of the inputs of a program that is linear in its UndefinedPrimal inputs.
 
     Args:
@@ -67,9 +65,7 @@ def backward_pass(
         accumulate(atom, ct)
     for eqn in reversed(linear_eqns):
         _transpose_eqn(eqn, known, linear, sums, accumulate)
-    return [
-        sums.get(var, Zero(var.aval.to_tangent_aval())) if var in linear else None for var in jaxpr.invars
-    ]
+    return [sums.get(var, Zero(var.aval.to_tangent_aval())) if var in linear else None for var in jaxpr.invars]
 
 
 def _evaluate_nonlinear(jaxpr: Jaxpr, known: dict[Var, Any], linear: set[Var]) -> list[Any]:

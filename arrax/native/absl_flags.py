@@ -1,0 +1,3 @@
+"""absl's flags, for programs that set options on their command line. absl is optional: imported on first use."""
+
+from absl import flags as flags
