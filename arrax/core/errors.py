@@ -20,7 +20,7 @@ class _ErrorWithPage:
     """Appends where the documentation explains the error."""
 
     def __init__(self, message: str):
-        super().__init__(f"{message}\n{_PAGE}{type(self).__name__}")
+        super().__init__(f"{message}\n{_PAGE}{type(self).__name__}")  # type: ignore[call-arg]
 
 
 def _origin(tracer: Any) -> str:

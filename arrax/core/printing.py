@@ -35,7 +35,8 @@ class Names:
     __slots__ = ("_fresh", "_names", "_uses")
 
     def __init__(self, jaxpr: Jaxpr):
-        self._fresh, self._names = variable_names(), {}
+        self._fresh = variable_names()
+        self._names: dict[Var, str] = {}
         self._uses: Counter[Var] = Counter()
         self._count(jaxpr)
 

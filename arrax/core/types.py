@@ -17,6 +17,10 @@ class AbstractValue:
 
     __slots__ = ("__weakref__",)
 
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """How programs print the type."""
+        return type(self).__name__
+
 
 _interned: dict[tuple, ShapedArray] = {}
 _INTERNED_LIMIT = 1 << 17
@@ -38,6 +42,9 @@ class ShapedArray(AbstractValue):
     weak_type: bool
     size: int
     ndim: int
+    sharding: Any
+    _hash: int
+    _tangent: ShapedArray | None
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, sharding: Any = None) -> ShapedArray:
         key = (shape, dtype, weak_type, sharding)
@@ -208,7 +215,7 @@ register_type(np.ndarray, _numpy_value)
 register_type(runtime.ArrayImpl, lambda array: array.aval)
 
 
-def typeof(value: Any) -> ShapedArray:
+def typeof(value: Any) -> Any:
     """The type of any value that primitives accept.
 
     Raises:

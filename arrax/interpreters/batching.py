@@ -56,7 +56,8 @@ class Batch(Interpreter):
         return value, None
 
     def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
-        values, dims = [], []
+        values: list[Any] = []
+        dims: list[int | None] = []
         mapped = False
         for arg in args:
             if type(arg) is BatchTracer and arg.interpreter is self:

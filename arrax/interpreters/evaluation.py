@@ -100,7 +100,7 @@ def on_call_path(name: str, run_first: Callable[..., tuple[Any, Any]]) -> Callab
             with gate:
                 return run_first(*args, **kwargs)
         except BaseException:
-            function._clear_cache()
+            function._clear_cache()  # type: ignore[attr-defined]
             raise
 
     def without_call_path(*args: Any, **kwargs: Any) -> Any:  # what disable_jit calls

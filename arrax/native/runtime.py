@@ -2,6 +2,7 @@
 
 # weakref_lru_cache must be imported before typed ndarray types are registered, or the process dies (see xla/startup.py).
 from jaxlib import _jax as _jax
+from jaxlib import utils as native_utils  # type: ignore[attr-defined]  # noqa: F401
 from jaxlib import xla_client as xla_client
 from jaxlib.version import __version__ as jaxlib_version
 from jaxlib.version import _git_hash as _git_hash
@@ -20,6 +21,7 @@ PjitFunctionCache = _jax.PjitFunctionCache
 Sharding = _jax.Sharding
 SingleDeviceSharding = _jax.SingleDeviceSharding
 Traceback = _jax.Traceback
+approx_top_k_reduction_output_size = _jax.approx_top_k_reduction_output_size
 array_result_handler = _jax.array_result_handler
 batched_copy_array_to_devices_with_sharding = _jax.batched_copy_array_to_devices_with_sharding
 batched_device_put = _jax.batched_device_put

@@ -68,7 +68,8 @@ class ExecutableCache:
     """Executables by content key, the least recently used dropped first."""
 
     def __init__(self, capacity: int = 8192):
-        self.capacity, self.entries, self.lock = capacity, OrderedDict(), threading.Lock()
+        self.capacity, self.lock = capacity, threading.Lock()
+        self.entries: OrderedDict[bytes, Any] = OrderedDict()
         self.compiling: dict[bytes, threading.Lock] = {}
         self.hits = self.disk_hits = self.misses = 0
 

@@ -1,0 +1,133 @@
+"""Fourier transforms over the last axes."""
+
+from __future__ import annotations
+
+import enum
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.lowering import builder
+from arrax.lax.arithmetic import conj, mul, real_part
+from arrax.lax.conversion import convert_element_type
+from arrax.lax.families import compose_jvp, operand
+from arrax.lax.shapes import broadcast_in_dim, move_axis
+from arrax.lax.structure import pad
+
+
+class FftType(enum.IntEnum):
+    """The direction of a transform, and whether its real side is stored as real numbers."""
+
+    FFT = 0
+    IFFT = 1
+    RFFT = 2
+    IRFFT = 3
+
+
+fft_p = Primitive("fft")
+_COMPLEX = {"float32": np.dtype(np.complex64), "float64": np.dtype(np.complex128)}
+_REAL = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
+
+
+def _type_rule(aval: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> ShapedArray:
+    count = len(fft_lengths)
+    if not 1 <= count <= 3:
+        raise ValueError(f"fft takes one to three fft_lengths, got {fft_lengths}")
+    if aval.ndim < count:
+        raise ValueError(f"fft over {count} axes needs an operand with as many, got shape {aval.shape}")
+    known = _COMPLEX if fft_type == FftType.RFFT else _REAL
+    if aval.dtype.name not in known:
+        kinds = "float32 or float64" if fft_type == FftType.RFFT else "complex64 or complex128"
+        raise TypeError(f"fft of type {fft_type.name} requires {kinds} input, got {aval.dtype.name}.")
+    half = (*fft_lengths[:-1], fft_lengths[-1] // 2 + 1)
+    expected = half if fft_type == FftType.IRFFT else fft_lengths
+    if aval.shape[-count:] != expected:
+        raise ValueError(
+            f"fft of type {fft_type.name} with fft_lengths {fft_lengths} needs an operand whose last axes have lengths "
+            f"{expected}, got shape {aval.shape}"
+        )
+    lead = aval.shape[:-count]
+    if fft_type == FftType.RFFT:
+        return ShapedArray((*lead, *half), _COMPLEX[aval.dtype.name])
+    if fft_type == FftType.IRFFT:
+        return ShapedArray((*lead, *fft_lengths), _REAL[aval.dtype.name])
+    return ShapedArray(aval.shape, aval.dtype)
+
+
+def _lower(ctx: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> list[Any]:
+    aval, out = ctx.avals_in[0], ctx.avals_out[0]
+    if aval.size == 0 or out.size == 0:
+        return [builder.full(0, out)]
+    kind = builder.attribute(f"#stablehlo<fft_type {FftType(fft_type).name}>")
+    return [builder.op("fft", out, x, fft_type=kind, fft_length=builder.ints(fft_lengths))]
+
+
+def _rfft_transpose(ct: Any, lengths: tuple[int, ...], dtype: Any) -> Any:
+    """The real part of the transform of the cotangent, whose missing half is zero."""
+    shape = typeof(ct).shape
+    config = [(0, 0, 0)] * (len(shape) - 1) + [(0, lengths[-1] - shape[-1], 0)]
+    full = pad(ct, np.zeros((), typeof(ct).dtype)[()], config)
+    return convert_element_type(real_part(fft_p.bind(full, fft_type=FftType.FFT, fft_lengths=lengths)), dtype)
+
+
+def _irfft_transpose(ct: Any, lengths: tuple[int, ...]) -> Any:
+    """The conjugate transform, where each number counts as often as the inverse uses it: the half without a mirror once."""
+    half = fft_p.bind(ct, fft_type=FftType.RFFT, fft_lengths=lengths)
+    aval = typeof(half)
+    weights = np.full(aval.shape[-1], 2.0 / math.prod(lengths))
+    weights[0] /= 2
+    if lengths[-1] % 2 == 0:
+        weights[-1] = weights[0]
+    spread = broadcast_in_dim(weights.astype(aval.dtype), aval.shape, (aval.ndim - 1,))
+    return mul(conj(half), spread)
+
+
+def _transpose(ct: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(x.aval)]
+    if fft_type == FftType.RFFT:
+        return [_rfft_transpose(ct, fft_lengths, x.aval.dtype)]
+    if fft_type == FftType.IRFFT:
+        return [_irfft_transpose(ct, fft_lengths)]
+    return [fft_p.bind(ct, fft_type=fft_type, fft_lengths=fft_lengths)]
+
+
+fft_p.type_rule = _type_rule
+fft_p.lower[None] = _lower
+fft_p.jvp = compose_jvp(fft_p, [lambda x, ans, t, **params: fft_p.bind(t, **params)])
+fft_p.transpose = _transpose
+fft_p.batch = lambda values, dims, **params: (fft_p.bind(move_axis(values[0], dims[0], 0), **params), 0)
+
+
+def _read_type(fft_type: Any) -> FftType:
+    if isinstance(fft_type, str):
+        try:
+            return FftType[fft_type.upper()]
+        except KeyError:
+            raise ValueError(f"Unknown FFT type {fft_type!r}: expected one of {[t.name for t in FftType]}") from None
+    return FftType(int(fft_type))
+
+
+def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
+    """The discrete Fourier transform over the last axes.
+
+    Args:
+      x: array; complex, but for RFFT, which takes real numbers.
+      fft_type: FFT; IFFT, its inverse; RFFT, of real numbers, without the redundant half of the last axis; IRFFT, its
+        inverse. A FftType or its name.
+      fft_lengths: lengths of the one to three axes, on the side where they are complete.
+    Returns: array with as many axes.
+    Raises:
+      TypeError: a dtype that the type does not take.
+      ValueError: lengths that don't fit the shape, an unknown type.
+    Example: ``lax.fft(jnp.ones(4), "RFFT", (4,))`` is ``[4, 0, 0]``. Source: StableHLO ``fft``.
+    """
+    lengths = tuple(map(operator.index, fft_lengths))
+    if not lengths:
+        return x
+    return fft_p.bind(operand("fft", x), fft_type=_read_type(fft_type), fft_lengths=lengths)

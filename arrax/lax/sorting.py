@@ -1,0 +1,353 @@
+"""Sorting along an axis, and the greatest elements of an axis."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.batching import batch_size, move_batch_axis
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax.arithmetic import neg
+from arrax.lax.families import kind_of, operand
+from arrax.lax.gather import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
+from arrax.lax.shapes import broadcasted_iota, canonical_axis, full, reshape
+from arrax.native import runtime
+
+
+def _taken_along(x: Any, indices: Any, axis: int) -> Any:
+    """Entries of an axis, at places of their own for each position along the other axes."""
+    aval = typeof(indices)
+    batch = tuple(dim for dim in range(aval.ndim) if dim != axis)
+    numbers = GatherDimensionNumbers((), (axis,), (axis,), batch, batch)
+    if aval.size == 0:
+        return full(aval.shape, 0, typeof(x).dtype)
+    return gather(x, reshape(indices, (*aval.shape, 1)), numbers, (1,) * aval.ndim, mode=PROMISE_IN_BOUNDS)
+
+
+# ---- sort ------------------------------------------------------------------------------------------------------------
+
+sort_p = Primitive("sort", multiple_results=True)
+
+
+def _sort_type(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
+    first = avals[0].shape
+    if any(aval.shape != first for aval in avals):
+        raise TypeError(f"Arguments to sort must have equal shapes, got: {' '.join(str(aval.shape) for aval in avals)}")
+    return list(avals)
+
+
+def _flag(direction: str, x: Any, y: Any) -> Any:
+    attribute = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
+    return builder.op("compare", _BOOL, x, y, comparison_direction=attribute)
+
+
+_BOOL = ShapedArray((), np.dtype(np.bool_))
+
+
+def _precedes(dtype: Any, x: Any, y: Any) -> Any:
+    """Whether scalar ``x`` comes before ``y``: zeros of both signs are equal, NaNs are equal and come last."""
+    less = _flag("LT", x, y)
+    if kind_of(dtype) != "floating":
+        return less
+    return builder.op("or", _BOOL, less, builder.op("and", _BOOL, _flag("EQ", x, x), _flag("NE", y, y)))
+
+
+def _key_parts(dtype: Any, x: Any, y: Any) -> list[tuple[Any, Any, Any]]:
+    """A key as real keys in order of their weight: complex numbers go by real, then by imaginary part."""
+    if kind_of(dtype) != "complex":
+        return [(dtype, x, y)]
+    part = ShapedArray((), np.dtype(np.float32 if dtype == np.complex64 else np.float64))
+    return [(part.dtype, builder.op(name, part, x), builder.op(name, part, y)) for name in ("real", "imag")]
+
+
+def _comparison(keys: Sequence[tuple[Any, Any, Any]]) -> Any:
+    """Whether the first row of keys comes before the second."""
+    (dtype, x, y), *rest = keys
+    before = _precedes(dtype, x, y)
+    if not rest:
+        return before
+    not_after = builder.op("not", _BOOL, _precedes(dtype, y, x))
+    return builder.op("or", _BOOL, before, builder.op("and", _BOOL, not_after, _comparison(rest)))
+
+
+def _sort_lower(ctx: Any, *values: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
+    attributes = {
+        "dimension": builder.integer(dimension), "is_stable": builder.attribute("true" if is_stable else "false"),
+    }  # fmt: skip
+    types = [builder.ir_type(aval) for aval in ctx.avals_out]
+    operation = builder.operation("stablehlo.sort", types, values, attributes, 1)
+    scalars = [ShapedArray((), aval.dtype) for aval in ctx.avals_in for _ in range(2)]
+    block = builder.block_with(operation, 0, scalars)
+    with builder.inside(block):
+        arguments = list(block.arguments)
+        keys: list[tuple[Any, Any, Any]] = []
+        for place, aval in enumerate(ctx.avals_in[:num_keys]):
+            keys += _key_parts(aval.dtype, arguments[2 * place], arguments[2 * place + 1])
+        builder.return_([_comparison(keys)])
+    return list(operation.results)
+
+
+def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> tuple[list[Any], list[Any]]:
+    """Tangents follow their elements: a permutation is sorted along."""
+    shape = typeof(primals[0]).shape
+    counter = np.int32 if shape[dimension] < 2**31 else np.int64
+    places = broadcasted_iota(counter, shape, dimension)
+    *outs, permutation = sort_p.bind(*primals, places, dimension=dimension, **params)
+    return outs, [
+        Zero.of(out) if type(t) is Zero else _taken_along(t, permutation, dimension)
+        for out, t in zip(outs, tangents, strict=True)
+    ]
+
+
+def _sort_batch(values: Any, dims: Any, *, dimension: int, **params: Any) -> tuple[list[Any], list[int]]:
+    size = batch_size(values, dims)
+    at = next(dim for dim in dims if dim is not None)
+    moved = [move_batch_axis(x, dim, size, at) for x, dim in zip(values, dims, strict=True)]
+    outs = sort_p.bind(*moved, dimension=dimension + (at <= dimension), **params)
+    return outs, [at] * len(outs)
+
+
+sort_p.type_rule = _sort_type
+sort_p.lower[None] = _sort_lower
+sort_p.jvp = _sort_jvp
+sort_p.batch = _sort_batch
+
+
+def sort(operand_: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """Sort along an axis, several arrays together by the first of them.
+
+    Floats are in numerical order: zeros of both signs are equal, NaNs are equal and come last. Complex numbers go by their
+    real, then by their imaginary part.
+
+    Args:
+      operand_: array, or sequence of arrays of one shape.
+      dimension: the axis.
+      is_stable: whether equal elements keep their order.
+      num_keys: how many of the arrays are keys; later ones decide where earlier ones are equal.
+    Returns: array, or tuple of arrays.
+    Raises:
+      TypeError: no arrays, or shapes that differ.
+      ValueError: no such axis, a wrong number of keys.
+    Example: ``lax.sort((jnp.array([2, 1]), jnp.array([10, 20])))``. Source: StableHLO ``sort``.
+    """
+    several = isinstance(operand_, list | tuple)
+    values = [operand("sort", x) for x in (operand_ if several else (operand_,))]
+    if not values:
+        raise TypeError("Sort requires at least one operand")
+    if not 1 <= num_keys <= len(values):
+        raise ValueError(f"{num_keys=} must be between 1 and len(operand)={len(values)}")
+    dimension = canonical_axis(dimension, typeof(values[0]).ndim)
+    outs = sort_p.bind(*values, dimension=dimension, is_stable=bool(is_stable), num_keys=operator.index(num_keys))
+    return tuple(outs) if several else outs[0]
+
+
+def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+    """Sort ``keys`` along an axis, and bring ``values`` into the same order.
+
+    Example: ``lax.sort_key_val(jnp.array([2, 1]), jnp.array([10, 20]))``.
+    """
+    ordered, along = sort((keys, values), dimension=dimension, is_stable=is_stable, num_keys=1)
+    return ordered, along
+
+
+# ---- top_k -----------------------------------------------------------------------------------------------------------
+
+top_k_p = Primitive("top_k", multiple_results=True)
+
+
+def _top_k_type(aval: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
+    if kind_of(aval.dtype) == "complex":
+        raise ValueError("top_k is not compatible with complex inputs.")
+    if k < 0:
+        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
+    if k > aval.shape[axis]:
+        raise ValueError(
+            f"k argument to top_k must be no larger than size along axis; got {k=} with shape={aval.shape} and {axis=}"
+        )
+    shape = (*aval.shape[:axis], k, *aval.shape[axis + 1 :])
+    return [ShapedArray(shape, aval.dtype, aval.weak_type), ShapedArray(shape, np.dtype(np.int32))]
+
+
+def _last(aval: ShapedArray, axis: int) -> list[int]:
+    return [*(dim for dim in range(aval.ndim) if dim != axis), axis]
+
+
+def _transposed(x: Any, aval: ShapedArray, order: Sequence[int]) -> Any:
+    if list(order) == list(range(aval.ndim)):
+        return x
+    result = ShapedArray(tuple(aval.shape[dim] for dim in order), aval.dtype)
+    return builder.op("transpose", result, x, permutation=builder.ints(order))
+
+
+def _top_k_lower(ctx: Any, x: Any, *, k: int, axis: int) -> list[Any]:
+    """XLA's own operation works on the last axis."""
+    aval, outs = ctx.avals_in[0], ctx.avals_out
+    if outs[0].size == 0:
+        return [builder.full(0, out) for out in outs]
+    order = _last(aval, axis)
+    back = [int(dim) for dim in np.argsort(order)]
+    inner = [ShapedArray(tuple(out.shape[dim] for dim in order), out.dtype) for out in outs]
+    types = [builder.ir_type(one) for one in inner]
+    found = builder.operation("chlo.top_k", types, [_transposed(x, aval, order)], {"k": builder.integer(k)}).results
+    return [_transposed(one, own, back) for one, own in zip(found, inner, strict=True)]
+
+
+def _top_k_jvp(primals: Any, tangents: Any, *, k: int, axis: int) -> tuple[list[Any], list[Any]]:
+    values, indices = top_k_p.bind(*primals, k=k, axis=axis)
+    t = tangents[0]
+    t_values = Zero.of(values) if type(t) is Zero else _taken_along(t, indices, axis)
+    return [values, indices], [t_values, Zero.of(indices)]
+
+
+def _top_k_batch(values: Any, dims: Any, *, k: int, axis: int) -> tuple[list[Any], list[int]]:
+    (x,), (dim,) = values, dims
+    return top_k_p.bind(x, k=k, axis=axis + (dim <= axis)), [dim, dim]
+
+
+top_k_p.type_rule = _top_k_type
+top_k_p.lower[None] = _top_k_lower
+top_k_p.jvp = _top_k_jvp
+top_k_p.batch = _top_k_batch
+
+
+def top_k(operand_: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+    """The ``k`` greatest elements along an axis in descending order, and their indices; of equal ones the first come first.
+
+    Args:
+      operand_: array of real numbers.
+      k: how many.
+      axis: the axis.
+    Returns: (values, int32 indices).
+    Raises:
+      ValueError: complex numbers, a negative or too large ``k``, no such axis.
+    Example: ``lax.top_k(jnp.array([3, 1, 2]), 2)``. Source: CHLO ``top_k``.
+    """
+    x = operand("top_k", operand_)
+    axis = canonical_axis(axis, typeof(x).ndim)
+    values, indices = top_k_p.bind(x, k=operator.index(k), axis=axis)
+    return values, indices
+
+
+# ---- approximate top_k -------------------------------------------------------------------------------------------------
+
+approx_top_k_p = Primitive("approx_top_k", multiple_results=True)
+
+
+def _approx_size(
+    aval: ShapedArray, k: int, axis: int, recall_target: float, override: int, aggregate_to_topk: bool
+) -> int:
+    """How many elements a partial reduction keeps so as to find the target share of the top k."""
+    if aggregate_to_topk:
+        return k
+    length = aval.shape[axis]
+    size = runtime.approx_top_k_reduction_output_size(length, aval.ndim, k, recall_target, False, override)
+    return size[0] if isinstance(size, tuple) else size
+
+
+def _approx_type(
+    aval: ShapedArray, *, k: int, reduction_dimension: int, recall_target: float, is_max_k: bool,
+    reduction_input_size_override: int, aggregate_to_topk: bool,
+) -> list[ShapedArray]:  # fmt: skip
+    if kind_of(aval.dtype) != "floating":
+        raise ValueError(f"approx_max_k and approx_min_k need an operand of a floating type, got {aval.str_short()}")
+    if not 0 < recall_target <= 1:
+        raise ValueError(f"recall_target must be in (0, 1], got {recall_target}")
+    axis = reduction_dimension
+    if k <= 0:
+        raise ValueError(f"k must be positive, got {k}")
+    if k > aval.shape[axis]:
+        raise ValueError(f"k must be smaller than the size of reduction_dim {aval.shape[axis]}, got {k}")
+    size = _approx_size(aval, k, axis, recall_target, reduction_input_size_override, aggregate_to_topk)
+    shape = (*aval.shape[:axis], size, *aval.shape[axis + 1 :])
+    return [ShapedArray(shape, aval.dtype), ShapedArray(shape, np.dtype(np.int32))]
+
+
+def _exact(x: Any, *, k: int, reduction_dimension: int, is_max_k: bool, **params: Any) -> list[Any]:
+    """The exact answer, whose recall is 1."""
+    out, _ = _approx_type(typeof(x), k=k, reduction_dimension=reduction_dimension, is_max_k=is_max_k, **params)
+    size = out.shape[reduction_dimension]
+    values, indices = top_k(x if is_max_k else neg(x), size, axis=reduction_dimension)
+    return [values if is_max_k else neg(values), indices]
+
+
+def _approx_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+    values, indices = approx_top_k_p.bind(*primals, **params)
+    t, axis = tangents[0], params["reduction_dimension"]
+    t_values = Zero.of(values) if type(t) is Zero else _taken_along(t, indices, axis)
+    return [values, indices], [t_values, Zero.of(indices)]
+
+
+def _approx_batch(values: Any, dims: Any, *, reduction_dimension: int, **params: Any) -> tuple[list[Any], list[int]]:
+    (x,), (dim,) = values, dims
+    axis = reduction_dimension + (dim <= reduction_dimension)
+    return approx_top_k_p.bind(x, reduction_dimension=axis, **params), [dim, dim]
+
+
+approx_top_k_p.type_rule = _approx_type
+approx_top_k_p.lower[None] = lower_fun(_exact)
+approx_top_k_p.jvp = _approx_jvp
+approx_top_k_p.batch = _approx_batch
+
+
+def _approximate(
+    name: str, x: Any, k: int, axis: int, recall_target: float, override: int, aggregate: bool, is_max_k: bool
+) -> tuple[Any, Any]:
+    x = operand(name, x)
+    values, indices = approx_top_k_p.bind(
+        x, k=operator.index(k), reduction_dimension=canonical_axis(axis, typeof(x).ndim),
+        recall_target=float(recall_target), is_max_k=is_max_k, reduction_input_size_override=operator.index(override),
+        aggregate_to_topk=bool(aggregate),
+    )  # fmt: skip
+    return values, indices
+
+
+def approx_max_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Any, Any]:
+    """The ``k`` greatest elements along an axis, of which a share may be missed; here none is.
+
+    Args:
+      operand: array of floats.
+      k: how many.
+      reduction_dimension: the axis.
+      recall_target: the share of the true ``k`` greatest that must be found.
+      reduction_input_size_override: the length of the whole axis, where the operand is a part of it.
+      aggregate_to_topk: return ``k`` elements; otherwise more candidates, to be aggregated by the caller.
+    Returns: (values, int32 indices).
+    Raises:
+      ValueError: no floats, or ``k`` or ``recall_target`` out of range.
+    Example: ``lax.approx_max_k(jnp.arange(10.), 3)``.
+    """
+    return _approximate(
+        "approx_max_k", operand, k, reduction_dimension, recall_target, reduction_input_size_override,
+        aggregate_to_topk, True,
+    )  # fmt: skip
+
+
+def approx_min_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Any, Any]:
+    """The ``k`` least elements along an axis, of which a share may be missed; see ``approx_max_k``.
+
+    Example: ``lax.approx_min_k(jnp.arange(10.), 3)``.
+    """
+    return _approximate(
+        "approx_min_k", operand, k, reduction_dimension, recall_target, reduction_input_size_override,
+        aggregate_to_topk, False,
+    )  # fmt: skip

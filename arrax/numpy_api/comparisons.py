@@ -1,0 +1,73 @@
+"""Comparing whole arrays (NumPy reference, routines.logic)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import bitwise, shapes
+from arrax.lax.reductions import reduce_and
+from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.logic import equal, isclose, isnan
+from arrax.numpy_api.operands import check_arraylike
+
+
+@api(static=("equal_nan",))
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether all elements are close. Args: as of ``isclose``.
+
+    Example: ``jnp.allclose(1., 1. + 1e-9)`` is True. Source: ``numpy.allclose``.
+    """
+    check_arraylike("allclose", a, b)
+    close = isclose(a, b, rtol, atol, equal_nan)
+    return reduce_and(close, range(typeof(close).ndim))
+
+
+@api(static=("equal_nan",))
+def _all_equal(a1: Any, a2: Any, equal_nan: bool) -> Any:
+    same = equal(a1, a2)
+    if equal_nan and all(dtypes.is_inexact(typeof(a).dtype) for a in (a1, a2)):
+        same = bitwise.bitwise_or(same, bitwise.bitwise_and(*_both_nan(a1, a2)))
+    return reduce_and(same, range(typeof(same).ndim))
+
+
+def _both_nan(a1: Any, a2: Any) -> tuple[Any, Any]:
+    return isnan(a1), isnan(a2)
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether two arrays have the same shape and elements.
+
+    Args:
+      a1, a2: arrays, or what can be made one.
+      equal_nan: count NaN as equal to NaN.
+    Returns: a bool array; False for what cannot be made an array.
+    Example: ``jnp.array_equal(jnp.ones(2), jnp.ones(3))`` is False. Source: ``numpy.array_equal``.
+    """
+    try:
+        a1, a2 = asarray(a1), asarray(a2)
+    except TypeError:
+        return asarray(np.bool_(False))
+    if typeof(a1).shape != typeof(a2).shape:
+        return asarray(np.bool_(False))
+    return _all_equal(a1, a2, bool(equal_nan))
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether two arrays, broadcast against each other, have the same elements.
+
+    Args:
+      a1, a2: arrays, or what can be made one.
+    Returns: a bool array; False for shapes that don't fit.
+    Example: ``jnp.array_equiv(jnp.ones((2, 2)), 1.)`` is True. Source: ``numpy.array_equiv``.
+    """
+    try:
+        a1, a2 = asarray(a1), asarray(a2)
+        shapes.broadcast_shapes(typeof(a1).shape, typeof(a2).shape)
+    except (TypeError, ValueError):
+        return asarray(np.bool_(False))
+    return _all_equal(a1, a2, False)

@@ -1,0 +1,258 @@
+"""Differences between neighbours, and what is made of them (NumPy reference, routines.math)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, cumulative, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.lax.reductions import reduce_sum
+from arrax.numpy_api import operands
+from arrax.numpy_api.api import api
+from arrax.numpy_api.elementwise import add, constant, divide, multiply, remainder, subtract
+from arrax.numpy_api.joining import concatenate
+from arrax.numpy_api.logic import not_equal
+from arrax.numpy_api.manipulation import moveaxis, ravel
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, check_arraylike_or_none, promote_inexact
+from arrax.numpy_api.routes import settle, shape_of
+
+
+def _neighbours(a: Any, axis: int) -> Any:
+    """Each element of an axis minus the one before; for bools, whether they differ."""
+    length = typeof(a).shape[axis]
+    if length == 0:
+        return a
+    later, earlier = (
+        structure.slice_in_dim(a, 1, length, axis=axis),
+        structure.slice_in_dim(a, 0, length - 1, axis=axis),
+    )
+    return not_equal(later, earlier) if typeof(a).dtype == np.bool_ else subtract(later, earlier)
+
+
+@api(static=("n", "axis"))
+def _diff(a: Any, n: int, axis: int) -> Any:
+    for _ in range(n):
+        a = _neighbours(a, axis)
+    return a
+
+
+def _edge(a: Any, value: Any, axis: int) -> Any:
+    """What is put before or behind an axis: an array, or a number repeated to one slice."""
+    value = settle("diff", value)
+    if typeof(value).ndim:
+        return value
+    shape = shape_of(a)
+    return operands.broadcast_to(value, (*shape[:axis], 1, *shape[axis + 1 :]))
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences of neighbours along an axis.
+
+    Args:
+      a: array with at least one axis.
+      n: how many times differences are taken.
+      axis: axis.
+      prepend, append: array or number to put before or behind the axis first.
+    Returns: array whose axis is ``n`` shorter.
+    Raises:
+      ValueError: a scalar, a negative number, or no such axis.
+    Example: ``jnp.diff(jnp.array([1, 4, 9]))`` is ``[3, 5]``. Source: ``numpy.diff``.
+    """
+    check_arraylike("diff", a)
+    check_arraylike_or_none("diff", prepend, append)
+    a = settle("diff", a)
+    if typeof(a).ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional, got a scalar")
+    count = operator.index(n)
+    if count < 0:
+        raise ValueError(f"diff: order must be non-negative but got {count}")
+    axis = shapes.canonical_axis(axis, typeof(a).ndim)
+    parts = [_edge(a, v, axis) if v is not None else None for v in (prepend, append)]
+    if any(part is not None for part in parts):
+        a = concatenate([part for part in (parts[0], a, parts[1]) if part is not None], axis)
+    return _diff(a, count, axis)
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """The differences of neighbours in the flattened array.
+
+    Args:
+      ary: array.
+      to_end, to_begin: what to put behind and before them, converted to the dtype of ``ary``.
+    Example: ``jnp.ediff1d(jnp.array([1, 4, 9]), to_end=0)`` is ``[3, 5, 0]``. Source: ``numpy.ediff1d``.
+    """
+    check_arraylike("ediff1d", ary)
+    check_arraylike_or_none("ediff1d", to_end, to_begin)
+    flat = ravel(ary)
+    dtype = typeof(flat).dtype
+    parts = [convert(ravel(v), dtype) if v is not None else None for v in (to_begin, to_end)]
+    return concatenate([part for part in (parts[0], _diff(flat, 1, 0), parts[1]) if part is not None])
+
+
+# ---- gradient -------------------------------------------------------------------------------------------------------
+
+
+def _slopes(f: Any, spacing: Any, axis: int) -> Any:
+    """Central differences inside, one-sided ones at the edges."""
+    length, rank = typeof(f).shape[axis], typeof(f).ndim
+
+    def part(start: int, stop: int) -> Any:
+        return structure.slice_in_dim(f, start, stop, axis=axis)
+
+    if typeof(spacing).ndim == 0:
+        inner = divide(subtract(part(2, length), part(0, length - 2)), multiply(spacing, constant(2, spacing)))
+        first = divide(subtract(part(1, 2), part(0, 1)), spacing)
+        last = divide(subtract(part(length - 1, length), part(length - 2, length - 1)), spacing)
+        return structure.concatenate([first, inner, last], axis)
+    steps = _neighbours(spacing, 0)
+    shape = [1] * rank
+
+    def spread(values: Any) -> Any:
+        own = list(shape)
+        own[axis] = typeof(values).shape[0]
+        return shapes.reshape(values, tuple(own))
+
+    before, after = (structure.slice_in_dim(steps, start, start + length - 2) for start in (0, 1))
+    both = add(before, after)
+    weights = [
+        arithmetic.neg(divide(after, multiply(before, both))), divide(subtract(after, before), multiply(before, after)),
+        divide(before, multiply(after, both)),
+    ]  # fmt: skip
+    terms = [multiply(spread(w), part(i, length - 2 + i)) for i, w in enumerate(weights)]
+    first = divide(subtract(part(1, 2), part(0, 1)), spread(structure.slice_in_dim(steps, 0, 1)))
+    last = divide(
+        subtract(part(length - 1, length), part(length - 2, length - 1)),
+        spread(structure.slice_in_dim(steps, length - 2, length - 1)),
+    )
+    return structure.concatenate([first, add(add(terms[0], terms[1]), terms[2]), last], axis)
+
+
+@api(static=("axes",))
+def _gradient(f: Any, spacings: Sequence[Any], axes: tuple[int, ...]) -> list[Any]:
+    f, *spacings = promote_inexact(f, *spacings)
+    f, *spacings = (convert(v, typeof(v).dtype) for v in (f, *spacings))
+    return [_slopes(f, spacing, axis) for axis, spacing in zip(axes, spacings, strict=True)]
+
+
+def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edge_order: int | None = None) -> Any:
+    """The slopes of an array of values along its axes: central differences inside, one-sided ones at the edges.
+
+    Args:
+      f: array.
+      varargs: the distance between places: one number for all axes, or for each a number or the vector of its places.
+      axis: axis or axes; by default all.
+      edge_order: only 1.
+    Returns: array of the shape of ``f``, or for several axes a list of them.
+    Raises:
+      ValueError: an axis with fewer than two places, or of another length than its vector.
+      TypeError: another number of distances.
+      NotImplementedError: another ``edge_order``.
+    Example: ``jnp.gradient(jnp.array([1., 4., 9.]))`` is ``[3., 4., 5.]``. Source: ``numpy.gradient``.
+    """
+    if edge_order not in (None, 1):
+        raise NotImplementedError("gradient: the 'edge_order' argument is not supported.")
+    check_arraylike("gradient", f, *varargs)
+    f = settle("gradient", f)
+    axes = canonical_axes(axis if axis is None or isinstance(axis, int) else tuple(axis), typeof(f).ndim)
+    if len(varargs) not in (0, 1, len(axes)):
+        raise TypeError(f"gradient: invalid number of spacing arguments {len(varargs)} for {axis=}")
+    spacings = list(varargs) if varargs else [1.0]
+    spacings = spacings * len(axes) if len(spacings) == 1 else spacings
+    for one, spacing in zip(axes, spacings, strict=True):
+        length = shape_of(f)[one]
+        if length < 2:
+            raise ValueError(f"gradient: at least 2 places are needed along axis {one}, got shape {shape_of(f)}")
+        if typeof(spacing).ndim and typeof(spacing).shape != (length,):
+            raise ValueError(
+                f"gradient: spacing of shape {typeof(spacing).shape} does not fit axis {one} of shape {shape_of(f)}"
+            )
+    slopes = _gradient(f, [settle("gradient", spacing) for spacing in spacings], axes)
+    return slopes[0] if len(axes) == 1 else slopes
+
+
+# ---- integral -------------------------------------------------------------------------------------------------------
+
+
+@api(static=("axis",))
+def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
+    y, widths = promote_inexact(y, dx if x is None else x)
+    y, widths = convert(y, typeof(y).dtype), convert(widths, typeof(y).dtype)
+    rank = typeof(y).ndim
+    axis = shapes.canonical_axis(axis, rank)
+    y = shapes.move_axis(y, axis, rank - 1)
+    if x is not None:
+        own = typeof(widths).ndim
+        widths = _neighbours(widths if own == 1 else shapes.move_axis(widths, axis, own - 1), own - 1)
+    length = typeof(y).shape[-1]
+    pairs = add(*(structure.slice_in_dim(y, i, max(length - 1 + i, i), axis=rank - 1) for i in (0, 1)))
+    areas = multiply(widths, pairs)
+    return multiply(constant(0.5, areas), reduce_sum(areas, (typeof(areas).ndim - 1,)))
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral along an axis, by the trapezoidal rule.
+
+    Args:
+      y: array of values.
+      x: their places: a vector, or an array that broadcasts against ``y``.
+      dx: the distance between places, where ``x`` is not given.
+      axis: axis.
+    Example: ``jnp.trapezoid(jnp.array([0., 1., 2.]))`` is 2. Source: ``numpy.trapezoid``.
+    """
+    check_arraylike("trapezoid", y)
+    check_arraylike_or_none("trapezoid", x)
+    return _trapezoid(settle("trapezoid", y), x if x is None else settle("trapezoid", x), dx, operator.index(axis))
+
+
+# ---- phases ---------------------------------------------------------------------------------------------------------
+
+
+@api(static=("axis",))
+def _unwrap(p: Any, discont: Any, period: Any, axis: int) -> Any:
+    p, period = operands.promote_dtypes(p, period)
+    if not dtypes.is_integer(typeof(p).dtype):
+        p, period = promote_inexact(p, period)
+    p, period = convert(p, typeof(p).dtype), convert(period, typeof(p).dtype)
+    whole = dtypes.is_integer(typeof(p).dtype)
+    two = constant(2, period)
+    half = arithmetic.div(period, two)
+    steps = _neighbours(moveaxis(p, axis, -1), typeof(p).ndim - 1)
+    shape = typeof(steps).shape
+    low, high = operands.broadcast_to(arithmetic.neg(half), shape), operands.broadcast_to(half, shape)
+    wrapped = add(remainder(subtract(steps, low), operands.broadcast_to(period, shape)), low)
+    even = arithmetic.eq(arithmetic.rem(period, two), constant(0, period)) if whole else np.bool_(True)
+    at_edge = arithmetic.eq(wrapped, low)
+    rising = arithmetic.gt(steps, constant(0, steps))
+    edge = arithmetic.mul(arithmetic.mul(at_edge, rising), operands.broadcast_to(even, shape))
+    wrapped = structure.select(edge, high, wrapped)
+    correction = subtract(wrapped, steps)
+    limit = half if discont is None else convert(discont, typeof(p).dtype)
+    small = arithmetic.lt(arithmetic.abs_(steps), operands.broadcast_to(limit, shape))
+    correction = structure.select(small, shapes.full_like(correction, 0), correction)
+    last = typeof(p).ndim - 1
+    front = shapes.full((*shape[:-1], 1), constant(0, correction))
+    total = structure.concatenate([front, cumulative.cumsum(correction, last)], last)
+    return add(p, moveaxis(total, -1, axis))
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
+    """Angles without jumps: multiples of the period are added so that neighbours differ by at most half of it.
+
+    Args:
+      p: array of angles.
+      discont: the least jump to mend, at least half the period (which it is by default).
+      axis: axis.
+      period: the length after which angles repeat.
+    Example: ``jnp.unwrap(jnp.array([0., 6.]))`` is ``[0., 6 - 2 pi]``. Source: ``numpy.unwrap``.
+    """
+    check_arraylike("unwrap", p)
+    p = settle("unwrap", p)
+    if shape_of(p)[axis] == 0:
+        return p
+    return _unwrap(p, discont, period, shapes.canonical_axis(axis, typeof(p).ndim))

@@ -1,0 +1,24 @@
+"""Questions about values (NumPy reference, routines.logic)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax.core.types import typeof
+from arrax.numpy_api.operands import is_arraylike
+
+
+def isscalar(element: Any) -> bool:
+    """True for numbers, texts, and arrays without axes.
+
+    Args:
+      element: anything.
+    Example: ``jnp.isscalar(jnp.float32(1))`` is True. Source: ``numpy.isscalar``.
+    """
+    if isinstance(element, np.ndarray) or (not isinstance(element, np.generic) and is_arraylike(element)):
+        return typeof(element).ndim == 0
+    return bool(np.isscalar(element))
+
+

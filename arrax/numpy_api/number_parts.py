@@ -1,0 +1,270 @@
+"""Divisors of integers, parts of floating numbers, bits of bytes (NumPy reference, routines.math and routines.bitwise)."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, bitwise, shapes, structure
+from arrax.lax.bitcast import bitcast_convert_type
+from arrax.lax.control_flow.loops import while_loop
+from arrax.lax.conversion import convert
+from arrax.lax.reductions import reduce_or, reduce_sum
+from arrax.numpy_api import operands
+from arrax.numpy_api.api import api
+from arrax.numpy_api.elementwise import constant
+from arrax.numpy_api.manipulation import ravel
+from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, promote_inexact
+from arrax.numpy_api.routes import settle
+
+# ---- divisors -------------------------------------------------------------------------------------------------------
+
+
+def _integers(name: str, x1: Any, x2: Any) -> tuple[Any, Any]:
+    check_arraylike(name, x1, x2)
+    x1, x2 = promote_dtypes(x1, x2)
+    if not dtypes.is_integer(typeof(x1).dtype):
+        raise ValueError(f"Arguments to {name} must be integers, got dtype {typeof(x1).dtype.name}.")
+    shape = shapes.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
+    return tuple(operands.broadcast_to(convert(x, typeof(x).dtype), shape) for x in (x1, x2))  # type: ignore[return-value]
+
+
+def _magnitude(x: Any) -> Any:
+    return x if dtypes.issubdtype(typeof(x).dtype, np.unsignedinteger) else arithmetic.abs_(x)
+
+
+def _greatest_divisor(x1: Any, x2: Any) -> Any:
+    """Euclid's algorithm on all pairs, until none has a rest."""
+    zero = constant(0, x1)
+
+    def goes_on(pair: Any) -> Any:
+        return reduce_or(arithmetic.ne(pair[1], zero), range(typeof(pair[1]).ndim))
+
+    def step(pair: Any) -> Any:
+        a, b = pair
+        done = arithmetic.eq(b, zero)
+        rest = arithmetic.rem(a, structure.select(done, shapes.full_like(b, 1), b))
+        return structure.select(done, a, b), structure.select(done, b, rest)
+
+    return while_loop(goes_on, step, (_magnitude(x1), _magnitude(x2)))[0]
+
+
+@api()
+def gcd(x1: Any, x2: Any) -> Any:
+    """The greatest common divisor of integers, elementwise.
+
+    Args:
+      x1, x2: integer arrays, broadcast against each other.
+    Raises:
+      ValueError: other dtypes.
+    Example: ``jnp.gcd(12, 18)`` is 6. Source: ``numpy.gcd``.
+    """
+    return _greatest_divisor(*_integers("gcd", x1, x2))
+
+
+@api()
+def lcm(x1: Any, x2: Any) -> Any:
+    """The least common multiple of integers, elementwise.
+
+    Args:
+      x1, x2: integer arrays, broadcast against each other.
+    Raises:
+      ValueError: other dtypes.
+    Example: ``jnp.lcm(4, 6)`` is 12. Source: ``numpy.lcm``.
+    """
+    x1, x2 = (_magnitude(x) for x in _integers("lcm", x1, x2))
+    divisor = _greatest_divisor(x1, x2)
+    nothing = arithmetic.eq(x1, constant(0, x1))
+    safe = structure.select(nothing, shapes.full_like(divisor, 1), divisor)
+    return structure.select(nothing, x1, arithmetic.mul(x1, arithmetic.div(x2, safe)))
+
+
+# ---- mantissa and exponent ------------------------------------------------------------------------------------------
+
+
+def _bits_of(dtype: Any) -> tuple[Any, int, int]:
+    """(the integer dtype of that width, bits of the mantissa, bias of the exponent)."""
+    info = dtypes.finfo(dtype)
+    return np.dtype(f"int{info.bits}"), info.nmant, 1 - int(info.minexp)
+
+
+@api()
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """Mantissa, of a magnitude in [0.5, 1), and exponent of floating numbers, elementwise.
+
+    Args:
+      x: real array.
+    Returns: (mantissa, integer exponent); ``mantissa * 2 ** exponent`` is ``x``.
+    Raises:
+      TypeError: complex numbers.
+    Example: ``jnp.frexp(6.)`` is ``(0.75, 3)``. Source: ``numpy.frexp``.
+    """
+    check_arraylike("frexp", x)
+    (x,) = promote_inexact(x)
+    dtype = typeof(x).dtype
+    if dtypes.is_complex(dtype):
+        raise TypeError("frexp does not support complex-valued inputs")
+    x = convert(x, dtype)
+    integer, mantissa_bits, bias = _bits_of(dtype)
+    lift = mantissa_bits + 2
+    tiny = arithmetic.lt(arithmetic.abs_(x), constant(dtypes.finfo(dtype).tiny, x))
+    scaled = structure.select(tiny, arithmetic.mul(x, constant(2.0**lift, x)), x)
+    bits = bitcast_convert_type(scaled, integer)
+    mask = np.array((1 << (dtypes.finfo(dtype).nexp)) - 1, integer)[()]
+    shift = np.array(mantissa_bits, integer)[()]
+    exponent = bitwise.bitwise_and(bitwise.shift_right_logical(bits, shift), mask)
+    cleared = bitwise.bitwise_and(bits, np.array(~(int(mask) << mantissa_bits), integer)[()])
+    half = bitwise.bitwise_or(cleared, np.array((bias - 1) << mantissa_bits, integer)[()])
+    mantissa = bitcast_convert_type(half, dtype)
+    moved = arithmetic.sub(exponent, np.array(bias - 1, integer)[()])
+    moved = arithmetic.sub(moved, structure.select(tiny, shapes.full_like(moved, lift), shapes.full_like(moved, 0)))
+    special = bitwise.bitwise_or(arithmetic.eq(x, constant(0, x)), bitwise.bitwise_not(arithmetic.is_finite(x)))
+    out = structure.select(special, shapes.full_like(moved, 0), moved)
+    return structure.select(special, x, mantissa), convert(out, np.int32)
+
+
+@api()
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """``x1 * 2 ** x2``, elementwise.
+
+    Args:
+      x1: real array.
+      x2: integer array of exponents.
+    Raises:
+      ValueError: exponents that are no integers, or complex numbers.
+    Example: ``jnp.ldexp(0.75, 3)`` is 6. Source: ``numpy.ldexp``.
+    """
+    check_arraylike("ldexp", x1, x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
+    if not dtypes.is_integer(typeof(x2).dtype) and not dtypes.is_bool(typeof(x2).dtype):
+        raise ValueError(f"ldexp not supported for input types {(typeof(x1).dtype.name, typeof(x2).dtype.name)}")
+    (x1,) = promote_inexact(x1)
+    dtype = typeof(x1).dtype
+    if dtypes.is_complex(dtype):
+        raise ValueError("ldexp does not support complex-valued inputs")
+    shape = shapes.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
+    x = operands.broadcast_to(convert(x1, dtype), shape)
+    info = dtypes.finfo(dtype)
+    reach = int(info.maxexp) - 2
+    limit = 4 * (reach + info.nmant)
+    left = structure.clamp(np.int32(-limit), operands.broadcast_to(convert(x2, np.int32), shape), np.int32(limit))
+    for _ in range(5):  # a factor of the dtype reaches only so far
+        step = structure.clamp(np.int32(-reach), left, np.int32(reach))
+        x = arithmetic.mul(x, _power_of_two(step, dtype))
+        left = arithmetic.sub(left, step)
+    return x
+
+
+def _power_of_two(exponent: Any, dtype: Any) -> Any:
+    integer, mantissa_bits, bias = _bits_of(dtype)
+    shifted = arithmetic.add(convert(exponent, integer), np.array(bias, integer)[()])
+    return bitcast_convert_type(bitwise.shift_left(shifted, np.array(mantissa_bits, integer)[()]), dtype)
+
+
+@api()
+def spacing(x: Any, /) -> Any:
+    """The distance from each number to the next one of greater magnitude.
+
+    Args:
+      x: real array.
+    Raises:
+      ValueError: complex numbers.
+    Example: ``jnp.spacing(1.)`` is the machine epsilon. Source: ``numpy.spacing``.
+    """
+    check_arraylike("spacing", x)
+    (x,) = promote_inexact(x)
+    if dtypes.is_complex(typeof(x).dtype):
+        raise ValueError("spacing does not support complex-valued inputs")
+    x = convert(x, typeof(x).dtype)
+    away = structure.select(arithmetic.lt(x, constant(0, x)), shapes.full_like(x, -np.inf), shapes.full_like(x, np.inf))
+    distance = arithmetic.sub(bitwise.nextafter(x, away), x)
+    return structure.select(arithmetic.is_finite(x), distance, shapes.full_like(x, np.nan))
+
+
+# ---- bits in bytes --------------------------------------------------------------------------------------------------
+
+
+def _weights(bitorder: str, name: str) -> np.ndarray:
+    if bitorder not in ("big", "little"):
+        raise ValueError(f"{name}: bitorder must be either 'little' or 'big', got {bitorder!r}")
+    return np.arange(8, dtype=np.uint8)[:: -1 if bitorder == "big" else 1].copy()
+
+
+@api(static=("axis", "bitorder"))
+def _packbits(a: Any, axis: int, bitorder: str) -> Any:
+    bits = shapes.move_axis(convert(convert(a, np.bool_), np.uint8), axis, -1)
+    *lead, length = typeof(bits).shape
+    count = -(-length // 8)
+    bits = structure.pad(bits, np.uint8(0), [(0, 0, 0)] * len(lead) + [(0, 8 * count - length, 0)])
+    grouped = shapes.reshape(bits, (*lead, count, 8))
+    places = shapes.broadcast_in_dim(_weights(bitorder, "packbits"), typeof(grouped).shape, (len(lead) + 1,))
+    packed = reduce_sum(bitwise.shift_left(grouped, places), (len(lead) + 1,))
+    return shapes.move_axis(packed, len(lead), axis)
+
+
+def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+    """Eight bits per byte, the last ones filled up with zeros.
+
+    Args:
+      a: integer or bool array; what is not zero counts as a set bit.
+      axis: axis; by default all elements in a row.
+      bitorder: ``"big"``: the first bit is the highest; or ``"little"``.
+    Returns: uint8 array.
+    Raises:
+      TypeError: other dtypes.
+      ValueError: another order.
+    Example: ``jnp.packbits(jnp.array([1, 0, 1]))`` is ``[160]``. Source: ``numpy.packbits``.
+    """
+    a = settle("packbits", a)
+    if not (dtypes.is_integer(typeof(a).dtype) or dtypes.is_bool(typeof(a).dtype)):
+        raise TypeError("packbits: expected an input array of integer or boolean data type")
+    _weights(bitorder, "packbits")
+    if axis is None:
+        a, axis = ravel(a), 0
+    return _packbits(a, shapes.canonical_axis(axis, typeof(a).ndim), bitorder)
+
+
+@api(static=("axis", "count", "bitorder"))
+def _unpackbits(a: Any, axis: int, count: int | None, bitorder: str) -> Any:
+    a = shapes.move_axis(a, axis, -1)
+    *lead, length = typeof(a).shape
+    whole = (*lead, length, 8)
+    spread = shapes.broadcast_in_dim(a, whole, range(len(lead) + 1))
+    places = shapes.broadcast_in_dim(_weights(bitorder, "unpackbits"), whole, (len(lead) + 1,))
+    bits = bitwise.bitwise_and(bitwise.shift_right_logical(spread, places), np.uint8(1))
+    bits = shapes.reshape(bits, (*lead, length * 8))
+    if count is not None:
+        wanted = max(length * 8 + count, 0) if count < 0 else count
+        if wanted > length * 8:
+            bits = structure.pad(bits, np.uint8(0), [(0, 0, 0)] * len(lead) + [(0, wanted - length * 8, 0)])
+        bits = structure.slice_in_dim(bits, 0, wanted, axis=len(lead))
+    return shapes.move_axis(bits, len(lead), axis)
+
+
+def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
+    """The bits of bytes.
+
+    Args:
+      a: uint8 array.
+      axis: axis; by default all elements in a row.
+      count: how many bits: more are filled up with zeros, a negative number cuts off at the end.
+      bitorder: ``"big"``: the highest bit comes first; or ``"little"``.
+    Returns: uint8 array of zeros and ones.
+    Raises:
+      TypeError: other dtypes.
+      ValueError: another order.
+    Example: ``jnp.unpackbits(jnp.array([160], dtype=jnp.uint8), count=3)`` is ``[1, 0, 1]``. Source: ``numpy.unpackbits``.
+    """
+    a = settle("unpackbits", a)
+    if typeof(a).dtype != np.uint8:
+        raise TypeError("unpackbits: expected an input array of unsigned byte data type")
+    _weights(bitorder, "unpackbits")
+    if axis is None:
+        a, axis = ravel(a), 0
+    return _unpackbits(
+        a, shapes.canonical_axis(axis, typeof(a).ndim), None if count is None else operator.index(count), bitorder
+    )

@@ -1,0 +1,101 @@
+"""Window functions (NumPy reference, routines.window)."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.lax import arithmetic, exponential, shapes, special
+from arrax.lax.conversion import convert
+from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.elementwise import constant
+from arrax.numpy_api.operands import check_arraylike, promote_inexact
+
+
+def _window(M: int, values: Any) -> Any:
+    """A window of known length, whose values NumPy computes."""
+    points = np.asarray(values(operator.index(M))).astype(dtypes.canonicalize_dtype(np.float64))
+    return asarray(points)
+
+
+def bartlett(M: int) -> Any:
+    """The triangular window of Bartlett.
+
+    Args:
+      M: number of points, known while tracing.
+    Example: ``jnp.bartlett(3)`` is ``[0., 1., 0.]``. Source: ``numpy.bartlett``.
+    """
+    return _window(M, np.bartlett)
+
+
+def blackman(M: int) -> Any:
+    """The window of Blackman: three terms of cosines.
+
+    Args:
+      M: number of points, known while tracing.
+    Example: ``jnp.blackman(3)``. Source: ``numpy.blackman``.
+    """
+    return _window(M, np.blackman)
+
+
+def hamming(M: int) -> Any:
+    """The window of Hamming: a cosine on a pedestal.
+
+    Args:
+      M: number of points, known while tracing.
+    Example: ``jnp.hamming(3)``. Source: ``numpy.hamming``.
+    """
+    return _window(M, np.hamming)
+
+
+def hanning(M: int) -> Any:
+    """The window of von Hann: a raised cosine.
+
+    Args:
+      M: number of points, known while tracing.
+    Example: ``jnp.hanning(3)`` is ``[0., 1., 0.]``. Source: ``numpy.hanning``.
+    """
+    return _window(M, np.hanning)
+
+
+@api()
+def i0(x: Any) -> Any:
+    """The modified Bessel function of the first kind and order 0, elementwise.
+
+    Args:
+      x: array or number.
+    Example: ``jnp.i0(0.)`` is 1. Source: ``numpy.i0``.
+    """
+    check_arraylike("i0", x)
+    (x,) = promote_inexact(x)
+    size = arithmetic.abs_(x)
+    return arithmetic.mul(exponential.exp(size), special.bessel_i0e(size))
+
+
+@api(static=("M",))
+def _kaiser(beta: Any, M: int) -> Any:
+    dtype = dtypes.canonicalize_dtype(np.float64)
+    beta = convert(beta, dtype)
+    if M == 1:
+        return shapes.full((1,), 1, dtype)
+    half = 0.5 * (M - 1)
+    places = arithmetic.div(arithmetic.sub(shapes.iota(dtype, M), constant(half, beta)), constant(half, beta))
+    inside = arithmetic.max_(arithmetic.sub(constant(1, beta), arithmetic.square(places)), constant(0, beta))
+    values = i0(arithmetic.mul(shapes.broadcast_in_dim(beta, (M,), ()), exponential.sqrt(inside)))
+    return arithmetic.div(values, shapes.broadcast_in_dim(i0(beta), (M,), ()))
+
+
+def kaiser(M: int, beta: Any) -> Any:
+    """The window of Kaiser, made of Bessel functions.
+
+    Args:
+      M: number of points, known while tracing.
+      beta: shape parameter, a number (also a traced one).
+    Example: ``jnp.kaiser(3, 2.)``. Source: ``numpy.kaiser``.
+    """
+    check_arraylike("kaiser", beta)
+    return _kaiser(beta, operator.index(M))

@@ -1,0 +1,78 @@
+"""Fourier transforms over the last axes: values, derivatives, batching, mistakes."""
+
+import numpy as np
+import pytest
+
+import arrax
+from arrax.lax.fft import FftType, fft
+from tests.support import check_batching, check_gradients
+
+RANDOM = np.random.default_rng(0)
+REAL = RANDOM.normal(size=(2, 4, 5)).astype(np.float32)
+COMPLEX = (REAL + 1j * RANDOM.normal(size=REAL.shape)).astype(np.complex64)
+
+# fmt: off
+CASES = {
+    "FFT":           (FftType.FFT,   COMPLEX, (5,),   lambda x: np.fft.fft(x)),
+    "IFFT":          ("IFFT",        COMPLEX, (5,),   lambda x: np.fft.ifft(x)),
+    "RFFT":          ("rfft",        REAL,    (5,),   lambda x: np.fft.rfft(x)),
+    "IRFFT":         (3,             COMPLEX, (8,),   lambda x: np.fft.irfft(x, 8)),
+    "IRFFT odd":     ("IRFFT",       COMPLEX, (9,),   lambda x: np.fft.irfft(x, 9)),
+    "FFT plane":     ("FFT",         COMPLEX, (4, 5), lambda x: np.fft.fft2(x)),
+    "RFFT plane":    ("RFFT",        REAL,    (4, 5), lambda x: np.fft.rfft2(x)),
+    "IRFFT plane":   ("IRFFT",       COMPLEX, (4, 8), lambda x: np.fft.irfft2(x, (4, 8))),
+    "RFFT space":    ("RFFT",        REAL,    (2, 4, 5), lambda x: np.fft.rfftn(x)),
+}
+# fmt: on
+each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+@each_case
+def test_values_are_those_of_numpy(case):
+    kind, x, lengths, reference = case
+    result = fft(x, kind, lengths)
+    assert result.dtype == (np.float32 if "irfft" in str(reference.__code__.co_names) else np.complex64)
+    np.testing.assert_allclose(result, reference(x), rtol=1e-4, atol=1e-5)
+
+
+@each_case
+def test_derivatives_agree_with_finite_differences(case):
+    kind, x, lengths, _ = case
+    if x.dtype == np.float32:
+        check_gradients(lambda v: abs(fft(v, kind, lengths) + 1.5) ** 2, [x], order=2, rtol=1e-4)
+    else:
+        check_gradients(lambda a, b: abs(fft(a + 1j * b, kind, lengths) + 1.5) ** 2, [x.real, x.imag], rtol=1e-4)
+
+
+@each_case
+def test_batches_agree_with_loops(case):
+    kind, x, lengths, _ = case
+    check_batching(lambda v: fft(v, kind, lengths), [x], rtol=1e-4, atol=1e-5)
+
+
+def test_wide_types_are_kept():
+    with arrax.enable_x64(True):
+        assert fft(REAL.astype(np.float64), "RFFT", (5,)).dtype == np.complex128
+
+
+def test_empty_batches_give_empty_results():
+    assert fft(np.zeros((0, 4), np.float32), "RFFT", (4,)).shape == (0, 3)
+
+
+# fmt: off
+MISTAKES = {
+    "real":    (lambda: fft(REAL, "FFT", (5,)), TypeError, "complex64"),
+    "complex": (lambda: fft(COMPLEX, "RFFT", (5,)), TypeError, "float32"),
+    "length":  (lambda: fft(COMPLEX, "FFT", (4,)), ValueError, r"\(4,\)"),
+    "half":    (lambda: fft(COMPLEX, "IRFFT", (5,)), ValueError, r"\(3,\)"),
+    "name":    (lambda: fft(COMPLEX, "DFT", (5,)), ValueError, "DFT"),
+    "axes":    (lambda: fft(COMPLEX, "FFT", (1, 2, 4, 5)), ValueError, "one to three"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_mistakes_are_explained(case):
+    call, kind, words = MISTAKES[case]
+    with pytest.raises(kind, match=words):
+        call()

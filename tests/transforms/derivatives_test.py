@@ -1,0 +1,206 @@
+"""``grad`` and its kin, custom rules, checkpoint: values against formulas, finite differences and each other."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import checkpoint_policies
+
+
+def f(x):
+    return jnp.sin(x) * x**2
+
+
+def df(x):
+    return np.cos(x) * x**2 + 2 * x * np.sin(x)
+
+
+WAYS = {
+    "grad": arrax.grad(f),
+    "jit of grad": arrax.jit(arrax.grad(f)),
+    "grad of jit": arrax.grad(arrax.jit(f)),
+    "jvp": lambda x: arrax.jvp(f, (x,), (1.0,))[1],
+    "vjp": lambda x: arrax.vjp(f, x)[1](1.0)[0],
+    "linearize": lambda x: arrax.linearize(f, x)[1](1.0),
+    "jacfwd": arrax.jacfwd(f),
+    "jacrev": arrax.jacrev(f),
+    "checkpoint": arrax.grad(arrax.checkpoint(f)),
+    "jit of checkpoint": arrax.jit(arrax.grad(arrax.checkpoint(f, policy=checkpoint_policies.dots_saveable))),
+    "vmap of grad": lambda x: arrax.vmap(arrax.grad(f))(jnp.array([x]))[0],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_first_derivatives_agree(way):
+    np.testing.assert_allclose(WAYS[way](1.3), df(1.3), rtol=1e-5)
+
+
+def test_second_derivatives_agree():
+    second = arrax.grad(arrax.grad(f))(1.3)
+    for way in (arrax.hessian(f), arrax.jacfwd(arrax.jacfwd(f)), arrax.grad(arrax.jit(arrax.grad(arrax.checkpoint(f))))):
+        np.testing.assert_allclose(way(1.3), second, rtol=1e-5)
+    nested = arrax.jvp(arrax.grad(f), (1.3,), (1.0,))[1]
+    np.testing.assert_allclose(nested, second, rtol=1e-5)
+
+
+def test_perturbations_are_not_confused():
+    inner = lambda x: arrax.grad(lambda y: x)(0.0)  # noqa: E731
+    assert arrax.grad(lambda x: x * inner(x))(2.0) == 0.0
+
+
+def test_argnums_aux_and_pytrees():
+    g = lambda a, b: (a["w"] ** 2 * b, {"seen": a["w"]})  # noqa: E731
+    (value, aux), (da, db) = arrax.value_and_grad(g, argnums=(0, 1), has_aux=True)({"w": 3.0}, 2.0)
+    assert value == 18.0 and aux["seen"] == 3.0 and da["w"] == 12.0 and db == 9.0
+
+
+def test_python_control_flow_sees_concrete_values():
+    assert arrax.grad(lambda x: 3.0 * x**2 if x < 3 else -4 * x)(2.0) == 12.0
+
+
+def test_integers_and_float0():
+    with pytest.raises(TypeError, match="requires real- or complex-valued inputs"):
+        arrax.grad(lambda x: x * 2.0)(3)
+    (ct,) = arrax.vjp(lambda n: n * 2.0, 3)[1](1.0)
+    assert ct.dtype == arrax.float0
+
+
+def test_complex_convention_and_holomorphic():
+    z = 1.0 + 2.0j
+    np.testing.assert_allclose(arrax.grad(jnp.sin, holomorphic=True)(z), np.cos(z), rtol=1e-5)
+    np.testing.assert_allclose(arrax.grad(lambda z: jnp.abs(z) ** 2)(z), 2 * np.conj(z), rtol=1e-5)
+    with pytest.raises(TypeError, match="requires real-valued outputs"):
+        arrax.grad(jnp.sin)(z)
+
+
+def test_jacobians_have_output_shape_then_input_shape():
+    g = lambda x: jnp.stack([x.sum(), (x**2).sum()])  # noqa: E731
+    x = jnp.arange(3.0)
+    for jacobian in (arrax.jacfwd(g)(x), arrax.jacrev(g)(x)):
+        np.testing.assert_allclose(jacobian, [np.ones(3), 2 * np.arange(3)])
+    assert arrax.hessian(lambda x: (x**3).sum())(x).shape == (3, 3)
+
+
+def test_vjp_functions_are_pytrees_of_their_residuals():
+    chain = lambda x: jnp.sin(jnp.sin(jnp.sin(x)))  # noqa: E731
+    _, pullback = arrax.vjp(chain, 1.0)
+    leaves, tree = arrax.tree_util.tree_flatten(pullback)
+    assert len(leaves) == 3
+    np.testing.assert_allclose(arrax.tree_util.tree_unflatten(tree, leaves)(1.0)[0], arrax.grad(chain)(1.0))
+    np.testing.assert_allclose(arrax.jit(lambda p: p(1.0)[0])(pullback), arrax.grad(chain)(1.0), rtol=1e-6)
+
+
+def test_linear_transpose():
+    np.testing.assert_allclose(arrax.linear_transpose(lambda x: 3 * x, 1.0)(2.0)[0], 6.0)
+    with pytest.raises(NotImplementedError, match="Transpose rule"):
+        arrax.linear_transpose(jnp.sin, 1.0)(2.0)
+
+
+def test_shape_and_dtype_errors_name_what_came():
+    with pytest.raises(ValueError, match="different primal and tangent shapes"):
+        arrax.jvp(jnp.sin, (jnp.ones(2),), (jnp.ones(3),))
+    with pytest.raises(TypeError, match="tree structure"):
+        arrax.jvp(jnp.sin, (1.0,), ((1.0, 2.0),))
+    with pytest.raises(TypeError, match=r"Output had shape: \(3,\)"):
+        arrax.grad(jnp.sin)(jnp.ones(3))
+
+
+@pytest.fixture
+def log1pexp():
+    rule = arrax.custom_jvp(lambda x: jnp.log(1.0 + jnp.exp(x)))
+    rule.defjvps(lambda t, ans, x: (1 - 1 / (1 + jnp.exp(x))) * t)
+    return rule
+
+
+def test_custom_jvp_replaces_the_derivative(log1pexp):
+    assert arrax.grad(log1pexp)(100.0) == 1.0
+    assert arrax.jit(arrax.grad(log1pexp))(100.0) == 1.0
+    np.testing.assert_allclose(arrax.vmap(arrax.grad(log1pexp))(jnp.array([0.0, 100.0])), [0.5, 1.0])
+
+
+def test_custom_jvp_runs_only_the_function_when_not_differentiated():
+    calls = []
+
+    @arrax.custom_jvp
+    def g(x):
+        calls.append("g")
+        return x
+
+    g.defjvp(lambda p, t: (g(*p), calls.append("rule") or t[0]))
+    g(1.0), arrax.jit(g)(1.0), arrax.vmap(g)(jnp.ones(2))
+    assert set(calls) == {"g"}
+    calls.clear()
+    arrax.grad(g)(1.0)
+    assert calls == ["g", "rule"] or calls == ["rule", "g"]
+
+
+def test_custom_vjp_in_every_composition():
+    @arrax.custom_vjp
+    def clip(lo, hi, x):
+        return x
+
+    clip.defvjp(lambda lo, hi, x: (x, (lo, hi)), lambda res, g: (None, None, jnp.clip(g, *res)))
+    h = lambda x: 3.0 * clip(-1.0, 1.0, x * 2.0)  # noqa: E731
+    assert arrax.grad(h)(1.0) == 2.0
+    assert arrax.jit(arrax.grad(h))(1.0) == 2.0 and arrax.grad(arrax.jit(h))(1.0) == 2.0
+    np.testing.assert_array_equal(arrax.vmap(arrax.grad(h))(jnp.ones(2)), [2.0, 2.0])
+    assert arrax.grad(arrax.checkpoint(h))(1.0) == 2.0
+    with pytest.raises(TypeError, match="can't apply forward-mode autodiff"):
+        arrax.jvp(h, (1.0,), (1.0,))
+
+
+def test_custom_vjp_sums_over_the_batch_for_unbatched_arguments():
+    @arrax.custom_vjp
+    def scale(w, x):
+        return w * x
+
+    scale.defvjp(lambda w, x: (w * x, (w, x)), lambda res, g: (res[1] * g, res[0] * g))
+    loss = lambda w: arrax.vmap(lambda x: scale(w, x))(jnp.arange(3.0)).sum()  # noqa: E731
+    assert arrax.grad(loss)(2.0) == 3.0
+
+
+def test_nondiff_arguments_come_first_in_rules():
+    app = arrax.custom_jvp(lambda fun, x: fun(x), nondiff_argnums=(0,))
+    app.defjvp(lambda fun, primals, tangents: (fun(*primals), 2.0 * tangents[0]))
+    assert arrax.grad(lambda x: app(jnp.sin, x))(1.0) == 2.0
+
+
+def test_rules_with_wrong_results_are_refused():
+    bad = arrax.custom_vjp(lambda x: x)
+    bad.defvjp(lambda x: (x, None), lambda res, g: (g, g))
+    with pytest.raises(TypeError, match="tuple of length equal"):
+        arrax.grad(bad)(1.0)
+    with pytest.raises(AttributeError, match="No JVP defined"):
+        arrax.custom_jvp(lambda x: x)(1.0)
+
+
+def test_custom_gradient_and_closure_convert():
+    g = arrax.custom_gradient(lambda x: (x**2, lambda ct: (ct * 7.0,)))
+    assert g(3.0) == 9.0 and arrax.grad(g)(3.0) == 7.0
+
+    def outer(w):
+        converted, consts = arrax.closure_convert(lambda x: w * x, 1.0)
+        return converted(2.0, *consts)
+
+    assert arrax.grad(outer)(5.0) == 2.0
+
+
+def test_recomputation_keeps_only_what_its_policy_allows(capsys):
+    from arrax.ad_checkpoint import checkpoint_name, print_saved_residuals
+
+    def g(x):
+        return jnp.sin(checkpoint_name(jnp.sin(x), "first"))
+
+    print_saved_residuals(arrax.checkpoint(g), 1.0)
+    assert capsys.readouterr().out.strip() == "f32[] from the argument 'x'"
+    policy = checkpoint_policies.save_only_these_names("first")
+    print_saved_residuals(arrax.checkpoint(g, policy=policy), 1.0)
+    out = capsys.readouterr().out
+    assert "named 'first' from" in out and "from the argument 'x'" in out
+    print_saved_residuals(lambda x: jnp.sin(jnp.sin(x)), 1.0)
+    assert capsys.readouterr().out.count("output of cos") == 2
+
+
+def test_stop_gradient():
+    assert arrax.grad(lambda x: x * arrax.lax.stop_gradient(x))(3.0) == 3.0

@@ -1,0 +1,241 @@
+"""``jit``: what is traced when, static and donated arguments, placement, errors, ahead-of-time stages."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+
+
+def counted(function):
+    calls = []
+
+    @functools.wraps(function)
+    def wrapped(*args, **kwargs):
+        calls.append(1)
+        return function(*args, **kwargs)
+
+    return wrapped, calls
+
+
+def test_a_signature_is_traced_once():
+    f, calls = counted(lambda x: x * 2)
+    jitted = arrax.jit(f)
+    for _ in range(3):
+        np.testing.assert_array_equal(jitted(jnp.arange(3)), [0, 2, 4])
+    assert len(calls) == 1
+    jitted(jnp.arange(4))
+    jitted(jnp.arange(3.0))
+    assert len(calls) == 3
+
+
+def test_two_jits_of_one_function_share_traces():
+    f, calls = counted(lambda x: x + 1)
+    assert arrax.jit(f)(1) == 2 and arrax.jit(f)(1) == 2
+    assert len(calls) == 1
+
+
+def test_weak_types_pass_through():
+    assert arrax.jit(lambda x: x + 1)(1).weak_type
+    assert not arrax.jit(lambda x: x + 1)(jnp.int32(1)).weak_type
+
+
+@pytest.mark.parametrize("how", [{"static_argnums": 1}, {"static_argnames": "n"}, {"static_argnums": -1}])
+def test_static_arguments_are_python_values(how):
+    f = arrax.jit(lambda x, n: x * n if n > 2 else x, **how)
+    assert f(2.0, 3) == 6.0 and f(2.0, 1) == 2.0
+
+
+def test_static_names_hold_for_positions_too():
+    f = arrax.jit(lambda x, n: x if n == "a" else -x, static_argnames="n")
+    assert f(1.0, "a") == 1.0 and f(1.0, n="b") == -1.0
+
+
+def test_static_arguments_of_equal_value_and_other_type_are_told_apart():
+    f = arrax.jit(lambda x, n: x + (1 if n is True else 2), static_argnums=1)
+    assert f(0.0, True) == 1.0 and f(0.0, 1) == 2.0
+
+
+def test_unhashable_static_arguments_are_refused():
+    with pytest.raises(ValueError, match="Non-hashable static arguments"):
+        arrax.jit(lambda x, n: x, static_argnums=1)(1.0, [1])
+
+
+def test_unknown_argument_names_are_refused():
+    with pytest.raises(ValueError, match="static_argnames"):
+        arrax.jit(lambda x: x, static_argnames="y")
+    with pytest.raises(ValueError, match="positional arguments"):
+        arrax.jit(lambda x: x, static_argnums=3)
+
+
+def test_arguments_of_no_array_type_are_refused_by_place():
+    with pytest.raises(TypeError, match=r"Cannot interpret value of type <class 'str'>"):
+        arrax.jit(lambda x: x)({"a": "text"})
+
+
+def test_pytrees_defaults_and_keywords():
+    f = arrax.jit(lambda tree, *, scale=2: {"out": tree["a"] * scale, "none": None})
+    assert f({"a": 3.0})["out"] == 6.0 and f({"a": 3.0}, scale=5)["out"] == 15.0
+    assert f({"a": 1.0})["none"] is None
+
+
+def test_bound_methods_and_partials():
+    class Model:
+        weight = 3.0
+
+        def __call__(self, x):
+            return self.weight * x
+
+        @functools.partial(arrax.jit, static_argnums=0)
+        def apply(self, x):
+            return self.weight * x
+
+    model = Model()
+    assert arrax.jit(model)(2.0) == 6.0 and arrax.jit(model.__call__)(2.0) == 6.0 and model.apply(2.0) == 6.0
+    assert arrax.jit(functools.partial(lambda x, y: x - y, 5.0))(2.0) == 3.0
+
+
+def test_donated_buffers_are_gone():
+    f = arrax.jit(lambda x: x + 1, donate_argnums=0)
+    x = jnp.arange(256.0)
+    f(x)
+    assert x.is_deleted()
+    with pytest.raises(RuntimeError, match="deleted"):
+        np.asarray(x)
+    with pytest.raises((RuntimeError, ValueError), match="deleted"):
+        f(x)
+
+
+def test_unusable_donations_are_reported():
+    with pytest.warns(UserWarning, match="donated buffers were not usable"):
+        arrax.jit(lambda x: x.sum(), donate_argnums=0)(jnp.ones((7, 3)))
+
+
+def test_an_exception_while_tracing_leaves_nothing_behind():
+    state = {"fail": True}
+
+    @arrax.jit
+    def f(x):
+        if state["fail"]:
+            raise KeyboardInterrupt
+        return x + 1
+
+    with pytest.raises(KeyboardInterrupt):
+        f(1.0)
+    assert jnp.sin(0.0) == 0.0
+    state["fail"] = False
+    assert f(1.0) == 2.0
+
+
+def test_thirty_nested_jits_are_traced_once_each():
+    calls = []
+
+    def nest(depth):
+        f = lambda x: jnp.sin(x)  # noqa: E731
+        for _ in range(depth):
+
+            def outer(x, inner=f):
+                calls.append(1)
+                return inner(x) * 1.5
+
+            f = arrax.jit(outer)
+        return f
+
+    assert arrax.jit(nest(30))(1.0) > 0
+    assert len(calls) == 30
+    assert arrax.grad(nest(30))(1.0) > 0
+
+
+def test_closed_over_tracers_become_operands():
+    def outer(x):
+        inner = arrax.jit(lambda y: y * x)
+        return inner(x) + inner(2.0)
+
+    assert arrax.jit(outer)(3.0) == 15.0
+    assert arrax.grad(outer)(3.0) == 8.0
+    np.testing.assert_array_equal(arrax.vmap(outer)(jnp.arange(3.0)), [0.0, 3.0, 8.0])
+
+
+def test_changed_settings_retrace():
+    f, calls = counted(lambda x: x + 1)
+    jitted = arrax.jit(f)
+    jitted(1)
+    with arrax.enable_x64(True):
+        assert jitted(1).dtype == np.int64
+    assert len(calls) == 2
+
+
+def test_disable_jit_runs_python_on_concrete_values():
+    seen = []
+    with arrax.disable_jit():
+        arrax.jit(lambda x: seen.append(float(x)) or x)(2.0)
+    assert seen == [2.0]
+
+
+def test_truth_value_errors_name_function_and_argument():
+    def f(x, y):
+        return x if x < 0 else y
+
+    with pytest.raises(arrax.errors.TracerBoolConversionError, match="depends on the value of the argument x") as info:
+        arrax.jit(f)(1.0, 2.0)
+    assert "Attempted boolean conversion of traced array with shape bool[]." in str(info.value)
+    assert f"The error occurred while tracing the function f at {__file__}" in str(info.value)
+
+
+def test_other_conversions_of_tracers_are_refused():
+    with pytest.raises(arrax.errors.TracerArrayConversionError, match="shape int32\\[4\\]"):
+        arrax.jit(np.sin)(np.arange(4))
+    with pytest.raises(arrax.errors.TracerIntegerConversionError, match="__index__"):
+        arrax.jit(lambda i: [1, 2][i])(0)
+    with pytest.raises(arrax.errors.ConcretizationTypeError):
+        arrax.jit(lambda x: float(x))(1.0)
+
+
+def test_escaped_tracers_are_reported_with_where_they_were_made():
+    leaked = []
+    arrax.jit(lambda x: leaked.append(x + 1))(1.0)
+    with pytest.raises(arrax.errors.UnexpectedTracerError, match="final 5 stack frames"):
+        leaked[0] + 1
+
+
+def test_leaks_are_found_as_soon_as_the_function_returns():
+    leaked = []
+    with arrax.checking_leaks(), pytest.raises(Exception, match="Leaked Trace"):
+        arrax.jit(lambda x: leaked.append(x + 1))(1.0)
+
+
+def test_stages_ahead_of_time():
+    lowered = arrax.jit(lambda x, y: 2 * x + y).lower(3, 4)
+    text = lowered.as_text()
+    assert "module @jit" in text and "stablehlo.multiply" in text and "tensor<i32>" in text
+    compiled = lowered.compile()
+    assert compiled(3, 4) == 10 and compiled.cost_analysis()["flops"] == 2.0
+    assert compiled.memory_analysis() is not None and "HloModule" in compiled.as_text()
+    with pytest.raises(TypeError, match=r"Argument 'x' compiled with int32\[\] and called with int32\[3\]"):
+        compiled(jnp.arange(3), 4)
+    with pytest.raises(TypeError, match="Cannot apply JAX transformations"):
+        arrax.vmap(compiled)(jnp.arange(3), jnp.arange(3))
+
+
+def test_static_arguments_vanish_from_lowered_programs():
+    lowered = arrax.jit(lambda x, n: x * n, static_argnums=1).lower(2, 7)
+    assert "dense<7>" in lowered.as_text()
+    assert lowered.compile()(3) == 21
+
+
+def test_lowering_takes_shapes_and_dtypes():
+    struct = arrax.ShapeDtypeStruct((3,), np.float32)
+    assert arrax.jit(jnp.sin).lower(struct).out_info.shape == (3,)
+    assert arrax.eval_shape(lambda x: {"a": x[0]}, struct)["a"].shape == ()
+
+
+def test_cache_entries_are_shared_by_equal_programs():
+    from arrax.xla.compilation import executables
+
+    arrax.jit(lambda x: x * 3 - 7)(jnp.ones(5))
+    before = executables.misses + executables.disk_hits
+    for _ in range(3):
+        arrax.jit(lambda x: x * 3 - 7)(jnp.ones(5))
+    assert executables.misses + executables.disk_hits == before
