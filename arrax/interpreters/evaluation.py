@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arrax.core import errors
+from arrax.core import config, errors
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer
 from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.types import typeof
@@ -104,7 +104,11 @@ def on_call_path(name: str, run_first: Callable[..., tuple[Any, Any]]) -> Callab
             raise
 
     def without_call_path(*args: Any, **kwargs: Any) -> Any:  # what disable_jit calls
-        return run_first(*args, **kwargs)[0]
+        previous = config.disable_jit.cell.swap_local(False)  # a single operation has no Python inside to run
+        try:
+            return function(*args, **kwargs)
+        finally:
+            config.disable_jit.cell.set_local(previous)
 
     function = runtime.pjit(name, without_call_path, guarded, [], [], name, _registry, _refuse_fallback, _call_cache)
     return function

@@ -22,6 +22,8 @@ from arrax.lax.reductions import reduce_and
 from arrax.lax.shapes import broadcast_in_dim, canonical_shape, full
 from arrax.lax.structure import select
 
+Axes = tuple[int, ...]
+
 
 class GatherDimensionNumbers(NamedTuple):
     """Which axis of a gather means what.
@@ -30,24 +32,24 @@ class GatherDimensionNumbers(NamedTuple):
 
     Attributes:
       offset_dims: axes of the result that run through a window, ascending.
-      collapsed_slice_dims: axes of the operand along which the window has length 1 and which the result lacks, ascending.
+      collapsed_slice_dims: axes of the operand along which the window has length 1, absent from the result, ascending.
       start_index_map: for each component of an index, the axis of the operand that it counts along.
       operand_batching_dims: axes of the operand that go along with axes of the indices, ascending.
       start_indices_batching_dims: the axes of the indices that they go along with, in the same order.
     Example: ``GatherDimensionNumbers((1,), (0,), (0,))`` takes rows of a matrix.
     """
 
-    offset_dims: tuple[int, ...]
-    collapsed_slice_dims: tuple[int, ...]
-    start_index_map: tuple[int, ...]
-    operand_batching_dims: tuple[int, ...] = ()
-    start_indices_batching_dims: tuple[int, ...] = ()
+    offset_dims: Axes
+    collapsed_slice_dims: Axes
+    start_index_map: Axes
+    operand_batching_dims: Axes = ()
+    start_indices_batching_dims: Axes = ()
 
 
 class GatherScatterMode(enum.Enum):
     """What happens to windows that are not entirely inside the array.
 
-    CLIP moves them inside. FILL_OR_DROP fills gathered windows with a constant and leaves scattered ones out, as a whole.
+    CLIP moves them inside. FILL_OR_DROP fills gathered windows with a constant and leaves scattered ones out, whole.
     PROMISE_IN_BOUNDS means that there are none: XLA then moves gathered ones inside and leaves scattered ones out, and
     derivatives are wrong. ONE_HOT is FILL_OR_DROP, filling with zeros.
 
@@ -111,8 +113,8 @@ def check_indices(name: str, indices: ShapedArray, index_map: Sequence[int]) -> 
         raise TypeError(f"{name}: indices need a last axis with the components of an index, got a scalar")
     if len(index_map) != indices.shape[-1]:
         raise TypeError(
-            f"{name}: the map from index components to axes has {len(index_map)} elements, but the last axis of the indices "
-            f"has length {indices.shape[-1]}"
+            f"{name}: the map from index components to axes has {len(index_map)} elements, but the last axis of the "
+            f"indices has length {indices.shape[-1]}"
         )
 
 
@@ -122,8 +124,8 @@ def check_batching(
     """Refuse batching axes that don't go along with each other."""
     if len(operand_dims) != len(index_dims):
         raise TypeError(
-            f"{name}: operand and indices must have equal numbers of batching dimensions, got {tuple(operand_dims)} and "
-            f"{tuple(index_dims)}"
+            f"{name}: operand and indices must have equal numbers of batching dimensions, got {tuple(operand_dims)} "
+            f"and {tuple(index_dims)}"
         )
     check_dims(name, "batching dimensions of the operand", operand_dims, x.ndim)
     check_dims(name, "batching dimensions of the indices", index_dims, indices.ndim - 1, ordered=False)
@@ -162,12 +164,17 @@ gather_p = Primitive("gather")
 
 
 def _gather_type(
-    x: ShapedArray, indices: ShapedArray, *, dimension_numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...], **params: Any
+    x: ShapedArray,
+    indices: ShapedArray,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...],
+    **params: Any,
 ) -> ShapedArray:
     numbers = dimension_numbers
     check_indices("gather", indices, numbers.start_index_map)
     if len(slice_sizes) != x.ndim:
-        raise TypeError(f"gather: slice_sizes must have one entry per axis of the operand {x.str_short()}, got {slice_sizes}")
+        raise TypeError(f"gather: slice_sizes must have one entry per axis of {x.str_short()}, got {slice_sizes}")
     if any(not 0 <= size <= length for size, length in zip(slice_sizes, x.shape, strict=True)):
         raise TypeError(f"gather: slice_sizes must be within the operand's shape {x.shape}, got {slice_sizes}")
     absent = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
@@ -180,14 +187,18 @@ def _gather_type(
     check_disjoint(
         "gather", collapsed_slice_dims=numbers.collapsed_slice_dims, operand_batching_dims=numbers.operand_batching_dims
     )
-    check_disjoint("gather", start_index_map=numbers.start_index_map, operand_batching_dims=numbers.operand_batching_dims)
+    check_disjoint(
+        "gather", start_index_map=numbers.start_index_map, operand_batching_dims=numbers.operand_batching_dims
+    )
     if any(slice_sizes[dim] != 1 for dim in numbers.collapsed_slice_dims):
         raise TypeError(
-            f"gather: slice_sizes must be 1 along collapsed_slice_dims {numbers.collapsed_slice_dims}, got {slice_sizes}"
+            f"gather: slice_sizes must be 1 along collapsed_slice_dims {numbers.collapsed_slice_dims}, got "
+            f"{slice_sizes}"
         )
     if any(slice_sizes[dim] > 1 for dim in numbers.operand_batching_dims):
         raise TypeError(
-            f"gather: slice_sizes must be 0 or 1 along operand_batching_dims {numbers.operand_batching_dims}, got {slice_sizes}"
+            f"gather: slice_sizes must be 0 or 1 along operand_batching_dims {numbers.operand_batching_dims}, got "
+            f"{slice_sizes}"
         )
     if len(window) != len(numbers.offset_dims):
         raise TypeError(
@@ -226,7 +237,7 @@ _lower_filled = lower_fun(_filled_gather, multiple_results=False)
 def _gather_lower(ctx: Any, x: Any, indices: Any, **params: Any) -> list[Any]:
     """XLA's own gather moves windows inside; only filling needs a mask."""
     if params["mode"] in (FILL_OR_DROP, ONE_HOT):
-        return _lower_filled(ctx, x, indices, **params)
+        return list(_lower_filled(ctx, x, indices, **params))
     aval = ctx.avals_out[0]
     if aval.size == 0 or ctx.avals_in[0].size == 0:
         return [builder.full(0, aval)]
@@ -319,8 +330,8 @@ def gather(
     Raises:
       TypeError: indices that are no integers, dimension numbers that don't fit the shapes.
       ValueError: an unknown mode.
-    Example: ``lax.gather(x, jnp.array([[2], [0]]), lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, x.shape[1]))`` takes
-      two rows. Source: StableHLO ``gather``.
+    Example: ``lax.gather(x, jnp.array([[2], [0]]), lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, x.shape[1]))``
+      takes two rows. Source: StableHLO ``gather``.
     """
     x, indices = operand("gather", operand_), operand("gather", start_indices)
     numbers = GatherDimensionNumbers(*(tuple(map(operator.index, dims)) for dims in dimension_numbers))

@@ -23,6 +23,7 @@ from arrax.lax.families import anything, check_dtype, numeric, operand, scalar_l
 from arrax.lax.gather import (
     CLIP,
     ONE_HOT,
+    Axes,
     GatherDimensionNumbers,
     GatherScatterMode,
     check_batching,
@@ -44,18 +45,18 @@ class ScatterDimensionNumbers(NamedTuple):
 
     Attributes:
       update_window_dims: axes of the updates that run through a window, ascending.
-      inserted_window_dims: axes of the operand along which the window has length 1 and which the updates lack, ascending.
+      inserted_window_dims: axes of the operand along which the window has length 1, absent from the updates, ascending.
       scatter_dims_to_operand_dims: for each component of an index, the axis of the operand that it counts along.
       operand_batching_dims: axes of the operand that go along with axes of the indices, ascending.
       scatter_indices_batching_dims: the axes of the indices that they go along with, in the same order.
     Example: ``ScatterDimensionNumbers((1,), (0,), (0,))`` writes rows of a matrix.
     """
 
-    update_window_dims: Sequence[int]
-    inserted_window_dims: Sequence[int]
-    scatter_dims_to_operand_dims: Sequence[int]
-    operand_batching_dims: Sequence[int] = ()
-    scatter_indices_batching_dims: Sequence[int] = ()
+    update_window_dims: Axes
+    inserted_window_dims: Axes
+    scatter_dims_to_operand_dims: Axes
+    operand_batching_dims: Axes = ()
+    scatter_indices_batching_dims: Axes = ()
 
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
@@ -81,7 +82,9 @@ def _check_shapes(
     check_batching(name, x, indices, numbers.operand_batching_dims, numbers.scatter_indices_batching_dims)
     batching = numbers.operand_batching_dims
     check_disjoint(name, inserted_window_dims=numbers.inserted_window_dims, operand_batching_dims=batching)
-    check_disjoint(name, scatter_dims_to_operand_dims=numbers.scatter_dims_to_operand_dims, operand_batching_dims=batching)
+    check_disjoint(
+        name, scatter_dims_to_operand_dims=numbers.scatter_dims_to_operand_dims, operand_batching_dims=batching
+    )
     window = len(numbers.update_window_dims) + len(numbers.inserted_window_dims) + len(batching)
     if window != x.ndim:
         raise TypeError(f"{name}: the window has {window} axes, but the operand {x.str_short()} has {x.ndim}")
@@ -121,7 +124,8 @@ def _numbers_attribute(numbers: ScatterDimensionNumbers, index_rank: int) -> Any
         f"inserted_window_dims = {list(numbers.inserted_window_dims)}, "
         f"input_batching_dims = {list(numbers.operand_batching_dims)}, "
         f"scatter_indices_batching_dims = {list(numbers.scatter_indices_batching_dims)}, "
-        f"scatter_dims_to_operand_dims = {list(numbers.scatter_dims_to_operand_dims)}, index_vector_dim = {index_rank - 1}>"
+        f"scatter_dims_to_operand_dims = {list(numbers.scatter_dims_to_operand_dims)}, "
+        f"index_vector_dim = {index_rank - 1}>"
     )
 
 
@@ -148,7 +152,9 @@ def _lower(combine: Any) -> Callable[..., list[Any]]:
         inner = ctx.replace(primitive=combine.primitive, avals_in=[aval, aval], avals_out=[aval])
         return combine.primitive.lower[None](inner, old, new)
 
-    def rule(ctx: Any, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **params: Any) -> list[Any]:
+    def rule(
+        ctx: Any, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **params: Any
+    ) -> list[Any]:
         aval, update_aval = ctx.avals_in[0], ctx.avals_in[2]
         if update_aval.size == 0 or aval.size == 0:
             return [x]
@@ -224,10 +230,10 @@ def _gather_transpose(ct: Any, x: Any, indices: Any, *, fill_value: Any, slice_s
         return [Zero(x.aval.to_tangent_aval()), None]
     numbers: GatherDimensionNumbers = params["dimension_numbers"]
     zeros = full(x.aval.shape, 0, typeof(ct).dtype)
-    mode = params["mode"]
     if typeof(ct).size == 0:
         return [zeros, None]
-    return [_bind(scatter_add_p, zeros, indices, ct, {**params, "dimension_numbers": ScatterDimensionNumbers(*numbers), "mode": mode}), None]
+    mirrored = {**params, "dimension_numbers": ScatterDimensionNumbers(*numbers)}
+    return [_bind(scatter_add_p, zeros, indices, ct, mirrored), None]
 
 
 gather_p.transpose = _gather_transpose
@@ -319,8 +325,8 @@ def _replace_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     if params["unique_indices"] or type(tu) is Zero:
         return out, scatter_p.bind(instantiate(t), indices, instantiate(tu), **params)
     aval = typeof(updates)
-    scattered = [length for dim, length in enumerate(aval.shape) if dim not in params["dimension_numbers"].update_window_dims]
     outer = [dim for dim in range(aval.ndim) if dim not in params["dimension_numbers"].update_window_dims]
+    scattered = [aval.shape[dim] for dim in outer]
     count = int(np.prod(scattered, dtype=np.int64))
     numbers = broadcast_in_dim(np.arange(1, count + 1, dtype=np.int32).reshape(scattered), aval.shape, outer)
     winners = scatter_p.bind(full(typeof(x).shape, 0, np.int32), indices, numbers, **params)
@@ -359,7 +365,9 @@ def _primitive(name: str, combine: Any, accepts: frozenset) -> Primitive:
 
 def _bind(primitive: Primitive, x: Any, indices: Any, updates: Any, params: dict[str, Any]) -> Any:
     names = ("dimension_numbers", "indices_are_sorted", "unique_indices", "mode")
-    return primitive.bind(x, indices, updates, **{name: params[name] for name in names}, update_jaxpr=None, update_consts=())
+    return primitive.bind(
+        x, indices, updates, **{name: params[name] for name in names}, update_jaxpr=None, update_consts=()
+    )
 
 
 # fmt: off
@@ -379,7 +387,11 @@ scatter_min_p.jvp, scatter_max_p.jvp       = _extreme_jvp(scatter_min_p), _extre
 
 
 def _parameters(
-    dimension_numbers: Any, indices_are_sorted: bool, unique_indices: bool, mode: Any, program: ClosedJaxpr | None = None
+    dimension_numbers: Any,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    mode: Any,
+    program: ClosedJaxpr | None = None,
 ) -> dict[str, Any]:
     parsed = GatherScatterMode.from_any(mode)
     return {
@@ -426,7 +438,7 @@ def _public(name: str, primitive: Primitive, doc: str) -> Any:
         "Returns: array like the operand. Of updates of one element, the order is not defined.\n"
         "Raises:\n  TypeError: dtypes that differ, dimension numbers that don't fit the shapes.\n"
         "  ValueError: an unknown mode.\n"
-        f"Example: ``lax.{name}(jnp.ones(3), jnp.array([[1]]), jnp.array([2.]), lax.ScatterDimensionNumbers((), (0,), (0,)))``.\n"
+        f"Example: ``lax.{name}(x, jnp.array([[1]]), jnp.array([2.]), lax.ScatterDimensionNumbers((), (0,), (0,)))``.\n"
         "Source: StableHLO ``scatter``."
     )
     function.primitive = primitive  # type: ignore[attr-defined]
@@ -466,7 +478,7 @@ def scatter_apply(
     Returns: array like the operand.
     Raises:
       TypeError: ``func`` changes the dtype or the shape, or closes over traced values.
-    Example: ``lax.scatter_apply(x, jnp.array([[0]]), lax.sin, lax.ScatterDimensionNumbers((), (0,), (0,)), update_shape=(1,))``.
+    Example: ``lax.scatter_apply(x, jnp.array([[0]]), lax.sin, ScatterDimensionNumbers((), (0,), (0,)), update_shape=(1,))``.
     """
     x, indices = operand("scatter_apply", operand_), operand("scatter_apply", scatter_indices)
     scalar = ShapedArray((), typeof(x).dtype)

@@ -37,7 +37,7 @@ def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
             "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions." if origin else ""
         )
         raise TypeError(
-            f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.{hint}{origin}"
+            f"Shapes must be 1D sequences of concrete values of integer type, got {_entries(shape)}.{hint}{origin}"
         ) from None
     for length in result:
         if length < 0:

@@ -30,7 +30,9 @@ def _index_list(name: str, indices: Any, rank: int) -> list[Any]:
     if isinstance(indices, Tracer | np.ndarray) or type(indices) is ArrayImpl:
         aval = typeof(indices)
         if aval.ndim != 1:
-            raise ValueError(f"{name}: start indices must be a sequence of scalars or an array of rank 1, got {aval.str_short()}")
+            raise ValueError(
+                f"{name}: start indices must be a sequence of scalars or an array of rank 1, got {aval.str_short()}"
+            )
         if _known(indices):
             indices = list(np.asarray(indices))
         else:
@@ -122,10 +124,7 @@ def _dynamic_slice_type(x: ShapedArray, *indices: ShapedArray, slice_sizes: tupl
     if len(slice_sizes) != x.ndim:
         raise TypeError(f"dynamic_slice slice_sizes must have one entry per axis of {x.str_short()}, got {slice_sizes}")
     if any(not 0 <= size <= length for size, length in zip(slice_sizes, x.shape, strict=True)):
-        raise TypeError(
-            "slice slice_sizes must be less than or equal to operand shape, got slice_sizes "
-            f"{slice_sizes} for operand shape {x.shape}"
-        )
+        raise TypeError(f"dynamic_slice: slice_sizes must be within the operand's shape {x.shape}, got {slice_sizes}")
     return ShapedArray(slice_sizes, x.dtype, x.weak_type)
 
 
@@ -171,7 +170,11 @@ dynamic_slice_p.batch = _dynamic_slice_batch
 
 
 def dynamic_slice(
-    operand_: Any, start_indices_: Any, slice_sizes: Sequence[int], *, allow_negative_indices: bool | Sequence[bool] = True
+    operand_: Any,
+    start_indices_: Any,
+    slice_sizes: Sequence[int],
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Any:
     """A block of static size that begins at a place that is data; moved inside where it would reach out of bounds.
 
@@ -195,7 +198,7 @@ def dynamic_slice(
     return dynamic_slice_p.bind(x, *indices, slice_sizes=sizes)
 
 
-# ---- dynamic_update_slice -------------------------------------------------------------------------------------------
+# ---- dynamic_update_slice ------------------------------------------------------------------------------------------
 
 dynamic_update_slice_p = Primitive("dynamic_update_slice")
 
@@ -203,16 +206,13 @@ dynamic_update_slice_p = Primitive("dynamic_update_slice")
 def _update_type(x: ShapedArray, update: ShapedArray, *indices: ShapedArray) -> ShapedArray:
     name = "dynamic_update_slice"
     if x.dtype != update.dtype:
-        raise TypeError(f"lax.{name} requires arguments to have the same dtypes, got {x.dtype.name}, {update.dtype.name}.")
+        raise TypeError(
+            f"lax.{name} requires arguments to have the same dtypes, got {x.dtype.name}, {update.dtype.name}."
+        )
     if x.ndim != update.ndim:
-        raise TypeError(
-            f"{name} update must have the same rank as operand, got update shape {update.shape} for operand shape {x.shape}."
-        )
+        raise TypeError(f"{name}: the update must have the operand's rank, got shapes {update.shape} and {x.shape}")
     if any(size > length for size, length in zip(update.shape, x.shape, strict=True)):
-        raise TypeError(
-            f"{name} update shape must be smaller than operand shape, got update shape {update.shape} for operand shape "
-            f"{x.shape}."
-        )
+        raise TypeError(f"{name}: the update must fit into the operand, got shapes {update.shape} and {x.shape}")
     _check_index_types(name, indices, x.ndim)
     return ShapedArray(x.shape, x.dtype, x.weak_type and update.weak_type)
 

@@ -38,7 +38,7 @@ sort_p = Primitive("sort", multiple_results=True)
 def _sort_type(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
     first = avals[0].shape
     if any(aval.shape != first for aval in avals):
-        raise TypeError(f"Arguments to sort must have equal shapes, got: {' '.join(str(aval.shape) for aval in avals)}")
+        raise TypeError(f"sort needs operands of one shape, got {[aval.shape for aval in avals]}")
     return list(avals)
 
 
@@ -139,9 +139,9 @@ def sort(operand_: Any, dimension: int = -1, is_stable: bool = True, num_keys: i
     several = isinstance(operand_, list | tuple)
     values = [operand("sort", x) for x in (operand_ if several else (operand_,))]
     if not values:
-        raise TypeError("Sort requires at least one operand")
+        raise TypeError("sort needs an operand, got none")
     if not 1 <= num_keys <= len(values):
-        raise ValueError(f"{num_keys=} must be between 1 and len(operand)={len(values)}")
+        raise ValueError(f"sort: num_keys must be from 1 to the number of operands, {len(values)}, got {num_keys}")
     dimension = canonical_axis(dimension, typeof(values[0]).ndim)
     outs = sort_p.bind(*values, dimension=dimension, is_stable=bool(is_stable), num_keys=operator.index(num_keys))
     return tuple(outs) if several else outs[0]
@@ -163,13 +163,11 @@ top_k_p = Primitive("top_k", multiple_results=True)
 
 def _top_k_type(aval: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
     if kind_of(aval.dtype) == "complex":
-        raise ValueError("top_k is not compatible with complex inputs.")
+        raise ValueError(f"top_k needs real numbers, got {aval.str_short()}")
     if k < 0:
-        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
+        raise ValueError(f"top_k: k must not be negative, got {k}")
     if k > aval.shape[axis]:
-        raise ValueError(
-            f"k argument to top_k must be no larger than size along axis; got {k=} with shape={aval.shape} and {axis=}"
-        )
+        raise ValueError(f"top_k: axis {axis} of {aval.str_short()} has fewer than k={k} elements")
     shape = (*aval.shape[:axis], k, *aval.shape[axis + 1 :])
     return [ShapedArray(shape, aval.dtype, aval.weak_type), ShapedArray(shape, np.dtype(np.int32))]
 
@@ -262,7 +260,7 @@ def _approx_type(
     if k <= 0:
         raise ValueError(f"k must be positive, got {k}")
     if k > aval.shape[axis]:
-        raise ValueError(f"k must be smaller than the size of reduction_dim {aval.shape[axis]}, got {k}")
+        raise ValueError(f"axis {axis} of {aval.str_short()} has fewer than k={k} elements")
     size = _approx_size(aval, k, axis, recall_target, reduction_input_size_override, aggregate_to_topk)
     shape = (*aval.shape[:axis], size, *aval.shape[axis + 1 :])
     return [ShapedArray(shape, aval.dtype), ShapedArray(shape, np.dtype(np.int32))]

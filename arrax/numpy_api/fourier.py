@@ -121,7 +121,7 @@ def _transformed(a: Any, name: str, kind: FftType, axes: Any, lengths: Any, norm
 
 
 def _apply(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | None) -> Any:
-    name = f"jax.numpy.fft.{name}"
+    name = f"jnp.fft.{name}"
     check_arraylike(name, a)
     _check_norm(norm)
     chosen, lengths = _plan(name, kind, np.shape(a) if not hasattr(a, "shape") else tuple(a.shape), s, axes)
@@ -131,14 +131,14 @@ def _apply(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | None
 def _along(name: str, kind: FftType, a: Any, n: int | None, axis: int, norm: str | None) -> Any:
     if isinstance(axis, list | tuple):
         raise ValueError(
-            f"jax.numpy.fft.{name} does not support multiple axes. Please use jax.numpy.fft.{name}n. Got axis = {axis}."
+            f"jnp.fft.{name} does not support multiple axes. Please use jnp.fft.{name}n. Got axis = {axis}."
         )
     return _apply(name, kind, a, None if n is None else (n,), (axis,), norm)
 
 
 def _in_plane(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | None) -> Any:
     if len(axes) != 2:
-        raise ValueError(f"jax.numpy.fft.{name} only supports 2 axes. Got axes = {tuple(axes)}.")
+        raise ValueError(f"jnp.fft.{name} only supports 2 axes. Got axes = {tuple(axes)}.")
     return _apply(name, kind, a, s, axes, norm)
 
 
@@ -309,7 +309,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
       axis, norm: as of ``fft``.
     Example: ``jnp.fft.hfft(jnp.ones(3))`` is ``[4, 0, 0, 0]``. Source: ``numpy.fft.hfft``.
     """
-    check_arraylike("jax.numpy.fft.hfft", a)
+    check_arraylike("jnp.fft.hfft", a)
     _check_norm(norm)
     return _along("hfft", IRFFT, _conjugate(a), n, axis, _SWAPPED[norm])
 
@@ -349,7 +349,7 @@ def _divided(numerators: Any, d: Any, n: int) -> Any:
 
 def _check_count(name: str, n: Any) -> int:
     if isinstance(n, list | tuple):
-        raise ValueError(f"The n argument of jax.numpy.fft.{name} only takes an int. Got n = {n}.")
+        raise ValueError(f"The n argument of jnp.fft.{name} only takes an int. Got n = {n}.")
     return operator.index(n)
 
 

@@ -1,4 +1,4 @@
-"""Reading and writing at an index, in terms of operations: windows for what is static, gather and scatter for arrays."""
+"""Reading and writing at an index as operations: windows for what is static, gather and scatter for arrays."""
 
 from __future__ import annotations
 
@@ -286,7 +286,13 @@ UPDATES = {
 
 
 def write(
-    x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], value: Any, operation: str, access: Access
+    x: Any,
+    d: IndexDescription,
+    starts: Sequence[Any],
+    operands: Sequence[Any],
+    value: Any,
+    operation: str,
+    access: Access,
 ) -> Any:
     """``x`` with ``x[index]`` updated by a value of its dtype, which is broadcast.
 
@@ -310,7 +316,12 @@ def write(
 
 
 def write_applied(
-    x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], function: Callable[[Any], Any], access: Access
+    x: Any,
+    d: IndexDescription,
+    starts: Sequence[Any],
+    operands: Sequence[Any],
+    function: Callable[[Any], Any],
+    access: Access,
 ) -> Any:
     """``x`` with a function of scalars applied to the elements of ``x[index]``."""
     shape = result_shape(d, _common_shape(operands) if d.array_axes else ())
@@ -333,7 +344,13 @@ def write_applied(
 
 
 def _write(
-    x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], access: Access, elementwise: Any, scattered: Any
+    x: Any,
+    d: IndexDescription,
+    starts: Sequence[Any],
+    operands: Sequence[Any],
+    access: Access,
+    elementwise: Any,
+    scattered: Any,
 ) -> Any:
     original = typeof(x).shape
     if d.misses and access.mode is not CLIP:
@@ -384,11 +401,11 @@ def _scatter(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, a
 
 def _broadcast_value(value: Any, shape: tuple[int, ...]) -> Any:
     own = typeof(value).shape
-    fits = len(own) <= len(shape) and all(
-        a in (1, b) for a, b in zip(own, shape[len(shape) - len(own) :], strict=True)
-    )
+    fits = len(own) <= len(shape) and all(a in (1, b) for a, b in zip(own, shape[len(shape) - len(own) :], strict=True))
     if not fits:
-        raise ValueError(f"Incompatible shapes for broadcasting: a value of shape {own} cannot be written to an index of shape {shape}")
+        raise ValueError(
+            f"Incompatible shapes for broadcasting: a value of shape {own} cannot be written to an index of shape {shape}"
+        )
     return broadcast_to(value, shape)
 
 

@@ -1,7 +1,7 @@
 """What an index means for a shape: a frozen description (the static part), starts, and operands (the dynamic part).
 
-An index is first split into tokens (hashable) and operands (integer arrays); tokens and shape then give a description, which
-is remembered. The description says: take a window of the array (``starts``, ``sizes``, ``steps``), drop axes that an integer
+An index is first split into tokens (hashable) and operands (integer arrays); tokens and shape then give a description,
+which is remembered. It says: take a window of the array (``starts``, ``sizes``, ``steps``), drop axes that an integer
 selects, take entries along ``array_axes`` at places that are data, put their common axes at ``front``, insert new axes.
 """
 
@@ -23,7 +23,9 @@ from arrax.numpy_api.creation import asarray
 from arrax.xla.placement import host_value
 
 ArrayImpl = runtime.ArrayImpl
-_PLAIN_INDEX = "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean arrays are valid indices"
+_PLAIN_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean arrays are valid indices"
+)
 _PAGE = "https://github.com/jax-ml/jax/issues/4564"
 
 # Tokens: an int; None; Ellipsis; ("slice", start, stop, step); ("array", ndim); ("mask", shape).
@@ -139,10 +141,9 @@ def _slice_token(entry: slice, position: int) -> Token:
         bounds = [None if bound is None else operator.index(bound) for bound in (entry.start, entry.stop, entry.step)]
     except TracerIntegerConversionError:
         raise IndexError(
-            f"Array slice indices must have static start/stop/step to be used with NumPy indexing syntax: slice entries must be "
-            f"static integers. Got {entry} at position {position}. To index a statically sized array at a dynamic position, "
-            "use lax.dynamic_slice or lax.dynamic_update_slice (JAX does not support dynamically sized arrays within JIT "
-            "compiled functions)."
+            f"Slice entries must be static integers. Got {entry} at position {position}. A piece of static length that begins "
+            "at a place that is data is lax.dynamic_slice_in_dim(array, start, length), its update "
+            "lax.dynamic_update_slice_in_dim."
         ) from None
     return ("slice", *bounds)
 
@@ -153,7 +154,8 @@ def _array_token(entry: Any, operands: list[Any]) -> Token:
     if dtype == np.bool_:
         return _mask_token(entry, operands)
     if not isinstance(dtype, np.dtype) or not dtypes.is_integer(dtype):
-        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {getattr(dtype, 'name', dtype)}")
+        name = getattr(dtype, "name", dtype)
+        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {name}")
     if isinstance(entry, np.ndarray | np.generic) and entry.ndim == 0:
         return int(entry)
     operands.append(entry)
@@ -239,7 +241,7 @@ class _Plan:
         expected = self.shape[self.source : self.source + len(shape)]
         if shape != expected:
             raise IndexError(
-                f"boolean index did not match shape of indexed array in index {position}: got {shape}, expected {expected}"
+                f"boolean index at position {position} has shape {shape}, but the axes it stands for have shape {expected}"
             )
         for _ in shape:
             self.array(1)
@@ -295,10 +297,10 @@ def _is_advanced(token: Token) -> bool:
 def _plan(tokens: tuple[Token, ...], shape: tuple[int, ...], wrap: bool) -> tuple[IndexDescription, tuple[int, ...]]:
     """The description and starts for some tokens."""
     if sum(token is Ellipsis for token in tokens) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
+        raise IndexError(f"an index may hold one ellipsis (...), got {sum(token is Ellipsis for token in tokens)}")
     used = sum(map(_consumed, tokens))
     if used > len(shape):
-        raise IndexError(f"Too many indices: array is {len(shape)}-dimensional, but {used} were indexed")
+        raise IndexError(f"Too many indices for an array of shape {shape}: {used} axes were indexed")
     plan = _Plan(shape, wrap, any(map(_is_advanced, tokens)))
     for position, token in enumerate(tokens):
         if token is None:

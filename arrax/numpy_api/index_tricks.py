@@ -1,4 +1,4 @@
-"""Making indices: grids, diagonals, triangles, conversions between flat and multiple (NumPy reference, routines.indexing)."""
+"""Making indices: grids, diagonals, triangles, flat and multiple ones (NumPy reference, routines.indexing)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import arange, asarray
-from arrax.numpy_api.ranges import linspace
 from arrax.numpy_api.indexing import floor_modulo
 from arrax.numpy_api.operands import broadcast_operands, check_arraylike, promote_dtypes
+from arrax.numpy_api.ranges import linspace
 from arrax.numpy_api.routes import settle, settle_all, shape_of
 
 s_ = np.s_
@@ -43,9 +43,9 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     """
     n, ndim = operator.index(n), operator.index(ndim)
     if n < 0:
-        raise ValueError(f"n argument to diag_indices must be nonnegative, got {n}")
+        raise ValueError(f"diag_indices: n must not be negative, got {n}")
     if ndim < 0:
-        raise ValueError(f"ndim argument to diag_indices must be nonnegative, got {ndim}")
+        raise ValueError(f"diag_indices: ndim must not be negative, got {ndim}")
     return _integers(*[np.arange(n)] * ndim)
 
 
@@ -59,9 +59,9 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     check_arraylike("diag_indices_from", arr)
     shape = shape_of(arr)
     if len(shape) < 2:
-        raise ValueError("input array must be at least 2-d")
+        raise ValueError(f"diag_indices_from needs an array of two axes or more, got shape {shape}")
     if len(set(shape)) != 1:
-        raise ValueError("All dimensions of input must be of equal length")
+        raise ValueError(f"diag_indices_from needs axes of equal length, got shape {shape}")
     return diag_indices(shape[0], len(shape))
 
 
@@ -206,7 +206,8 @@ def _check_in_bounds(places: Sequence[Any], lengths: Sequence[int]) -> None:
         known = concrete_value(place)
         if known is None:
             raise ConcretizationTypeError(
-                place, "ravel_multi_index with mode='raise' looks at its indices. Use mode='wrap' or mode='clip' instead."
+                place,
+                "ravel_multi_index with mode='raise' looks at its indices. Use mode='wrap' or mode='clip' instead.",
             )
         values = np.asarray(known)
         if ((values < 0) | (values >= length)).any():
@@ -272,10 +273,15 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
     Example: ``jnp.indices((2, 3)).shape`` is ``(2, 2, 3)``. Source: ``numpy.indices``.
     """
     lengths = shapes.canonical_shape(dimensions, "indices")
-    chosen = dtypes.canonicalize_dtype(np.dtype(np.int64)) if dtype is None else dtypes.check_user_dtype("indices", dtype)
+    chosen = (
+        dtypes.canonicalize_dtype(np.dtype(np.int64)) if dtype is None else dtypes.check_user_dtype("indices", dtype)
+    )
     if sparse:
         axes = range(len(lengths))
-        return tuple(asarray(np.arange(n).reshape(_along(n, axis, len(lengths))), chosen) for axis, n in zip(axes, lengths, strict=True))
+        return tuple(
+            asarray(np.arange(n).reshape(_along(n, axis, len(lengths))), chosen)
+            for axis, n in zip(axes, lengths, strict=True)
+        )
     return asarray(np.indices(lengths), chosen)
 
 
@@ -290,7 +296,7 @@ def _known_number(value: Any, what: str) -> Any:
 
 def _points(piece: slice, name: str) -> Any:
     """The numbers that a slice stands for; an imaginary step is a number of points, ends included."""
-    start = _known_number(piece.start or 0, f"slice start of jnp.{name}")
+    start = _known_number(0 if piece.start is None else piece.start, f"slice start of jnp.{name}")
     stop = _known_number(piece.stop, f"slice stop of jnp.{name}")
     step = _known_number(1 if piece.step is None else piece.step, f"slice step of jnp.{name}")
     if stop is None:
@@ -314,7 +320,9 @@ class _Grid:
             return _points(key, self.name)
         axes = promote_dtypes(*[_points(piece, self.name) for piece in key]) if len(key) else []
         lengths = tuple(typeof(axis).size for axis in axes)
-        along = [shapes.reshape(axis, _along(n, i, len(axes))) for i, (axis, n) in enumerate(zip(axes, lengths, strict=True))]
+        along = [
+            shapes.reshape(axis, _along(n, i, len(axes))) for i, (axis, n) in enumerate(zip(axes, lengths, strict=True))
+        ]
         if self.sparse:
             return along
         if not along:
@@ -325,7 +333,7 @@ class _Grid:
 
 mgrid = _Grid("mgrid", sparse=False)
 ogrid = _Grid("ogrid", sparse=True)
-mgrid.__doc__ = "A dense grid: ``jnp.mgrid[0:3, 0:1:5j]``. Steps that are imaginary count points. Source: ``numpy.mgrid``."
+mgrid.__doc__ = "A dense grid: ``jnp.mgrid[0:3, 0:1:5j]``. Imaginary steps count points. Source: ``numpy.mgrid``."
 ogrid.__doc__ = "An open grid: ``jnp.ogrid[0:3, 0:1:5j]``, one array per axis. Source: ``numpy.ogrid``."
 
 

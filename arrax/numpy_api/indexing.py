@@ -1,8 +1,8 @@
 """Indexing: reading entries of arrays (NumPy reference, user.basics.indexing and routines.indexing).
 
-Small eager arrays on the CPU are indexed by NumPy itself, which agrees with ours on everything that is in bounds. All else
-goes through a description of the index: under a trace its operations are recorded, eagerly one compiled function serves
-all indices with the same description, whatever their integers and starts.
+Small eager arrays on the CPU are indexed by NumPy itself, which agrees with ours on everything that is in bounds. All
+else goes through a description of the index: under a trace its operations are recorded, eagerly one compiled function
+serves all indices with the same description, whatever their integers and starts.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def starts_from_operand(starts: Any, d: IndexDescription, shape: Sequence[int]) 
 
 
 @api(static=("description", "access"))
-def _read_compiled(x: Any, starts: Any, operands: tuple[Any, ...], description: IndexDescription, access: Access) -> Any:
+def _read_compiled(
+    x: Any, starts: Any, operands: tuple[Any, ...], description: IndexDescription, access: Access
+) -> Any:
     return read(x, description, starts_from_operand(starts, description, typeof(x).shape), operands, access)
 
 
@@ -186,8 +188,8 @@ def setitem_refused(array: Any, index: Any, value: Any) -> NoReturn:
       TypeError: always, with the mend.
     """
     raise TypeError(
-        f"'{type(array)}' object does not support item assignment. JAX arrays are immutable. Instead of ``x[idx] = y``, use "
-        "``x = x.at[idx].set(y)`` or another .at[] method: see the documentation of numpy.ndarray.at."
+        f"'{type(array)}' object does not support item assignment. JAX arrays are immutable. Instead of ``x[idx] = y``, "
+        "use ``x = x.at[idx].set(y)`` or another .at[] method: see the documentation of numpy.ndarray.at."
     )
 
 
@@ -207,6 +209,9 @@ def iterate(array: Any) -> list[Any]:
 
 
 # ---- take -----------------------------------------------------------------------------------------------------------
+
+
+Mode = str | GatherScatterMode | None
 
 
 def _checked_mode(name: str, mode: Any) -> Any:
@@ -231,7 +236,7 @@ def take(
     indices: Any,
     axis: int | None = None,
     out: None = None,
-    mode: str | None = None,
+    mode: Mode = None,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
     fill_value: Any = None,
@@ -339,7 +344,9 @@ def take_along_axis(
     arr, indices = settle("take_along_axis", arr), settle("take_along_axis", indices)
     if axis is None:
         if typeof(indices).ndim != 1:
-            raise ValueError(f"when axis=None, `indices` must have a single dimension, got shape {typeof(indices).shape}")
+            raise ValueError(
+                f"take_along_axis with axis=None needs indices of rank 1, got shape {typeof(indices).shape}"
+            )
         arr, axis = shapes.reshape(arr, (typeof(arr).size,)), 0
     rank = typeof(arr).ndim
     if typeof(indices).ndim != rank:

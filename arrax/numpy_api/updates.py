@@ -1,4 +1,4 @@
-"""Updates: ``x.at[index].set(y)`` and its kin, which return a new array (NumPy reference, indexed assignment and ufunc.at)."""
+"""Updates: ``x.at[index].set(y)`` and its kin, which return a new array (NumPy reference, ufunc.at)."""
 
 from __future__ import annotations
 
@@ -41,14 +41,15 @@ from arrax.numpy_api.operands import is_arraylike
 
 # ---- values ---------------------------------------------------------------------------------------------------------
 
-_EXACT_INTO = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds that a Python number goes into without loss
+_EXACT_INTO = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds that take a Python number without loss
 
 
 def _warn_of_loss(source: Any, target: Any) -> None:
     warnings.warn(
-        f"scatter inputs have incompatible types: cannot safely cast value from dtype={getattr(source, 'name', source)} to "
-        f"dtype={target.name} with jax_numpy_dtype_promotion={config.numpy_dtype_promotion.cell.value}. In future JAX releases "
-        "this will result in an error.",
+        "scatter inputs have incompatible types: cannot safely cast value from "
+        f"dtype={getattr(source, 'name', source)} to dtype={target.name} with "
+        f"jax_numpy_dtype_promotion={config.numpy_dtype_promotion.cell.value}. In future JAX releases this will result in "
+        "an error.",
         FutureWarning,
         stacklevel=5,
     )
@@ -176,7 +177,13 @@ def _is_mask(index: Any) -> bool:
 
 @api(static=("description", "operation", "access"))
 def _write_compiled(
-    x: Any, starts: Any, operands: tuple[Any, ...], value: Any, description: IndexDescription, operation: str, access: Access
+    x: Any,
+    starts: Any,
+    operands: tuple[Any, ...],
+    value: Any,
+    description: IndexDescription,
+    operation: str,
+    access: Access,
 ) -> Any:
     firsts = starts_from_operand(starts, description, typeof(x).shape)
     new = convert(value, typeof(x).dtype)
@@ -295,8 +302,8 @@ class IndexUpdate:
     Attributes:
       array: the array. index: the index, with all of NumPy's forms.
 
-    Methods that update take ``values``, which are broadcast to the shape of ``x[index]`` and converted to the dtype of ``x``,
-    and all methods take these keyword arguments.
+    Methods that update take ``values``, which are broadcast to the shape of ``x[index]`` and converted to the dtype of
+    ``x``, and all methods take these keyword arguments.
 
     Args:
       indices_are_sorted, unique_indices: promises about integer arrays in the index.
@@ -326,8 +333,8 @@ class IndexUpdate:
         out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
-        """``x[index]``, with other rules out of bounds: ``mode="fill"`` fills with ``fill_value`` (by default NaN, the least
-        signed or greatest unsigned number, or True)."""
+        """``x[index]`` with other rules out of bounds: ``mode="fill"`` fills with ``fill_value``, by default NaN, the
+        least signed or greatest unsigned number, or True."""
         access = _access(READ_DEFAULT, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
         if fill_value is not None:
             access = access._replace(fill_value=fill_scalar(fill_value))

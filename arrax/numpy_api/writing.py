@@ -1,4 +1,4 @@
-"""NumPy's functions that write into an array, as functions that return a new one (NumPy reference, routines.indexing)."""
+"""NumPy's functions that write into an array, here returning a new one (NumPy reference, routines.indexing)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def refuse_inplace(name: str) -> NoReturn:
       ValueError: always, with the mend.
     """
     raise ValueError(
-        f"jax.numpy.{name} cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False to instead "
-        "return an updated array."
+        f"jnp.{name} cannot change an array, since arrays are immutable: inplace=False gives a new one, "
+        f"as in ``x = jnp.{name}(x, ..., inplace=False)``."
     )
 
 
@@ -54,7 +54,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     if mode == "raise":
         raise NotImplementedError("The 'raise' mode to jnp.put is not supported.")
     if mode not in (None, "clip", "wrap"):
-        raise ValueError(f"mode should be one of 'wrap' or 'clip'; got {mode=}")
+        raise ValueError(f"put: mode must be None, 'clip' or 'wrap', got {mode!r}")
     aval, count, given = typeof(a), typeof(places).size, typeof(values).size
     if not count or not given or not aval.size:
         return a
@@ -62,7 +62,8 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     if mode == "wrap":
         places = floor_modulo(places, aval.size)
     flat = shapes.reshape(a, (aval.size,))
-    access = WRITE_DEFAULT._replace(mode=GatherScatterMode.from_any(mode if mode == "clip" else None), wrap=mode != "clip")
+    parsed = GatherScatterMode.from_any("clip" if mode == "clip" else None)
+    access = WRITE_DEFAULT._replace(mode=parsed, wrap=mode != "clip")
     return shapes.reshape(update_item(flat, places, _repeated(values, count), "set", access), aval.shape)
 
 
@@ -133,9 +134,9 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     arr, mask, vals = (settle("place", x) for x in (arr, mask, vals))
     shape, size = typeof(arr).shape, typeof(arr).size
     if typeof(mask).size != size:
-        raise ValueError("place: arr and mask must be the same size")
+        raise ValueError(f"place: the mask must have as many elements as the array, {size}, got {typeof(mask).size}")
     if not typeof(vals).size:
-        raise ValueError("Cannot place values from an empty array")
+        raise ValueError("place: there are no values")
     if not size:
         return arr
     return _placed_values(arr, mask, vals, shape)
@@ -165,16 +166,16 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
     Example: ``jnp.fill_diagonal(jnp.zeros((3, 3)), 1., inplace=False)``. Source: ``numpy.fill_diagonal``.
     """
     if inplace:
-        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
+        raise NotImplementedError("fill_diagonal with inplace=True: arrays are immutable, pass inplace=False")
     if wrap:
-        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
+        raise NotImplementedError("fill_diagonal with wrap=True is not supported")
     check_arraylike("fill_diagonal", a, val)
     a, values = settle("fill_diagonal", a), settle("fill_diagonal", val)
     shape = typeof(a).shape
     if len(shape) < 2:
-        raise ValueError("array must be at least 2-d")
+        raise ValueError(f"fill_diagonal needs an array of two axes or more, got shape {shape}")
     if len(shape) > 2 and len(set(shape)) > 1:
-        raise ValueError("All dimensions of input must be of equal length")
+        raise ValueError(f"fill_diagonal needs axes of equal length, got shape {shape}")
     count = min(shape)
     if typeof(values).ndim:
         if not typeof(values).size or not count:

@@ -12,7 +12,7 @@ from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
-from arrax.interpreters.execution import CompiledProgram, Placement, common_placement, lower_program
+from arrax.interpreters.execution import CompiledProgram, Placement, SpecialValueFound, common_placement, lower_program
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.calls import jit_p
 from arrax.native import runtime
@@ -74,8 +74,9 @@ class Jitted:
         try:
             with gate:
                 return self._run(args, kwargs)
-        except BaseException:
+        except BaseException as error:
             self.function._clear_cache()  # the signature of a failed call would stay slow for ever
+            errors.hide_internal_frames(error)
             raise
 
     def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any]:
@@ -88,7 +89,12 @@ class Jitted:
             return self.fun(*args, **kwargs), None
         donated = self.donated(split, leaves)
         compiled = self.compile(traced, leaves, donated)
-        outs = compiled.call(leaves)
+        try:
+            outs = compiled.call(leaves)
+        except SpecialValueFound:
+            with config.disable_jit(True):
+                self.fun(*args, **kwargs)  # once more, one operation after the other: the culprit raises by its name
+            raise
         record = compiled.fast_path(traced.out_tree, leaves)
         return tree_unflatten(traced.out_tree, outs), record
 
