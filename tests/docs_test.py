@@ -1,0 +1,27 @@
+"""Every Python block of the documentation runs, page by page, the blocks of a page in one namespace."""
+
+import pathlib
+import re
+
+import pytest
+
+DOCS = pathlib.Path(__file__).parent.parent / "docs"
+PAGES = sorted(page.name for page in DOCS.glob("*.md"))
+
+
+def blocks(page):
+    text = (DOCS / page).read_text()
+    for match in re.finditer(r"```python\n(.*?)```", text, re.S):
+        yield text[: match.start()].count("\n") + 2, match.group(1)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_blocks_of_a_page_run(page):
+    namespace = {"__name__": "docs"}
+    for line, code in blocks(page):
+        exec(compile("\n" * (line - 1) + code, str(DOCS / page), "exec"), namespace)
+
+
+def test_the_index_lists_every_page():
+    index = (DOCS / "index.md").read_text()
+    assert all(f"({page})" in index for page in PAGES if page != "index.md")
