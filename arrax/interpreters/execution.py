@@ -10,7 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.program import ClosedJaxpr, Jaxpr, Var
+from arrax.core.program import ClosedJaxpr, Jaxpr, Var, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering.builder import physical_aval
@@ -21,6 +21,7 @@ from arrax.xla.devices import default_device, platform_name, single_sharding
 from arrax.xla.placement import array_from_host, copy_to_device, host_value
 
 ArrayImpl = runtime.ArrayImpl
+_MANY_PRODUCTS = 6
 _EMBEDDED_ELEMENTS = 4096  # host constants up to this size stand in the program, larger ones are passed as arguments
 
 
@@ -99,7 +100,18 @@ def _choose_level(jaxpr: Jaxpr, eager: bool) -> str:
         avals = [var.aval for var in jaxpr.invars] + [atom.aval for atom in jaxpr.outvars]
         if sum(aval.size for aval in avals if isinstance(aval, ShapedArray)) <= compilation.EAGER_ELEMENTS:
             return "eager"
-    return "jit"
+    return "dots" if _count_products(jaxpr) >= _MANY_PRODUCTS else "jit"
+
+
+def _count_products(jaxpr: Jaxpr) -> int:
+    """Matrix products outside of loops: what tells a network's program from others for the compiler's settings."""
+    total = 0
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name == "dot_general":
+            total += 1
+        elif eqn.primitive.name in ("pjit", "remat2", "custom_jvp_call", "custom_vjp_call"):
+            total += sum(_count_products(open_jaxpr(inner)) for inner in subprograms(eqn.params))
+    return total
 
 
 def hoist_constants(program: ClosedJaxpr) -> tuple[Jaxpr, list[Any], list[Any]]:

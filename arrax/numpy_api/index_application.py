@@ -162,18 +162,27 @@ def _write_window(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) 
 
 
 def _write_strided(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
-    """The block that holds the strided window is merged with the new elements, spread out, and written as a whole."""
-    block = d._replace(sizes=tuple(_extents(d)), steps=(1,) * len(d.steps))
-    old = _read_window(x, block, starts)
-    spread = structure.pad(new, np.zeros((), typeof(new).dtype)[()], [(0, 0, abs(step) - 1) for step in d.steps])
-    mask = None
-    for axis, step in enumerate(d.steps):
-        if abs(step) == 1:
-            continue
-        hit = np.arange(block.sizes[axis]) % abs(step) == 0
-        along = shapes.broadcast_in_dim(hit, block.sizes, (axis,))
-        mask = along if mask is None else bitwise.bitwise_and(mask, along)
-    return _write_window(x, structure.select(mask, spread, old), block, starts)
+    """The block that holds the strided window is merged with the new elements, spread out, and written as a whole.
+
+    A block that is most of an axis is made all of it: then nothing but the merge remains to be done.
+    """
+    shape, firsts, sizes, padding = typeof(x).shape, list(starts), _extents(d), []
+    for axis, step in enumerate(map(abs, d.steps)):
+        low, high = 0, 0
+        if step != 1 and isinstance(starts[axis], int) and 2 * sizes[axis] >= shape[axis]:
+            low, high = starts[axis], shape[axis] - starts[axis] - sizes[axis]
+            firsts[axis], sizes[axis] = 0, shape[axis]
+        padding.append((low, high, step - 1))
+    hits = None
+    for axis, (low, high, interior) in enumerate(padding):
+        if interior:
+            places = np.arange(sizes[axis]) - low
+            along = (places >= 0) & (places % (interior + 1) == 0) & (places < sizes[axis] - low - high)
+            spread = shapes.broadcast_in_dim(along, sizes, (axis,))
+            hits = spread if hits is None else bitwise.bitwise_and(hits, spread)
+    block = d._replace(sizes=tuple(sizes), steps=(1,) * len(d.steps))
+    padded = structure.pad(new, np.zeros((), typeof(new).dtype)[()], padding)
+    return _write_window(x, structure.select(hits, padded, _read_window(x, block, firsts)), block, firsts)
 
 
 def _dropped_axes(x: Any, axes: Sequence[int]) -> Any:
@@ -363,7 +372,12 @@ def _write(
         return _dropped_axes(_read_window(x, d, firsts), d.squeezed)
 
     if d.array_axes:
-        new = _scatter(old(), _without_squeezed(d, d.array_axes), operands, d.front, access, scattered)
+        if all(step == 1 for step in d.steps):
+            x = _scatter(x, d, firsts, operands, access, scattered)
+            return shapes.reshape(x, original) if d.inserted else x
+        window = d._replace(steps=(1,) * len(d.steps), inserted=())
+        new = _scatter(_read_window(x, d, firsts), window, [0] * len(d.steps), operands, access, scattered)
+        new = _dropped_axes(new, d.squeezed)
     else:
         new = elementwise(old)
         if d.scalar_axes and access.mode in (FILL_OR_DROP, ONE_HOT):
@@ -384,18 +398,28 @@ def _inside(d: IndexDescription, starts: Sequence[Any], shape: Sequence[int]) ->
     return result
 
 
-def _scatter(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, access: Access, scattered: Any) -> Any:
+def _scatter(
+    x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], access: Access, scattered: Any
+) -> Any:
+    """Update at arrays; where the window is only a part of an axis, its start is a constant component of the indices."""
     aval = typeof(x)
     common = _common_shape(operands)
-    if aval.size == 0 or math.prod(common) == 0:
+    if aval.size == 0 or math.prod(common) == 0 or 0 in d.sizes:
         return x
-    indices = _index_array(_all_places(operands, [aval.shape[axis] for axis in axes], access.wrap))
-    rank = aval.ndim - len(axes) + len(common)
-    window = tuple(place for place in range(rank) if not front <= place < front + len(common))
-    numbers = ScatterDimensionNumbers(window, tuple(axes), tuple(axes))
+    places = _all_places(operands, [aval.shape[axis] for axis in d.array_axes], access.wrap)
+    dtype = typeof(places[0]).dtype
+    columns = dict(zip(d.array_axes, places, strict=True))
+    for axis, (size, length) in enumerate(zip(d.sizes, aval.shape, strict=True)):
+        if size != length and axis not in columns:
+            start = starts[axis]
+            columns[axis] = np.asarray(start, dtype) if isinstance(start, int) else convert(start, dtype)
+    axes = tuple(sorted(columns))
+    inserted = tuple(sorted((*d.array_axes, *d.squeezed)))
+    rank = aval.ndim - len(inserted) + len(common)
+    window = tuple(place for place in range(rank) if not d.front <= place < d.front + len(common))
     return scattered(
-        x, indices, numbers, indices_are_sorted=access.indices_are_sorted, unique_indices=access.unique_indices,
-        mode=access.mode,
+        x, _index_array([columns[axis] for axis in axes]), ScatterDimensionNumbers(window, inserted, axes),
+        indices_are_sorted=access.indices_are_sorted, unique_indices=access.unique_indices, mode=access.mode,
     )  # fmt: skip
 
 

@@ -20,5 +20,3 @@ def isscalar(element: Any) -> bool:
     if isinstance(element, np.ndarray) or (not isinstance(element, np.generic) and is_arraylike(element)):
         return typeof(element).ndim == 0
     return bool(np.isscalar(element))
-
-

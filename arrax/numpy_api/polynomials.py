@@ -31,7 +31,7 @@ def _vector(name: str, p: Any) -> Any:
     return atleast_1d(p)
 
 
-# ---- values ---------------------------------------------------------------------------------------------------------------
+# ---- values ---------------------------------------------------------------------------------------------------------
 
 
 @api(static=("unroll",))
@@ -65,7 +65,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     return _polyval(settle("polyval", p), settle("polyval", x), operator.index(unroll))
 
 
-# ---- arithmetic -------------------------------------------------------------------------------------------------------------
+# ---- arithmetic -----------------------------------------------------------------------------------------------------
 
 
 def _aligned(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
@@ -135,9 +135,13 @@ def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
         factor = divide(structure.slice_in_dim(u, k, k + 1), lead)
         quotient.append(factor)
         rest = subtract(structure.slice_in_dim(u, k, k + n + 1), multiply(factor, v))
-        u = structure.concatenate([structure.slice_in_dim(u, 0, k), rest, structure.slice_in_dim(u, k + n + 1, m + 1)], 0)
+        u = structure.concatenate(
+            [structure.slice_in_dim(u, 0, k), rest, structure.slice_in_dim(u, k + n + 1, m + 1)], 0
+        )
     zero = shapes.full((m - n + 1,), 0, typeof(u).dtype)
-    return structure.concatenate(quotient, 0), structure.concatenate([zero, structure.slice_in_dim(u, m - n + 1, m + 1)], 0)
+    return structure.concatenate(quotient, 0), structure.concatenate(
+        [zero, structure.slice_in_dim(u, m - n + 1, m + 1)], 0
+    )
 
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
@@ -154,7 +158,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
     return quotient, _trimmed(rest) if trim_leading_zeros else rest
 
 
-# ---- derivatives and integrals ------------------------------------------------------------------------------------------------
+# ---- derivatives and integrals --------------------------------------------------------------------------------------
 
 
 def _order(name: str, m: Any) -> int:
@@ -216,7 +220,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return divide(whole, divisors.astype(typeof(whole).dtype))
 
 
-# ---- roots ----------------------------------------------------------------------------------------------------------------------
+# ---- roots ----------------------------------------------------------------------------------------------------------
 
 
 def poly(seq_of_zeros: Any) -> Any:
@@ -254,7 +258,8 @@ def _known_coefficients(p: Any) -> np.ndarray:
     values = known(p)
     if values is None:
         raise ConcretizationTypeError(
-            p, "jnp.roots must look at the coefficients for zeros at the ends: pass strip_zeros=False in compiled functions."
+            p,
+            "jnp.roots must look at the coefficients for zeros at the ends: pass strip_zeros=False in compiled functions.",
         )
     return values
 

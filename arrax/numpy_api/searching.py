@@ -41,7 +41,7 @@ def _fills(fill_value: Any, rank: int) -> tuple[Any, ...]:
 
 
 @api(static=("size",))
-def _places(mask: Any, size: int) -> tuple[Any, Any]:
+def places_of(mask: Any, size: int) -> tuple[Any, Any]:
     """(the first ``size`` places of a flat mask, how many there are)."""
     length, dtype = typeof(mask).shape[0], index_dtype()
     if length == 0:
@@ -61,7 +61,7 @@ def _places(mask: Any, size: int) -> tuple[Any, Any]:
 def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
     shape, dtype = typeof(a).shape, index_dtype()
     mask = shapes.reshape(convert(a, np.bool_), (typeof(a).size,))
-    flat, count = _places(mask, size)
+    flat, count = places_of(mask, size)
     present = arithmetic.lt(shapes.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
     out = []
     for axis, length in enumerate(shape):
@@ -177,7 +177,7 @@ def compress(
         return pick(a, places, axis)
     length = min(typeof(condition).shape[0], typeof(a).shape[axis])
     mask = structure.slice_in_dim(convert(condition, np.bool_), 0, length)
-    places, count = _places(mask, operator.index(size))
+    places, count = places_of(mask, operator.index(size))
     return _taken_or_filled(a, places, count, fill_value, axis)
 
 

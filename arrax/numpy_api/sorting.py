@@ -1,2 +1,183 @@
-"""TEMPORARY: sorting comes with lax.sort."""
-from arrax.lax.arithmetic import add as argpartition, add as argsort, add as sort  # noqa
+"""Sorting (NumPy reference, routines.sort)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, shapes, sorting
+from arrax.lax.conversion import convert
+from arrax.numpy_api import host
+from arrax.numpy_api.api import api
+from arrax.numpy_api.manipulation import ravel
+from arrax.numpy_api.operands import check_arraylike
+from arrax.numpy_api.routes import settle, settle_all
+
+
+def _prepared(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tuple[Any, int]:
+    if kind is not None:
+        raise TypeError(f"{name}: the 'kind' argument is not supported; use stable=True or stable=False.")
+    if order is not None:
+        raise TypeError(f"{name}: the 'order' argument is not supported.")
+    a = settle(name, a)
+    if axis is None:
+        return ravel(a), 0
+    return a, shapes.canonical_axis(axis, typeof(a).ndim)
+
+
+def _on_host(a: Any) -> bool:
+    """Whether NumPy orders the elements as compiled code would, at once."""
+    return host.on_host(a) and a.aval.dtype.kind in "biuf"
+
+
+@api(static=("axis", "stable", "descending"))
+def _sort(a: Any, axis: int, stable: bool, descending: bool) -> Any:
+    out = sorting.sort(a, axis, stable)
+    return shapes.rev(out, (axis,)) if descending else out
+
+
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    """The elements in ascending order along an axis; NaN comes last.
+
+    Args:
+      a: array.
+      axis: axis; None sorts the flattened array.
+      kind, order: not supported.
+      stable: whether equal elements keep their order.
+      descending: the greatest first (and NaN before it).
+    Raises:
+      ValueError: no such axis.
+      TypeError: lists, ``kind`` or ``order``.
+    Example: ``jnp.sort(jnp.array([3, 1, 2]))`` is ``[1, 2, 3]``. Source: ``numpy.sort``.
+    """
+    a, axis = _prepared("sort", a, axis, kind, order)
+    if _on_host(a):
+        ordered = np.sort(host.view(a), axis=axis, kind="stable")
+        return host.back(np.flip(ordered, axis) if descending else ordered, a)
+    return _sort(a, axis, bool(stable), bool(descending))
+
+
+@api(static=("axis", "stable", "descending", "dtype"))
+def _argsort(a: Any, axis: int, stable: bool, descending: bool, dtype: Any) -> Any:
+    shape = typeof(a).shape
+    a = shapes.rev(a, (axis,)) if descending else a
+    places = shapes.broadcasted_iota(dtype, shape, axis)
+    _, order = sorting.sort((a, places), axis, stable, 1)
+    if not descending:
+        return order
+    last = np.asarray(max(shape[axis] - 1, 0)).astype(dtype)[()]
+    return arithmetic.sub(shapes.full(shape, last), shapes.rev(order, (axis,)))
+
+
+def argsort(
+    a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True,
+    descending: bool = False, dtype: Any = None,
+) -> Any:  # fmt: skip
+    """The indices that sort an array along an axis. Args: as of ``sort``; ``dtype``: an integer dtype for the indices.
+
+    Example: ``jnp.argsort(jnp.array([3, 1, 2]))`` is ``[1, 2, 0]``. Source: ``numpy.argsort``.
+    """
+    a, axis = _prepared("argsort", a, axis, kind, order)
+    chosen = dtypes.canonicalize_dtype(np.int64) if dtype is None else dtypes.check_user_dtype("argsort", dtype)
+    if _on_host(a):
+        return host.back(
+            _argsort_by_numpy(host.view(a), axis, descending).astype(chosen), a, weak_type=False, fresh=True
+        )
+    return _argsort(a, axis, bool(stable), bool(descending), chosen)
+
+
+def _argsort_by_numpy(values: np.ndarray, axis: int, descending: bool) -> np.ndarray:
+    if not descending:
+        return np.argsort(values, axis=axis, kind="stable")
+    order = np.argsort(np.flip(values, axis), axis=axis, kind="stable")
+    return values.shape[axis] - 1 - np.flip(order, axis)
+
+
+@api(static=("axis",))
+def _lexsort(keys: Sequence[Any], axis: int) -> Any:
+    rank = typeof(keys[0]).ndim
+    axis = shapes.canonical_axis(axis, rank) if rank else 0
+    if rank == 0:
+        return shapes.full((), 0, dtypes.canonicalize_dtype(np.int64))
+    places = shapes.broadcasted_iota(dtypes.canonicalize_dtype(np.int64), typeof(keys[0]).shape, axis)
+    return sorting.sort((*reversed(keys), places), axis, True, len(keys))[-1]
+
+
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The indices that sort by several keys: by the last one first, where it is equal by the one before, and so on.
+
+    Args:
+      keys: sequence of arrays of one shape, or an array whose first axis counts them.
+      axis: axis to sort along.
+    Raises:
+      TypeError: no keys.
+      ValueError: shapes that differ.
+    Example: ``jnp.lexsort((jnp.array([2, 1]), jnp.array([0, 0])))`` is ``[1, 0]``. Source: ``numpy.lexsort``.
+    """
+    if not isinstance(keys, list | tuple):
+        keys = (
+            list(np.asarray(keys)) if isinstance(keys, np.ndarray) else [keys[i] for i in range(typeof(keys).shape[0])]
+        )
+    if len(keys) == 0:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    arrays = settle_all("lexsort", keys)
+    if len({typeof(key).shape for key in arrays}) > 1:
+        raise ValueError("lexsort: all keys need to be the same shape")
+    return _lexsort(arrays, operator.index(axis))
+
+
+def _check_place(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
+    check_arraylike(name, a)
+    a = settle(name, a)
+    axis = shapes.canonical_axis(axis, typeof(a).ndim)
+    shapes.canonical_axis(operator.index(kth), typeof(a).shape[axis], "kth")
+    return a, axis
+
+
+def partition(a: Any, kth: int, axis: int = -1) -> Any:
+    """The elements along an axis so that one stands where sorting would put it: lesser ones before, greater ones behind.
+
+    Args:
+      a: array.
+      kth: the place, known while tracing.
+      axis: axis.
+    Returns: array; here all of the axis is sorted.
+    Raises:
+      ValueError: no such place or axis.
+    Example: ``jnp.partition(jnp.array([3, 1, 2]), 1)``. Source: ``numpy.partition``.
+    """
+    a, axis = _check_place("partition", a, kth, axis)
+    return sort(a, axis)
+
+
+def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+    """The indices that ``partition`` an array. Args: as of ``partition``.
+
+    Example: ``jnp.argpartition(jnp.array([3, 1, 2]), 1)``. Source: ``numpy.argpartition``.
+    """
+    a, axis = _check_place("argpartition", a, kth, axis)
+    return argsort(a, axis)
+
+
+def sort_complex(a: Any) -> Any:
+    """The elements as complex numbers, sorted by real, then by imaginary part.
+
+    Example: ``jnp.sort_complex(jnp.array([2, 1]))`` is ``[1.+0.j, 2.+0.j]``. Source: ``numpy.sort_complex``.
+    """
+    a = settle("sort_complex", a)
+    ordered = sort(a, 0)
+    dtype = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(typeof(ordered).dtype))
+    return convert(ordered, dtype)

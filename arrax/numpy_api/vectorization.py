@@ -31,9 +31,7 @@ def _parsed(signature: str) -> tuple[tuple[Dims, ...], tuple[Dims, ...]]:
     text = re.sub(r"\s+", "", signature)
     if not _SIGNATURE.match(text):
         raise ValueError(f"not a valid gufunc signature: {signature}")
-    return tuple(
-        tuple(tuple(re.findall(_NAME, core)) for core in re.findall(_CORE, side)) for side in text.split("->")
-    )  # type: ignore[return-value]
+    return tuple(tuple(tuple(re.findall(_NAME, core)) for core in re.findall(_CORE, side)) for side in text.split("->"))  # type: ignore[return-value]
 
 
 class _Core:
@@ -49,7 +47,9 @@ class _Core:
           ValueError: too few axes, or another length than before.
         """
         if len(shape) < len(dims):
-            raise ValueError(f"input with shape {shape} does not have enough dimensions for all core dimensions {dims} {self.where}")
+            raise ValueError(
+                f"input with shape {shape} does not have enough dimensions for all core dimensions {dims} {self.where}"
+            )
         for dim, length in zip(dims, shape[len(shape) - len(dims) :], strict=True):
             known = self.lengths.setdefault(dim, length)
             if known != length:
@@ -70,7 +70,9 @@ def _checked(fun: Callable[..., Any], core: _Core, outputs: tuple[Dims, ...] | N
         if outputs is None:
             return tuple(map(asarray, result)) if isinstance(result, tuple) else asarray(result)
         several = isinstance(result, tuple | list)
-        if len(outputs) != (len(result) if several else 1) or (several and len(outputs) == 1 and not isinstance(result, tuple)):
+        if len(outputs) != (len(result) if several else 1) or (
+            several and len(outputs) == 1 and not isinstance(result, tuple)
+        ):
             count = len(result) if several else 1
             raise TypeError(f"wrong number of output arguments: expected {len(outputs)}, got {count} {core.where}")
         values = tuple(result) if several else (result,)
@@ -106,7 +108,9 @@ def _exclusion(excluded: Any) -> frozenset:
     return frozenset(excluded)
 
 
-def vectorize(pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signature: str | None = None) -> Callable[..., Any]:
+def vectorize(
+    pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signature: str | None = None
+) -> Callable[..., Any]:
     """A function of elements (or of small arrays) made one of arrays, whose other axes are mapped and broadcast.
 
     Args:
@@ -157,7 +161,7 @@ def _without_excluded(
     return call, [*(args[i] for i in positions), *(kwargs[name] for name in mapped_names)]
 
 
-# ---- functions of vectors -----------------------------------------------------------------------------------------------
+# ---- functions of vectors -------------------------------------------------------------------------------------------
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
@@ -208,5 +212,3 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
             raise ValueError("apply_over_axes: function is not returning an array of the correct shape")
         a = result
     return a
-
-

@@ -12,6 +12,7 @@ from arrax.core.types import ShapedArray, Zero, register_type, typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import shapes, structure
 from arrax.native import runtime
+from arrax.numpy_api.api import make_api
 from arrax.random.implementations import Implementation, KeyDType, implementation_of
 from arrax.transforms.vectorize import vmap
 from arrax.xla.placement import array_from_host
@@ -128,15 +129,22 @@ def _over_keys(function: Any, rank: int) -> Any:
     return function
 
 
-def _primitive(name: str, type_rule: Any, evaluate: Any) -> Primitive:
+def key_primitive(name: str, type_rule: Any, evaluate: Any) -> Primitive:
     """An operation on key arrays: ``evaluate(implementation, key shape, data, …)`` gives data (or bits)."""
     primitive = Primitive(name)
     primitive.type_rule = type_rule
 
+    def on_data(*raw: Any, avals: Any, fixed: Any) -> Any:
+        return evaluate(avals, list(raw), **dict(fixed))
+
+    on_data.__name__ = on_data.__qualname__ = name
+    compiled = make_api(on_data, static=("avals", "fixed"))
+
     def impl(*args: Any, **params: Any) -> Any:
         raw = [arg._base_array if isinstance(arg, PRNGKeyArray) else arg for arg in args]
-        out = evaluate([typeof(arg) for arg in args], raw, **params)
-        aval = type_rule(*[typeof(arg) for arg in args], **params)
+        avals = tuple(typeof(arg) for arg in args)
+        out = compiled(*raw, avals=avals, fixed=tuple(params.items()))
+        aval = type_rule(*avals, **params)
         return PRNGKeyArray(aval.dtype.implementation, out) if isinstance(aval.dtype, KeyDType) else out
 
     def lower(ctx: Any, *values: Any, **params: Any) -> Any:
@@ -200,12 +208,12 @@ def _fold_in_type(keys: ShapedArray, numbers: ShapedArray) -> ShapedArray:
     return keys
 
 
-random_bits_p = _primitive(
+random_bits_p = key_primitive(
     "random_bits", lambda keys, *, bit_width, shape: ShapedArray((*keys.shape, *shape), np.dtype(f"uint{bit_width}")), _bits
 )
-random_split_p = _primitive("random_split", lambda keys, *, shape: ShapedArray((*keys.shape, *shape), keys.dtype), _split)
-random_fold_in_p = _primitive("random_fold_in", _fold_in_type, _fold_in)
-random_seed_p = _primitive("random_seed", lambda numbers, *, impl: ShapedArray(numbers.shape, impl.dtype), _seed)
+random_split_p = key_primitive("random_split", lambda keys, *, shape: ShapedArray((*keys.shape, *shape), keys.dtype), _split)
+random_fold_in_p = key_primitive("random_fold_in", _fold_in_type, _fold_in)
+random_seed_p = key_primitive("random_seed", lambda numbers, *, impl: ShapedArray(numbers.shape, impl.dtype), _seed)
 
 
 def _wrap_type(data: ShapedArray, *, impl: Implementation) -> ShapedArray:
@@ -216,13 +224,15 @@ def _wrap_type(data: ShapedArray, *, impl: Implementation) -> ShapedArray:
     return ShapedArray(lead, impl.dtype)
 
 
-random_wrap_p = _primitive("random_wrap", _wrap_type, lambda avals, raw, *, impl: raw[0])
-random_unwrap_p = _primitive(
+random_wrap_p = key_primitive("random_wrap", _wrap_type, lambda avals, raw, *, impl: raw[0])
+random_unwrap_p = key_primitive(
     "random_unwrap", lambda keys: ShapedArray((*keys.shape, *keys.dtype.physical_shape), np.dtype(np.uint32)),
     lambda avals, raw: raw[0],
 )  # fmt: skip
 for _p in (random_wrap_p, random_unwrap_p):
     _p.lower[None] = lambda ctx, x, **params: [x]
+random_wrap_p.impl = lambda data, *, impl: PRNGKeyArray(impl, data if isinstance(data, runtime.Array) else array_from_host(np.asarray(data)))
+random_unwrap_p.impl = lambda keys: keys._base_array
 
 
 def wrap(implementation: Implementation, data: Any) -> Any:

@@ -27,8 +27,12 @@ class Bits:
 
     def split(self, count: int) -> list[Bits]:
         """Independent sources."""
-        keys = key_arrays.random_split_p.bind(self.key, shape=(count,))
+        keys = self.split_array(count)
         return [Bits(take_key(keys, i)) for i in range(count)]
+
+    def split_array(self, count: int) -> Any:
+        """The keys of independent sources, as one array."""
+        return key_arrays.random_split_p.bind(self.key, shape=(count,))
 
 
 def take_key(keys: Any, index: int) -> Any:

@@ -105,8 +105,8 @@ def random_signs(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return select_where(arithmetic.lt(u, np.asarray(0.5, typeof(u).dtype)[()]), one, -one)
 
 
-@sampler(static=("shape", "dtype"))
-def _randint(bits_of: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def integer_values(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any, maxval: Any) -> Any:
+    """Integers in [minval, maxval)."""
     limits = dtypes.iinfo(dtype)
     width = max(32, dtypes.itemsize_bits(dtype))  # narrow integers are drawn from 32 bits too
     unsigned = np.dtype(f"uint{width}")
@@ -126,6 +126,11 @@ def _randint(bits_of: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], 
     offset = arithmetic.add(arithmetic.mul(arithmetic.rem(upper, span), multiplier), arithmetic.rem(lower, span))
     offset = arithmetic.rem(offset, span)
     return arithmetic.add(low, convert(offset, dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _randint(bits_of: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return integer_values(bits_of, shape, dtype, minval, maxval)
 
 
 def _span(low: Any, high: Any, unsigned: Any) -> Any:

@@ -1,0 +1,137 @@
+"""Cholesky factors of Hermitian positive definite matrices, and their update by a vector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax.arithmetic import add, div, mul, neg, scalar
+from arrax.lax.control_flow.loops import fori_loop
+from arrax.lax.exponential import sqrt
+from arrax.lax.families import operand
+from arrax.lax.linalg.kernels import (
+    batch_in_front,
+    check_matrices,
+    integers,
+    kernel_call,
+    lapack_call,
+    nan_unless,
+    solver_name,
+    succeeded,
+)
+from arrax.lax.linalg.matrices import lower_triangle, matmul, on_diagonal, symmetrized
+from arrax.lax.linalg.triangular_systems import triangular_solve
+from arrax.lax.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+from arrax.lax.structure import select
+
+cholesky_p = Primitive("cholesky")
+
+
+def _type_rule(aval: ShapedArray) -> ShapedArray:
+    check_matrices("cholesky", aval, square=True)
+    return aval.strip_weak_type()
+
+
+def _finished(aval: ShapedArray, factor: Any, info: Any) -> list[Any]:
+    batch = aval.shape[:-2]
+    return [nan_unless(succeeded(info, batch), batch, factor, aval)]
+
+
+def _lower_cpu(ctx: Any, a: Any) -> list[Any]:
+    (aval,) = ctx.avals_in
+    if aval.size == 0:
+        return [a]
+    outs = [aval, integers(aval.shape[:-2])]
+    return _finished(aval, *lapack_call("potrf", [a], [aval], outs, {"uplo": "L"}, {0: 0}))
+
+
+def _lower_gpu(ctx: Any, a: Any) -> list[Any]:
+    (aval,) = ctx.avals_in
+    outs = [aval, integers(aval.shape[:-2])]
+    return _finished(aval, *kernel_call(solver_name(ctx, "potrf"), [a], [aval], outs, {"lower": True}, {0: 0}))
+
+
+def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """L' = L P, where P is the lower triangle, with half the diagonal, of L^-1 A' L^-H."""
+    (a,), (t,) = primals, tangents
+    factor = lower_triangle(cholesky_p.bind(a))
+    inner = triangular_solve(factor, t, left_side=False, transpose_a=True, conjugate_a=True, lower=True)
+    inner = lower_triangle(triangular_solve(factor, inner, left_side=True, lower=True))
+    halved = select(on_diagonal(inner), mul(inner, scalar(0.5, inner)), inner)
+    return factor, matmul(factor, halved)
+
+
+cholesky_p.type_rule = _type_rule
+cholesky_p.lower["cpu"] = _lower_cpu
+cholesky_p.lower["gpu"] = _lower_gpu
+cholesky_p.lower[None] = lambda ctx, a: [
+    builder.op("cholesky", ctx.avals_out[0], a, lower=builder.attribute("true"))
+]
+cholesky_p.jvp = _jvp
+batch_in_front(cholesky_p)
+
+
+def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+    """The lower triangular factors L of ``x = L L^H``.
+
+    Args:
+      x: array of shape ``(..., n, n)``, of Hermitian positive definite matrices.
+      symmetrize_input: take the Hermitian part; otherwise only the lower triangle counts.
+    Returns: array of the same shape; NaN where a matrix is not positive definite.
+    Raises:
+      ValueError: matrices that are not square.
+      TypeError: a dtype without decomposition.
+    Example: ``lax.linalg.cholesky(4 * jnp.eye(2))`` is ``2 * jnp.eye(2)``. Source: LAPACK ``potrf``.
+    """
+    x = operand("cholesky", x)
+    check_matrices("cholesky", typeof(x), square=True)
+    return lower_triangle(cholesky_p.bind(symmetrized(x) if symmetrize_input else x))
+
+
+# ---- the update by a vector -----------------------------------------------------------------------------------------
+
+cholesky_update_p = Primitive("cholesky_update")
+
+
+def _update_type(r: ShapedArray, w: ShapedArray) -> ShapedArray:
+    check_matrices("cholesky_update", r, square=True)
+    if r.ndim != 2 or w.shape != r.shape[-1:]:
+        raise ValueError(f"cholesky_update requires a matrix and a vector of its length, got {r.shape} and {w.shape}")
+    return r
+
+
+def _rotated(r: Any, w: Any) -> Any:
+    """One Givens rotation per row: it moves the row's entry of ``w`` into the diagonal."""
+    size = typeof(r).shape[0]
+
+    def step(k: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        r, w = state
+        row = dynamic_index_in_dim(r, k, 0, keepdims=False)
+        x, y = (dynamic_index_in_dim(v, k, 0, keepdims=False) for v in (row, w))
+        length = sqrt(add(mul(x, x), mul(y, y)))
+        cosine, sine = div(x, length), div(y, length)
+        turned, rest = add(mul(cosine, row), mul(sine, w)), add(mul(neg(sine), row), mul(cosine, w))
+        return dynamic_update_index_in_dim(r, turned, k, 0), rest
+
+    return fori_loop(0, size, step, (r, w))[0]
+
+
+cholesky_update_p.type_rule = _update_type
+cholesky_update_p.lower[None] = lower_fun(_rotated, multiple_results=False)
+
+
+def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
+    """The upper triangular factor of ``R^T R + w w^T``.
+
+    Args:
+      r_matrix: upper triangular matrix of shape ``(n, n)``.
+      w_vector: vector of length n.
+    Returns: upper triangular matrix of shape ``(n, n)``.
+    Raises:
+      ValueError: shapes that don't fit.
+    Example: ``lax.linalg.cholesky_update(jnp.eye(2), jnp.ones(2))``.
+    """
+    return cholesky_update_p.bind(operand("cholesky_update", r_matrix), operand("cholesky_update", w_vector))

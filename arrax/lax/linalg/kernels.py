@@ -1,0 +1,180 @@
+"""How decompositions call LAPACK on the CPU and cuSOLVER on GPUs: names, layouts, failures; and how they are batched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray
+from arrax.interpreters.batching import batch_size, bdim_at_front
+from arrax.interpreters.lowering import builder
+from arrax.lax.families import kind_of
+from arrax.xla import lapack
+
+_PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+_REAL = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
+_COMPLEX = {"float32": np.dtype(np.complex64), "float64": np.dtype(np.complex128)}
+INT32 = np.dtype(np.int32)
+
+
+def check_matrices(name: str, aval: ShapedArray, square: bool = False) -> None:
+    """Refuse what has no decomposition.
+
+    Raises:
+      ValueError: fewer than two axes; matrices that are not square where they must be.
+      TypeError: a dtype other than float32, float64, complex64 and complex128.
+    """
+    if aval.ndim < 2:
+        raise ValueError(f"{name} requires an array of at least two axes, got shape {aval.shape}")
+    if square and aval.shape[-1] != aval.shape[-2]:
+        raise ValueError(f"{name} requires square matrices, got shape {aval.shape}")
+    if dtypes.is_extended(aval.dtype) or aval.dtype.name not in _PREFIXES:
+        dtype = getattr(aval.dtype, "name", aval.dtype)
+        raise TypeError(f"{name} requires float32, float64, complex64 or complex128, got {dtype}")
+
+
+def is_complex(aval: ShapedArray) -> bool:
+    """Whether elements are complex."""
+    return kind_of(aval.dtype) == "complex"
+
+
+def real_dtype(dtype: Any) -> Any:
+    """The dtype of magnitudes."""
+    return _REAL.get(dtype.name, dtype)
+
+
+def complex_dtype(dtype: Any) -> Any:
+    """The complex dtype of the same precision."""
+    return _COMPLEX.get(dtype.name, dtype)
+
+
+def integers(shape: Sequence[int]) -> ShapedArray:
+    """The type of pivots and of reports of failure."""
+    return ShapedArray(tuple(shape), INT32)
+
+
+# ---- calls ----------------------------------------------------------------------------------------------------------
+
+
+def _layout(aval: ShapedArray, matrix_rank: int) -> str:
+    """Matrices are stored by columns, all else by rows."""
+    order = list(range(aval.ndim - 1, -1, -1))
+    if aval.ndim == matrix_rank and matrix_rank >= 2:
+        order[:2] = [aval.ndim - 2, aval.ndim - 1]
+    return f"dense<[{', '.join(map(str, order))}]> : tensor<{aval.ndim}xindex>"
+
+
+def _attribute(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{ord(value)} : ui8" if isinstance(value, str) else f"{value} : i32"
+
+
+def kernel_call(
+    target: str, values: Sequence[Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray],
+    attributes: dict[str, Any] | None = None, aliases: dict[int, int] | None = None, texts: dict[str, str] | None = None,
+) -> list[Any]:  # fmt: skip
+    """A call of a kernel at the current insertion point.
+
+    Args:
+      values, avals: the operands. Arrays of as many axes as the first one has are matrices, stored by columns.
+      outs: types of the results.
+      attributes: bools, ints, or single characters.
+      aliases: operand -> the result that may use its memory.
+      texts: further attributes, as text.
+    """
+    rank = avals[0].ndim
+    pairs = ", ".join(
+        f"#stablehlo.output_operand_alias<output_tuple_indices = [{out if len(outs) > 1 else ''}], "
+        f"operand_index = {number}, operand_tuple_indices = []>"
+        for number, out in (aliases or {}).items()
+    )
+    config = {**{key: _attribute(value) for key, value in (attributes or {}).items()}, **(texts or {})}
+    operation = builder.operation(
+        "stablehlo.custom_call",
+        [builder.ir_type(aval) for aval in outs],
+        values,
+        {
+            "call_target_name": builder.string(target),
+            "api_version": builder.integer(4, 32),
+            "backend_config": builder.attribute(f"{{{', '.join(f'{key} = {text}' for key, text in config.items())}}}"),
+            "operand_layouts": builder.attribute(f"[{', '.join(_layout(aval, rank) for aval in avals)}]"),
+            "result_layouts": builder.attribute(f"[{', '.join(_layout(aval, rank) for aval in outs)}]"),
+            "output_operand_aliases": builder.attribute(f"[{pairs}]"),
+        },
+    )
+    return list(operation.results)
+
+
+def lapack_call(
+    routine: str, values: Sequence[Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray],
+    attributes: dict[str, Any] | None = None, aliases: dict[int, int] | None = None,
+) -> list[Any]:  # fmt: skip
+    """A call of a LAPACK routine, such as ``potrf``, for the dtype of the first operand."""
+    lapack.prepare()
+    return kernel_call(f"lapack_{_PREFIXES[avals[0].dtype.name]}{routine}_ffi", values, avals, outs, attributes, aliases)
+
+
+def solver_name(ctx: Any, routine: str) -> str:
+    """The name of a routine of the GPU's library."""
+    return f"{'hip' if ctx.platform == 'rocm' else 'cu'}solver_{routine}_ffi"
+
+
+def plain_call(target: str, values: Sequence[Any], outs: Sequence[ShapedArray], config: str = "") -> list[Any]:
+    """A call of a decomposition that XLA itself expands, on every platform."""
+    attributes = {"call_target_name": builder.string(target), "backend_config": builder.string(config)}
+    return list(builder.operation("stablehlo.custom_call", [builder.ir_type(aval) for aval in outs], values, attributes).results)
+
+
+# ---- failures, empty matrices ---------------------------------------------------------------------------------------
+
+
+def succeeded(info: Any, batch: Sequence[int], direction: str = "EQ") -> Any:
+    """For each matrix, whether ``info`` is 0 (or, with GE, not negative)."""
+    aval = integers(batch)
+    compared = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
+    flags = ShapedArray(aval.shape, np.dtype(np.bool_))
+    return builder.op("compare", flags, info, builder.full(0, aval), comparison_direction=compared)
+
+
+def nan_unless(ok: Any, batch: Sequence[int], value: Any, aval: ShapedArray) -> Any:
+    """``value`` where a matrix's decomposition succeeded, else NaN."""
+    flags = builder.broadcast(ok, ShapedArray(aval.shape, np.dtype(np.bool_)), range(len(batch)))
+    nan = complex(np.nan, np.nan) if is_complex(aval) else np.nan
+    return builder.op("select", aval, flags, value, builder.full(nan, aval))
+
+
+def for_empty(rule: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """A lowering rule that gives zeros, or unit matrices where a result has more axes than it has vectors, for no elements."""
+
+    def lowering(ctx: Any, *values: Any, **params: Any) -> list[Any]:
+        if ctx.avals_in[0].size > 0:
+            return rule(ctx, *values, **params)
+        return [_unit(aval) for aval in ctx.avals_out]
+
+    return lowering
+
+
+def _unit(aval: ShapedArray) -> Any:
+    square = aval.ndim >= 2 and aval.shape[-1] == aval.shape[-2] and aval.size > 0
+    return builder.constant(np.broadcast_to(np.eye(aval.shape[-1], dtype=aval.dtype), aval.shape).copy()) if square else builder.full(0, aval)
+
+
+# ---- batching -------------------------------------------------------------------------------------------------------
+
+
+def batch_in_front(primitive: Primitive) -> None:
+    """Batching of an operation that takes any number of leading axes: one more of them."""
+
+    def rule(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+        size = batch_size(values, dims)
+        out = primitive.bind(*(bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)), **params)
+        return (out, [0] * len(out)) if primitive.multiple_results else (out, 0)
+
+    primitive.batch = rule
+
+

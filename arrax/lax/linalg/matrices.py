@@ -1,0 +1,113 @@
+"""What the derivatives of decompositions are made of: products, transposes, triangles and diagonals of stacked matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax.core.types import typeof
+from arrax.lax.arithmetic import add, conj, eq, ge, mul, scalar
+from arrax.lax.contractions import Precision, dot_general
+from arrax.lax.families import kind_of
+from arrax.lax.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, move_axis, reshape
+from arrax.lax.structure import select, slice_
+
+
+def matmul(x: Any, y: Any) -> Any:
+    """The products of matrices over equal leading axes, as exact as the dtype."""
+    rank = typeof(x).ndim
+    batch = tuple(range(rank - 2))
+    return dot_general(x, y, (((rank - 1,), (rank - 2,)), (batch, batch)), Precision.HIGHEST)
+
+
+def transposed(x: Any) -> Any:
+    """Matrices with their last two axes exchanged."""
+    rank = typeof(x).ndim
+    return move_axis(x, rank - 2, rank - 1)
+
+
+def conjugate(x: Any) -> Any:
+    """The conjugate of complex numbers, and real ones as they are."""
+    return conj(x) if kind_of(typeof(x).dtype) == "complex" else x
+
+
+def adjoint(x: Any) -> Any:
+    """Conjugate transposes."""
+    return conjugate(transposed(x))
+
+
+def symmetrized(x: Any) -> Any:
+    """The Hermitian part of matrices."""
+    return mul(add(x, adjoint(x)), scalar(0.5, x))
+
+
+def _mask(x: Any, offset: int) -> Any:
+    """True on and below a diagonal."""
+    shape = typeof(x).shape
+    rows, columns = (broadcasted_iota(np.int32, shape[-2:], axis) for axis in (0, 1))
+    mask = ge(add(rows, np.int32(offset)), columns)
+    return broadcast_in_dim(mask, shape, (len(shape) - 2, len(shape) - 1))
+
+
+def lower_triangle(x: Any, offset: int = 0) -> Any:
+    """Matrices with zeros above a diagonal."""
+    return select(_mask(x, offset), x, full_like(x, 0))
+
+
+def upper_triangle(x: Any, offset: int = 0) -> Any:
+    """Matrices with zeros below a diagonal."""
+    return select(_mask(x, offset - 1), full_like(x, 0), x)
+
+
+def on_diagonal(x: Any) -> Any:
+    """True on the main diagonal."""
+    shape = typeof(x).shape
+    rows, columns = (broadcasted_iota(np.int32, shape[-2:], axis) for axis in (0, 1))
+    return broadcast_in_dim(eq(rows, columns), shape, (len(shape) - 2, len(shape) - 1))
+
+
+def with_diagonal(x: Any, value: float) -> Any:
+    """Matrices whose main diagonal is a constant."""
+    return select(on_diagonal(x), full_like(x, value), x)
+
+
+def diagonal(x: Any) -> Any:
+    """The main diagonals of matrices."""
+    *batch, rows, columns = typeof(x).shape
+    length = min(rows, columns)
+    flat = reshape(x, (*batch, rows * columns))
+    stop = (length - 1) * (columns + 1) + 1 if length else 0
+    return slice_(flat, [0] * (len(batch) + 1), [*batch, stop], [1] * len(batch) + [columns + 1])
+
+
+def as_columns(vector: Any, like: Any) -> Any:
+    """Vectors repeated along the columns of matrices: entry i in row i."""
+    shape = typeof(like).shape
+    return broadcast_in_dim(vector, shape, range(len(shape) - 1))
+
+
+def as_rows(vector: Any, like: Any) -> Any:
+    """Vectors repeated along the rows of matrices: entry j in column j."""
+    shape = typeof(like).shape
+    return broadcast_in_dim(vector, shape, (*range(len(shape) - 2), len(shape) - 1))
+
+
+def part(x: Any, rows: tuple[int, int] | None = None, columns: tuple[int, int] | None = None) -> Any:
+    """A block of matrices."""
+    shape = typeof(x).shape
+    bounds = [(0, length) for length in shape[:-2]]
+    bounds += [rows or (0, shape[-2]), columns or (0, shape[-1])]
+    return slice_(x, [start for start, _ in bounds], [stop for _, stop in bounds])
+
+
+def take_rows(x: Any, rows: Any) -> Any:
+    """Rows of matrices in the orders that integer vectors give, one per matrix."""
+    shape = typeof(x).shape
+    batch = tuple(range(len(shape) - 2))
+    count = len(batch)
+    numbers = GatherDimensionNumbers((count + 1,), (count,), (count,), batch, batch)
+    indices = reshape(rows, (*typeof(rows).shape, 1))
+    sizes = (*(min(1, length) for length in shape[:-2]), 1, shape[-1])
+    return gather(x, indices, numbers, sizes, mode=GatherScatterMode.PROMISE_IN_BOUNDS)

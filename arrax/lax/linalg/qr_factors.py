@@ -1,0 +1,255 @@
+"""QR factors by Householder's reflections, with or without pivoting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, instantiate, typeof
+from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax.arithmetic import add, complex_, imag, sub
+from arrax.lax.families import operand
+from arrax.lax.linalg.kernels import (
+    batch_in_front,
+    check_matrices,
+    for_empty,
+    integers,
+    is_complex,
+    kernel_call,
+    lapack_call,
+    plain_call,
+    solver_name,
+)
+from arrax.lax.linalg.matrices import (
+    adjoint,
+    as_columns,
+    diagonal,
+    lower_triangle,
+    matmul,
+    on_diagonal,
+    part,
+    take_rows,
+    transposed,
+    upper_triangle,
+)
+from arrax.lax.linalg.triangular_systems import triangular_solve
+from arrax.lax.shapes import broadcast_in_dim, full_like
+from arrax.lax.structure import pad, select
+
+# ---- reflections ----------------------------------------------------------------------------------------------------
+
+geqrf_p = Primitive("geqrf", multiple_results=True)
+geqp3_p = Primitive("geqp3", multiple_results=True)
+householder_product_p = Primitive("householder_product")
+ormqr_p = Primitive("ormqr")
+
+
+def _reflected_type(a: ShapedArray) -> list[ShapedArray]:
+    check_matrices("geqrf", a)
+    *batch, rows, columns = a.shape
+    return [a.strip_weak_type(), ShapedArray((*batch, min(rows, columns)), a.dtype)]
+
+
+def _pivoted_type(a: ShapedArray, pivots: ShapedArray, *, use_magma: Any = None) -> list[ShapedArray]:
+    out, taus = _reflected_type(a)
+    return [out, pivots, taus]
+
+
+def _product_type(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
+    check_matrices("householder_product", a)
+    *batch, rows, columns = a.shape
+    if rows < columns or list(taus.shape[:-1]) != batch or taus.shape[-1] > columns or taus.dtype != a.dtype:
+        raise ValueError(
+            "householder_product requires reflections of shape (..., m, n) with m >= n and at most n factors, got "
+            f"{a.str_short(False)} and {taus.str_short(False)}"
+        )
+    return a.strip_weak_type()
+
+
+def _applied_type(a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bool, transpose: bool) -> ShapedArray:
+    check_matrices("ormqr", a)
+    if a.shape[-2] != c.shape[-2 if left else -1] or a.dtype != c.dtype or a.shape[:-2] != c.shape[:-2]:
+        raise ValueError(f"ormqr requires operands that fit, got {a.str_short(False)} and {c.str_short(False)}")
+    return c.strip_weak_type()
+
+
+def _orthogonal(ctx: Any, routine: str) -> str:
+    return ("un" if is_complex(ctx.avals_in[0]) else "or") + routine
+
+
+def _product_plain(ctx: Any, a: Any, taus: Any) -> list[Any]:
+    return plain_call("ProductOfElementaryHouseholderReflectors", [a, taus], ctx.avals_out)
+
+
+# fmt: off
+geqrf_p.type_rule = _reflected_type
+geqrf_p.lower["cpu"] = for_empty(lambda ctx, a: lapack_call("geqrf", [a], ctx.avals_in, ctx.avals_out, {}, {0: 0}))
+geqrf_p.lower["gpu"] = for_empty(
+    lambda ctx, a: kernel_call(solver_name(ctx, "geqrf"), [a], ctx.avals_in, ctx.avals_out, {}, {0: 0}))
+geqrf_p.lower[None] = for_empty(lambda ctx, a: plain_call("Qr", [a], ctx.avals_out))
+
+geqp3_p.type_rule = _pivoted_type
+geqp3_p.lower["cpu"] = lambda ctx, a, pivots, **_: lapack_call(
+    "geqp3", [a, pivots], ctx.avals_in, ctx.avals_out, {}, {0: 0, 1: 1})
+geqp3_p.lower["cuda"] = lambda ctx, a, pivots, **_: kernel_call(
+    "cuhybrid_geqp3", [a, pivots], ctx.avals_in, ctx.avals_out, {}, {0: 0, 1: 1}, {"magma": '"auto"'})
+
+householder_product_p.type_rule = _product_type
+householder_product_p.lower["cpu"] = for_empty(
+    lambda ctx, a, taus: lapack_call(_orthogonal(ctx, "gqr"), [a, taus], ctx.avals_in, ctx.avals_out, {}, {0: 0}))
+householder_product_p.lower["gpu"] = for_empty(
+    lambda ctx, a, taus: kernel_call(solver_name(ctx, "orgqr"), [a, taus], ctx.avals_in, ctx.avals_out, {}, {0: 0}))
+householder_product_p.lower[None] = for_empty(_product_plain)
+
+ormqr_p.type_rule = _applied_type
+ormqr_p.lower["cpu"] = lambda ctx, a, taus, c, *, left, transpose: lapack_call(
+    _orthogonal(ctx, "mqr"), [a, taus, c], ctx.avals_in, ctx.avals_out, {"left": left, "transpose": transpose}, {2: 0})
+ormqr_p.lower["gpu"] = lambda ctx, a, taus, c, *, left, transpose: kernel_call(
+    solver_name(ctx, "ormqr"), [a, taus, c], ctx.avals_in, ctx.avals_out, {"left": left, "transpose": transpose}, {2: 0})
+# fmt: on
+for _primitive in (geqrf_p, geqp3_p, householder_product_p, ormqr_p):
+    batch_in_front(_primitive)
+
+
+def geqrf(a: Any) -> tuple[Any, Any]:
+    """Reflections that make matrices upper triangular.
+
+    Returns: ``(a, taus)``: R on and above the diagonal, the reflections' vectors below it, and their factors.
+    Example: ``lax.linalg.geqrf(jnp.ones((3, 2)))[1].shape`` is ``(2,)``. Source: LAPACK ``geqrf``.
+    """
+    out, taus = geqrf_p.bind(operand("geqrf", a))
+    return out, taus
+
+
+def householder_product(a: Any, taus: Any) -> Any:
+    """The product of elementary reflections ``I - tau v v^H``.
+
+    Args:
+      a: array of shape ``(..., m, n)``, m at least n; the vectors stand below the diagonal, which counts as ones.
+      taus: array of shape ``(..., k)``, k at most n.
+    Returns: array of shape ``(..., m, n)``: the first n columns of the product.
+    Raises:
+      ValueError: shapes or dtypes that don't fit.
+    Example: ``lax.linalg.householder_product(*lax.linalg.geqrf(x))`` is Q. Source: LAPACK ``orgqr``.
+    """
+    return householder_product_p.bind(operand("householder_product", a), operand("householder_product", taus))
+
+
+def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+    """The product of matrices with a product of elementary reflections, which is not formed.
+
+    Args:
+      a, taus: as of ``householder_product``.
+      c: array of shape ``(..., m, k)`` where ``left``, else ``(..., k, m)``.
+      left: whether the reflections stand on the left.
+      transpose: whether their adjoint is meant.
+    Returns: array of the shape of ``c``.
+    Raises:
+      ValueError: shapes or dtypes that don't fit.
+    Example: ``lax.linalg.ormqr(*lax.linalg.geqrf(x), jnp.eye(3))``. Source: LAPACK ``ormqr``.
+    """
+    values = (operand("ormqr", value) for value in (a, taus, c))
+    return ormqr_p.bind(*values, left=bool(left), transpose=bool(transpose))
+
+
+# ---- the factors ----------------------------------------------------------------------------------------------------
+
+qr_p = Primitive("qr", multiple_results=True)
+
+
+def _type_rule(a: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: Any = None) -> list[ShapedArray]:
+    check_matrices("qr", a)
+    *batch, rows, columns = a.shape
+    k = rows if full_matrices else min(rows, columns)
+    factors = [ShapedArray((*batch, rows, k), a.dtype), ShapedArray((*batch, k, columns), a.dtype)]
+    return [*factors, integers((*batch, columns))] if pivoting else factors
+
+
+def _factored(a: Any, *, pivoting: bool, full_matrices: bool, use_magma: Any = None) -> list[Any]:
+    *batch, rows, columns = typeof(a).shape
+    order = []
+    if typeof(a).size == 0 or not pivoting:
+        reflected, taus = geqrf_p.bind(a)
+        if pivoting:
+            ascending = np.arange(columns, dtype=np.int32)
+            order = [broadcast_in_dim(ascending, (*batch, columns), (len(batch),))]
+    else:
+        free = broadcast_in_dim(np.int32(0), (*batch, columns), ())
+        reflected, pivots, taus = geqp3_p.bind(a, free, use_magma=use_magma)
+        order = [sub(pivots, full_like(pivots, 1))]
+    k = rows if full_matrices else min(rows, columns)
+    zero = np.zeros((), typeof(a).dtype)[()]
+    if k > columns:
+        vectors = pad(reflected, zero, [(0, 0, 0)] * (len(batch) + 1) + [(0, k - columns, 0)])
+    else:
+        vectors = part(reflected, columns=(0, k))
+    return [householder_product_p.bind(vectors, taus), upper_triangle(part(reflected, rows=(0, k))), *order]
+
+
+def _jvp(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool, use_magma: Any = None) -> Any:
+    """With A = QR square or tall, C = Q^H A' R^-1 and S its lower triangle made skew: Q' = Q (S - C) + A' R^-1.
+
+    Of a wide matrix the first columns determine Q; the others follow from it.
+    """
+    (a,), (t,) = primals, (instantiate(tangents[0]),)
+    *_, rows, columns = typeof(a).shape
+    if full_matrices and rows > columns:
+        raise NotImplementedError("the derivative of qr with full_matrices=True is not defined for more rows than columns")
+    q, r, *order = qr_p.bind(a, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
+    if pivoting:
+        a, t = (transposed(take_rows(transposed(x), order[0])) for x in (a, t))
+    k = min(rows, columns)
+    first, square = part(t, columns=(0, k)), part(r, columns=(0, k))
+    scaled = triangular_solve(square, first, left_side=False, lower=False)
+    inner = matmul(adjoint(q), scaled)
+    skew = lower_triangle(inner, -1)
+    skew = sub(skew, adjoint(skew))
+    if is_complex(typeof(a)):
+        phases = imag(diagonal(inner))
+        turned = as_columns(complex_(full_like(phases, 0), phases), inner)
+        skew = select(on_diagonal(inner), turned, skew)
+    dq = add(matmul(q, sub(skew, inner)), scaled)
+    dr = upper_triangle(matmul(sub(inner, skew), square))
+    if columns > k:
+        rest = (k, columns)
+        other = add(matmul(adjoint(dq), part(a, columns=rest)), matmul(adjoint(q), part(t, columns=rest)))
+        dr = _side_by_side(dr, other)
+    return [q, r, *order], [dq, dr, *(Zero.of(x) for x in order)]
+
+
+def _side_by_side(x: Any, y: Any) -> Any:
+    rank, zero = typeof(x).ndim, np.zeros((), typeof(x).dtype)[()]
+    left, right = typeof(x).shape[-1], typeof(y).shape[-1]
+    sides = [(0, 0, 0)] * (rank - 1)
+    return add(pad(x, zero, [*sides, (0, right, 0)]), pad(y, zero, [*sides, (left, 0, 0)]))
+
+
+qr_p.type_rule = _type_rule
+qr_p.lower[None] = lower_fun(_factored)
+qr_p.jvp = _jvp
+batch_in_front(qr_p)
+
+
+def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> Any:
+    """QR factors: ``x = Q R`` with orthonormal columns of Q and upper triangular R.
+
+    Args:
+      x: array of shape ``(..., m, n)``.
+      pivoting: exchange columns, so that the diagonal of R descends in magnitude.
+      full_matrices: complete Q to m columns; otherwise it has ``min(m, n)``.
+      use_magma: accepted; says on GPUs which library pivots.
+    Returns: ``(Q, R)``; with pivoting ``(Q, R, order)``, where ``x[:, order] = Q R``.
+    Raises:
+      ValueError: fewer than two axes.
+      TypeError: a dtype without decomposition.
+      NotImplementedError: the derivative of a completed Q.
+    Example: ``lax.linalg.qr(jnp.ones((3, 2)), full_matrices=False)[0].shape`` is ``(3, 2)``. Source: LAPACK ``geqrf``.
+    """
+    x = operand("qr", x)
+    return tuple(
+        qr_p.bind(x, pivoting=bool(pivoting), full_matrices=bool(full_matrices), use_magma=use_magma)
+    )
+
+

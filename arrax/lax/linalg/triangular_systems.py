@@ -1,0 +1,151 @@
+"""Systems of linear equations with a triangular matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.batching import batch_size, bdim_at_front
+from arrax.interpreters.lowering import builder
+from arrax.lax.arithmetic import neg
+from arrax.lax.families import kind_of, operand
+from arrax.lax.linalg.kernels import check_matrices, is_complex, lapack_call
+from arrax.lax.linalg.matrices import (
+    conjugate,
+    lower_triangle,
+    matmul,
+    transposed,
+    upper_triangle,
+)
+from arrax.lax.shapes import expand_dims, move_axis, reshape, squeeze
+
+triangular_solve_p = Primitive("triangular_solve")
+
+
+def _type_rule(a: ShapedArray, b: ShapedArray, *, left_side: bool, **params: Any) -> ShapedArray:
+    check_matrices("triangular_solve", a, square=True)
+    if a.dtype != b.dtype:
+        raise TypeError(f"triangular_solve requires arguments of equal dtypes, got {a.dtype} and {b.dtype}")
+    if a.ndim != b.ndim or a.shape[:-2] != b.shape[:-2]:
+        raise TypeError(f"triangular_solve requires equal leading axes, got shapes {a.shape} and {b.shape}")
+    if a.shape[-1] != b.shape[-2 if left_side else -1]:
+        raise TypeError(f"Incompatible shapes for arguments to triangular_solve: {a.shape} and {b.shape}.")
+    return b
+
+
+def _lower_cpu(
+    ctx: Any, a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+) -> list[Any]:
+    out = ctx.avals_out[0]
+    if out.size == 0:
+        return [b]
+    if conjugate_a and not transpose_a:
+        a = _conjugated_ir(a, ctx.avals_in[0])
+    attributes = {
+        "side": "L" if left_side else "R",
+        "uplo": "L" if lower else "U",
+        "trans_x": ("C" if conjugate_a else "T") if transpose_a else "N",
+        "diag": "U" if unit_diagonal else "N",
+    }
+    return lapack_call("trsm", [a, b], ctx.avals_in, [out], attributes, {1: 0})
+
+
+def _conjugated_ir(a: Any, aval: ShapedArray) -> Any:
+    if not is_complex(aval):
+        return a
+    return builder.operation("chlo.conj", [builder.ir_type(aval)], [a]).results[0]
+
+
+def _lower(
+    ctx: Any, a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+) -> list[Any]:
+    if conjugate_a and not transpose_a:
+        a = _conjugated_ir(a, ctx.avals_in[0])
+    kind = ("ADJOINT" if conjugate_a else "TRANSPOSE") if transpose_a else "NO_TRANSPOSE"
+    flags = {"left_side": left_side, "lower": lower, "unit_diagonal": unit_diagonal}
+    attributes = {name: builder.attribute(str(bool(value)).lower()) for name, value in flags.items()}
+    attributes["transpose_a"] = builder.attribute(f"#stablehlo<transpose {kind}>")
+    return [builder.op("triangular_solve", ctx.avals_out[0], a, b, **attributes)]
+
+
+def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    """With X the answer: op(A) X' = B' - op(A') X, of A' only the triangle that counts."""
+    (a, b), (ta, tb) = primals, tangents
+    x = triangular_solve_p.bind(a, b, **params)
+    right = None if type(tb) is Zero else tb
+    if type(ta) is not Zero:
+        offset = 1 if params["unit_diagonal"] else 0
+        ta = lower_triangle(ta, -offset) if params["lower"] else upper_triangle(ta, offset)
+        ta = transposed(ta) if params["transpose_a"] else ta
+        ta = conjugate(ta) if params["conjugate_a"] else ta
+        term = neg(matmul(ta, x) if params["left_side"] else matmul(x, ta))
+        right = term if right is None else slots.add(right, term)
+    return x, Zero.of(x) if right is None else triangular_solve_p.bind(a, right, **params)
+
+
+def _transpose(ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> list[Any]:
+    if not is_undefined_primal(b):
+        raise NotImplementedError("triangular_solve is linear in its second operand only")
+    if type(ct) is Zero:
+        return [None, Zero(b.aval)]
+    return [None, triangular_solve_p.bind(a, ct, transpose_a=not transpose_a, **params)]
+
+
+def _batch(values: Any, dims: Any, *, left_side: bool, **params: Any) -> tuple[Any, int]:
+    (a, b), (a_dim, b_dim) = values, dims
+    size = batch_size(values, dims)
+    if a_dim is not None:
+        a, b = bdim_at_front(a, a_dim, size), bdim_at_front(b, b_dim, size)
+        return triangular_solve_p.bind(a, b, left_side=left_side, **params), 0
+    # One matrix for all: the right sides stand beside each other.
+    *lead, rows, columns = typeof(move_axis(b, b_dim, 0)).shape[1:]
+    if left_side:
+        merged = reshape(move_axis(b, b_dim, -1), (*lead, rows, columns * size))
+        out = triangular_solve_p.bind(a, merged, left_side=True, **params)
+        return reshape(out, (*lead, rows, columns, size)), len(lead) + 2
+    merged = reshape(move_axis(b, b_dim, len(lead)), (*lead, size * rows, columns))
+    out = triangular_solve_p.bind(a, merged, left_side=False, **params)
+    return reshape(out, (*lead, size, rows, columns)), len(lead)
+
+
+triangular_solve_p.type_rule = _type_rule
+triangular_solve_p.lower["cpu"] = _lower_cpu
+triangular_solve_p.lower[None] = _lower
+triangular_solve_p.jvp = _jvp
+triangular_solve_p.transpose = _transpose
+triangular_solve_p.batch = _batch
+
+
+def triangular_solve(
+    a: Any, b: Any, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
+    conjugate_a: bool = False, unit_diagonal: bool = False,
+) -> Any:  # fmt: skip
+    """The solutions X of ``op(A) X = B``, or of ``X op(A) = B``, where A is triangular.
+
+    Args:
+      a: array of shape ``(..., m, m)``, of which one triangle counts.
+      b: array of shape ``(..., m, n)`` where ``left_side``, else ``(..., n, m)``; or without the axis of n.
+      left_side: whether A stands on the left.
+      lower: whether the lower triangle counts, rather than the upper one.
+      transpose_a, conjugate_a: what op does with A.
+      unit_diagonal: take the diagonal for ones.
+    Returns: array of the shape of ``b``.
+    Raises:
+      TypeError: shapes or dtypes that don't fit.
+      ValueError: matrices that are not square.
+    Example: ``lax.linalg.triangular_solve(2 * jnp.eye(2), jnp.ones((2, 2)))`` is halves. Source: BLAS ``trsm``.
+    """
+    a, b = operand("triangular_solve", a), operand("triangular_solve", b)
+    conjugates = conjugate_a and kind_of(typeof(a).dtype) == "complex"
+    params = {
+        "left_side": bool(left_side), "lower": bool(lower), "transpose_a": bool(transpose_a),
+        "conjugate_a": bool(conjugates), "unit_diagonal": bool(unit_diagonal),
+    }  # fmt: skip
+    if typeof(b).ndim != typeof(a).ndim - 1:
+        return triangular_solve_p.bind(a, b, **params)
+    axis = -1 if left_side else -2
+    return squeeze(triangular_solve_p.bind(a, expand_dims(b, (axis,)), **params), (axis,))
+
+

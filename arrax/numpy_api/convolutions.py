@@ -1,0 +1,109 @@
+"""Convolution and correlation of vectors (NumPy reference, routines.statistics)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, shapes
+from arrax.lax.conversion import convert
+from arrax.lax.convolution import conv_general_dilated
+from arrax.numpy_api.api import api
+from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.numpy_api.products import hashable_precision
+
+_MODES = ("full", "same", "valid")
+
+
+def _checked(name: str, a: Any, v: Any, mode: str) -> None:
+    check_arraylike(name, a, v)
+    if typeof(a).ndim != 1 or typeof(v).ndim != 1:
+        raise ValueError(
+            f"{name}() only supports 1-dimensional inputs, got shapes {typeof(a).shape} and {typeof(v).shape}."
+        )
+    if mode not in _MODES:
+        raise ValueError(f"{name}: mode must be one of {list(_MODES)}, got {mode!r}")
+    if typeof(a).size == 0 or typeof(v).size == 0:
+        raise ValueError(f"{name}: inputs cannot be empty, got shapes {typeof(a).shape} and {typeof(v).shape}.")
+
+
+def _padding(mode: str, length: int) -> tuple[int, int]:
+    """How many zeros stand before and behind the longer vector."""
+    if mode == "full":
+        return length - 1, length - 1
+    return (length // 2, length - 1 - length // 2) if mode == "same" else (0, 0)
+
+
+def _sliding_products(x: Any, kernel: Any, padding: tuple[int, int], precision: Any, preferred: Any) -> Any:
+    """The sums of products of a kernel with the vector under it."""
+    batched = shapes.expand_dims(x, (0, 1)), shapes.expand_dims(kernel, (0, 1))
+    out = conv_general_dilated(*batched, (1,), [padding], precision=precision, preferred_element_type=preferred)
+    return shapes.squeeze(out, (0, 1))
+
+
+@api(static=("mode", "precision", "preferred", "name"))
+def _convolve(a: Any, v: Any, mode: str, precision: Any, preferred: Any, name: str) -> Any:
+    a, v = promote_inexact(a, v)
+    dtype = typeof(a).dtype
+    a, v = convert(a, dtype), convert(v, dtype)
+    target = dtype if preferred is None else dtypes.check_user_dtype(name, preferred)
+    if dtypes.itemsize_bits(target) < dtypes.itemsize_bits(dtype):
+        raise TypeError(
+            f"{name}: preferred_element_type {target.name} must not be narrower than the original type {dtype.name}."
+        )
+    longer, shorter = (a, v) if typeof(a).size >= typeof(v).size else (v, a)
+    padding = _padding(mode, typeof(shorter).size)
+    kernel = shapes.rev(shorter, (0,))
+    if not dtypes.is_complex(dtype):
+        return convert(_sliding_products(longer, kernel, padding, precision, target), target)
+    real = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
+    (xr, xi), (kr, ki) = ((arithmetic.real_part(z), arithmetic.imag(z)) for z in (longer, kernel))
+    rr, ii, ri, ir = (
+        _sliding_products(x, k, padding, precision, real) for x, k in ((xr, kr), (xi, ki), (xr, ki), (xi, kr))
+    )
+    return convert(arithmetic.complex_(arithmetic.sub(rr, ii), arithmetic.add(ri, ir)), target)
+
+
+def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The convolution of two vectors: ``out[n] = sum over m of a[m] v[n - m]``.
+
+    Args:
+      a, v: vectors; integers are convolved as floating numbers.
+      mode: ``"full"``: wherever they overlap; ``"same"``: the middle, of the length of the longer one; ``"valid"``: wherever
+        they overlap completely.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
+    Raises:
+      ValueError: no vectors, empty ones, or another mode.
+      TypeError: lists; a narrower preferred dtype.
+    Example: ``jnp.convolve(jnp.array([1., 2.]), jnp.array([1., 1.]))`` is ``[1., 3., 2.]``. Source: ``numpy.convolve``.
+    """
+    _checked("convolve", a, v, mode)
+    return _convolve(a, v, mode, hashable_precision(precision), preferred_element_type, "convolve")
+
+
+@api(static=("mode", "precision", "preferred"))
+def _correlate(a: Any, v: Any, mode: str, precision: Any, preferred: Any) -> Any:
+    a, v = promote_inexact(a, v)
+    dtype = typeof(a).dtype
+    swapped = typeof(a).size < typeof(v).size
+    a, v = (convert(v, dtype), convert(a, dtype)) if swapped else (convert(a, dtype), convert(v, dtype))
+    kernel = shapes.rev(arithmetic.conj(v) if dtypes.is_complex(dtype) else v, (0,))
+    out = _convolve(a, kernel, mode, precision, preferred, "correlate")
+    if not swapped:
+        return out
+    out = shapes.rev(out, (0,))
+    return arithmetic.conj(out) if dtypes.is_complex(typeof(out).dtype) else out
+
+
+def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The correlation of two vectors: ``out[n] = sum over m of a[m + n] conj(v[m])``.
+
+    Args: as of ``convolve``.
+    Example: ``jnp.correlate(jnp.array([1., 2., 3.]), jnp.array([0., 1.]))`` is ``[2., 3.]``. Source: ``numpy.correlate``.
+    """
+    _checked("correlate", a, v, mode)
+    return _correlate(a, v, mode, hashable_precision(precision), preferred_element_type)

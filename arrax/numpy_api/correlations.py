@@ -1,0 +1,147 @@
+"""Covariance and correlation coefficients (NumPy reference, routines.statistics)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, exponential, shapes, structure
+from arrax.lax.contractions import dot_general
+from arrax.lax.conversion import convert
+from arrax.lax.reductions import reduce_sum
+from arrax.numpy_api.api import api
+from arrax.numpy_api.averages import number_like
+from arrax.numpy_api.matrices import diagonal_of_last
+from arrax.numpy_api.operands import as_operand, check_arraylike, check_arraylike_or_none, promote_inexact
+
+
+def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
+    """A matrix with a row per variable and a column per observation."""
+    values = promote_inexact(*(as_operand(v) for v in (m, y) if v is not None))
+    chosen = typeof(values[0]).dtype if dtype is None else dtypes.check_user_dtype("cov", dtype)
+    rows = []
+    for v, original in zip(values, (m, y), strict=False):
+        v = convert(v, chosen)
+        if typeof(v).ndim > 2:
+            raise ValueError(
+                f"cov: {'m' if original is m else 'y'} has more than 2 dimensions, got shape {typeof(v).shape}"
+            )
+        v = shapes.reshape(v, (1, typeof(v).size)) if typeof(v).ndim < 2 else v
+        transposed = not rowvar and typeof(v).shape[0] != 1
+        rows.append(shapes.transpose(v, (1, 0)) if transposed else v)
+    if len(rows) == 2 and typeof(rows[0]).shape[1] != typeof(rows[1]).shape[1]:
+        raise ValueError(
+            f"cov: m and y must have the same number of observations, got shapes {typeof(m).shape} and {typeof(y).shape}"
+        )
+    return structure.concatenate(rows, 0) if len(rows) > 1 else rows[0]
+
+
+def _weights(fweights: Any, aweights: Any, count: int, dtype: Any) -> Any:
+    product = None
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
+        if weights is None:
+            continue
+        weights = as_operand(weights)
+        if typeof(weights).shape != (count,):
+            raise ValueError(
+                f"cov: {name} must be a vector with one entry per observation ({count}), got {typeof(weights).shape}"
+            )
+        converted = convert(weights, dtype)
+        product = converted if product is None else arithmetic.mul(product, converted)
+    return product
+
+
+@api(static=("rowvar", "bias", "ddof", "dtype"))
+def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, bias: bool, ddof: int | None, dtype: Any) -> Any:
+    x = _variables(m, y, rowvar, dtype)
+    rows, count = typeof(x).shape
+    real = dtypes.finfo(typeof(x).dtype).dtype if dtypes.is_complex(typeof(x).dtype) else typeof(x).dtype
+    weights = _weights(fweights, aweights, count, real)
+    freedom = (0 if bias else 1) if ddof is None else ddof
+    if weights is None:
+        total = number_like(count, np.zeros((), real))
+        average = arithmetic.div(reduce_sum(x, (1,)), number_like(count, x))
+        factor = number_like(count - freedom, np.zeros((), real))
+        weighted = None
+    else:
+        total = reduce_sum(weights, (0,))
+        weighted = convert(shapes.broadcast_in_dim(weights, (rows, count), (1,)), typeof(x).dtype)
+        average = arithmetic.div(reduce_sum(arithmetic.mul(x, weighted), (1,)), convert(total, typeof(x).dtype))
+        factor = _normalization(total, weights, aweights, freedom, real)
+    centered = arithmetic.sub(x, shapes.broadcast_in_dim(average, (rows, count), (0,)))
+    other = centered if weighted is None else arithmetic.mul(centered, weighted)
+    other = arithmetic.conj(other) if dtypes.is_complex(typeof(x).dtype) else other
+    products = dot_general(centered, other, (((1,), (1,)), ((), ())))
+    out = arithmetic.div(products, convert(factor, typeof(products).dtype))
+    return shapes.squeeze(out, (0, 1)) if rows == 1 else out
+
+
+def _normalization(total: Any, weights: Any, aweights: Any, freedom: int, dtype: Any) -> Any:
+    if freedom == 0:
+        return total
+    lost = number_like(freedom, total)
+    if aweights is None:
+        return arithmetic.sub(total, lost)
+    squares = reduce_sum(arithmetic.mul(weights, convert(as_operand(aweights), dtype)), (0,))
+    return arithmetic.sub(total, arithmetic.div(arithmetic.mul(lost, squares), total))
+
+
+def cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
+    aweights: Any = None, dtype: Any = None,
+) -> Any:  # fmt: skip
+    """The covariances of variables.
+
+    Args:
+      m: vector, or matrix with a row per variable and a column per observation.
+      y: more variables, of the same form.
+      rowvar: False: a column per variable.
+      bias: divide by the number of observations instead of one less.
+      ddof: what is taken from that number, instead.
+      fweights: vector of integers: how often each observation was made.
+      aweights: vector: how much each observation counts.
+      dtype: dtype to compute in.
+    Returns: matrix, or a scalar for one variable.
+    Raises:
+      ValueError: more than two axes, or weights of another length.
+      TypeError: ``fweights`` that are no integers; lists.
+    Example: ``jnp.cov(jnp.array([[0., 2.], [0., 4.]]))`` is ``[[2., 4.], [4., 8.]]``. Source: ``numpy.cov``.
+    """
+    check_arraylike("cov", m)
+    check_arraylike_or_none("cov", y, fweights, aweights)
+    if fweights is not None and not dtypes.is_integer(typeof(fweights).dtype):
+        raise TypeError("cov: fweights must be integers.")
+    return _cov(m, y, fweights, aweights, bool(rowvar), bool(bias), ddof, dtype)
+
+
+@api(static=("rowvar", "dtype"))
+def _corrcoef(x: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
+    c = _cov(x, y, None, None, rowvar, False, None, dtype)
+    if typeof(c).ndim == 0:
+        return arithmetic.div(c, c)
+    size = typeof(c).shape[0]
+    real = arithmetic.real_part(c) if dtypes.is_complex(typeof(c).dtype) else c
+    deviations = convert(exponential.sqrt(diagonal_of_last(real, 0)), typeof(c).dtype)
+    for axis in (0, 1):
+        c = arithmetic.div(c, shapes.broadcast_in_dim(deviations, (size, size), (axis,)))
+    if dtypes.is_complex(typeof(c).dtype):
+        return arithmetic.complex_(_limited(arithmetic.real_part(c)), _limited(arithmetic.imag(c)))
+    return _limited(c)
+
+
+def _limited(x: Any) -> Any:
+    return structure.clamp(number_like(-1, x), x, number_like(1, x))
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+    """The correlation coefficients of variables: covariances over the deviations, within [-1, 1].
+
+    Args: as of ``cov``.
+    Example: ``jnp.corrcoef(jnp.array([[0., 2.], [0., 4.]]))`` is all ones. Source: ``numpy.corrcoef``.
+    """
+    check_arraylike("corrcoef", x)
+    check_arraylike_or_none("corrcoef", y)
+    return _corrcoef(x, y, bool(rowvar), dtype)

@@ -1,0 +1,287 @@
+"""Counting values in bins (NumPy reference, routines.statistics)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, shapes, structure
+from arrax.lax.conversion import convert
+from arrax.lax.reductions import reduce_sum
+from arrax.lax.scatter import ScatterDimensionNumbers, scatter_add
+from arrax.numpy_api import operands
+from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.differences import diff
+from arrax.numpy_api.elementwise import divide
+from arrax.numpy_api.joining import stack
+from arrax.numpy_api.manipulation import ravel
+from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, promote_inexact
+from arrax.numpy_api.ranges import linspace
+from arrax.numpy_api.rearranging import known
+from arrax.numpy_api.reductions import max, min
+from arrax.numpy_api.routes import settle
+from arrax.numpy_api.searching import index_dtype, search_sorted
+
+# ---- bincount -------------------------------------------------------------------------------------------------------
+
+
+@api(static=("length",))
+def _bincount(x: Any, weights: Any, length: int) -> Any:
+    dtype = index_dtype() if weights is None else typeof(weights).dtype
+    size = typeof(x).size
+    ones = shapes.full((size,), 1, dtype) if weights is None else convert(weights, dtype)
+    place = (
+        arithmetic.max_(x, np.zeros((), typeof(x).dtype)[()])
+        if dtypes.issubdtype(typeof(x).dtype, np.signedinteger)
+        else x
+    )
+    start = shapes.full((length,), 0, dtype)
+    if size == 0 or length == 0:
+        return start
+    return scatter_add(
+        start, shapes.expand_dims(place, (1,)), ones, ScatterDimensionNumbers((), (0,), (0,)), mode="drop"
+    )
+
+
+def bincount(
+    x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None, out_sharding: Any = None
+) -> Any:
+    """How often each number from 0 on occurs, or the sums of weights.
+
+    Args:
+      x: vector of integers that are not negative (negative ones count as 0).
+      weights: vector of the same length.
+      minlength: least length of the result.
+      length: length of the result, needed where ``x`` is traced; greater numbers are left out.
+    Raises:
+      ConcretizationTypeError: a traced ``x`` without ``length``.
+      TypeError: no integers.
+      ValueError: more than one axis, or weights of another shape.
+    Example: ``jnp.bincount(jnp.array([1, 1, 3]))`` is ``[0, 2, 0, 1]``. Source: ``numpy.bincount``.
+    """
+    check_arraylike("bincount", x)
+    check_arraylike_or_none("bincount", weights)
+    x = settle("bincount", x)
+    if not dtypes.is_integer(typeof(x).dtype):
+        raise TypeError(f"x argument to bincount must have an integer type; got {typeof(x).dtype.name}")
+    if typeof(x).ndim != 1:
+        raise ValueError(f"bincount: only 1-dimensional input supported, got shape {typeof(x).shape}.")
+    if weights is not None and typeof(weights).shape != typeof(x).shape:
+        raise ValueError(f"bincount: shape of weights {typeof(weights).shape} must match shape of x {typeof(x).shape}")
+    least = operator.index(minlength)
+    if length is None:
+        values = known(x)
+        if values is None:
+            raise ConcretizationTypeError(
+                x,
+                "The error occurred because of argument 'x' of jnp.bincount. Give a static `length` in transformed functions.",
+            )
+        length = int(values.max()) + 1 if values.size else 0
+        length = length if length > least else least
+    return _bincount(x, weights, operator.index(length))
+
+
+# ---- edges ----------------------------------------------------------------------------------------------------------
+
+
+def _is_count(bins: Any) -> bool:
+    return isinstance(bins, int | np.integer) or (not isinstance(bins, list | tuple) and getattr(bins, "ndim", 1) == 0)
+
+
+@api(static=("count", "dtype"))
+def _edges(low: Any, high: Any, count: int, dtype: Any) -> Any:
+    low, high = convert(low, dtype), convert(high, dtype)
+    half = np.asarray(0.5).astype(dtype)[()]
+    empty = arithmetic.eq(low, high)
+    low, high = (
+        structure.select(empty, arithmetic.sub(low, half), low),
+        structure.select(empty, arithmetic.add(high, half), high),
+    )
+    return linspace(low, high, count + 1)
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of the bins that ``histogram`` would use.
+
+    Args:
+      a: array.
+      bins: the number of bins, or their edges.
+      range: (least, greatest) edge; by default the least and the greatest element.
+      weights: accepted.
+    Raises:
+      NotImplementedError: a text for ``bins``.
+    Example: ``jnp.histogram_bin_edges(jnp.array([0., 2.]), bins=2)`` is ``[0., 1., 2.]``.
+      Source: ``numpy.histogram_bin_edges``.
+    """
+    if isinstance(bins, str):
+        raise NotImplementedError("histogram_bin_edges: string values for `bins` are not implemented.")
+    check_arraylike("histogram_bin_edges", a)
+    a = settle("histogram_bin_edges", a)
+    dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
+    if not _is_count(bins):
+        return convert(asarray(bins), dtype)
+    count = operator.index(bins)
+    if count < 1:
+        raise ValueError(f"histogram: `bins` must be positive, got {count}")
+    if range is None:
+        low, high = (min(a), max(a)) if typeof(a).size else (0.0, 1.0)
+    else:
+        low, high = _bounds(range)
+    return _edges(low, high, count, dtype)
+
+
+def _bounds(range: Any) -> tuple[Any, Any]:
+    if isinstance(range, list | tuple):
+        if len(range) != 2:
+            raise ValueError(f"histogram: `range` must have two entries, got {range}")
+        return range[0], range[1]
+    pair = asarray(range)
+    return pair[0], pair[1]
+
+
+# ---- histograms -----------------------------------------------------------------------------------------------------
+
+
+def _bin_of(edges: Any, values: Any) -> Any:
+    """For each value the number of its bin; the last bin includes its right edge; others get a number beyond."""
+    count = typeof(edges).shape[0] - 1
+    dtype = index_dtype()
+    place = search_sorted(edges, values, None, True, "scan")
+    last = structure.slice_in_dim(edges, count, count + 1)
+    at_end = arithmetic.eq(values, operands.broadcast_to(last, typeof(values).shape))
+    place = structure.select(at_end, shapes.full_like(place, count), place)
+    inside = arithmetic.mul(
+        arithmetic.ge(place, np.asarray(1).astype(dtype)[()]), arithmetic.le(place, np.asarray(count).astype(dtype)[()])
+    )
+    return structure.select(inside, arithmetic.sub(place, shapes.full_like(place, 1)), shapes.full_like(place, 1 << 30))
+
+
+@api()
+def _histogram(a: Any, edges: Any, weights: Any) -> Any:
+    a, edges = promote_inexact(a, edges)
+    a, edges = convert(a, typeof(a).dtype), convert(edges, typeof(edges).dtype)
+    weights = shapes.full_like(a, 1) if weights is None else weights
+    return _bincount(_bin_of(edges, a), weights, typeof(edges).shape[0] - 1)
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+) -> tuple[Any, Any]:
+    """How many elements fall into each bin.
+
+    Args:
+      a: array, flattened.
+      bins: the number of bins, or their ascending edges.
+      range: (least, greatest) edge; elements outside are left out.
+      weights: array of the shape of ``a``: what each element counts.
+      density: divide by the total and the widths, so that the integral is 1.
+    Returns: (counts, floating numbers; edges).
+    Raises:
+      ValueError: weights of another shape.
+      NotImplementedError: a text for ``bins``.
+    Example: ``jnp.histogram(jnp.array([1, 2, 2]), bins=2)[0]`` is ``[1., 2.]``. Source: ``numpy.histogram``.
+    """
+    check_arraylike("histogram", a)
+    check_arraylike_or_none("histogram", weights)
+    if weights is not None and typeof(weights).shape != typeof(a).shape:
+        raise ValueError(
+            f"histogram: weights should have the same shape as a, got {typeof(weights).shape} and {typeof(a).shape}."
+        )
+    edges = histogram_bin_edges(a, bins, range)
+    counts = _histogram(ravel(a), edges, None if weights is None else ravel(weights))
+    return (_density(counts, [edges]), edges) if density else (counts, edges)
+
+
+def _density(counts: Any, edges: Sequence[Any]) -> Any:
+    """Counts over their sum and the sizes of the bins."""
+    (numbers,) = promote_inexact(counts)
+    rank = typeof(numbers).ndim
+    total = reduce_sum(numbers, tuple(np.arange(rank).tolist()))
+    out = divide(numbers, total)
+    for axis, edge in enumerate(edges):
+        shape = [1] * rank
+        shape[axis] = -1
+        out = divide(out, diff(edge).reshape(shape))
+    return out
+
+
+@api()
+def _histogramdd(sample: Any, edges: Sequence[Any], weights: Any) -> Any:
+    counts = [typeof(edge).shape[0] - 1 for edge in edges]
+    dtype, flat, valid = index_dtype(), None, None
+    for axis, (edge, count) in enumerate(zip(edges, counts, strict=True)):
+        column = shapes.squeeze(structure.slice_in_dim(sample, axis, axis + 1, axis=1), (1,))
+        column, edge = promote_inexact(column, edge)
+        place = _bin_of(convert(edge, typeof(edge).dtype), convert(column, typeof(column).dtype))
+        inside = arithmetic.lt(place, np.asarray(count).astype(dtype)[()])
+        flat = (
+            place if flat is None else arithmetic.add(arithmetic.mul(flat, np.asarray(count).astype(dtype)[()]), place)
+        )
+        valid = inside if valid is None else arithmetic.mul(valid, inside)
+    total = int(np.prod(counts, dtype=np.int64))
+    flat = structure.select(valid, flat, shapes.full_like(flat, total))
+    return shapes.reshape(_bincount(flat, weights, total), tuple(counts))
+
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+) -> tuple[Any, list[Any]]:
+    """How many points fall into each bin of a grid.
+
+    Args:
+      sample: array of shape ``(points, axes)``.
+      bins: the number of bins, for all axes or for each, or their edges for each.
+      range: for each axis None or (least, greatest) edge.
+      weights: vector: what each point counts.
+      density: divide by the total and the sizes of the bins.
+    Returns: (counts, list of edges).
+    Raises:
+      ValueError: another number of axes, bins, ranges or weights.
+    Example: ``jnp.histogramdd(jnp.ones((3, 2)), bins=2)[0].shape`` is ``(2, 2)``. Source: ``numpy.histogramdd``.
+    """
+    check_arraylike("histogramdd", sample)
+    check_arraylike_or_none("histogramdd", weights)
+    sample = settle("histogramdd", sample)
+    if typeof(sample).ndim != 2:
+        raise ValueError(f"histogramdd: sample must have two axes, got shape {typeof(sample).shape}")
+    points, rank = typeof(sample).shape
+    if range is not None and len(range) != rank:
+        raise ValueError(f"histogramdd: for sample of dimension {rank}, got {len(range)} ranges")
+    if weights is not None and typeof(weights).shape != (points,):
+        raise ValueError(f"histogramdd: weights should have shape {(points,)}, got {typeof(weights).shape}")
+    chosen = [bins] * rank if _is_count(bins) else list(bins)
+    if len(chosen) != rank:
+        raise ValueError(f"histogramdd: for sample of dimension {rank}, got {len(chosen)} bins")
+    edges = [
+        histogram_bin_edges(sample[:, i], chosen[i], None if range is None else range[i])
+        for i in np.arange(rank).tolist()
+    ]
+    counts = _histogramdd(sample, edges, weights)
+    return (_density(counts, edges) if density else counts), edges
+
+
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+) -> tuple[Any, Any, Any]:
+    """How many points fall into each bin of a grid of two axes.
+
+    Args:
+      x, y: vectors of coordinates.
+      bins: the number of bins, for both axes or for each; edges for both axes or for each.
+      range, weights, density: as of ``histogramdd``.
+    Returns: (counts, edges of the first axis, edges of the second).
+    Example: ``jnp.histogram2d(jnp.ones(3), jnp.ones(3), bins=2)[0].shape`` is ``(2, 2)``. Source: ``numpy.histogram2d``.
+    """
+    check_arraylike("histogram2d", x, y)
+    if not _is_count(bins) and (not isinstance(bins, list | tuple) or len(bins) not in (1, 2)):
+        bins = [asarray(bins), asarray(bins)]
+    points = stack([settle("histogram2d", v) for v in (x, y)], 1)
+    counts, (first, second) = histogramdd(points, bins, range, weights, density)
+    return counts, first, second

@@ -1,0 +1,362 @@
+"""Sets as sorted vectors of different elements (NumPy reference, routines.set)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, bitwise, cumulative, shapes, sorting, structure
+from arrax.lax.conversion import convert
+from arrax.lax.reductions import reduce_or
+from arrax.lax.scatter import ScatterDimensionNumbers, scatter, scatter_min
+from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.gathers import take_slices
+from arrax.numpy_api.joining import concatenate
+from arrax.numpy_api.logic import isnan
+from arrax.numpy_api.manipulation import ravel
+from arrax.numpy_api.operands import check_arraylike, promote_dtypes
+from arrax.numpy_api.rearranging import known
+from arrax.numpy_api.routes import settle, settle_all
+from arrax.numpy_api.searching import compress, index_dtype, isin, places_of
+
+
+class UniqueAllResult(NamedTuple):
+    """What ``unique_all`` gives: the values, where each stands first, where each element's value is, how many there are."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCountsResult(NamedTuple):
+    """What ``unique_counts`` gives: the values, and how many there are of each."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverseResult(NamedTuple):
+    """What ``unique_inverse`` gives: the values, and for each element the index of its value."""
+
+    values: Any
+    inverse_indices: Any
+
+
+_NUMBERS = ScatterDimensionNumbers((), (0,), (0,))
+
+# ---- unique ---------------------------------------------------------------------------------------------------------
+
+
+def _differs(a: Any, equal_nan: bool) -> Any:
+    """For the entries of the first axis, whether each differs from the one before; the first does."""
+    length, rank = typeof(a).shape[0], typeof(a).ndim
+    later, earlier = structure.slice_in_dim(a, 1, length), structure.slice_in_dim(a, 0, length - 1)
+    different = arithmetic.ne(later, earlier)
+    if equal_nan and dtypes.is_inexact(typeof(a).dtype):
+        both = bitwise.bitwise_and(isnan(later), isnan(earlier))
+        different = bitwise.bitwise_and(different, bitwise.bitwise_not(both))
+    if rank > 1:
+        different = reduce_or(different, range(1, rank))
+    return structure.concatenate([shapes.full((1,), True), different], 0)
+
+
+def _sorted_rows(rows: Any) -> tuple[Any, Any]:
+    """(the entries of the first axis in lexicographic order, their old places)."""
+    shape = typeof(rows).shape
+    places = shapes.iota(index_dtype(), shape[0])
+    if len(shape) == 1:
+        return sorting.sort((rows, places), 0, True, 1)
+    width = int(np.prod(shape[1:], dtype=np.int64))
+    table = shapes.reshape(rows, (shape[0], width))
+    columns = [shapes.squeeze(structure.slice_in_dim(table, i, i + 1, axis=1), (1,)) for i in range(width)]
+    *_, order = sorting.sort((*columns, places), 0, True, max(width, 1))
+    return take_slices(rows, order, 0), order
+
+
+@api(static=("size", "equal_nan", "filled"))
+def _unique_sized(rows: Any, fill: Any, size: int, equal_nan: bool, filled: bool) -> tuple[Any, Any, Any, Any]:
+    """(values, indices, inverse, counts) along the first axis, padded or cut to a size."""
+    length, dtype = typeof(rows).shape[0], index_dtype()
+    ordered, order = _sorted_rows(rows)
+    mask = _differs(ordered, equal_nan)
+    starts, count = places_of(mask, size)
+    present = arithmetic.lt(shapes.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
+    values = take_slices(ordered, starts, 0)
+    if filled:
+        shape = typeof(values).shape
+        keep = shapes.broadcast_in_dim(present, shape, (0,))
+        values = structure.select(keep, values, shapes.broadcast_in_dim(convert(fill, typeof(values).dtype), shape, ()))
+    one = shapes.full((length,), 1, dtype)
+    rank_of = arithmetic.sub(cumulative.cumsum(convert(mask, dtype)), one)
+    inverse = scatter(shapes.full((length,), 0, dtype), shapes.expand_dims(order, (1,)), rank_of, _NUMBERS)
+    bounded = structure.select(present, starts, shapes.full((size,), length, dtype))
+    ends = structure.concatenate([structure.slice_in_dim(bounded, 1, size), shapes.full((1,), length, dtype)], 0)
+    return values, take_slices(order, starts, 0), inverse, arithmetic.sub(ends, bounded)
+
+
+def _unique(
+    name: str, ar: Any, axis: int | None, size: int | None, fill_value: Any, equal_nan: bool
+) -> tuple[Any, Any, Any, Any]:
+    check_arraylike(name, ar)
+    ar = settle(name, ar)
+    shape = typeof(ar).shape
+    rows = ravel(ar) if axis is None else shapes.move_axis(ar, shapes.canonical_axis(axis, len(shape)), 0)
+    if size is None:
+        found = _unique_known(name, rows, equal_nan)
+    else:
+        found = _unique_of_size(name, rows, operator.index(size), fill_value, equal_nan)
+    values, indices, inverse, counts = found
+    if axis is None:
+        return values, indices, shapes.reshape(inverse, shape), counts
+    return shapes.move_axis(values, 0, shapes.canonical_axis(axis, len(shape))), indices, inverse, counts
+
+
+def _unique_known(name: str, rows: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
+    values = known(rows)
+    if values is None:
+        raise ConcretizationTypeError(
+            rows, f"The error arose for the first argument of jnp.{name}(). The shape of the result depends on the values: in "
+            "transformed functions, give the argument `size`, to which the result is cut or filled up.",
+        )  # fmt: skip
+    axis = None if values.ndim == 1 else 0
+    found = np.unique(values, True, True, True, axis=axis, equal_nan=equal_nan)
+    out, *numbers = found
+    return (asarray(out), *(asarray(v.reshape(-1).astype(index_dtype())) for v in numbers))  # type: ignore[return-value]
+
+
+def _unique_of_size(name: str, rows: Any, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
+    shape = typeof(rows).shape
+    if shape[0] == 0:
+        if size and fill_value is None:
+            raise ValueError(
+                f"jnp.{name}: for zero-sized input with nonzero size argument, fill_value must be specified"
+            )
+        nothing = shapes.full((size,), 0, index_dtype())
+        values = shapes.full((size, *shape[1:]), 0 if fill_value is None else fill_value, typeof(rows).dtype)
+        return values, nothing, shapes.full((0,), 0, index_dtype()), nothing
+    fill = 0 if fill_value is None else fill_value
+    return _unique_sized(rows, fill, size, bool(equal_nan), fill_value is not None)
+
+
+def unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: int | None = None, *, equal_nan: bool = True, size: int | None = None, fill_value: Any = None,
+    sorted: bool = True,
+) -> Any:  # fmt: skip
+    """The different elements of an array, sorted.
+
+    Args:
+      ar: array.
+      return_index: whether to return where each one stands first.
+      return_inverse: whether to return, for each element, the index of its value.
+      return_counts: whether to return how many there are of each.
+      axis: the axis whose slices are compared; by default all elements are.
+      equal_nan: whether NaNs count as one value.
+      size: how many values to return, needed where ``ar`` is traced: more are cut off, missing ones are filled.
+      fill_value: what missing ones are filled with, by default the least value.
+      sorted: accepted; results are always sorted.
+    Returns: array, or a tuple of it and what was asked for.
+    Raises:
+      ConcretizationTypeError: a traced array without ``size``.
+      TypeError: a list.
+    Example: ``jnp.unique(jnp.array([3, 1, 3]))`` is ``[1, 3]``. Source: ``numpy.unique``.
+    """
+    values, indices, inverse, counts = _unique("unique", ar, axis, size, fill_value, equal_nan)
+    wanted = [(indices, return_index), (inverse, return_inverse), (counts, return_counts)]
+    chosen = [result for result, asked in wanted if asked]
+    return (values, *chosen) if chosen else values
+
+
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAllResult:
+    """The different elements, where each stands first, the index of each element's value, the counts; NaNs differ.
+
+    Args: as of ``unique``.
+    Example: ``jnp.unique_all(jnp.array([3, 1, 3])).counts`` is ``[1, 2]``. Source: array API, ``unique_all``.
+    """
+    return UniqueAllResult(*_unique("unique_all", x, None, size, fill_value, False))
+
+
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCountsResult:
+    """The different elements and how many there are of each; NaNs differ.
+
+    Args: as of ``unique``.
+    Example: ``jnp.unique_counts(jnp.array([3, 1, 3])).counts`` is ``[1, 2]``. Source: array API, ``unique_counts``.
+    """
+    values, _, _, counts = _unique("unique_counts", x, None, size, fill_value, False)
+    return UniqueCountsResult(values, counts)
+
+
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverseResult:
+    """The different elements and, for each element, the index of its value; NaNs differ.
+
+    Args: as of ``unique``.
+    Example: ``jnp.unique_inverse(jnp.array([3, 1])).inverse_indices`` is ``[1, 0]``. Source: array API, ``unique_inverse``.
+    """
+    values, _, inverse, _ = _unique("unique_inverse", x, None, size, fill_value, False)
+    return UniqueInverseResult(values, inverse)
+
+
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements, sorted; NaNs differ.
+
+    Args: as of ``unique``.
+    Example: ``jnp.unique_values(jnp.array([3, 1, 3]))`` is ``[1, 3]``. Source: array API, ``unique_values``.
+    """
+    return _unique("unique_values", x, None, size, fill_value, False)[0]
+
+
+# ---- two sets -------------------------------------------------------------------------------------------------------
+
+
+@api(static=("choose", "size"))
+def _combined(first: Any, second: Any, fill: Any, choose: str, size: int) -> tuple[Any, Any, Any]:
+    """(values, their places in the first, their places in the second) of a combination of two sets, cut or filled.
+
+    Both are sorted together, so that equal values are neighbours; a run of them is one element of the union, which has a
+    place in the first set, in the second, or in both.
+    """
+    values = promote_dtypes(first, second)
+    lengths, dtype = [typeof(v).shape[0] for v in values], index_dtype()
+    total = sum(lengths)
+    merged = structure.concatenate([convert(v, typeof(v).dtype) for v in values], 0)
+    places = structure.concatenate([shapes.iota(dtype, n) for n in lengths], 0)
+    side = structure.concatenate([shapes.full((n,), i, dtype) for i, n in enumerate(lengths)], 0)
+    merged, side, places = sorting.sort((merged, side, places), 0, True, 2)
+    mask = _differs(merged, False)
+    runs = shapes.expand_dims(
+        arithmetic.sub(cumulative.cumsum(convert(mask, dtype)), shapes.full((total,), 1, dtype)), (1,)
+    )
+    nowhere = shapes.full((total,), total, dtype)
+    where = [
+        scatter_min(
+            nowhere,
+            runs,
+            structure.select(arithmetic.eq(side, shapes.full((total,), i, dtype)), places, nowhere),
+            _NUMBERS,
+        )
+        for i in range(2)
+    ]
+    inside = [arithmetic.lt(place, nowhere) for place in where]
+    wanted = _COMBINATIONS[choose](*inside)
+    starts, _ = places_of(mask, total)
+    runs_wanted, count = places_of(wanted, size)
+    present = arithmetic.lt(shapes.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
+    found = take_slices(take_slices(merged, starts, 0), runs_wanted, 0)
+    if fill is not None:
+        found = structure.select(
+            present, found, shapes.broadcast_in_dim(convert(fill, typeof(found).dtype), (size,), ())
+        )
+    indices = [
+        structure.select(present, take_slices(place, runs_wanted, 0), shapes.full((size,), n, dtype))
+        for place, n in zip(where, lengths, strict=True)
+    ]
+    return found, indices[0], indices[1]
+
+
+_COMBINATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "union": bitwise.bitwise_or,
+    "intersection": bitwise.bitwise_and,
+    "difference": lambda x, y: bitwise.bitwise_and(x, bitwise.bitwise_not(y)),
+    "either": bitwise.bitwise_xor,
+}
+
+
+def _vectors(name: str, ar1: Any, ar2: Any) -> list[Any]:
+    check_arraylike(name, ar1, ar2)
+    return [ravel(ar) for ar in settle_all(name, (ar1, ar2))]
+
+
+def _values_known(name: str, arrays: Sequence[Any]) -> list[np.ndarray]:
+    """The elements of both arrays in their common dtype."""
+    dtype, _ = dtypes.result_type_of([dtypes.value_pair(ar) for ar in arrays])
+    out = []
+    for ar in arrays:
+        values = known(ar)
+        if values is None:
+            raise ConcretizationTypeError(
+                ar, f"The error arose for an argument of jnp.{name}(): in transformed functions, give `size`."
+            )
+        out.append(values.astype(dtype))
+    return out
+
+
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The values that are in either array, sorted.
+
+    Args:
+      ar1, ar2: arrays, flattened.
+      size, fill_value: as of ``unique``.
+    Example: ``jnp.union1d(jnp.array([1, 2]), jnp.array([2, 3]))`` is ``[1, 2, 3]``. Source: ``numpy.union1d``.
+    """
+    return unique(concatenate(_vectors("union1d", ar1, ar2)), size=size, fill_value=fill_value)
+
+
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *, size: int | None = None,
+    fill_value: Any = None,
+) -> Any:  # fmt: skip
+    """The values that are in both arrays, sorted.
+
+    Args:
+      ar1, ar2: arrays, flattened.
+      assume_unique: a promise that neither has a value twice.
+      return_indices: whether to return where the values stand first in each.
+      size: how many to return, needed where an array is traced.
+      fill_value: what missing ones are filled with, by default the least one; missing indices are the lengths.
+    Example: ``jnp.intersect1d(jnp.array([1, 2]), jnp.array([2, 3]))`` is ``[2]``. Source: ``numpy.intersect1d``.
+    """
+    arrays = _vectors("intersect1d", ar1, ar2)
+    if size is None:
+        found = np.intersect1d(*_values_known("intersect1d", arrays), assume_unique, return_indices)
+        if not return_indices:
+            return asarray(found)
+        return asarray(found[0]), *(asarray(v.astype(index_dtype())) for v in found[1:])
+    values, first, second = _combined(*arrays, fill_value, "intersection", operator.index(size))
+    return (values, first, second) if return_indices else values
+
+
+def setdiff1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+) -> Any:
+    """The values of the first array that are not in the second, sorted.
+
+    Args:
+      ar1, ar2: arrays, flattened.
+      assume_unique: a promise that neither has a value twice; the values keep their order then.
+      size: how many to return, needed where an array is traced.
+      fill_value: what missing ones are filled with, by default zero.
+    Example: ``jnp.setdiff1d(jnp.array([1, 2]), jnp.array([2, 3]))`` is ``[1]``. Source: ``numpy.setdiff1d``.
+    """
+    arrays = _vectors("setdiff1d", ar1, ar2)
+    if size is None:
+        return asarray(np.setdiff1d(*_values_known("setdiff1d", arrays), assume_unique).astype(typeof(arrays[0]).dtype))
+    fill = 0 if fill_value is None else fill_value
+    if assume_unique:
+        return compress(isin(*arrays, invert=True), arrays[0], size=size, fill_value=fill)
+    return convert(_combined(*arrays, fill, "difference", operator.index(size))[0], typeof(arrays[0]).dtype)
+
+
+def setxor1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+) -> Any:
+    """The values that are in one array only, sorted.
+
+    Args:
+      ar1, ar2: arrays, flattened.
+      assume_unique: a promise that neither has a value twice.
+      size: how many to return, needed where an array is traced.
+      fill_value: what missing ones are filled with, by default the least one.
+    Example: ``jnp.setxor1d(jnp.array([1, 2]), jnp.array([2, 3]))`` is ``[1, 3]``. Source: ``numpy.setxor1d``.
+    """
+    arrays = _vectors("setxor1d", ar1, ar2)
+    if size is None:
+        return asarray(np.setxor1d(*_values_known("setxor1d", arrays), assume_unique))
+    return _combined(*arrays, fill_value, "either", operator.index(size))[0]

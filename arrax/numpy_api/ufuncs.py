@@ -1,0 +1,331 @@
+"""Universal functions: elementwise functions that reduce, accumulate and update (NumPy reference, ufuncs)."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax.core.types import typeof
+from arrax.lax import shapes, structure
+from arrax.lax.control_flow.loops import fori_loop
+from arrax.lax.control_flow.scans import scan
+from arrax.lax.conversion import convert
+from arrax.numpy_api import accumulations, elementwise, logic, reductions
+from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.indexing import getitem
+from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ravel, reshape
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, refuse_out
+from arrax.numpy_api.routes import settle
+from arrax.numpy_api.selection import where as choose
+from arrax.numpy_api.updates import update_item
+from arrax.numpy_api.vectorization import vectorize
+
+
+class ufunc:
+    """An elementwise function with NumPy's methods of universal functions.
+
+    Args:
+      func: function of scalars (or of arrays, elementwise).
+      nin: number of arguments.
+      nout: number of results.
+      name: its name, by default that of ``func``.
+      nargs: number of arguments and results.
+      identity: the neutral element, or None.
+      call: function of whole arrays that a call runs; by default ``func``, mapped.
+      reduce, accumulate: faster ways of the methods of these names.
+    Example: ``jnp.frompyfunc(jnp.add, 2, 1, identity=0).reduce(jnp.arange(4))`` is 6. Source: ``numpy.ufunc``.
+    """
+
+    def __init__(
+        self, func: Callable[..., Any], /, nin: int, nout: int, *, name: str | None = None, nargs: int | None = None,
+        identity: Any = None, call: Callable[..., Any] | None = None, reduce: Callable[..., Any] | None = None,
+        accumulate: Callable[..., Any] | None = None,
+    ):  # fmt: skip
+        functools.update_wrapper(self, func)
+        self.__name__ = name or getattr(func, "__name__", "ufunc")
+        self._nin, self._nout, self._identity = operator.index(nin), operator.index(nout), identity
+        self._nargs = self._nin if nargs is None else operator.index(nargs)
+        self._call = call if call is not None else vectorize(func)
+        self._reduce, self._accumulate = reduce, accumulate
+
+    nin = property(lambda self: self._nin, doc="Number of arguments.")
+    nout = property(lambda self: self._nout, doc="Number of results.")
+    nargs = property(lambda self: self._nargs, doc="Number of arguments.")
+    identity = property(lambda self: self._identity, doc="The neutral element, or None.")
+
+    def __repr__(self) -> str:
+        return f"<jnp.ufunc '{self.__name__}'>"
+
+    def __hash__(self) -> int:
+        return hash((self._call, self.__name__, self._nin, self._nout))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ufunc) and (self._call, self.__name__) == (other._call, other.__name__)
+
+    def __call__(self, *args: Any, out: None = None, where: None = None) -> Any:
+        """The function, elementwise; arguments are broadcast against each other.
+
+        Raises:
+          TypeError: another number of arguments; lists.
+          NotImplementedError: ``out`` or ``where``.
+        """
+        refuse_out(repr(self), out)
+        if where is not None:
+            raise NotImplementedError(f"The 'where' argument to {self!r} is not supported.")
+        if len(args) != self._nin:
+            raise TypeError(f"{self.__name__} takes {self._nin} arguments, got {len(args)}")
+        check_arraylike(self.__name__, *args)
+        return self._call(*args)
+
+    def _check_binary(self, method: str) -> None:
+        if self._nin != 2 or self._nout != 1:
+            raise ValueError(f"{method} only supported for binary ufuncs with single output, not for {self!r}")
+
+    def reduce(
+        self, a: Any, axis: Any = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+        where: Any = None,
+    ) -> Any:  # fmt: skip
+        """Combine the elements along axes, from left to right.
+
+        Args:
+          a: array.
+          axis: axis, tuple of axes, or None for all.
+          dtype: dtype of the result.
+          keepdims: keep the reduced axes, with length 1.
+          initial: value to begin with.
+          where: mask of the elements to combine; it needs a neutral element or ``initial``.
+        Raises:
+          ValueError: not a binary function; nothing to combine and no neutral element.
+        """
+        self._check_binary("reduce")
+        refuse_out(f"{self.__name__}.reduce", out)
+        check_arraylike(f"{self.__name__}.reduce", a)
+        if self._reduce is not None and (dtype is None or self._reduce in (reductions.sum, reductions.prod)):
+            extra = {"dtype": dtype} if dtype is not None else {}
+            return self._reduce(a, axis=axis, keepdims=keepdims, initial=initial, where=where, **extra)
+        start = self._identity if initial is None else initial
+        if where is not None and start is None:
+            raise ValueError(
+                f"reduction operation {self.__name__!r} does not have an identity, so to use a where mask one has to specify "
+                "'initial'."
+            )
+        a = asarray(a, dtype=dtype)
+        axes = canonical_axes(axis, typeof(a).ndim)
+        return _folded(a, self._call, initial if where is None else start, where, self._identity, axes, bool(keepdims))
+
+    def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
+        """Combine the elements up to each one, along an axis.
+
+        Args:
+          a: array.
+          axis: axis.
+          dtype: dtype of the result.
+        Raises:
+          ValueError: not a binary function.
+        """
+        self._check_binary("accumulate")
+        refuse_out(f"{self.__name__}.accumulate", out)
+        check_arraylike(f"{self.__name__}.accumulate", a)
+        if self._accumulate is not None:
+            return self._accumulate(a, axis=axis, dtype=dtype)
+        a = asarray(a, dtype=dtype)
+        return _prefixes(a, self._call, shapes.canonical_axis(axis, typeof(a).ndim))
+
+    def outer(self, A: Any, B: Any, /) -> Any:
+        """The function of each element of ``A`` with each of ``B``.
+
+        Returns: array with the axes of both.
+        Raises:
+          ValueError: not a binary function.
+        """
+        self._check_binary("outer")
+        check_arraylike(f"{self.__name__}.outer", A, B)
+        A, B = (settle(self.__name__, v) for v in (A, B))
+        return self._call(reshape(A, typeof(A).shape + (1,) * typeof(B).ndim), B)
+
+    def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
+        """The array with elements replaced by the function of them (and of ``b``); repeated indices count repeatedly.
+
+        Args:
+          a: array.
+          indices: what an array can be indexed with.
+          b: second operand, broadcast to the elements.
+          inplace: must be False: arrays are never changed in place.
+        Raises:
+          NotImplementedError: ``inplace=True``.
+        """
+        if inplace:
+            raise NotImplementedError(
+                f"Arrays are immutable, so jnp.{self.__name__}.at() cannot work in place: pass inplace=False, and take the result."
+            )
+        a = settle(f"{self.__name__}.at", a)
+        if b is None:
+            return update_item(a, indices, self._call(getitem(a, indices)), "set")
+        return _updated(self._call, a, indices, b)
+
+    def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
+        """Combine the elements between given places of an axis, as ``reduce`` does.
+
+        Args:
+          a: array.
+          indices: vector of places: each piece goes to the next place; where that is not greater, it is one element.
+          axis: axis.
+          dtype: dtype of the result.
+        Raises:
+          ValueError: not a binary function.
+        """
+        self._check_binary("reduceat")
+        refuse_out(f"{self.__name__}.reduceat", out)
+        check_arraylike(f"{self.__name__}.reduceat", a, indices)
+        a = asarray(a, dtype=dtype)
+        return _pieces(a, asarray(indices), self._call, shapes.canonical_axis(axis, typeof(a).ndim))
+
+
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
+    """A universal function of a Python function of scalars.
+
+    Args:
+      func: function of ``nin`` scalars with ``nout`` results.
+      nin, nout: how many.
+      identity: the neutral element of a binary function.
+    Example: ``jnp.frompyfunc(lambda x, y: x + 2 * y, 2, 1)(1, jnp.arange(2))`` is ``[1, 3]``. Source: ``numpy.frompyfunc``.
+    """
+    return ufunc(func, nin, nout, identity=identity)
+
+
+# ---- what the methods do --------------------------------------------------------------------------------------------
+
+
+def _like_first(value: Any, first: Any) -> Any:
+    aval = typeof(first)
+    return broadcast_to(convert(value, aval.dtype, aval.weak_type), aval.shape)
+
+
+@api(static=("call", "identity", "axes", "keepdims"))
+def _folded(
+    a: Any, call: Callable[..., Any], initial: Any, where: Any, identity: Any, axes: tuple[int, ...], keepdims: bool
+) -> Any:
+    shape = typeof(a).shape
+    kept = [i for i in range(len(shape)) if i not in axes]
+    length = int(np.prod([shape[i] for i in axes], dtype=np.int64))
+    rows = reshape(shapes.transpose(a, (*axes, *kept)), (length, *(shape[i] for i in kept)))
+    mask = None
+    if where is not None:
+        spread = broadcast_to(where, shape)
+        mask = reshape(shapes.transpose(spread, (*axes, *kept)), typeof(rows).shape)
+    if initial is None and length == 0:
+        if identity is None:
+            raise ValueError("zero-size array to reduction operation which has no identity")
+        initial = identity
+    start = (
+        broadcast_to(convert(initial, typeof(a).dtype), typeof(rows).shape[1:])
+        if initial is not None
+        else getitem(rows, 0)
+    )
+    rows, mask = (rows, mask) if initial is not None else (getitem(rows, slice(1, None)), mask)
+
+    def step(carry: Any, item: Any) -> tuple[Any, None]:
+        row, chosen = item
+        combined = _like_first(call(carry, row), carry)
+        return (combined if chosen is None else choose(chosen, combined, carry)), None
+
+    out = scan(step, convert(start, typeof(start).dtype), (rows, mask))[0]
+    return expand_dims(out, tuple(sorted(axes))) if keepdims else out
+
+
+@api(static=("call", "axis"))
+def _prefixes(a: Any, call: Callable[..., Any], axis: int) -> Any:
+    rows = moveaxis(a, axis, 0)
+    if typeof(rows).shape[0] < 2:
+        return a
+
+    def step(carry: Any, row: Any) -> tuple[Any, Any]:
+        out = _like_first(call(carry, row), carry)
+        return out, out
+
+    first = convert(getitem(rows, 0), typeof(rows).dtype)
+    _, rest = scan(step, first, getitem(rows, slice(1, None)))
+    whole = [expand_dims(first, 0), rest]
+    return moveaxis(structure.concatenate(whole, 0), 0, axis)
+
+
+@api(static=("call", "axis"))
+def _pieces(a: Any, indices: Any, call: Callable[..., Any], axis: int) -> Any:
+    """Each piece is folded in a loop over all of the axis, in which only its own elements count."""
+    rows = moveaxis(a, axis, 0)
+    length, count = typeof(rows).shape[0], typeof(indices).shape[0]
+    ends = structure.concatenate(
+        [getitem(indices, slice(1, None)), convert(broadcast_to(np.int32(length), (1,)), typeof(indices).dtype)], 0
+    )
+    rank = typeof(rows).ndim - 1
+
+    def spread(mask: Any) -> Any:
+        return reshape(mask, (count, *(1,) * rank))
+
+    def step(i: Any, carry: Any) -> Any:
+        row = broadcast_to(getitem(rows, i), typeof(carry).shape)
+        place = convert(i, typeof(indices).dtype)
+        inside = logic.logical_and(logic.greater(place, indices), logic.less(place, ends))
+        return choose(spread(inside), _like_first(call(carry, row), carry), carry)
+
+    first = convert(getitem(rows, indices), typeof(rows).dtype)
+    return moveaxis(fori_loop(0, length, step, first), 0, axis)
+
+
+def _updated(call: Callable[..., Any], a: Any, indices: Any, b: Any) -> Any:
+    """One element after the other, since repeated indices count repeatedly."""
+    places = getitem(reshape(np.arange(typeof(a).size, dtype=np.int32), typeof(a).shape), indices)
+    values = broadcast_to(settle("at", b), typeof(places).shape)
+    return _updated_at(ravel(a), ravel(places), ravel(values), call).reshape(typeof(a).shape)
+
+
+@api(static=("call",))
+def _updated_at(flat: Any, places: Any, values: Any, call: Callable[..., Any]) -> Any:
+    def step(carry: Any, item: Any) -> tuple[Any, None]:
+        place, value = item
+        new = convert(call(getitem(carry, place), value), typeof(carry).dtype)
+        return update_item(carry, place, new, "set"), None
+
+    return scan(step, convert(flat, typeof(flat).dtype), (places, values))[0]
+
+
+# ---- universal functions of this API --------------------------------------------------------------------------------
+
+
+def give_methods(
+    function: Any,
+    identity: Any,
+    reduce: Callable[..., Any] | None = None,
+    accumulate: Callable[..., Any] | None = None,
+    nin: int = 2,
+) -> Any:
+    """Attach the methods of a universal function to a compiled one."""
+    made = ufunc(
+        function.__wrapped__, nin, 1, name=function.__name__, identity=identity, call=function, reduce=reduce, accumulate=accumulate,
+    )  # fmt: skip
+    for name in ("reduce", "accumulate", "outer", "at", "reduceat", "nin", "nout", "nargs", "identity"):
+        function.__dict__[name] = getattr(made, name)
+    return function
+
+
+# fmt: off
+give_methods(elementwise.add,      0, reductions.sum, accumulations.cumsum)
+give_methods(elementwise.multiply, 1, reductions.prod, accumulations.cumprod)
+give_methods(elementwise.maximum,  None, reductions.max)
+give_methods(elementwise.minimum,  None, reductions.min)
+give_methods(elementwise.subtract, None)
+give_methods(elementwise.negative, None, nin=1)
+give_methods(elementwise.logaddexp, -np.inf)
+give_methods(elementwise.logaddexp2, -np.inf)
+give_methods(logic.logical_and, True)
+give_methods(logic.logical_or, False)
+give_methods(logic.logical_xor, False)
+give_methods(logic.bitwise_and, -1)
+give_methods(logic.bitwise_or, 0)
+give_methods(logic.bitwise_xor, 0)
+# fmt: on

@@ -1,0 +1,333 @@
+"""Gamma numbers and the distributions made of them: beta, chi-squared, Dirichlet, F, Student's t, generalized normal.
+
+Source: G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000). Derivatives in
+the shape parameter are implicit ones: M. Figurnov, S. Mohamed, A. Mnih, "Implicit reparameterization gradients" (2018).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.lax import shapes
+from arrax.lax.arithmetic import add, div, max_, mul
+from arrax.lax.control_flow.loops import while_loop
+from arrax.lax.conversion import convert
+from arrax.lax.exponential import exp, log, pow, sqrt
+from arrax.lax.incomplete_gamma import random_gamma_grad
+from arrax.lax.reductions import reduce_max, reduce_sum
+from arrax.lax.structure import select
+from arrax.numpy_api.operands import broadcast_to
+from arrax.random.continuous import exponential_values
+from arrax.random.key_arrays import key_primitive, wrap
+from arrax.random.parameters import checked_shape, float_dtype, shape_of, static_int
+from arrax.random.samplers import Bits, sampler
+from arrax.random.uniforms import normal_values, random_signs, unit_uniform
+from arrax.transforms.vectorize import vmap
+
+
+def _one_gamma(key: Any, a: Any, log_space: bool) -> Any:
+    """One gamma number (or its logarithm) for a scalar ``a``; below 1 it is one for a + 1 times a power of a uniform."""
+    dtype = typeof(a).dtype
+    number = dtype.type
+    at_least_one = a >= number(1)
+    raised = select(at_least_one, a, a + number(1))
+    d = raised - number(1 / 3)
+    c = number(1 / 3) / sqrt(d)
+    key, boost = Bits(key).split(2)
+
+    def propose(carry: Any) -> Any:
+        """A normal number x for which (1 + c x)^3 is positive."""
+        key, _, _ = carry
+        key, drawn = Bits(key).split(2)
+        x = normal_values(drawn, (), dtype)
+        return key.key, x, number(1) + x * c
+
+    def attempt(carry: Any) -> Any:
+        key, for_x, for_u = Bits(carry[0]).split(3)
+        start = (for_x.key, number(0), number(-1))
+        _, x, v = while_loop(lambda found: found[2] <= number(0), propose, start)
+        return key.key, x * x, v * v * v, unit_uniform(for_u, (), dtype)
+
+    def refused(carry: Any) -> Any:
+        _, square, cube, u = carry
+        outside = u >= number(1) - number(0.0331) * (square * square)
+        return outside & (log(u) >= square * number(0.5) + d * (number(1) - cube + log(cube)))
+
+    _, _, cube, _ = while_loop(refused, attempt, (key.key, number(0), number(1), number(2)))
+    if log_space:
+        logarithm = -exponential_values(boost, (), dtype)
+        correction = select(at_least_one | (logarithm == number(0)), number(0), logarithm * (number(1) / a))
+        return log(d) + log(cube) + correction
+    u = number(1) - unit_uniform(boost, (), dtype)
+    return d * cube * select(at_least_one, number(1), pow(u, number(1) / a))
+
+
+def _gamma_type(keys: ShapedArray, a: ShapedArray, *, log_space: bool) -> ShapedArray:
+    if keys.shape != a.shape[: keys.ndim]:
+        raise TypeError(f"random_gamma: the shape {a.shape} of a must begin with that of the keys, {keys.shape}")
+    return ShapedArray(a.shape, a.dtype)
+
+
+def _evaluate(avals: Any, raw: Any, *, log_space: bool) -> Any:
+    """For each key, as many keys as elements; then all elements at once."""
+    implementation = avals[0].dtype.implementation
+    data, a = raw
+    shape, rank = typeof(a).shape, avals[0].ndim
+
+    def of_key(data: Any, a: Any) -> Any:
+        size = typeof(a).size
+        keys = wrap(implementation, implementation.split(data, (size,)))
+        flat = vmap(lambda key, a: _one_gamma(key, a, log_space))(keys, shapes.reshape(a, (size,)))
+        return shapes.reshape(flat, shape[rank:])
+
+    if typeof(a).size == 0:
+        return a
+    for _ in range(rank):
+        of_key = vmap(of_key)
+    return of_key(data, a)
+
+
+def _derivative(primals: Any, tangents: Any, *, log_space: bool) -> tuple[Any, Any]:
+    """The implicit derivative, from the distribution function; in logarithms it is divided by the number."""
+    keys, a = primals
+    sample = random_gamma_p.bind(keys, a, log_space=log_space)
+    if type(tangents[1]) is Zero:
+        return sample, Zero.of(sample)
+    if not log_space:
+        return sample, mul(tangents[1], random_gamma_grad(a, sample))
+    number = exp(sample)
+    least = shapes.full_like(number, dtypes.finfo(typeof(number).dtype).tiny)
+    number = max_(number, least)
+    return sample, mul(tangents[1], div(random_gamma_grad(a, number), number))
+
+
+random_gamma_p = key_primitive("random_gamma", _gamma_type, _evaluate)
+random_gamma_p.jvp = _derivative
+
+
+def gamma_values(bits: Bits, a: Any, shape: tuple[int, ...], dtype: Any, log_space: bool) -> Any:
+    """Gamma numbers (or their logarithms) for an ``a`` that broadcasts to ``shape``."""
+    return random_gamma_p.bind(bits.key, broadcast_to(convert(a, dtype), shape), log_space=log_space)
+
+
+@sampler(static=("shape", "dtype", "log_space"))
+def _gamma(bits: Bits, a: Any, *, shape: tuple[int, ...], dtype: Any, log_space: bool) -> Any:
+    return gamma_values(bits, a, shape, dtype, log_space)
+
+
+def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the gamma distribution of scale 1, density x^(a-1) e^-x / Gamma(a). Differentiable in ``a``.
+
+    Args:
+      key: a key.
+      a: positive shape parameter, broadcast to ``shape``.
+      shape: the result's shape, by default ``a``'s.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or an ``a`` that does not broadcast to the shape.
+    Example: ``arrax.random.gamma(arrax.random.key(0), 2., (3,))``. Source: Marsaglia and Tsang, 2000.
+    """
+    return _gamma(key, a, shape=shape_of("gamma", shape, a), dtype=float_dtype("gamma", dtype), log_space=False)
+
+
+def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Logarithms of gamma numbers: exact also where small ``a`` give numbers below the least float.
+
+    Args:
+      key: a key.
+      a: positive shape parameter, broadcast to ``shape``.
+      shape: the result's shape, by default ``a``'s.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or an ``a`` that does not broadcast to the shape.
+    Example: ``arrax.random.loggamma(arrax.random.key(0), 1e-3, (3,))``.
+    """
+    return _gamma(key, a, shape=shape_of("loggamma", shape, a), dtype=float_dtype("loggamma", dtype), log_space=True)
+
+
+@sampler(static=("shape", "dtype"))
+def _beta(bits: Bits, a: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    first, second = bits.split(2)
+    log_a, log_b = gamma_values(first, a, shape, dtype, True), gamma_values(second, b, shape, dtype, True)
+    greatest = max_(log_a, log_b)
+    x, y = exp(log_a - greatest), exp(log_b - greatest)
+    return x / (x + y)
+
+
+def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the beta distribution, density x^(a-1) (1-x)^(b-1) / B(a, b) on (0, 1). Differentiable in a and b.
+
+    Args:
+      key: a key.
+      a, b: positive parameters, broadcast to ``shape``.
+      shape: the result's shape, by default that of the parameters together.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or parameters that do not broadcast to the shape.
+    Example: ``arrax.random.beta(arrax.random.key(0), 2., 3., (3,))``.
+    """
+    return _beta(key, a, b, shape=shape_of("beta", shape, a, b), dtype=float_dtype("beta", dtype))
+
+
+def chisquare_values(bits: Bits, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Chi-squared numbers: twice gamma numbers of df/2."""
+    half = convert(df, dtype) / np.asarray(2, dtype)[()]
+    return exp(gamma_values(bits, half, shape, dtype, True)) * np.asarray(2, dtype)[()]
+
+
+@sampler(static=("shape", "dtype"))
+def _chisquare(bits: Bits, df: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return chisquare_values(bits, df, shape, dtype)
+
+
+def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the chi-squared distribution. Differentiable in ``df``.
+
+    Args:
+      key: a key.
+      df: positive degrees of freedom, broadcast to ``shape``.
+      shape: the result's shape, by default ``df``'s.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or a ``df`` that does not broadcast to the shape.
+    Example: ``arrax.random.chisquare(arrax.random.key(0), 3., (2,))``.
+    """
+    return _chisquare(key, df, shape=shape_of("chisquare", shape, df), dtype=float_dtype("chisquare", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _f(bits: Bits, dfnum: Any, dfden: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    second, first = bits.split(2)
+    dfnum, dfden = convert(dfnum, dtype), convert(dfden, dtype)
+    return (chisquare_values(first, dfnum, shape, dtype) / dfnum) / (chisquare_values(second, dfden, shape, dtype) / dfden)
+
+
+def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of Fisher's F distribution: the ratio of two chi-squared numbers, each per degree of freedom.
+
+    Args:
+      key: a key.
+      dfnum, dfden: positive degrees of freedom, broadcast to ``shape``.
+      shape: the result's shape, by default that of the parameters together.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or parameters that do not broadcast to the shape.
+    Example: ``arrax.random.f(arrax.random.key(0), 3., 4., (2,))``.
+    """
+    return _f(key, dfnum, dfden, shape=shape_of("f", shape, dfnum, dfden), dtype=float_dtype("f", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _t(bits: Bits, df: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    first, second = bits.split(2)
+    half = broadcast_to(convert(df, dtype), shape) / np.asarray(2, dtype)[()]
+    return normal_values(first, shape, dtype) * sqrt(half / gamma_values(second, half, shape, dtype, False))
+
+
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of Student's t distribution. Differentiable in ``df``.
+
+    Args:
+      key: a key.
+      df: positive degrees of freedom, broadcast to ``shape``.
+      shape: the result's shape, by default ``df``'s.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, or a ``df`` that does not broadcast to the shape.
+    Example: ``arrax.random.t(arrax.random.key(0), 3., (2,))``.
+    """
+    return _t(key, df, shape=shape_of("t", shape, df), dtype=float_dtype("t", dtype))
+
+
+@sampler(static=("shape", "dtype"))
+def _dirichlet(bits: Bits, alpha: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    logarithms = gamma_values(bits, alpha, shape, dtype, True)
+    last = len(shape) - 1
+    kept = tuple(range(last))
+    greatest = shapes.broadcast_in_dim(reduce_max(logarithms, (last,)), shape, kept)
+    parts = exp(logarithms - greatest)
+    return parts / shapes.broadcast_in_dim(reduce_sum(parts, (last,)), shape, kept)
+
+
+def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Vectors of the Dirichlet distribution: positive numbers with sum 1. Differentiable in ``alpha``.
+
+    Args:
+      key: a key.
+      alpha: positive parameters; its last axis is that of the vectors, the others broadcast to ``shape``.
+      shape: the result's shape without the axis of the vectors, by default ``alpha``'s.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype, an ``alpha`` without axes or one that does not broadcast to the shape.
+    Example: ``arrax.random.dirichlet(arrax.random.key(0), jnp.ones(3), (2,))`` has the shape (2, 3).
+    """
+    own = typeof(alpha).shape
+    if not own:
+        raise ValueError(f"dirichlet requires alpha.ndim >= 1, got alpha.ndim == {len(own)}")
+    lead = own[:-1] if shape is None else checked_shape("dirichlet", shape)
+    full = shape_of("dirichlet", (*lead, own[-1]), alpha)
+    return _dirichlet(key, alpha, shape=full, dtype=float_dtype("dirichlet", dtype))
+
+
+def generalized_normal_values(bits: Bits, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Signed powers 1/p of gamma numbers of 1/p."""
+    first, second = bits.split(2)
+    g = gamma_values(first, 1 / p, shape, dtype, False)
+    return random_signs(second, shape, dtype) * pow(g, np.asarray(1 / p, dtype)[()])
+
+
+@sampler(static=("p", "shape", "dtype"))
+def _generalized_normal(bits: Bits, *, p: float, shape: tuple[int, ...], dtype: Any) -> Any:
+    return generalized_normal_values(bits, p, shape, dtype)
+
+
+def generalized_normal(key: Any, p: float, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the generalized normal distribution, whose density is proportional to e^(-|x|^p).
+
+    Args:
+      key: a key.
+      p: positive number: 1 gives Laplace's, 2 the normal distribution of variance 1/2.
+      shape: the result's shape.
+      dtype: floating dtype.
+    Raises:
+      ValueError: another dtype.
+    Example: ``arrax.random.generalized_normal(arrax.random.key(0), 1.5, (3,))``.
+    """
+    lengths, chosen = checked_shape("generalized_normal", shape), float_dtype("generalized_normal", dtype)
+    return _generalized_normal(key, p=float(p), shape=lengths, dtype=chosen)
+
+
+@sampler(static=("d", "p", "shape", "dtype"))
+def _ball(bits: Bits, *, d: int, p: float, shape: tuple[int, ...], dtype: Any) -> Any:
+    first, second = bits.split(2)
+    g = generalized_normal_values(first, p, (*shape, d), dtype)
+    exponent = np.asarray(p, dtype)[()]
+    powers = reduce_sum(pow(abs(g), exponent), (len(shape),))
+    radius = pow(add(powers, exponential_values(second, shape, dtype)), np.asarray(1 / p, dtype)[()])
+    return g / shapes.expand_dims(radius, (len(shape),))
+
+
+def ball(
+    key: Any, d: int, p: float = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Vectors distributed uniformly in the unit ball of the p-norm.
+
+    Args:
+      key: a key.
+      d: number of dimensions.
+      p: positive number, the norm's.
+      shape: the result's shape without the axis of the vectors.
+      dtype: floating dtype.
+    Raises:
+      TypeError: a ``d`` that is no integer.
+      ValueError: another dtype.
+    Example: ``arrax.random.ball(arrax.random.key(0), 3, shape=(2,))`` has the shape (2, 3).
+    """
+    chosen = float_dtype("ball", dtype)
+    return _ball(key, d=static_int("ball", "d", d), p=float(p), shape=checked_shape("ball", shape), dtype=chosen)
+
+

@@ -1,0 +1,240 @@
+"""Random order and random choice: ``permutation``, ``choice``, ``categorical``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import shapes
+from arrax.lax.conversion import convert
+from arrax.lax.cumulative import cumsum
+from arrax.lax.exponential import log
+from arrax.lax.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from arrax.lax.reductions import argmax, reduce_sum
+from arrax.lax.shapes import broadcast_shapes, canonical_axis
+from arrax.lax.sorting import sort_key_val, top_k
+from arrax.lax.structure import slice_in_dim
+from arrax.numpy_api.operands import broadcast_to, check_arraylike
+from arrax.random.continuous import checked_mode, gumbel_values
+from arrax.random.keys import check_key
+from arrax.random.parameters import checked_shape
+from arrax.random.samplers import Bits, sampler
+from arrax.random.uniforms import integer_values, unit_uniform
+
+
+def rows(x: Any, indices: Any, axis: int) -> Any:
+    """The entries of an axis at integer places within bounds; the axes of the indices stand in the axis's place."""
+    shape, own = typeof(x).shape, typeof(indices).shape
+    windows = [*range(axis), *range(axis + len(own), len(shape) - 1 + len(own))]
+    numbers = GatherDimensionNumbers(tuple(windows), (axis,), (axis,))
+    sizes = [1 if i == axis else length for i, length in enumerate(shape)]
+    places = shapes.reshape(indices, (*own, 1))
+    return gather(x, places, numbers, sizes, mode=GatherScatterMode.PROMISE_IN_BOUNDS)
+
+
+# ---- permutations --------------------------------------------------------------------------------------------------------
+
+
+def shuffled(bits: Bits, x: Any, axis: int) -> Any:
+    """Sort by random numbers, as often as it takes that equal numbers hardly matter."""
+    size = max(1, typeof(x).size)
+    key = bits
+    for _ in range(math.ceil(3 * math.log(size) / math.log(2**32 - 1))):
+        key, drawn = key.split(2)
+        _, x = sort_key_val(drawn(32, typeof(x).shape), x, axis)
+    return x
+
+
+@sampler(static=("axis", "independent"))
+def _permutation(bits: Bits, x: Any, *, axis: int, independent: bool) -> Any:
+    aval = typeof(x)
+    if aval.ndim == 1 or independent and not isinstance(aval.dtype, dtypes.ExtendedDType):
+        if not isinstance(aval.dtype, dtypes.ExtendedDType):
+            return shuffled(bits, x, axis)
+    order = shuffled(bits, shapes.iota(dtypes.canonicalize_dtype(np.int64), aval.shape[axis]), 0)
+    return rows(x, order, axis)
+
+
+@sampler(static=("count", "dtype"))
+def _permuted_numbers(bits: Bits, *, count: int, dtype: Any) -> Any:
+    return shuffled(bits, shapes.iota(dtype, count), 0)
+
+
+def permutation(
+    key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None
+) -> Any:
+    """The entries of an array along an axis, or the integers below a number, in random order.
+
+    Args:
+      key: a key.
+      x: array, or an integer n that stands for ``arange(n)``.
+      axis: the axis along which ``x`` is permuted.
+      independent: give each line along the axis an order of its own.
+    Raises:
+      TypeError: a number that is no integer.
+      ValueError: an axis that ``x`` doesn't have.
+    Example: ``arrax.random.permutation(arrax.random.key(0), 5)``.
+    """
+    check_key("permutation", key)
+    check_arraylike("permutation", x)
+    aval = typeof(x)
+    if aval.ndim:
+        place = canonical_axis(axis, aval.ndim)
+        return _permutation(key, x, axis=place, independent=bool(independent))
+    canonical_axis(axis, 1)
+    if not dtypes.is_integer(aval.dtype):
+        raise TypeError(f"permutation: x must be an integer or at least 1-dimensional, got {x!r}")
+    return _permuted_numbers(key, count=int(x), dtype=aval.dtype)
+
+
+# ---- choice --------------------------------------------------------------------------------------------------------------
+
+
+def _places(bits: Bits, p: Any, count: int, shape: tuple[int, ...], replace: bool, mode: str) -> Any:
+    """Indices below ``count``, of ``shape``."""
+    integer = dtypes.canonicalize_dtype(np.int64)
+    number = math.prod(shape)
+    if p is None:
+        if replace:
+            return integer_values(bits, shape, integer, integer.type(0), integer.type(count))
+        order = shuffled(bits, shapes.iota(integer, count), 0)
+        return shapes.reshape(slice_in_dim(order, 0, number), shape)
+    if replace:
+        total = cumsum(p, 0)
+        drawn = (1 - unit_uniform(bits, shape, typeof(p).dtype)) * rows(total, np.asarray(count - 1, np.int32)[()], 0)
+        return convert(_first_not_below(total, drawn), integer)
+    scores = gumbel_values(bits, (count,), typeof(p).dtype, mode) + log(p)
+    return shapes.reshape(convert(top_k(scores, number)[1], integer) if number else shapes.full((0,), 0, integer), shape)
+
+
+def _first_not_below(ascending: Any, values: Any) -> Any:
+    """For each value, the number of entries of a sorted vector that lie below it."""
+    own = typeof(values).shape
+    count = typeof(ascending).shape[0]
+    full = (*own, count)
+    below = shapes.broadcast_in_dim(ascending, full, (len(own),)) < shapes.broadcast_in_dim(values, full, tuple(range(len(own))))
+    return reduce_sum(convert(below, np.int32), (len(own),))
+
+
+@sampler(static=("count", "shape", "replace", "mode"))
+def _choice_of_numbers(bits: Bits, p: Any, *, count: int, shape: tuple[int, ...], replace: bool, mode: str) -> Any:
+    return _places(bits, p, count, shape, replace, mode)
+
+
+@sampler(static=("shape", "replace", "axis", "mode"))
+def _choice(bits: Bits, a: Any, p: Any, *, shape: tuple[int, ...], replace: bool, axis: int, mode: str) -> Any:
+    aval = typeof(a)
+    if p is None and not replace and aval.ndim == 1 and not isinstance(aval.dtype, dtypes.ExtendedDType):
+        return shapes.reshape(slice_in_dim(shuffled(bits, a, 0), 0, math.prod(shape)), shape)
+    return rows(a, _places(bits, p, aval.shape[axis], shape, replace, mode), axis)
+
+
+def choice(
+    key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0, mode: str | None = None
+) -> Any:
+    """Entries of an array along an axis, or integers below a number, chosen at random.
+
+    Args:
+      key: a key.
+      a: array, or an integer n that stands for ``arange(n)``.
+      shape: the shape of the choice; it stands where ``axis`` was.
+      replace: whether an entry may come again.
+      p: probability of each entry, by default all equal.
+      axis: the axis whose entries are chosen.
+      mode: ``"low"`` or ``"high"``, see ``gumbel``; for choices with probabilities and without replacement.
+    Raises:
+      TypeError: a number that is no integer, or lists for arrays.
+      ValueError: nothing to choose from, more choices than entries, or probabilities of another shape.
+    Example: ``arrax.random.choice(arrax.random.key(0), 5, (3,), replace=False)``.
+    """
+    check_key("choice", key)
+    check_arraylike("choice", a, *(() if p is None else (p,)))
+    aval, lengths, chosen = typeof(a), checked_shape("choice", shape), checked_mode("choice", mode)
+    place = canonical_axis(axis, aval.ndim or 1)
+    if not aval.ndim and not dtypes.is_integer(aval.dtype):
+        raise TypeError(f"choice: a must be an integer or at least 1-dimensional, got {a!r}")
+    count, number = aval.shape[place] if aval.ndim else int(a), math.prod(lengths)
+    _check_choice(count, number, replace, p)
+    if p is not None and not dtypes.is_float(typeof(p).dtype):
+        p = convert(p, dtypes.canonicalize_dtype(np.float64))
+    if not number:
+        shape_left = (*aval.shape[:place], *lengths, *aval.shape[place + 1 :]) if aval.ndim else lengths
+        return shapes.full(shape_left, 0, aval.dtype)
+    if not aval.ndim:
+        return _choice_of_numbers(key, p, count=count, shape=lengths, replace=bool(replace), mode=chosen)
+    return _choice(key, a, p, shape=lengths, replace=bool(replace), axis=place, mode=chosen)
+
+
+def _check_choice(count: int, number: int, replace: bool, p: Any) -> None:
+    if number and count <= 0:
+        raise ValueError("choice: a must be greater than 0 unless no samples are taken")
+    if not replace and number > count:
+        raise ValueError(f"choice: cannot take {number} samples of {count} entries without replacement")
+    if p is not None and typeof(p).shape != (max(count, 0),):
+        raise ValueError(f"choice: p must be None, or a vector of one probability per entry of a ({count}), got shape {typeof(p).shape}")
+
+
+# ---- categorical ---------------------------------------------------------------------------------------------------------
+
+
+@sampler(static=("axis", "shape", "replace", "mode"))
+def _categorical(bits: Bits, logits: Any, *, axis: int, shape: tuple[int, ...], replace: bool, mode: str) -> Any:
+    aval = typeof(logits)
+    integer = dtypes.canonicalize_dtype(np.int64)
+    if not replace:
+        lead = shape[: len(shape) - aval.ndim + 1]
+        scores = gumbel_values(bits, aval.shape, aval.dtype, mode) + logits
+        order = (*(i for i in range(aval.ndim) if i != axis), axis)
+        _, best = top_k(shapes.transpose(scores, order), math.prod(lead))
+        best = shapes.transpose(best, (aval.ndim - 1, *range(aval.ndim - 1)))
+        return convert(shapes.reshape(best, shape), integer)
+    lead = shape[: len(shape) - aval.ndim + 1]
+    rest = list(shape[len(lead) :])
+    rest.insert(axis, aval.shape[axis])
+    full = (*lead, *rest)
+    scores = gumbel_values(bits, full, aval.dtype, mode) + broadcast_to(logits, full)
+    return argmax(scores, len(lead) + axis, integer)
+
+
+def categorical(
+    key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True, mode: str | None = None, *,
+    out_sharding: Any = None,
+) -> Any:  # fmt: skip
+    """Indices along an axis with probabilities proportional to the exponentials of ``logits``.
+
+    Args:
+      key: a key.
+      logits: array of unnormalized log probabilities.
+      axis: the axis of the outcomes.
+      shape: the result's shape; it ends with the shape of ``logits`` without ``axis``, or what that broadcasts to. By
+        default it is that shape.
+      replace: whether an outcome may come again among the samples of one distribution.
+      mode: ``"low"`` or ``"high"``, see ``gumbel``.
+    Raises:
+      ValueError: another shape, more samples without replacement than outcomes, or another mode.
+    Example: ``arrax.random.categorical(arrax.random.key(0), jnp.zeros(3), shape=(4,))``. Source: the Gumbel-max trick.
+    """
+    check_key("categorical", key)
+    check_arraylike("categorical", logits)
+    if not dtypes.is_float(typeof(logits).dtype):
+        logits = convert(logits, dtypes.canonicalize_dtype(np.float64))
+    own = typeof(logits).shape
+    place = canonical_axis(axis, len(own))
+    batch = own[:place] + own[place + 1 :]
+    lengths = batch if shape is None else checked_shape("categorical", shape)
+    tail = lengths[len(lengths) - len(batch) :]
+    if len(lengths) < len(batch) or broadcast_shapes(tail, batch) != tail:
+        raise ValueError(f"categorical: shape {lengths} must end with that of the distributions, {batch}")
+    wanted = math.prod(lengths[: len(lengths) - len(batch)])
+    if not replace and wanted > own[place]:
+        raise ValueError(f"categorical: cannot take {wanted} samples of {own[place]} outcomes without replacement")
+    if not replace and tail != batch:
+        wide = list(tail)
+        wide.insert(place, own[place])
+        logits = broadcast_to(logits, tuple(wide))
+    chosen = checked_mode("categorical", mode)
+    return _categorical(key, logits, axis=place, shape=lengths, replace=bool(replace), mode=chosen)
