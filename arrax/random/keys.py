@@ -18,6 +18,7 @@ from arrax.numpy_api.api import api
 from arrax.random import key_arrays
 from arrax.random.implementations import Implementation, KeyDType, implementation_of
 from arrax.random.key_arrays import PRNGKeyArray, is_key, unwrap, wrap
+from arrax.random import hardware as _hardware  # noqa: F401  (registers rbg and unsafe_rbg)
 from arrax.random.threefry import threefry
 from arrax.xla.placement import array_from_host
 

@@ -1,0 +1,133 @@
+"""Universal functions and vectorized functions; numbers in even steps; arrays from text and files."""
+
+import io
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from tests.numpy_api.comparison import assert_same
+
+MATRIX = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]], dtype=np.float32)
+VECTOR = np.array([3, 1, 2, 5], dtype=np.int32)
+PLACES = np.array([0, 2, 0])
+
+
+def weigh(x, y):
+    return x + 2 * y
+
+
+OURS = {"weigh": jnp.frompyfunc(weigh, 2, 1, identity=0), **{n: getattr(jnp, n) for n in ("add", "multiply", "subtract", "maximum")}}
+THEIRS = {n: getattr(np, n) for n in ("add", "multiply", "subtract", "maximum")}
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_methods_do_what_those_of_numpy_do(name):
+    ours, theirs = OURS[name], THEIRS[name]
+    assert_same(ours.reduce(VECTOR), np.int32(theirs.reduce(VECTOR)))
+    assert_same(ours.reduce(MATRIX, axis=1, keepdims=True), theirs.reduce(MATRIX, axis=1, keepdims=True))
+    assert_same(ours.accumulate(MATRIX, axis=1), theirs.accumulate(MATRIX, axis=1))
+    assert_same(ours.outer(VECTOR, MATRIX), np.float32(theirs.outer(VECTOR, MATRIX)))
+    assert_same(ours.reduceat(MATRIX, np.array([0, 1]), axis=1), theirs.reduceat(MATRIX, [0, 1], axis=1))
+    changed = VECTOR.copy()
+    theirs.at(changed, PLACES, 4)
+    assert_same(ours.at(VECTOR, PLACES, 4, inplace=False), changed)
+
+
+def test_a_function_of_scalars_becomes_a_universal_one():
+    function = OURS["weigh"]
+    assert (function.nin, function.nout, function.identity) == (2, 1, 0)
+    assert_same(function(MATRIX, VECTOR[:3]), MATRIX + 2 * VECTOR[:3])
+    assert_same(function.reduce(MATRIX, axis=1), np.float32([11, 28]))
+    assert_same(function.reduce(MATRIX, axis=None, initial=1.0, where=MATRIX > 2), np.float32(39))
+    assert_same(function.reduce(VECTOR[:0]), np.int32(0))
+    assert_same(function.accumulate(VECTOR), np.int32([3, 5, 9, 19]))
+    assert repr(function) == "<jnp.ufunc 'weigh'>"
+
+
+def test_results_may_be_several():
+    both = jnp.frompyfunc(lambda x: (x, -x), 1, 2)(VECTOR)
+    assert_same(both, [VECTOR, -VECTOR])
+
+
+def test_vectorized_functions_broadcast_their_leading_axes():
+    product = jnp.vectorize(lambda m, v: m @ v, signature="(i,j),(j)->(i)")
+    matrices = np.arange(24, dtype=np.float32).reshape(4, 2, 3)
+    assert_same(product(matrices, MATRIX[0]), matrices @ MATRIX[0])
+    assert product(matrices[:, None], np.stack([MATRIX[0]] * 5)).shape == (4, 5, 2)
+    assert_same(jnp.vectorize(lambda x, k: x * k, excluded={1})(VECTOR, 2), VECTOR * 2)
+    assert_same(jnp.vectorize(lambda x, k=1: x * k, excluded={"k"})(VECTOR, k=3), VECTOR * 3)
+    assert_same(jnp.vectorize(lambda x: (x, x + 1), signature="()->(),()")(VECTOR), [VECTOR, VECTOR + 1])
+
+
+def test_functions_are_applied_along_axes():
+    for axis in (0, 1):
+        assert_same(jnp.apply_along_axis(jnp.cumsum, axis, MATRIX), np.apply_along_axis(np.cumsum, axis, MATRIX))
+    outer = jnp.apply_along_axis(lambda row: jnp.outer(row, row), 1, MATRIX)
+    assert_same(outer, np.apply_along_axis(lambda row: np.outer(row, row), 1, MATRIX))
+    assert_same(jnp.apply_over_axes(jnp.sum, MATRIX, [0, 1]), np.float32([[22]]))
+
+
+@pytest.mark.parametrize("arguments", [(0, 1, 5), (3, -2, 4), (0, 1j, 3), (0.5, 0.5, 1), (1, 2, 0)])
+def test_numbers_in_even_steps(arguments):
+    assert_same(jnp.linspace(*arguments), np.linspace(*arguments))
+    assert_same(jnp.linspace(*arguments, endpoint=False), np.linspace(*arguments, endpoint=False))
+
+
+def test_even_steps_between_arrays_and_in_programs():
+    start, stop = np.float32([0, 1]), np.float32([[4], [2]])
+    expected = np.float32(np.linspace(start, stop, 4, axis=1))
+    assert_same(jnp.linspace(start, stop, 4, axis=1), expected)
+    numbers, step = arrax.jit(lambda a: jnp.linspace(a, 2, 5, retstep=True))(1.0)
+    assert_same([numbers, step], [np.float32(np.linspace(1, 2, 5)), np.float32(0.25)])
+    assert_same(jnp.linspace(0, 10, 4, dtype=int), np.linspace(0, 10, 4, dtype=np.int32))
+
+
+def test_numbers_in_geometric_steps():
+    assert_same(jnp.logspace(0, 2, 3), np.float32(np.logspace(0, 2, 3)))
+    assert_same(jnp.logspace(0, 3, 4, base=2), np.float32([1, 2, 4, 8]))
+    assert_same(jnp.geomspace(1, 1000, 4), np.float32(np.geomspace(1, 1000, 4)), rtol=1e-4)
+    assert_same(jnp.geomspace(-1, -8, 3, endpoint=False), np.float32(np.geomspace(-1, -8, 3, endpoint=False)), rtol=1e-4)
+
+
+def test_arrays_from_functions_bytes_text_and_files():
+    assert_same(jnp.fromfunction(jnp.add, (2, 3), dtype=int), np.int32(np.fromfunction(np.add, (2, 3), dtype=int)))
+    assert_same(jnp.frombuffer(b"abcd", dtype="uint8", count=2, offset=1), np.uint8([98, 99]))
+    assert_same(jnp.fromstring("1 2 3", dtype=int, sep=" "), np.int32([1, 2, 3]))
+    file = io.BytesIO()
+    jnp.save(file, jnp.arange(3))
+    file.seek(0)
+    assert_same(jnp.load(file), np.int32([0, 1, 2]))
+
+
+def test_scalars_are_recognized():
+    assert jnp.isscalar(1) and jnp.isscalar(jnp.float32(1)) and jnp.isscalar("a") and not jnp.isscalar(jnp.ones(1))
+
+
+# fmt: off
+ERRORS = {
+    "in place":      (lambda: OURS["add"].at(VECTOR, PLACES, 4), NotImplementedError, "inplace=False"),
+    "one argument":  (lambda: OURS["weigh"](1), TypeError, "takes 2 arguments"),
+    "out":           (lambda: OURS["weigh"](1, 2, out=VECTOR), NotImplementedError, "'out'"),
+    "no identity":   (lambda: jnp.frompyfunc(weigh, 2, 1).reduce(VECTOR, where=VECTOR > 1), ValueError, "identity"),
+    "unary reduce":  (lambda: jnp.frompyfunc(abs, 1, 1).reduce(VECTOR), ValueError, "binary"),
+    "signature":     (lambda: jnp.vectorize(abs, signature="foo")(1), ValueError, "not a valid gufunc signature"),
+    "core sizes":    (lambda: jnp.vectorize(jnp.dot, signature="(n),(n)->()")(MATRIX, VECTOR), ValueError, "inconsistent size"),
+    "core rank":     (lambda: jnp.vectorize(abs, signature="(n)->(n)")(1.0), ValueError, "enough dimensions"),
+    "output":        (lambda: jnp.vectorize(jnp.dot, signature="(n),(n)->(n)")(MATRIX, MATRIX), ValueError, "output shape"),
+    "count":         (lambda: jnp.vectorize(abs, signature="(),()->()")(1.0), TypeError, "expected 2, got 1"),
+    "excluded":      (lambda: jnp.vectorize(abs, excluded={1.5}), TypeError, "exclude integer or string"),
+    "axis":          (lambda: jnp.apply_along_axis(jnp.sum, 3, MATRIX), ValueError, "out of bounds"),
+    "fromiter":      (lambda: jnp.fromiter([1], int), NotImplementedError, "np.fromiter"),
+    "linspace":      (lambda: jnp.linspace(0, 1, -1), ValueError, "non-negative"),
+    "linspace traced": (lambda: arrax.jit(lambda n: jnp.linspace(0, 1, n))(3), TypeError, "'num' argument"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_mistakes_are_explained(case):
+    call, kind, words = ERRORS[case]
+    with pytest.raises(kind, match=words):
+        call()

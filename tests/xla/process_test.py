@@ -1,0 +1,175 @@
+"""What concerns the whole process: import, exit, the cache between processes, threads, depth, odd names."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+
+
+def run(code, **environment):
+    env = {**os.environ, **environment}
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_import_leaves_random_state_and_environment_alone():
+    code = """
+import os, numpy as np
+np.random.seed(0); before = np.random.get_state()[1].copy(); environment = dict(os.environ)
+import arrax, arrax.numpy as jnp
+jnp.ones(3) + 1
+assert (np.random.get_state()[1] == before).all() and dict(os.environ) == environment
+print("unchanged")
+"""
+    assert run(code).stdout.strip() == "unchanged"
+
+
+def test_exit_while_daemon_threads_compile():
+    code = """
+import threading, time, numpy as np
+import arrax, arrax.numpy as jnp
+def work(k):
+    for i in range(10000):
+        arrax.jit(lambda x: jnp.sin(x) + float(i + 10000 * k))(np.ones(4, np.float32))
+for k in range(3):
+    threading.Thread(target=work, args=(k,), daemon=True).start()
+time.sleep(0.5)
+print("leaving")
+"""
+    done = run(code, ARRAX_ENABLE_COMPILATION_CACHE="0")
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "leaving", "")
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    code = """
+import arrax, arrax.numpy as jnp
+from arrax.xla.compilation import executables
+x = jnp.arange(6.0).reshape(2, 3)
+print(float(arrax.jit(lambda x: jnp.sin(x) @ x.T)(x).sum()), executables.misses)
+"""
+    first = run(code, ARRAX_COMPILATION_CACHE_DIR=str(tmp_path / "cache")).stdout.split()
+    second = run(code, ARRAX_COMPILATION_CACHE_DIR=str(tmp_path / "cache")).stdout.split()
+    assert first[0] == second[0] and int(first[1]) > 0 and int(second[1]) == 0
+    assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
+
+
+def test_swapped_and_broken_entries_are_only_misses(tmp_path):
+    code = """
+import arrax, arrax.numpy as jnp
+f = arrax.jit(lambda x: x * 2); g = arrax.jit(lambda x: x * 3)
+print(float(f(jnp.float32(5))), float(g(jnp.float32(5))))
+"""
+    folder = tmp_path / "cache"
+    for damage in ("none", "swap", "truncate", "fifo", "folder", "garbage"):
+        entries = sorted(folder.glob("*.entry")) if folder.exists() else []
+        if damage == "swap":
+            a, b = entries[0].read_bytes(), entries[1].read_bytes()
+            entries[0].write_bytes(b), entries[1].write_bytes(a)
+        for entry in entries if damage in ("truncate", "fifo", "folder", "garbage") else ():
+            content = entry.read_bytes()
+            entry.unlink()
+            if damage == "truncate":
+                entry.write_bytes(content[: len(content) // 2])
+            elif damage == "fifo":
+                os.mkfifo(entry)
+            elif damage == "folder":
+                entry.mkdir()
+            else:
+                entry.write_bytes(b"\x80\x04" + bytes(100))
+        done = run(code, ARRAX_COMPILATION_CACHE_DIR=str(folder))
+        assert done.stdout.split() == ["10.0", "15.0"], (damage, done.stderr)
+        for entry in folder.glob("*.entry"):
+            if not entry.is_file():
+                entry.rmdir() if entry.is_dir() else entry.unlink()
+
+
+def test_many_threads_trace_compile_and_run_at_once():
+    failures = []
+
+    def work(k):
+        try:
+            for i in range(6):
+                out = arrax.jit(lambda x: (jnp.sin(x) + float(k * i)).sum())(np.ones(3, np.float32))
+                assert abs(float(out) - 3 * (np.sin(1.0) + k * i)) < 1e-3
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(16)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not failures
+
+
+def test_impossible_shapes_are_refused():
+    with pytest.raises((ValueError, RuntimeError)):
+        jnp.zeros((2**31, 2**31))
+    with pytest.raises((ValueError, RuntimeError, MemoryError)):
+        arrax.jit(lambda: jnp.ones((2**31, 2**31)))()
+
+
+def test_deep_and_recursive_trees_give_a_recursion_error():
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(RecursionError):
+        arrax.jit(lambda t: 0)(deep)
+    loop = []
+    loop.append(loop)
+    with pytest.raises(RecursionError):
+        arrax.jit(lambda t: 0)(loop)
+    assert arrax.jit(lambda x: x + 1)(1) == 2
+
+
+def test_odd_characters_in_names():
+    odd = 'a "b"\n\t\\ é'
+
+    def f(**kwargs):
+        return kwargs[odd]
+
+    f.__name__ = odd
+    assert arrax.jit(f)(**{odd: 1.0}) == 1.0
+    assert arrax.grad(lambda d: d[odd] ** 2)({odd: 3.0})[odd] == 6.0
+
+
+def test_fresh_functions_leave_nothing_behind():
+    import gc
+    import weakref
+
+    references = []
+    for _ in range(20):
+
+        def f(x):
+            return x * 2
+
+        references.append(weakref.ref(f))
+        arrax.jit(f)(1.0)
+        arrax.grad(lambda x, f=f: f(x))(1.0)
+        arrax.lax.scan(lambda c, x, f=f: (f(c), x), 1.0, jnp.ones(3))
+    del f
+    gc.collect()
+    assert sum(reference() is not None for reference in references) <= 1
+
+
+def test_virtual_devices_and_committed_placement():
+    code = """
+import arrax, arrax.numpy as jnp
+a, b = arrax.devices()
+x, y = arrax.device_put(jnp.ones(3), a), arrax.device_put(jnp.ones(3), b)
+assert (x + 1).devices() == {a} and (y + 1).devices() == {b} and (y + 1).committed
+assert arrax.jit(lambda v: v * 2)(y).device == b
+with arrax.default_device(b):
+    z = jnp.ones(3) + 1
+assert z.devices() == {b} and not z.committed
+try:
+    x + y
+except ValueError as error:
+    assert "incompatible devices" in str(error) and "[0]" in str(error) and "[1]" in str(error) and "CPU" in str(error)
+    print("refused")
+"""
+    done = run(code, XLA_FLAGS="--xla_force_host_platform_device_count=2")
+    assert done.stdout.strip() == "refused", done.stderr
