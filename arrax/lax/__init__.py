@@ -1,6 +1,6 @@
 """The strict layer of operations. The face: public names only."""
 
-from arrax.lax import type_slots as _type_slots  # noqa: F401  (fills the slots of types)
+from arrax.lax import type_slots as _type_slots  # (fills the slots of types)
 from arrax.lax.accuracy import AccuracyMode as AccuracyMode
 from arrax.lax.accuracy import Tolerance as Tolerance
 from arrax.lax.arithmetic import abs_ as abs

@@ -1,51 +1,27 @@
 """The NumPy API. The face: public names only."""
 
-from numpy import (  # noqa: E402
-    character as character,
-)
-from numpy import (
-    complexfloating as complexfloating,
-)
-from numpy import e as e  # noqa: E402
-from numpy import euler_gamma as euler_gamma  # noqa: E402
-from numpy import (
-    flexible as flexible,
-)
-from numpy import (
-    floating as floating,
-)
-from numpy import (
-    generic as generic,
-)
-from numpy import get_printoptions as get_printoptions  # noqa: E402
-from numpy import (
-    inexact as inexact,
-)
-from numpy import inf as inf  # noqa: E402
-from numpy import (
-    integer as integer,
-)
-from numpy import iterable as iterable  # noqa: E402
-from numpy import nan as nan  # noqa: E402
-from numpy import newaxis as newaxis  # noqa: E402
-from numpy import (
-    number as number,
-)
-from numpy import (
-    object_ as object_,
-)
-from numpy import pi as pi  # noqa: E402
-from numpy import printoptions as printoptions  # noqa: E402
-from numpy import save as save  # noqa: E402
-from numpy import savez as savez  # noqa: E402
-from numpy import set_printoptions as set_printoptions  # noqa: E402
-from numpy import (
-    signedinteger as signedinteger,
-)
-from numpy import (
-    unsignedinteger as unsignedinteger,
-)
-from numpy.exceptions import ComplexWarning as ComplexWarning  # noqa: E402
+from numpy import character as character
+from numpy import complexfloating as complexfloating
+from numpy import e as e
+from numpy import euler_gamma as euler_gamma
+from numpy import flexible as flexible
+from numpy import floating as floating
+from numpy import generic as generic
+from numpy import get_printoptions as get_printoptions
+from numpy import inexact as inexact
+from numpy import inf as inf
+from numpy import integer as integer
+from numpy import iterable as iterable
+from numpy import nan as nan
+from numpy import newaxis as newaxis
+from numpy import number as number
+from numpy import object_ as object_
+from numpy import pi as pi
+from numpy import printoptions as printoptions
+from numpy import set_printoptions as set_printoptions
+from numpy import signedinteger as signedinteger
+from numpy import unsignedinteger as unsignedinteger
+from numpy.exceptions import ComplexWarning as ComplexWarning
 
 from arrax.dtypes.scalars import bfloat16 as bfloat16
 from arrax.dtypes.scalars import bool_ as bool
@@ -84,6 +60,7 @@ from arrax.dtypes.scalars import uint8 as uint8
 from arrax.dtypes.scalars import uint16 as uint16
 from arrax.dtypes.scalars import uint32 as uint32
 from arrax.dtypes.scalars import uint64 as uint64
+from arrax.numpy import fft as fft
 from arrax.numpy_api import array_methods as _array_methods  # (gives arrays and tracers their methods)
 from arrax.numpy_api.accumulations import cumprod as cumprod
 from arrax.numpy_api.accumulations import cumsum as cumsum
@@ -210,7 +187,6 @@ from arrax.numpy_api.elementwise import tan as tan
 from arrax.numpy_api.elementwise import tanh as tanh
 from arrax.numpy_api.elementwise import true_divide as true_divide
 from arrax.numpy_api.elementwise import trunc as trunc
-from arrax.numpy_api.fourier import fft as fft
 from arrax.numpy_api.histograms import bincount as bincount
 from arrax.numpy_api.histograms import histogram as histogram
 from arrax.numpy_api.histograms import histogram2d as histogram2d

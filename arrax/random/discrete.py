@@ -200,7 +200,7 @@ def _binomial_by_inversion(bits: Bits, n: Any, p: Any, steps: int) -> Any:
 
     def draw(carry: Any) -> Any:
         step, count, total, key = carry
-        key, drawn = Bits(key).split(2)
+        drawn, key = Bits(key).split(2)
         count = select_where(total <= n, count + 1, count)
         return step + 1, count, total + ceil(log(unit_uniform(drawn, shape, dtype)) / scale), key.key
 
@@ -263,7 +263,9 @@ def _binomial_by_rejection(bits: Bits, n: Any, p: Any, steps: int) -> Any:
 
 
 def binomial_values(bits: Bits, n: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Binomial numbers as floats; NaN where the parameters make no sense."""
+    """Binomial numbers as floats, computed in 32 bits at least; NaN where the parameters make no sense."""
+    if np.dtype(dtype).itemsize < 4:
+        return convert(binomial_values(bits, n, p, shape, np.dtype(np.float32)), dtype)
     number = np.dtype(dtype).type
     n, p = broadcast_to(convert(n, dtype), shape), broadcast_to(convert(p, dtype), shape)
     steps = int(dtypes.iinfo(np.int32).max)

@@ -15,6 +15,7 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.lax import shapes
 from arrax.lax.arithmetic import add, div, max_, mul
 from arrax.lax.control_flow.loops import while_loop
+from arrax.lax.control_flow.mapping import map as loop_over
 from arrax.lax.conversion import convert
 from arrax.lax.exponential import exp, log, pow, sqrt
 from arrax.lax.incomplete_gamma import random_gamma_grad
@@ -81,7 +82,11 @@ def _evaluate(avals: Any, raw: Any, *, log_space: bool) -> Any:
     def of_key(data: Any, a: Any) -> Any:
         size = typeof(a).size
         keys = wrap(implementation, implementation.split(data, (size,)))
-        flat = vmap(lambda key, a: _one_gamma(key, a, log_space))(keys, shapes.reshape(a, (size,)))
+        elements = shapes.reshape(a, (size,))
+        if implementation.name == "threefry2x32":
+            flat = vmap(lambda key, a: _one_gamma(key, a, log_space))(keys, elements)
+        else:  # other generators may give mapped keys one common stream
+            flat = loop_over(lambda pair: _one_gamma(*pair, log_space), (keys, elements))
         return shapes.reshape(flat, shape[rank:])
 
     if typeof(a).size == 0:
