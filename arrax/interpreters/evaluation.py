@@ -99,8 +99,9 @@ def on_call_path(name: str, run_first: Callable[..., tuple[Any, Any]]) -> Callab
         try:
             with gate:
                 return run_first(*args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             function._clear_cache()  # type: ignore[attr-defined]
+            errors.hide_internal_frames(error)
             raise
 
     def without_call_path(*args: Any, **kwargs: Any) -> Any:  # what disable_jit calls

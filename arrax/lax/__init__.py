@@ -149,6 +149,7 @@ from arrax.lax.incomplete_gamma import igammac as igammac
 from arrax.lax.incomplete_gamma import random_gamma_grad as random_gamma_grad
 from arrax.lax.linalg.cholesky_factors import cholesky_p as cholesky_p
 from arrax.lax.linalg.cholesky_factors import cholesky_update_p as cholesky_update_p
+from arrax.lax.linalg.eigenvalues import eig_p as eig_p
 from arrax.lax.linalg.lu_factors import lu_p as lu_p
 from arrax.lax.linalg.lu_factors import lu_pivots_to_permutation_p as lu_pivots_to_permutation_p
 from arrax.lax.linalg.qr_factors import geqp3_p as geqp3_p
@@ -156,8 +157,14 @@ from arrax.lax.linalg.qr_factors import geqrf_p as geqrf_p
 from arrax.lax.linalg.qr_factors import householder_product_p as householder_product_p
 from arrax.lax.linalg.qr_factors import ormqr_p as ormqr_p
 from arrax.lax.linalg.qr_factors import qr_p as qr_p
+from arrax.lax.linalg.similar_forms import hessenberg_p as hessenberg_p
+from arrax.lax.linalg.similar_forms import schur_p as schur_p
+from arrax.lax.linalg.similar_forms import tridiagonal_p as tridiagonal_p
+from arrax.lax.linalg.singular_values import gesvdj_p as gesvdj_p
+from arrax.lax.linalg.singular_values import svd_p as svd_p
 from arrax.lax.linalg.symmetric_eigenvalues import eigh_p as eigh_p
 from arrax.lax.linalg.triangular_systems import triangular_solve_p as triangular_solve_p
+from arrax.lax.linalg.tridiagonal_systems import tridiagonal_solve_p as tridiagonal_solve_p
 from arrax.lax.named_primitives import abs_p as abs_p
 from arrax.lax.named_primitives import acos_p as acos_p
 from arrax.lax.named_primitives import acosh_p as acosh_p

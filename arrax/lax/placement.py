@@ -44,6 +44,8 @@ def target_device(device: Any) -> Any:
 def put_value(x: Any, device: Any) -> Any:
     """One concrete value on a device; without one, placed data stays where it is."""
     where = target_device(device)
+    if hasattr(x, "on_device"):  # key arrays
+        return x.on_device(device)
     if type(x) is ArrayImpl:
         return x if where is None else copy_to_device(x, where, True)
     return array_from_host(x, None, where, where is not None)
@@ -95,6 +97,8 @@ def device_get(x: Any) -> Any:
 def _get(leaf: Any) -> Any:
     if type(leaf) is ArrayImpl:
         return host_value(leaf)
+    if hasattr(leaf, "on_device"):  # key arrays are no NumPy arrays
+        return leaf
     convert = getattr(leaf, "__array__", None)
     return (
         np.asarray(leaf)

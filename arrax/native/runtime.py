@@ -1,5 +1,7 @@
 """What we use of jaxlib's runtime: arrays, shardings, devices, clients, the call path, pytrees, configuration cells."""
 
+import importlib
+
 # weakref_lru_cache must be imported before typed ndarray types are registered, or the process dies (see xla/startup.py).
 from jaxlib import _jax as _jax
 from jaxlib import utils as native_utils  # type: ignore[attr-defined]  # noqa: F401
@@ -45,3 +47,11 @@ CompileOptions = xla_client.CompileOptions
 DeviceAssignment = xla_client.DeviceAssignment
 
 jaxlib_build = f"{jaxlib_version} {_git_hash}"
+
+
+def gpu_kernels(modules):  # type: ignore[no-untyped-def]
+    """(platform, name, capsule, version) of the custom-call targets in jaxlib's modules of GPU kernels."""
+    for module in modules:
+        for platform, targets in importlib.import_module(f"jaxlib.{module}").registrations().items():
+            for name, value, *version in targets:
+                yield platform, name, value, (version or [1])[0]

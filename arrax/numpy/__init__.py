@@ -68,6 +68,9 @@ from arrax.numpy_api.accumulations import cumulative_prod as cumulative_prod
 from arrax.numpy_api.accumulations import cumulative_sum as cumulative_sum
 from arrax.numpy_api.accumulations import nancumprod as nancumprod
 from arrax.numpy_api.accumulations import nancumsum as nancumsum
+from arrax.numpy_api.adding_removing import delete as delete
+from arrax.numpy_api.adding_removing import insert as insert
+from arrax.numpy_api.adding_removing import trim_zeros as trim_zeros
 from arrax.numpy_api.averages import average as average
 from arrax.numpy_api.averages import mean as mean
 from arrax.numpy_api.averages import std as std
@@ -319,6 +322,8 @@ from arrax.numpy_api.polynomials import polyint as polyint
 from arrax.numpy_api.polynomials import polymul as polymul
 from arrax.numpy_api.polynomials import polysub as polysub
 from arrax.numpy_api.polynomials import polyval as polyval
+from arrax.numpy_api.printing import array_repr as array_repr
+from arrax.numpy_api.printing import array_str as array_str
 from arrax.numpy_api.products import cross as cross
 from arrax.numpy_api.products import dot as dot
 from arrax.numpy_api.products import inner as inner
@@ -341,17 +346,14 @@ from arrax.numpy_api.ranges import load as load
 from arrax.numpy_api.ranges import logspace as logspace
 from arrax.numpy_api.ranges import save as save
 from arrax.numpy_api.ranges import savez as savez
-from arrax.numpy_api.rearranging import delete as delete
 from arrax.numpy_api.rearranging import flip as flip
 from arrax.numpy_api.rearranging import fliplr as fliplr
 from arrax.numpy_api.rearranging import flipud as flipud
-from arrax.numpy_api.rearranging import insert as insert
 from arrax.numpy_api.rearranging import repeat as repeat
 from arrax.numpy_api.rearranging import resize as resize
 from arrax.numpy_api.rearranging import roll as roll
 from arrax.numpy_api.rearranging import rot90 as rot90
 from arrax.numpy_api.rearranging import tile as tile
-from arrax.numpy_api.rearranging import trim_zeros as trim_zeros
 from arrax.numpy_api.reductions import all as all
 from arrax.numpy_api.reductions import amax as amax
 from arrax.numpy_api.reductions import amin as amin

@@ -87,8 +87,7 @@ def _check_joinable(name: str, arrays: Sequence[Any], axis: int) -> None:
         if any(a != b for i, (a, b) in enumerate(zip(own, first, strict=True)) if i != axis):
             listed = ", ".join(str(shape_of(a)) for a in arrays)
             raise TypeError(
-                f"{name}: cannot concatenate arrays with shapes that differ in dimensions other than the one being "
-                f"concatenated: concatenating along dimension {axis} for shapes {listed}."
+                f"{name}: along axis {axis}, shapes that differ in dimensions other than that one don't fit: {listed}."
             )
 
 

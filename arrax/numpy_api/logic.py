@@ -112,9 +112,19 @@ def _invert(x: Any) -> Any:
     return bitwise.bitwise_not(x)
 
 
+def _equal(x: Any, y: Any) -> Any:
+    dtype = typeof(x).dtype
+    return dtype.equal(x, y) if kind_of(dtype) == "extended" else arithmetic.eq(x, y)
+
+
+def _differ(x: Any, y: Any) -> Any:
+    extended = kind_of(typeof(x).dtype) == "extended"
+    return bitwise.bitwise_not(_equal(x, y)) if extended else arithmetic.ne(x, y)
+
+
 # fmt: off
-equal         = binary("equal",         arithmetic.eq, promote_dtypes, "equality, x1 == x2")
-not_equal     = binary("not_equal",     arithmetic.ne, promote_dtypes, "inequality, x1 != x2")
+equal         = binary("equal",         _equal, promote_dtypes, "equality, x1 == x2")
+not_equal     = binary("not_equal",     _differ, promote_dtypes, "inequality, x1 != x2")
 less          = binary("less",          _ordered(arithmetic.lt, arithmetic.lt), promote_dtypes, "order, x1 < x2")
 less_equal    = binary("less_equal",    _ordered(arithmetic.le, arithmetic.lt), promote_dtypes, "order, x1 <= x2")
 greater       = binary("greater",       _ordered(arithmetic.gt, arithmetic.gt), promote_dtypes, "order, x1 > x2")

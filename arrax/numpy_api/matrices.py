@@ -233,10 +233,10 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if not copy:
         raise ValueError("meshgrid only supports copy=True")
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing!r}")
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
     arrays = settle_all("meshgrid", xi)
     if any(typeof(a).ndim > 1 for a in arrays):
-        raise ValueError(f"Arguments to meshgrid must be 1D, got shapes {[shape_of(a) for a in arrays]}")
+        raise ValueError(f"meshgrid: coordinates must be 1D, got shapes {[shape_of(a) for a in arrays]}")
     rank = len(arrays)
     places = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
     common = [1] * rank

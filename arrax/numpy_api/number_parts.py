@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -110,21 +111,25 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
         raise TypeError("frexp does not support complex-valued inputs")
     x = convert(x, dtype)
     integer, mantissa_bits, bias = _bits_of(dtype)
-    lift = mantissa_bits + 2
-    tiny = arithmetic.lt(arithmetic.abs_(x), constant(dtypes.finfo(dtype).tiny, x))
-    scaled = structure.select(tiny, arithmetic.mul(x, constant(2.0**lift, x)), x)
-    bits = bitcast_convert_type(scaled, integer)
-    mask = np.array((1 << (dtypes.finfo(dtype).nexp)) - 1, integer)[()]
-    shift = np.array(mantissa_bits, integer)[()]
-    exponent = bitwise.bitwise_and(bitwise.shift_right_logical(bits, shift), mask)
-    cleared = bitwise.bitwise_and(bits, np.array(~(int(mask) << mantissa_bits), integer)[()])
-    half = bitwise.bitwise_or(cleared, np.array((bias - 1) << mantissa_bits, integer)[()])
-    mantissa = bitcast_convert_type(half, dtype)
-    moved = arithmetic.sub(exponent, np.array(bias - 1, integer)[()])
-    moved = arithmetic.sub(moved, structure.select(tiny, shapes.full_like(moved, lift), shapes.full_like(moved, 0)))
-    special = bitwise.bitwise_or(arithmetic.eq(x, constant(0, x)), bitwise.bitwise_not(arithmetic.is_finite(x)))
-    out = structure.select(special, shapes.full_like(moved, 0), moved)
-    return structure.select(special, x, mantissa), convert(out, np.int32)
+    number = functools.partial(_number, integer)
+    bits = bitcast_convert_type(x, integer)
+    exponent = bitwise.bitwise_and(bitwise.shift_right_logical(bits, number(mantissa_bits)), number(2 * bias + 1))
+    fraction = bitwise.bitwise_and(bits, number((1 << mantissa_bits) - 1))
+    shift = arithmetic.sub(bitwise.clz(fraction), number(dtypes.finfo(dtype).bits - 1 - mantissa_bits))
+    subnormal = arithmetic.eq(exponent, number(0))  # leading zeros of the fraction count as powers
+    exponent = structure.select(subnormal, arithmetic.sub(shapes.full_like(bits, 1), shift), exponent)
+    moved = bitwise.bitwise_and(bitwise.shift_left(fraction, shift), number((1 << mantissa_bits) - 1))
+    fraction = structure.select(subnormal, moved, fraction)
+    sign = bitwise.bitwise_and(bits, number(-(1 << (dtypes.finfo(dtype).bits - 1))))
+    half = bitwise.bitwise_or(bitwise.bitwise_or(sign, number((bias - 1) << mantissa_bits)), fraction)
+    magnitude = bitwise.bitwise_and(bits, number((1 << (dtypes.finfo(dtype).bits - 1)) - 1))
+    special = bitwise.bitwise_or(arithmetic.eq(magnitude, number(0)), bitwise.bitwise_not(arithmetic.is_finite(x)))
+    out = structure.select(special, shapes.full_like(exponent, 0), arithmetic.sub(exponent, number(bias - 1)))
+    return structure.select(special, x, bitcast_convert_type(half, dtype)), convert(out, np.int32)
+
+
+def _number(dtype: Any, value: int) -> Any:
+    return np.array(value, dtype)[()]
 
 
 @api()

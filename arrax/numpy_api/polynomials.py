@@ -13,6 +13,7 @@ from arrax.core.types import typeof
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.control_flow.scans import scan
 from arrax.lax.conversion import convert
+from arrax.numpy_api.adding_removing import trim_zeros
 from arrax.numpy_api.api import api
 from arrax.numpy_api.convolutions import convolve
 from arrax.numpy_api.creation import array, ones, zeros
@@ -20,7 +21,7 @@ from arrax.numpy_api.elementwise import add, divide, multiply, subtract
 from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.manipulation import atleast_1d, broadcast_to
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, promote_inexact
-from arrax.numpy_api.rearranging import known, trim_zeros
+from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import settle
 
 

@@ -324,7 +324,7 @@ def _tensor_axes(axes: Any, a: Any, b: Any) -> tuple[tuple[int, ...], tuple[int,
             )
         return tuple(range(x - count, x)), tuple(range(count))
     if not isinstance(axes, list | tuple) or len(axes) != 2:
-        raise TypeError("tensordot axes argument must be an int, a pair of ints, or a pair of lists/tuples of ints.")
+        raise TypeError(f"tensordot: axes must be a number, or a pair of axes or of lists of axes, got {axes!r}")
     first, second = (tuple(one) if isinstance(one, list | tuple | np.ndarray) else (one,) for one in axes)
     if len(first) != len(second):
         raise TypeError(f"tensordot requires axes lists to have equal length, got {first} and {second}.")

@@ -171,8 +171,7 @@ def _extreme(name: str, operation: Callable[..., Any], neutral: Callable[[Any], 
         if initial is None:
             if where is not None:
                 raise ValueError(
-                    f"reduction operation {name} does not have an identity, so to use a where mask one has to "
-                    "specify 'initial'"
+                    f"{name}: a mask may leave nothing to look at, for which there is no identity: give 'initial' with it"
                 )
             if builtins.any(typeof(a).shape[i] == 0 for i in axes):
                 raise ValueError(f"zero-size array to reduction operation {name} which has no identity")

@@ -93,13 +93,13 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     a = settle("nonzero", a)
     rank = typeof(a).ndim
     if rank == 0:
-        raise ValueError("nonzero: a scalar has no places; use jnp.atleast_1d(scalar).nonzero() instead.")
+        raise ValueError("nonzero: a scalar has no axes to count along: give it one by jnp.atleast_1d.")
     fills = _fills(fill_value, rank)
     if size is None:
         values = known(a)
         if values is None:
             raise ConcretizationTypeError(
-                a, "The size argument of jnp.nonzero must be statically specified to use it within transformations.",
+                a, "How many places there are depends on the values: in transformed functions, give jnp.nonzero a static size argument.",
             )  # fmt: skip
         return tuple(asarray(place.astype(index_dtype())) for place in np.nonzero(values))
     return _nonzero(a, fills, operator.index(size))

@@ -50,6 +50,7 @@ class UniqueInverseResult(NamedTuple):
     inverse_indices: Any
 
 
+Known = int | None  # known while tracing
 _NUMBERS = ScatterDimensionNumbers((), (0,), (0,))
 
 # ---- unique ---------------------------------------------------------------------------------------------------------
@@ -148,7 +149,7 @@ def _unique_of_size(name: str, rows: Any, size: int, fill_value: Any, equal_nan:
 
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
-    axis: int | None = None, *, equal_nan: bool = True, size: int | None = None, fill_value: Any = None,
+    axis: Known = None, *, equal_nan: bool = True, size: Known = None, fill_value: Any = None,
     sorted: bool = True,
 ) -> Any:  # fmt: skip
     """The different elements of an array, sorted.

@@ -18,6 +18,8 @@ from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import check_arraylike
 from arrax.numpy_api.routes import settle, settle_all
 
+Known = int | None  # known while tracing
+
 
 def _prepared(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tuple[Any, int]:
     if kind is not None:
@@ -83,7 +85,7 @@ def _argsort(a: Any, axis: int, stable: bool, descending: bool, dtype: Any) -> A
 
 
 def argsort(
-    a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True,
+    a: Any, axis: Known = -1, *, kind: None = None, order: None = None, stable: bool = True,
     descending: bool = False, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """The indices that sort an array along an axis. Args: as of ``sort``; ``dtype``: an integer dtype for the indices.

@@ -25,6 +25,8 @@ from arrax.numpy_api.selection import where as choose
 from arrax.numpy_api.updates import update_item
 from arrax.numpy_api.vectorization import vectorize
 
+Function = Callable[..., Any]
+
 
 class ufunc:
     """An elementwise function with NumPy's methods of universal functions.
@@ -42,9 +44,8 @@ class ufunc:
     """
 
     def __init__(
-        self, func: Callable[..., Any], /, nin: int, nout: int, *, name: str | None = None, nargs: int | None = None,
-        identity: Any = None, call: Callable[..., Any] | None = None, reduce: Callable[..., Any] | None = None,
-        accumulate: Callable[..., Any] | None = None,
+        self, func: Function, /, nin: int, nout: int, *, name: Any = None, nargs: Any = None, identity: Any = None,
+        call: Function | None = None, reduce: Function | None = None, accumulate: Function | None = None,
     ):  # fmt: skip
         functools.update_wrapper(self, func)
         self.__name__ = name or getattr(func, "__name__", "ufunc")
@@ -186,7 +187,7 @@ class ufunc:
         return _pieces(a, asarray(indices), self._call, shapes.canonical_axis(axis, typeof(a).ndim))
 
 
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
+def frompyfunc(func: Function, /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
     """A universal function of a Python function of scalars.
 
     Args:

@@ -214,10 +214,7 @@ def rewriting_update(array: Any, index: Any, value: Any, operation: str, access:
         else:
             new = value if isinstance(aval.dtype, dtypes.ExtendedDType) else convert(value, aval.dtype)
             out = write(array, *found, new, operation, access)
-    if not aval.weak_type:
-        return out
-    weak = getattr(value, "weak_type", isinstance(value, np.generic))
-    return convert(out, aval.dtype, bool(weak))
+    return convert(out, aval.dtype, True) if aval.weak_type else out
 
 
 def update_item(array: Any, index: Any, value: Any, operation: str, access: Access = WRITE_DEFAULT) -> Any:

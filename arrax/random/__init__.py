@@ -40,6 +40,8 @@ from arrax.random.keys import key_dtype as key_dtype
 from arrax.random.keys import key_impl as key_impl
 from arrax.random.keys import split as split
 from arrax.random.keys import wrap_key_data as wrap_key_data
+from arrax.random.multivariate import multivariate_normal as multivariate_normal
+from arrax.random.multivariate import orthogonal as orthogonal
 from arrax.random.permutations import categorical as categorical
 from arrax.random.permutations import choice as choice
 from arrax.random.permutations import permutation as permutation

@@ -90,6 +90,28 @@ class KeyDType(dtypes.ExtendedDType):
         return KeyDType.structure.select_n(self, which, *cases)
 
 
+    def equal(self, x: Any, y: Any) -> Any:
+        return KeyDType.structure.equal(self, x, y)
+
+    def full(self, shape: tuple[int, ...], value: Any) -> Any:
+        return KeyDType.structure.full(self, shape, value)
+
+    def pad(self, keys: Any, value: Any, config: Any) -> Any:
+        return KeyDType.structure.pad(self, keys, value, config)
+
+    def dynamic_slice(self, keys: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
+        return KeyDType.structure.dynamic_slice(self, keys, indices, sizes)
+
+    def dynamic_update_slice(self, keys: Any, new: Any, indices: Any) -> Any:
+        return KeyDType.structure.dynamic_update_slice(self, keys, new, indices)
+
+    def gather(self, keys: Any, indices: Any, **params: Any) -> Any:
+        return KeyDType.structure.gather(self, keys, indices, **params)
+
+    def scatter(self, name: str, keys: Any, indices: Any, new: Any, **params: Any) -> Any:
+        return KeyDType.structure.scatter(self, name, keys, indices, new, **params)
+
+
 _implementations: dict[str, Implementation] = {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,11 +11,15 @@ import numpy as np
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.types import ShapedArray, Zero, register_type, typeof
 from arrax.interpreters.lowering.module import lower_fun
-from arrax.lax import shapes, structure
+from arrax.lax import shapes
+from arrax.lax.placement import put_value
 from arrax.native import runtime
-from arrax.numpy_api.api import make_api
+from arrax.numpy_api.api import make_api, register_operand
+from arrax.numpy_api.array_methods import METHODS
+from arrax.numpy_api.operators import OPERATORS
 from arrax.random.implementations import Implementation, KeyDType, implementation_of
 from arrax.transforms.vectorize import vmap
+from arrax.xla.arrays import attach
 from arrax.xla.placement import array_from_host
 
 
@@ -93,24 +98,71 @@ class PRNGKeyArray(runtime.Array):
         return _rebuild, (self._impl.name, np.asarray(self._base_array))
 
     def __getitem__(self, index: Any) -> Any:
-        from_data = self._base_array[_data_index(index, self.ndim)]
-        return PRNGKeyArray(self._impl, from_data)
+        return PRNGKeyArray(self._impl, self._base_array[_data_index(index, self.ndim)])
+
+    def __bool__(self) -> bool:
+        raise TypeError("key array cannot be converted to boolean.")
+
+    def __copy__(self) -> PRNGKeyArray:
+        return PRNGKeyArray(self._impl, copy.copy(self._base_array))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PRNGKeyArray:
+        return PRNGKeyArray(self._impl, copy.deepcopy(self._base_array, memo))
+
+    def copy(self) -> PRNGKeyArray:
+        """The same keys in memory of their own."""
+        copied = copy.copy(self)
+        copied._consumed = self._consumed
+        return copied
+
+    def on_device(self, device: Any) -> PRNGKeyArray:
+        """The keys on a device: what ``device_put`` does with them."""
+        return PRNGKeyArray(self._impl, put_value(self._base_array, device))
+
+    @property
+    def addressable_shards(self) -> list[Any]:
+        """The pieces of the key data on this process's devices."""
+        return self._base_array.addressable_shards
+
+    def addressable_data(self, index: int) -> PRNGKeyArray:
+        """One piece of the keys."""
+        return PRNGKeyArray(self._impl, self._base_array.addressable_data(index))
+
+    def unsafe_buffer_pointer(self) -> int:
+        """Where the key data lies in memory."""
+        return self._base_array.unsafe_buffer_pointer()
 
 
 def _rebuild(name: str, data: np.ndarray) -> PRNGKeyArray:
     return PRNGKeyArray(implementation_of(name), array_from_host(data))
 
 
+def _axes_used(part: Any) -> int:
+    if part is None or part is Ellipsis:
+        return 0
+    mask = getattr(part, "dtype", None) == np.bool_ or isinstance(part, bool)
+    return getattr(part, "ndim", 0) if mask else 1
+
+
 def _data_index(index: Any, rank: int) -> Any:
-    """An index of a key array as one of its data: an ellipsis must not reach the key's own axes."""
+    """An index of a key array as one of its data: it must not reach the key's own axes."""
     parts = index if isinstance(index, tuple) else (index,)
-    if any(part is Ellipsis for part in parts):
-        used = sum(1 for p in parts if p is not None and p is not Ellipsis)
-        place = next(i for i, p in enumerate(parts) if p is Ellipsis)
-        parts = (*parts[:place], *(slice(None) for _ in range(rank - used)), *parts[place + 1 :])
+    used = sum(map(_axes_used, parts))
+    if used > rank:
+        raise IndexError(f"Too many indices: array is {rank}-dimensional, but {used} were indexed")
+    for place, part in enumerate(parts):
+        if part is Ellipsis:
+            return (*parts[:place], *(slice(None) for _ in range(rank - used)), *parts[place + 1 :], Ellipsis)
     return (*parts, Ellipsis)
 
 
+# Arithmetic is among the methods, to be refused with a message about dtypes.
+_STRUCTURAL = (
+    "at", "T", "mT", "reshape", "transpose", "ravel", "flatten", "squeeze", "swapaxes", "take", "repeat", "diagonal",
+    "astype", "sum", "item", "view", "__setitem__",
+)  # fmt: skip
+attach(PRNGKeyArray, {name: method for name, method in METHODS.items() if name in _STRUCTURAL or name in OPERATORS})
+register_operand(PRNGKeyArray)
 register_type(PRNGKeyArray, lambda keys: keys.aval)
 
 
@@ -245,49 +297,3 @@ def wrap(implementation: Implementation, data: Any) -> Any:
 def unwrap(keys: Any) -> Any:
     """The data of an array of keys."""
     return random_unwrap_p.bind(keys)
-
-
-class StructureOfKeys:
-    """Structural operations on key arrays: those of the data, with the key's own axes at the end."""
-
-    def wrap(self, dtype: KeyDType, data: Any) -> Any:
-        return wrap(dtype.implementation, data)
-
-    def _apply(self, dtype: KeyDType, operation: Any, keys: Any) -> Any:
-        return random_wrap_p.bind(operation(unwrap(keys)), impl=dtype.implementation)
-
-    def reshape(self, dtype: KeyDType, keys: Any, shape: tuple[int, ...]) -> Any:
-        return self._apply(dtype, lambda data: shapes.reshape(data, (*shape, *dtype.physical_shape)), keys)
-
-    def transpose(self, dtype: KeyDType, keys: Any, order: tuple[int, ...]) -> Any:
-        rank = len(dtype.physical_shape)
-        tail = tuple(range(len(order), len(order) + rank))
-        return self._apply(dtype, lambda data: shapes.transpose(data, (*order, *tail)), keys)
-
-    def broadcast_in_dim(self, dtype: KeyDType, keys: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
-        tail = tuple(range(len(shape), len(shape) + len(dtype.physical_shape)))
-        full = (*shape, *dtype.physical_shape)
-        return self._apply(dtype, lambda data: shapes.broadcast_in_dim(data, full, (*dims, *tail)), keys)
-
-    def concatenate(self, dtype: KeyDType, keys: Any, dimension: int) -> Any:
-        joined = structure.concatenate([unwrap(k) for k in keys], dimension)
-        return random_wrap_p.bind(joined, impl=dtype.implementation)
-
-    def slice(self, dtype: KeyDType, keys: Any, starts: Any, limits: Any, strides: Any) -> Any:
-        rank = len(dtype.physical_shape)
-
-        def cut(data: Any) -> Any:
-            steps = None if strides is None else (*strides, *(1,) * rank)
-            return structure.slice_(data, (*starts, *(0,) * rank), (*limits, *dtype.physical_shape), steps)
-
-        return self._apply(dtype, cut, keys)
-
-    def select_n(self, dtype: KeyDType, which: Any, *cases: Any) -> Any:
-        data = [unwrap(case) for case in cases]
-        shape = typeof(data[0]).shape
-        own = typeof(which).shape
-        spread = shapes.broadcast_in_dim(which, shape, tuple(range(len(own)))) if own else which
-        return random_wrap_p.bind(structure.select_n(spread, *data), impl=dtype.implementation)
-
-structure_of_keys = StructureOfKeys()
-KeyDType.structure = structure_of_keys

@@ -16,6 +16,7 @@ from arrax.lax.shapes import canonical_shape
 from arrax.native import runtime
 from arrax.numpy_api.api import api
 from arrax.random import key_arrays
+from arrax.random import key_structure as _key_structure  # noqa: F401  (gives key dtypes their operations)
 from arrax.random.implementations import Implementation, KeyDType, implementation_of
 from arrax.random.key_arrays import PRNGKeyArray, is_key, unwrap, wrap
 from arrax.random import hardware as _hardware  # noqa: F401  (registers rbg and unsafe_rbg)

@@ -74,14 +74,17 @@ def normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return arithmetic.mul(np.asarray(math.sqrt(2), dtype)[()], erf_inv(drawn))
 
 
-@sampler(static=("shape", "dtype"))
-def _normal(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    if not dtypes.is_complex(dtype):
-        return normal_values(bits_of, shape, dtype)
+def complex_normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Complex normal numbers: independent parts of variance 1/2."""
     part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
     first, second = split_in_two(bits_of)
     values = arithmetic.complex_(normal_values(first, shape, part), normal_values(second, shape, part))
     return arithmetic.div(values, np.asarray(math.sqrt(2), dtype)[()])
+
+
+@sampler(static=("shape", "dtype"))
+def _normal(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return complex_normal_values(bits_of, shape, dtype) if dtypes.is_complex(dtype) else normal_values(bits_of, shape, dtype)
 
 
 def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from arrax.core.interpreter import Tracer
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
+from arrax.interpreters.evaluation import on_call_path
 from arrax.interpreters.execution import CompiledProgram, LoweredProgram, Placement, lower_program
 from arrax.native import runtime
 from arrax.transforms.inspection import ShapeDtypeStruct, shaped_type, struct_of
@@ -170,6 +171,7 @@ class Compiled(_Stage):
     def __init__(self, *fields: Any):
         *common, self._program = fields
         super().__init__(*common)
+        self._fast = on_call_path(self._jitted.name, self._call_first)
 
     _program: CompiledProgram
 
@@ -201,6 +203,10 @@ class Compiled(_Stage):
         return tree_unflatten(self.out_tree, [self._program.sharding] * self.out_tree.num_leaves)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._fast(*args, **kwargs)
+
+    def _call_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """The first call of a signature: check it, run, and describe the call to the C++ path."""
         leaves, tree = tree_flatten((args, kwargs))
         for leaf in leaves:
             if isinstance(leaf, Tracer):
@@ -214,7 +220,8 @@ class Compiled(_Stage):
                 f"{self.in_tree}, called with {tree}"
             )
         self._check_types(leaves)
-        return tree_unflatten(self.out_tree, self._program.call(leaves))
+        outs = self._program.call(leaves)
+        return tree_unflatten(self.out_tree, outs), self._program.fast_path(self.out_tree, leaves)
 
     def _check_types(self, leaves: Sequence[Any]) -> None:
         lines = []

@@ -71,7 +71,14 @@ def test_narrow_indices_reach_as_far_as_their_axis_asks(dtype):
 
 @pytest.mark.parametrize(
     ("dtype", "filler"),
-    [(np.int32, -(2**31)), (np.int8, -128), (np.uint8, 255), (bool, True), (np.float16, np.nan), (np.complex64, np.nan)],
+    [
+        (np.int32, -(2**31)),
+        (np.int8, -128),
+        (np.uint8, 255),
+        (bool, True),
+        (np.float16, np.nan),
+        (np.complex64, np.nan),
+    ],
 )
 def test_windows_out_of_bounds_are_filled_with_an_invalid_value(dtype, filler):
     numbers, x = Numbers((), (0,), (0,)), np.zeros(3, dtype)

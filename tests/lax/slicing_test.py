@@ -52,7 +52,9 @@ def test_negative_indices_can_be_left_alone():
 
 
 @pytest.mark.parametrize(
-    ("start", "starts", "update"), [((), (), 2.0), ((0, 0), (0, 0), np.ones((3, 4), np.float32))], ids=["scalar", "whole"]
+    ("start", "starts", "update"),
+    [((), (), 2.0), ((0, 0), (0, 0), np.ones((3, 4), np.float32))],
+    ids=["scalar", "whole"],
 )
 def test_everything_can_be_updated(start, starts, update):
     x = np.float32(1) if starts == () else MATRIX

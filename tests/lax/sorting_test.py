@@ -90,7 +90,7 @@ def test_approximate_search_finds_all():
     values, _ = sorting.approx_min_k(FLOATS, 2, reduction_dimension=0)
     np.testing.assert_array_equal(values, np.sort(FLOATS, axis=0)[:2])
     candidates, _ = sorting.approx_max_k(RNG.standard_normal(5000).astype(np.float32), 3, aggregate_to_topk=False)
-    assert candidates.shape == (1024,)
+    assert candidates.shape == (2048,)
 
 
 @pytest.mark.parametrize(

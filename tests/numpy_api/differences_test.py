@@ -72,7 +72,9 @@ def test_mantissas_of_special_numbers():
     mantissa, exponent = jnp.frexp(special)
     np.testing.assert_array_equal(mantissa, np.frexp(special)[0])
     np.testing.assert_array_equal(np.asarray(exponent)[4:], np.frexp(special)[1][4:])
-    assert_same(jnp.ldexp(np.float32(0.5), np.array([200, -200, 128, -126])), np.ldexp(np.float32(0.5), [200, -200, 128, -126]))
+    assert_same(
+        jnp.ldexp(np.float32(0.5), np.array([200, -200, 128, -126])), np.ldexp(np.float32(0.5), [200, -200, 128, -126])
+    )
 
 
 def test_equality_may_count_nan():

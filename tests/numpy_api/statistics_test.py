@@ -100,7 +100,13 @@ def test_counts_of_integers():
 
 def test_derivatives_agree_with_finite_differences():
     def functions(np, x):
-        return [np.quantile(x, 0.3), np.cov(x, x * x), np.corrcoef(x, x * x)[0, 1], np.polyval(x, 0.5), np.convolve(x, x)[2:7]]
+        return [
+            np.quantile(x, 0.3),
+            np.cov(x, x * x),
+            np.corrcoef(x, x * x)[0, 1],
+            np.polyval(x, 0.5),
+            np.convolve(x, x)[2:7],
+        ]
 
     x, tangent, step = np.float64([3.0, -1.0, 2.5, 2.2, 0.3, 8.0]), np.cos(FLOATS).astype(np.float64), 1e-5
     _, derivatives = arrax.jvp(lambda x: functions(jnp, x), (np.float32(x),), (np.float32(tangent),))

@@ -18,7 +18,10 @@ def weigh(x, y):
     return x + 2 * y
 
 
-OURS = {"weigh": jnp.frompyfunc(weigh, 2, 1, identity=0), **{n: getattr(jnp, n) for n in ("add", "multiply", "subtract", "maximum")}}
+OURS = {
+    "weigh": jnp.frompyfunc(weigh, 2, 1, identity=0),
+    **{n: getattr(jnp, n) for n in ("add", "multiply", "subtract", "maximum")},
+}
 THEIRS = {n: getattr(np, n) for n in ("add", "multiply", "subtract", "maximum")}
 
 
@@ -88,7 +91,9 @@ def test_numbers_in_geometric_steps():
     assert_same(jnp.logspace(0, 2, 3), np.float32(np.logspace(0, 2, 3)))
     assert_same(jnp.logspace(0, 3, 4, base=2), np.float32([1, 2, 4, 8]))
     assert_same(jnp.geomspace(1, 1000, 4), np.float32(np.geomspace(1, 1000, 4)), rtol=1e-4)
-    assert_same(jnp.geomspace(-1, -8, 3, endpoint=False), np.float32(np.geomspace(-1, -8, 3, endpoint=False)), rtol=1e-4)
+    assert_same(
+        jnp.geomspace(-1, -8, 3, endpoint=False), np.float32(np.geomspace(-1, -8, 3, endpoint=False)), rtol=1e-4
+    )
 
 
 def test_arrays_from_functions_bytes_text_and_files():
@@ -99,6 +104,11 @@ def test_arrays_from_functions_bytes_text_and_files():
     jnp.save(file, jnp.arange(3))
     file.seek(0)
     assert_same(jnp.load(file), np.int32([0, 1, 2]))
+
+
+def test_arrays_become_text():
+    assert jnp.array_repr(MATRIX[:1]) == "Array([[1., 2., 3.]], dtype=float32)"
+    assert jnp.array_str(MATRIX / 3, precision=2) == np.array_str(MATRIX / 3, precision=2)
 
 
 def test_scalars_are_recognized():

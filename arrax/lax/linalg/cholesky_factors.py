@@ -8,7 +8,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
-from arrax.lax.arithmetic import add, div, mul, neg, scalar
+from arrax.lax.arithmetic import add, div, eq, mul, neg, scalar
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.exponential import sqrt
 from arrax.lax.families import operand
@@ -112,7 +112,9 @@ def _rotated(r: Any, w: Any) -> Any:
         row = dynamic_index_in_dim(r, k, 0, keepdims=False)
         x, y = (dynamic_index_in_dim(v, k, 0, keepdims=False) for v in (row, w))
         length = sqrt(add(mul(x, x), mul(y, y)))
-        cosine, sine = div(x, length), div(y, length)
+        still = eq(length, scalar(0, length))
+        safe = select(still, scalar(1, length), length)
+        cosine, sine = select(still, scalar(1, length), div(x, safe)), div(y, safe)
         turned, rest = add(mul(cosine, row), mul(sine, w)), add(mul(neg(sine), row), mul(cosine, w))
         return dynamic_update_index_in_dim(r, turned, k, 0), rest
 

@@ -77,17 +77,19 @@ def _attribute(value: Any) -> str:
 def kernel_call(
     target: str, values: Sequence[Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray],
     attributes: dict[str, Any] | None = None, aliases: dict[int, int] | None = None, texts: dict[str, str] | None = None,
+    matrix_rank: int | None = None,
 ) -> list[Any]:  # fmt: skip
     """A call of a kernel at the current insertion point.
 
     Args:
-      values, avals: the operands. Arrays of as many axes as the first one has are matrices, stored by columns.
+      values, avals: the operands. Arrays of ``matrix_rank`` axes (by default those of the first one) are matrices, stored
+        by columns.
       outs: types of the results.
       attributes: bools, ints, or single characters.
       aliases: operand -> the result that may use its memory.
       texts: further attributes, as text.
     """
-    rank = avals[0].ndim
+    rank = avals[0].ndim if matrix_rank is None else matrix_rank
     pairs = ", ".join(
         f"#stablehlo.output_operand_alias<output_tuple_indices = [{out if len(outs) > 1 else ''}], "
         f"operand_index = {number}, operand_tuple_indices = []>"
@@ -112,11 +114,12 @@ def kernel_call(
 
 def lapack_call(
     routine: str, values: Sequence[Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray],
-    attributes: dict[str, Any] | None = None, aliases: dict[int, int] | None = None,
+    attributes: dict[str, Any] | None = None, aliases: dict[int, int] | None = None, matrix_rank: int | None = None,
 ) -> list[Any]:  # fmt: skip
     """A call of a LAPACK routine, such as ``potrf``, for the dtype of the first operand."""
     lapack.prepare()
-    return kernel_call(f"lapack_{_PREFIXES[avals[0].dtype.name]}{routine}_ffi", values, avals, outs, attributes, aliases)
+    target = f"lapack_{_PREFIXES[avals[0].dtype.name]}{routine}_ffi"
+    return kernel_call(target, values, avals, outs, attributes, aliases, matrix_rank=matrix_rank)
 
 
 def solver_name(ctx: Any, routine: str) -> str:

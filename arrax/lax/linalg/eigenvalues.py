@@ -1,0 +1,151 @@
+"""Eigenvalues and eigenvectors of matrices without symmetry."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.lowering import builder
+from arrax.lax.arithmetic import complex_, conj, mul, real_part, reciprocal, sub
+from arrax.lax.conversion import convert_element_type
+from arrax.lax.families import operand
+from arrax.lax.linalg.kernels import (
+    batch_in_front,
+    check_matrices,
+    complex_dtype,
+    for_empty,
+    integers,
+    is_complex,
+    kernel_call,
+    lapack_call,
+    nan_unless,
+    succeeded,
+)
+from arrax.lax.linalg.lu_factors import lu, lu_solve
+from arrax.lax.linalg.matrices import as_columns, as_rows, diagonal, matmul, with_diagonal
+from arrax.lax.reductions import reduce_sum
+from arrax.lax.shapes import full_like
+
+eig_p = Primitive("eig", multiple_results=True)
+
+
+class EigImplementation(enum.Enum):
+    """Which library finds eigenvalues on GPUs; platforms without it use their own."""
+
+    CUSOLVER = "cusolver"
+    MAGMA = "magma"
+    LAPACK = "lapack"
+
+
+def _type_rule(
+    aval: ShapedArray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **params: Any
+) -> list[ShapedArray]:
+    check_matrices("eig", aval, square=True)
+    dtype = complex_dtype(aval.dtype)
+    vectors = [ShapedArray(aval.shape, dtype)] * (bool(compute_left_eigenvectors) + bool(compute_right_eigenvectors))
+    return [ShapedArray(aval.shape[:-1], dtype), *vectors]
+
+
+def _results(
+    aval: ShapedArray, outs: list[Any], left: bool, right: bool
+) -> list[Any]:
+    """The wanted results of a kernel; of a real matrix it gives real and imaginary parts of the values apart."""
+    batch, dtype = aval.shape[:-2], complex_dtype(aval.dtype)
+    values_aval, vectors_aval = ShapedArray(aval.shape[:-1], dtype), ShapedArray(aval.shape, dtype)
+    *values, vl, vr, info = outs
+    joined = values[0] if is_complex(aval) else builder.op("complex", values_aval, *values)
+    ok = succeeded(info, batch)
+    wanted = [(joined, values_aval)] + [(v, vectors_aval) for v, flag in ((vl, left), (vr, right)) if flag]
+    return [nan_unless(ok, batch, value, t) for value, t in wanted]
+
+
+def _kernel_types(aval: ShapedArray) -> list[ShapedArray]:
+    values = [ShapedArray(aval.shape[:-1], aval.dtype)] * (1 if is_complex(aval) else 2)
+    return [*values, *[ShapedArray(aval.shape, complex_dtype(aval.dtype))] * 2, integers(aval.shape[:-2])]
+
+
+@for_empty
+def _lower_cpu(
+    ctx: Any, a: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **params: Any
+) -> list[Any]:
+    (aval,) = ctx.avals_in
+    left, right = compute_left_eigenvectors, compute_right_eigenvectors
+    attributes = {"compute_left": "V" if left else "N", "compute_right": "V" if right else "N"}
+    return _results(aval, lapack_call("geev", [a], [aval], _kernel_types(aval), attributes), left, right)
+
+
+@for_empty
+def _lower_cuda(
+    ctx: Any, a: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **params: Any
+) -> list[Any]:
+    (aval,) = ctx.avals_in
+    left, right = compute_left_eigenvectors, compute_right_eigenvectors
+    target = "cuhybrid_eig_comp" if is_complex(aval) else "cuhybrid_eig_real"
+    attributes = {"left": bool(left), "right": bool(right)}
+    outs = kernel_call(target, [a], [aval], _kernel_types(aval), attributes, texts={"magma": '"auto"'})
+    return _results(aval, outs, left, right)
+
+
+def _jvp(
+    primals: Any, tangents: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool,
+    enable_eigvec_derivs: bool = False, implementation: Any = None,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    """With C = V^-1 A' V: the values' tangents are its diagonal; V' = V times C over the differences of values."""
+    (a,), (t,) = primals, tangents
+    if compute_left_eigenvectors or (compute_right_eigenvectors and not enable_eigvec_derivs):
+        raise NotImplementedError(
+            "The derivatives of non-symmetric eigenvectors are not implemented: only those of eigenvalues are. Right "
+            "eigenvectors have one up to their phase, see the argument enable_eigvec_derivs."
+        )
+    values, vectors = eig_p.bind(
+        a, compute_left_eigenvectors=False, compute_right_eigenvectors=True,
+        enable_eigvec_derivs=enable_eigvec_derivs, implementation=implementation,
+    )  # fmt: skip
+    factors, _, order = lu(vectors)
+    inner = lu_solve(factors, order, matmul(convert_element_type(t, typeof(vectors).dtype), vectors))
+    shifts = diagonal(inner)
+    if not compute_right_eigenvectors:
+        return [values], [shifts]
+    gaps = with_diagonal(sub(as_rows(values, inner), as_columns(values, inner)), 1)
+    change = matmul(vectors, mul(inner, with_diagonal(reciprocal(gaps), 0)))
+    # The vectors keep length 1.
+    along = real_part(reduce_sum(mul(conj(vectors), change), (typeof(vectors).ndim - 2,)))
+    along = complex_(along, full_like(along, 0))
+    return [values, vectors], [shifts, sub(change, mul(vectors, as_rows(along, vectors)))]
+
+
+eig_p.type_rule = _type_rule
+eig_p.lower["cpu"] = _lower_cpu
+eig_p.lower["cuda"] = _lower_cuda
+eig_p.jvp = _jvp
+batch_in_front(eig_p)
+
+
+def eig(
+    x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True,
+    enable_eigvec_derivs: bool = False, implementation: EigImplementation | None = None, use_magma: bool | None = None,
+) -> list[Any]:  # fmt: skip
+    """Eigenvalues and eigenvectors of any square matrices (not on TPU).
+
+    Args:
+      x: array of shape ``(..., n, n)``.
+      compute_left_eigenvectors: whether the vectors u of ``u^H A = w u^H`` are wanted.
+      compute_right_eigenvectors: whether the vectors v of ``A v = w v`` are wanted.
+      enable_eigvec_derivs: allow the derivative of right vectors; it is defined up to their phases only.
+      implementation, use_magma: accepted; say which library is used on GPUs.
+    Returns: list of the complex values, and the wanted vectors as columns (left ones first); NaN where the algorithm failed.
+    Raises:
+      ValueError: matrices that are not square.
+      TypeError: a dtype without decomposition.
+      NotImplementedError: derivatives of vectors.
+    Example: ``lax.linalg.eig(x, compute_left_eigenvectors=False)``. Source: LAPACK ``geev``.
+    """
+    return eig_p.bind(
+        operand("eig", x), compute_left_eigenvectors=bool(compute_left_eigenvectors),
+        compute_right_eigenvectors=bool(compute_right_eigenvectors), enable_eigvec_derivs=bool(enable_eigvec_derivs),
+        implementation=implementation,
+    )  # fmt: skip
+
+

@@ -1,0 +1,125 @@
+"""Random vectors and matrices: ``multivariate_normal`` and ``orthogonal``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import shapes
+from arrax.lax.arithmetic import abs_
+from arrax.lax.conversion import convert
+from arrax.lax.exponential import sqrt
+from arrax.lax.linalg.cholesky_factors import cholesky
+from arrax.lax.linalg.matrices import adjoint, diagonal
+from arrax.lax.linalg.qr_factors import qr
+from arrax.lax.linalg.singular_values import svd
+from arrax.lax.linalg.symmetric_eigenvalues import eigh
+from arrax.lax.reductions import reduce_sum
+from arrax.lax.shapes import broadcast_shapes
+from arrax.numpy_api.operands import broadcast_to
+from arrax.random.parameters import checked_shape, float_dtype, static_int
+from arrax.random.samplers import Bits, sampler
+from arrax.random.uniforms import complex_normal_values, normal_values
+
+METHODS = ("cholesky", "eigh", "svd")
+
+
+def _columns(vector: Any, like: Any) -> Any:
+    """A vector repeated over the rows of matrices: entry j scales column j."""
+    shape = typeof(like).shape
+    rank = len(shape)
+    return shapes.broadcast_in_dim(vector, shape, (*range(rank - 2), rank - 1))
+
+
+def _root(covariance: Any, method: str) -> Any:
+    """Matrices whose products with their transposes are the covariances."""
+    if method == "cholesky":
+        return cholesky(covariance)
+    if method == "eigh":
+        vectors, values = eigh(covariance)
+    else:
+        vectors, values, _ = svd(covariance, full_matrices=False)
+    return vectors * _columns(sqrt(values), vectors)
+
+
+@sampler(static=("shape", "dtype", "method"))
+def _multivariate_normal(bits: Bits, mean: Any, cov: Any, *, shape: tuple[int, ...], dtype: Any, method: str) -> Any:
+    mean, root = convert(mean, dtype), _root(convert(cov, dtype), method)
+    drawn = normal_values(bits, shape, dtype)
+    rank, n = len(shape), shape[-1]
+    full = (*shape, n)
+    spread = shapes.broadcast_in_dim(drawn, full, (*range(rank - 1), rank))
+    return mean + reduce_sum(broadcast_to(root, full) * spread, (rank,))
+
+
+def multivariate_normal(
+    key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky", *, out_sharding: Any = None
+) -> Any:
+    """Normal vectors with a given mean and covariance.
+
+    Args:
+      key: a key.
+      mean: array of shape ``(..., n)``.
+      cov: positive definite matrices, shape ``(..., n, n)``; semidefinite ones need ``eigh`` or ``svd``.
+      shape: the result's shape without the axis of the vectors, by default that of the parameters together.
+      dtype: floating dtype.
+      method: how the covariance is factored: ``"cholesky"`` (fast), ``"eigh"`` or ``"svd"`` (robust).
+    Raises:
+      ValueError: shapes that do not fit, another dtype or method.
+    Example: ``arrax.random.multivariate_normal(arrax.random.key(0), jnp.zeros(2), jnp.eye(2), (3,))`` has the shape (3, 2).
+    """
+    chosen = float_dtype("multivariate_normal", dtype)
+    if method not in METHODS:
+        raise ValueError(f"multivariate_normal: method must be one of {', '.join(METHODS)}, got {method!r}")
+    own, matrices = typeof(mean).shape, typeof(cov).shape
+    if len(own) < 1:
+        raise ValueError("multivariate_normal requires mean.ndim >= 1, got mean.ndim == 0")
+    if len(matrices) < 2:
+        raise ValueError(f"multivariate_normal requires cov.ndim >= 2, got cov.ndim == {len(matrices)}")
+    n = own[-1]
+    if matrices[-2:] != (n, n):
+        raise ValueError(f"multivariate_normal requires cov.shape == (..., n, n) for n={n}, but got cov.shape == {matrices}.")
+    batch = broadcast_shapes(own[:-1], matrices[:-2])
+    lead = batch if shape is None else checked_shape("multivariate_normal", shape)
+    if broadcast_shapes(lead, batch) != lead:
+        raise ValueError(f"multivariate_normal: parameters of batch shape {batch} do not broadcast to shape {lead}")
+    return _multivariate_normal(key, mean, cov, shape=(*lead, n), dtype=chosen, method=method)
+
+
+@sampler(static=("rows", "columns", "shape", "dtype"))
+def _orthogonal(bits: Bits, *, rows: int, columns: int, shape: tuple[int, ...], dtype: Any) -> Any:
+    lengths = (*shape, max(rows, columns), min(rows, columns))
+    values = complex_normal_values if dtypes.is_complex(dtype) else normal_values
+    q, r = qr(values(bits, lengths, dtype), full_matrices=False)
+    d = diagonal(r)
+    q = q * _columns(d / convert(abs_(d), dtype), q)
+    return adjoint(q) if rows < columns else q
+
+
+def orthogonal(
+    key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None
+) -> Any:
+    """Matrices drawn uniformly from the orthogonal (or unitary) group.
+
+    Args:
+      key: a key.
+      n: number of rows.
+      shape: the result's shape without the axes of the matrices.
+      dtype: floating or complex dtype.
+      m: number of columns, by default ``n``; the lesser of both many rows or columns are orthonormal.
+    Raises:
+      TypeError: numbers that are no integers.
+      ValueError: another dtype.
+    Example: ``arrax.random.orthogonal(arrax.random.key(0), 3)``. Source: F. Mezzadri, "How to generate random matrices from
+    the classical compact groups", 2007.
+    """
+    chosen = float_dtype("orthogonal", dtype, also_complex=True)
+    rows = static_int("orthogonal", "n", n)
+    columns = rows if m is None else static_int("orthogonal", "m", m)
+    lengths = checked_shape("orthogonal", shape)
+    if rows == 0 or columns == 0:
+        return shapes.full((*lengths, rows, columns), np.zeros((), chosen)[()])
+    return _orthogonal(key, rows=rows, columns=columns, shape=lengths, dtype=chosen)

@@ -1,0 +1,250 @@
+"""``x.at[index]``: every operation against NumPy's, on the host, compiled and under jit; modes; dtypes; derivatives."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax.numpy_api import host
+from tests.support import check_batching, check_gradients
+
+ALL = slice(None)
+PAIR, REPEATED = np.array([0, 1]), np.array([0, 2, 0])
+MATRIX = np.arange(12, dtype=np.int32).reshape(3, 4)
+
+# fmt: off
+OPERATIONS = {
+    "set": None, "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "mul": np.multiply,
+    "min": np.minimum, "max": np.maximum, "power": np.power,
+}
+INDICES = [0, -1, (1, 2), (ALL, 1), slice(1, 3), (slice(None, None, 2), slice(None, None, -3)), (slice(2, None, -1), 0),
+           (1, slice(None, None, 2)), PAIR, REPEATED, (REPEATED, 1), (REPEATED, REPEATED), (ALL, REPEATED),
+           (REPEATED, slice(1, 3)), (REPEATED, slice(None, None, 2)), (slice(None, None, -1), PAIR), None, ...,
+           (None, PAIR, None), (PAIR[:, None], PAIR), np.array([True, False, True]), (np.array([True, False, True]), 1),
+           MATRIX % 2 == 1, slice(0, 0), np.zeros(0, int), True, False]
+# fmt: on
+each_operation = pytest.mark.parametrize("operation", OPERATIONS)
+each_index = pytest.mark.parametrize("index", INDICES, ids=lambda index: str(index).replace("\n", ""))
+
+
+@pytest.fixture(params=["host", "compiled", "jit"])
+def update(request, monkeypatch):
+    """``update(x, index, operation, values, **flags)`` by one of the routes."""
+    if request.param == "compiled":
+        monkeypatch.setattr(host, "ELEMENT_LIMIT", 0)
+
+    def apply(x, index, operation, values, **flags):
+        return getattr(jnp.asarray(x).at[index], operation)(values, **flags)
+
+    if request.param == "jit":
+        return lambda x, index, operation, values, **flags: arrax.jit(
+            lambda x, values: apply(x, index, operation, values, **flags)
+        )(x, values)
+    return apply
+
+
+def expected_update(x, index, operation, values):
+    out, key = x.copy(), index if isinstance(index, tuple) else (index,)
+    if OPERATIONS[operation] is None:
+        out[key] = values
+    else:
+        OPERATIONS[operation].at(out, key, values)
+    return out
+
+
+@each_operation
+@each_index
+def test_updates_are_those_of_numpy(update, operation, index):
+    shape = MATRIX[index].shape
+    values = np.arange(1, 1 + np.prod(shape, dtype=int), dtype=np.int32).reshape(shape) % 3
+    for x in (MATRIX, MATRIX.astype(np.float32)):
+        result = update(x, index, operation, values.astype(x.dtype))
+        assert result.dtype == x.dtype
+        np.testing.assert_allclose(result, expected_update(x, index, operation, values.astype(x.dtype)), rtol=1e-6)
+
+
+@each_index
+def test_values_are_broadcast(update, index):
+    np.testing.assert_array_equal(update(MATRIX, index, "set", 7), expected_update(MATRIX, index, "set", 7))
+
+
+def test_division_gives_floats(update):
+    expected = MATRIX.astype(np.float32)
+    np.divide.at(expected, REPEATED, 2)
+    result = update(MATRIX, REPEATED, "divide", 2)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, expected)
+
+
+@pytest.mark.parametrize("index", [(1, 2), slice(None, None, 2), REPEATED, (REPEATED, slice(1, 3))], ids=str)
+def test_functions_are_applied_once_per_index(index):
+    expected = MATRIX.copy()
+    key = index if isinstance(index, tuple) else (index,)
+    np.multiply.at(expected, key, 2)
+    for apply in (
+        lambda x: x.at[index].apply(lambda v: v * 2),
+        arrax.jit(lambda x: x.at[index].apply(lambda v: v * 2)),
+    ):
+        np.testing.assert_array_equal(apply(jnp.asarray(MATRIX)), expected)
+
+
+# Out of bounds
+
+
+@pytest.mark.parametrize("index", [5, -5, (1, 7), np.array([5, -7, 1]), (np.array([9, 1]), slice(1, 3))], ids=str)
+@pytest.mark.parametrize("mode", [None, "drop", "fill", "clip"])
+@pytest.mark.parametrize("operation", ["set", "add"])
+def test_updates_out_of_bounds_are_left_out_or_moved_inside(update, index, mode, operation):
+    entries = list(index) if isinstance(index, tuple) else [index]
+    arrays = [np.asarray(entry) for entry in entries if not isinstance(entry, slice)]
+    expected = MATRIX.copy()
+    for places in zip(*(np.atleast_1d(a) for a in np.broadcast_arrays(*arrays)), strict=True):
+        wrapped = [int(p + n if p < 0 else p) for p, n in zip(places, MATRIX.shape, strict=False)]
+        inside = [min(max(p, 0), n - 1) for p, n in zip(wrapped, MATRIX.shape, strict=False)]
+        if mode == "clip" or inside == wrapped:
+            target = (*inside, *(entry for entry in entries if isinstance(entry, slice)))
+            expected[target] = 50 if operation == "set" else expected[target] + 50
+    np.testing.assert_array_equal(update(MATRIX, index, operation, 50, mode=mode), expected)
+
+
+def test_negative_indices_can_be_left_alone(update):
+    np.testing.assert_array_equal(update(MATRIX, -1, "set", 7, wrap_negative_indices=False), MATRIX)
+
+
+@pytest.mark.parametrize("mode", [None, "clip"])
+def test_scalar_indices_may_be_traced(mode):
+    write = arrax.jit(lambda x, i: x.at[i, 1:3].add(7, mode=mode))
+    for place in (0, -1, 5, -9):
+        inside = min(max(place + 3 if place < 0 else place, 0), 2)
+        expected = MATRIX.copy()
+        if mode == "clip" or -3 <= place < 3:
+            expected[inside, 1:3] += 7
+        np.testing.assert_array_equal(write(MATRIX, place), expected)
+
+
+# Dtypes
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "result"),
+    [(np.int32, 1.5, 1), (np.int32, np.float32(2.5), 2), (np.int8, np.int32(300), 44), (np.float16, np.float32(1), 1),
+     (np.float32, 1j, 0), (bool, 1, True)],
+)  # fmt: skip
+def test_lossy_values_are_converted_with_a_warning(update, dtype, value, result):
+    with pytest.warns(FutureWarning, match="scatter inputs have incompatible types: cannot safely cast"):
+        out = update(np.zeros(3, dtype), 0, "set", value)
+    assert out.dtype == dtype and out[0] == np.asarray(result, dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "result"),
+    [(np.float32, 1, 1), (np.int8, 300, 44), (np.int32, True, 1), (np.uint32, 2**32 - 1, 2**32 - 1), (np.float16, 2.5, 2.5),
+     (np.float32, np.int32(3), 3), (np.complex64, 1.5, 1.5)],
+)  # fmt: skip
+def test_other_values_are_converted_silently(dtype, value, result):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        out = jnp.zeros(3, dtype).at[0].set(value)
+    assert out.dtype == dtype and out[0] == np.asarray(result, dtype)
+
+
+def test_weak_types_stay_weak(update):
+    assert update(jnp.asarray(1.0), (), "set", 2.0).weak_type
+    assert update(jnp.asarray(1.0), (), "add", np.float32(2)).weak_type
+    assert not update(jnp.zeros(()), (), "set", 2.0).weak_type
+
+
+# Refusals and the rest
+
+
+@pytest.mark.parametrize(
+    "values", [np.ones(3, np.int32), np.ones((2, 4), np.int32), np.ones((1, 4), np.int32)], ids=np.shape
+)
+def test_values_that_do_not_fit_are_refused(update, values):
+    with pytest.raises(ValueError, match="broadcasting"):
+        update(MATRIX, 0, "set", values)
+
+
+def test_values_may_be_lists():
+    np.testing.assert_array_equal(jnp.zeros(3).at[:2].set([1, 2]), [1, 2, 0])
+
+
+def test_traced_masks_are_refused():
+    with pytest.raises(arrax.errors.NonConcreteBooleanIndexError, match="must be concrete"):
+        arrax.jit(lambda x: x.at[x < 0].set(0))(MATRIX)
+
+
+def test_options_are_keywords_only():
+    with pytest.raises(TypeError):
+        jnp.zeros(3).at[0].set(1.0, True)
+    with pytest.raises(ValueError, match="Unknown gather mode"):
+        jnp.zeros(3).at[0].set(1.0, mode="wrap")
+
+
+def test_the_array_itself_stays_as_it_is():
+    x = jnp.asarray(MATRIX)
+    x.at[0].set(7)
+    np.testing.assert_array_equal(x, MATRIX)
+
+
+FLOATS = np.random.default_rng(0).standard_normal((3, 4))
+
+
+@pytest.mark.parametrize("operation", ["set", "add", "subtract", "min", "max"])
+@pytest.mark.parametrize(
+    "index", [0, (slice(None, None, 2), 1), REPEATED, (REPEATED, slice(1, 3)), (PAIR, PAIR)], ids=str
+)
+def test_derivatives(operation, index):
+    values = np.random.default_rng(1).standard_normal(MATRIX[index].shape)
+    check_gradients(lambda x, v: getattr(jnp.asarray(x).at[index], operation)(v), [FLOATS, values])
+
+
+@pytest.mark.parametrize("operation", ["set", "add", "multiply"])
+def test_batching(operation):
+    def write(x, i, v):
+        return getattr(jnp.asarray(x).at[i, 1:3], operation)(v)
+
+    x = FLOATS.astype(np.float32)
+    check_batching(write, [x, np.array(1), x[0, :2]])
+    check_batching(write, [x, np.array([2, 0]), x[:2, :2]])
+
+
+# NumPy's functions that write
+
+
+def test_put_is_that_of_numpy():
+    for places, values, mode in ((REPEATED, 9, None), (np.array([0, 50]), np.array([1, 2, 3]), "clip"),
+                                 (np.array([0, -50]), np.array([1]), "wrap")):  # fmt: skip
+        expected = MATRIX.copy()
+        np.put(expected, places, values, mode=mode or "raise")
+        result = jnp.put(MATRIX, places, np.asarray(values, np.int32), mode=mode, inplace=False)
+        np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(jnp.put(MATRIX, np.array([50]), 1, inplace=False), MATRIX)
+
+
+def test_put_along_axis_place_and_fill_diagonal_are_those_of_numpy():
+    expected = MATRIX.copy()
+    np.put_along_axis(expected, np.array([[0], [1], [-1]]), 9, 1)
+    result = jnp.put_along_axis(MATRIX, np.array([[0], [1], [-1]]), 9, 1, inplace=False)
+    np.testing.assert_array_equal(result, expected)
+    expected = MATRIX.copy()
+    np.place(expected, expected > 5, [1, 2])
+    result = jnp.place(MATRIX, MATRIX > 5, np.array([1, 2], np.int32), inplace=False)
+    np.testing.assert_array_equal(result, expected)
+    expected = MATRIX.copy()
+    np.fill_diagonal(expected, 7)
+    np.testing.assert_array_equal(jnp.fill_diagonal(MATRIX, 7, inplace=False), expected)
+
+
+@pytest.mark.parametrize("name", ["put", "put_along_axis", "place", "fill_diagonal"])
+def test_writing_in_place_is_refused(name):
+    arguments = {
+        "put": (PAIR, 1),
+        "put_along_axis": (PAIR[None], 1, 1),
+        "place": (MATRIX > 0, 1),
+        "fill_diagonal": (1,),
+    }
+    with pytest.raises((ValueError, NotImplementedError), match="inplace=False"):
+        getattr(jnp, name)(MATRIX, *arguments[name])
