@@ -132,6 +132,7 @@ class Hooks:
     """Slots for what stands above this file."""
 
     check_program: Callable[[Any], None] = staticmethod(lambda jaxpr: None)
+    check_keys: Callable[[Any, Any, str], None] = staticmethod(lambda jaxpr, values, name: None)  # see random/key_reuse
 
 
 hooks = Hooks()
@@ -221,8 +222,7 @@ def escaped_tracer(tracer: Any) -> UnexpectedTracerError:
     return UnexpectedTracerError(
         "Encountered an unexpected tracer. A function transformed by arrax had a side effect, allowing for a reference "
         f"to an intermediate value with type {tracer.aval.str_short(False)} to escape the scope of the transformation.\n"
-        f"Transformations require that functions explicitly return their outputs, and disallow saving intermediate "
-        f"values to global state.\n{which}{made}\n"
+        f"A transformed function must return its outputs; what it stores elsewhere is gone when it ends.\n{which}{made}\n"
         "To catch the leak earlier, try setting the environment variable ARRAX_CHECK_TRACER_LEAKS or using the "
         "`arrax.checking_leaks` context manager."
     )

@@ -45,7 +45,7 @@ class Evaluation(Interpreter):
 
 def compiled_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
     """The compiled function of one operation; those of operations that hold programs live with their program."""
-    key: Any = tuple(params.values())
+    key: Any = tuple(params.items())  # with the names: rules may give parameters in another order
     store = primitive.compiled
     if primitive.holds_programs:
         holder = next(subprograms(params))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
-from arrax.core import config
+from arrax.core import config, errors
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.dce import dce_jaxpr
@@ -219,6 +219,9 @@ class CompiledProgram:
 
     def call(self, leaves: Sequence[Any]) -> list[Any]:
         """Run on flat arguments (arrays or host values, those not kept included)."""
+        if config.debug_key_reuse.cell.value:
+            kept = [leaf for leaf, keep in zip(leaves, self.kept, strict=True) if keep]
+            errors.hooks.check_keys(self.lowered.jaxpr, [*self.lowered.const_args, *kept], self.name)
         arrays = [*self.const_args]
         for leaf, keep in zip(leaves, self.kept, strict=True):
             if keep:
@@ -238,7 +241,7 @@ class CompiledProgram:
         """The record for the C++ call path, or None where calls must pass through Python."""
         if any(self._keys) or self.lowered.host_callbacks or self.effects:
             return None
-        if config.debug_nans.cell.value or config.debug_infs.cell.value:
+        if config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value:
             return None
         kept = [True] * len(self.const_args) + list(self.kept)
         count = sum(kept)

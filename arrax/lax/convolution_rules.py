@@ -35,8 +35,8 @@ def _check_groups(x: ShapedArray, y: ShapedArray, spec: ConvDimensionNumbers, fe
     channels, out, inner = x.shape[spec.lhs_spec[1]], y.shape[spec.rhs_spec[0]], y.shape[spec.rhs_spec[1]]
     if channels != inner * features:
         raise ValueError(
-            "conv_general_dilated lhs feature dimension size divided by feature_group_count must equal the rhs input "
-            f"feature dimension size, but {channels} // {features} != {inner}."
+            "conv_general_dilated: the features of lhs per group (feature_group_count) must be as many as the inputs of rhs: "
+            f"{channels} // {features} != {inner}."
         )
     if x.shape[spec.lhs_spec[0]] % batches:
         raise ValueError(

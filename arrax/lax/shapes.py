@@ -80,9 +80,8 @@ def _broadcast_type(aval: ShapedArray, *, shape: Any, broadcast_dimensions: Any,
             raise TypeError(f"broadcast_in_dim dimension {dim} is out of bounds for shape {shape}")
         if length not in (1, shape[dim]):
             raise TypeError(
-                "broadcast_in_dim operand dimension sizes must either be 1, or be equal to their corresponding dimensions "
-                f"in the target broadcast shape; got operand of shape {aval.shape}, target broadcast shape {shape}, "
-                f"broadcast_dimensions {broadcast_dimensions}"
+                f"broadcast_in_dim: axis of length {length} cannot become axis {dim} of length {shape[dim]}: lengths must be equal "
+                f"or 1 (operand shape {aval.shape}, shape {shape}, broadcast_dimensions {broadcast_dimensions})"
             )
     if any(b <= a for a, b in zip(broadcast_dimensions, broadcast_dimensions[1:], strict=False)):
         raise TypeError(

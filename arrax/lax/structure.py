@@ -35,8 +35,7 @@ def _concatenate_type(*avals: ShapedArray, dimension: int) -> ShapedArray:
         if not same:
             shapes = ", ".join(str(a.shape) for a in avals)
             raise TypeError(
-                f"Cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: "
-                f"concatenating along dimension {dimension} for shapes {shapes}."
+                f"Cannot concatenate along dimension {dimension}: the other dimensions must be equal, got shapes {shapes}."
             )
     if not 0 <= dimension < first.ndim:
         raise TypeError(f"concatenate dimension out of bounds: dimension {dimension} for shapes {first.shape}.")
@@ -110,18 +109,16 @@ def _pad_type(aval: ShapedArray, value: ShapedArray, *, padding_config: Any) -> 
         raise TypeError(f"lax.pad padding_value must be a scalar, got shape {value.shape}")
     if len(padding_config) != aval.ndim:
         raise ValueError(
-            f"length of padding_config must equal the number of axes of operand, got padding_config {padding_config} for operand shape {aval.shape}"
+            f"pad: padding_config {padding_config} needs one entry per axis of the operand, whose shape is {aval.shape}"
         )
     shape = []
     for length, (low, high, interior) in zip(aval.shape, padding_config, strict=True):
         if interior < 0:
-            raise ValueError(
-                f"interior padding in padding_config must be nonnegative, got padding_config {padding_config}"
-            )
+            raise ValueError(f"pad: interior padding must not be negative, got padding_config {padding_config}")
         shape.append(low + high + length + interior * max(length - 1, 0))
     if any(length < 0 for length in shape):
         raise ValueError(
-            f"Dimension size after padding is not at least 0, got result shape {tuple(shape)}, for padding_config {padding_config} and operand shape {aval.shape}"
+            f"pad: padding_config {padding_config} cuts more than there is of shape {aval.shape}: the result would be {tuple(shape)}"
         )
     return ShapedArray(tuple(shape), aval.dtype, aval.weak_type and value.weak_type)
 
@@ -330,7 +327,7 @@ def _select_type(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
             raise TypeError(f"select_n cases must have the same shapes, got [{shapes}]")
     if which.shape not in ((), first.shape):
         raise TypeError(
-            f"select_n `which` must be scalar or have the same shape as cases, got `which` shape {which.shape} but case shape {first.shape}."
+            f"select_n: `which` of shape {which.shape} is neither a scalar nor of the cases' shape {first.shape}."
         )
     return ShapedArray(first.shape, first.dtype, all(case.weak_type for case in cases))
 

@@ -74,7 +74,7 @@ def _view(self: Any, dtype: Any = None, type: None = None) -> Any:
         return manipulation.reshape(bitcast_convert_type(self, chosen), (*self.shape[:-1], -1))
     if self.shape[-1] * old % new:
         raise ValueError(
-            "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the array."
+            f"view: the last axis, of length {self.shape[-1]}, does not hold a whole number of {chosen.name} elements."
         )
     return bitcast_convert_type(manipulation.reshape(self, (*self.shape[:-1], -1, new // old)), chosen)
 

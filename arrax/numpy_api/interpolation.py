@@ -16,7 +16,6 @@ from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, promote_inexact
-from arrax.numpy_api.routes import settle
 from arrax.numpy_api.searching import index_dtype, search_sorted
 
 
@@ -123,4 +122,4 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise ValueError("interp: period must be a non-zero value; got 0")
     extrapolates = (_ends(left), _ends(right))
     sides = [None if text else side for side, text in zip((left, right), extrapolates, strict=True)]
-    return _interp(settle("interp", x), settle("interp", xp), settle("interp", fp), *sides, period, extrapolates)
+    return _interp(x, xp, fp, *sides, period, extrapolates)

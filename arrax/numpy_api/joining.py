@@ -157,13 +157,22 @@ def _grown(values: Any) -> list[Any]:
     return values if isinstance(values, list) else [values]
 
 
+def _grown_and_joined(name: str, arrays: Sequence[Any], grow: Any, axis: int, by_numpy: Any, dtype: Any) -> Any:
+    """Arrays with new axes, joined: by NumPy in one go, where they are small and fit."""
+    try:
+        done = _on_host(lambda values, _: by_numpy(values), arrays, axis, dtype) if arrays else None
+    except ValueError:
+        done = None  # they don't fit: joining them says why
+    return join_all(name, _grown(grow(*arrays)) if arrays else [], axis, dtype) if done is None else done
+
+
 def vstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along the first axis; vectors count as rows.
 
     Example: ``jnp.vstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``. Source: ``numpy.vstack``.
     """
     arrays = sequence_of("vstack", tup)
-    return join_all("vstack", _grown(atleast_2d(*arrays)) if arrays else [], 0, _chosen_dtype("vstack", dtype))
+    return _grown_and_joined("vstack", arrays, atleast_2d, 0, np.vstack, _chosen_dtype("vstack", dtype))
 
 
 def hstack(tup: Any, dtype: Any = None) -> Any:
@@ -172,8 +181,8 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     Example: ``jnp.hstack([jnp.ones(2), jnp.zeros(1)]).shape`` is ``(3,)``. Source: ``numpy.hstack``.
     """
     arrays = sequence_of("hstack", tup)
-    grown = _grown(atleast_1d(*arrays)) if arrays else []
-    return join_all("hstack", grown, 0 if grown and len(shape_of(grown[0])) == 1 else 1, _chosen_dtype("hstack", dtype))
+    axis = 0 if arrays and len(shape_of(arrays[0])) <= 1 else 1
+    return _grown_and_joined("hstack", arrays, atleast_1d, axis, np.hstack, _chosen_dtype("hstack", dtype))
 
 
 def dstack(tup: Any, dtype: Any = None) -> Any:
@@ -182,7 +191,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
     Example: ``jnp.dstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(1, 2, 2)``. Source: ``numpy.dstack``.
     """
     arrays = sequence_of("dstack", tup)
-    return join_all("dstack", _grown(atleast_3d(*arrays)) if arrays else [], 2, _chosen_dtype("dstack", dtype))
+    return _grown_and_joined("dstack", arrays, atleast_3d, 2, np.dstack, _chosen_dtype("dstack", dtype))
 
 
 def column_stack(tup: Any) -> Any:

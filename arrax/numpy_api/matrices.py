@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -242,6 +243,11 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     common = [1] * rank
     for a, place in zip(arrays, places, strict=True):
         common[place] = typeof(a).size
+    if not sparse and rank and math.prod(common) <= host.ELEMENT_LIMIT and all(host.on_host(a) for a in arrays):
+        return [
+            host.back(np.broadcast_to(host.view(a).reshape([-1 if i == place else 1 for i in range(rank)]), common), a)
+            for a, place in zip(arrays, places, strict=True)
+        ]
     grown = [
         reshape(a, tuple(typeof(a).size if i == place else 1 for i in range(rank)))
         for a, place in zip(arrays, places, strict=True)

@@ -133,9 +133,8 @@ def _report_rank_promotion(name: str, nonscalar: Sequence[tuple[int, ...]]) -> N
     if config.numpy_rank_promotion.cell.value == "raise":
         raise ValueError(message)
     warnings.warn(
-        f"Following NumPy automatic rank promotion for {name} on shapes {' '.join(map(str, nonscalar))}. Set the "
-        "jax_numpy_rank_promotion config option to 'allow' to disable this warning; for more information, see the "
-        "documentation of rank promotion.",
+        f"{name} promotes ranks, as NumPy does, on shapes {' '.join(map(str, nonscalar))}. The config option "
+        "jax_numpy_rank_promotion='allow' silences this warning; see the documentation of rank promotion.",
         stacklevel=3,
     )
 

@@ -43,6 +43,8 @@ def _pairs(name: str, value: Any, rank: int) -> np.ndarray:
 
 
 def _widths(pad_width: Any, rank: int) -> Widths:
+    if type(pad_width) is int and pad_width >= 0:
+        return ((pad_width, pad_width),) * rank
     if isinstance(pad_width, dict):
         rows = [(0, 0)] * rank
         for axis, width in pad_width.items():
@@ -70,7 +72,7 @@ def _host(value: Any) -> Any:
 
 def _per_side(name: str, value: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
     """Values per axis and side, which may be traced."""
-    if is_arraylike(value) and typeof(value).ndim == 0:
+    if type(value) in (int, float) or (is_arraylike(value) and typeof(value).ndim == 0):
         return ((value, value),) * rank
     if not isinstance(value, list | tuple):
         return tuple(map(tuple, _pairs(name, known(value), rank)))
@@ -117,11 +119,22 @@ def _constant(x: Any, widths: Widths, constant_values: Any = 0) -> Any:
         if dtype.kind not in "iu" or all(type(v) is not float for pair in values for v in pair):
             with np.errstate(all="ignore"):
                 fill = [[np.asarray(v).astype(dtype)[()] for v in pair] for pair in values]
-            return host.back(np.pad(host.view(x), widths, constant_values=fill), x, fresh=True)
+            return host.back(_padded(host.view(x), widths, fill), x, fresh=True)
     if not isinstance(constant_values, list | tuple):
         if typeof(constant_values).ndim == 0:
             return _pad_one(x, constant_values, widths)
     return _pad_constant(x, values, widths)
+
+
+def _padded(values: np.ndarray, widths: Widths, fill: list[list[Any]]) -> np.ndarray:
+    """As ``numpy.pad``, but many times faster where all sides have the same value."""
+    first = fill[0][0] if fill else 0
+    if any(value is not first and not value == first for pair in fill for value in pair):
+        return np.pad(values, widths, constant_values=fill)
+    shape = [n + low + high for n, (low, high) in zip(values.shape, widths, strict=True)]
+    out = np.full(shape, first, values.dtype)
+    out[tuple([slice(low, low + n) for n, (low, _) in zip(values.shape, widths, strict=True)])] = values
+    return out
 
 
 @api(static=("widths",))

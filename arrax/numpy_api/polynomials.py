@@ -63,7 +63,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     Example: ``jnp.polyval(jnp.array([1, 0, 2]), 3)`` is 11. Source: ``numpy.polyval``.
     """
     check_arraylike("polyval", p, x)
-    return _polyval(settle("polyval", p), settle("polyval", x), operator.index(unroll))
+    return _polyval(p, x, operator.index(unroll))
 
 
 # ---- arithmetic -----------------------------------------------------------------------------------------------------

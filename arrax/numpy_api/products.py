@@ -85,7 +85,14 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
       TypeError: lengths that differ; lists.
     Example: ``jnp.dot(jnp.arange(3), jnp.arange(3))`` is 5. Source: ``numpy.dot``.
     """
+    if precision is None and preferred_element_type is None:
+        return _plain_dot(a, b)
     return _dot(a, b, hashable_precision(precision), preferred_element_type)
+
+
+@api()
+def _plain_dot(a: Any, b: Any) -> Any:
+    return _dot(a, b, None, None)
 
 
 def _batched(name: str, a: Any, b: Any, x: int, y: int) -> tuple[Any, Any, tuple[int, ...]]:
@@ -148,7 +155,14 @@ def matmul(
       ValueError: scalars, or leading axes that don't broadcast.
     Example: ``jnp.matmul(jnp.eye(2), jnp.ones(2))``. Source: ``numpy.matmul``.
     """
+    if precision is None and preferred_element_type is None:
+        return _plain_matmul(a, b)
     return _matmul(a, b, hashable_precision(precision), preferred_element_type)
+
+
+@api()
+def _plain_matmul(a: Any, b: Any) -> Any:
+    return _matmul(a, b, None, None)
 
 
 @api(static=("precision", "preferred_element_type"))

@@ -306,7 +306,9 @@ def _isin_on_host(element: Any, test: Any) -> Any:
     if like is None:
         return None
     dtype, _ = dtypes.result_type_of([dtypes.value_pair(element), dtypes.value_pair(test)])
-    found = np.isin(host.view(element).astype(dtype), host.view(test).astype(dtype))
+    values, tests = (host.view(v).astype(dtype, copy=False) for v in (element, test))
+    few = values.size * tests.size <= host.ELEMENT_LIMIT
+    found = np.equal.outer(values, tests.ravel()).any(-1) if few else np.isin(values, tests)
     return host.back(np.asarray(found), like, weak_type=False)
 
 

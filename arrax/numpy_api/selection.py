@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,22 +51,27 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 _where_program = jit(_where)
 
 
-def _where_on_host(condition: Any, x: Any, y: Any) -> Any:
+def _where_on_host(condition: Any, x: Any, y: Any, shape: tuple[int, ...]) -> Any:
     """The choice by NumPy where all arrays are small; None where that route is closed."""
     arrays = [v for v in (condition, x, y) if type(v) is host.ArrayImpl]
-    if not arrays or not all(host.on_host(v) for v in arrays):
+    if not arrays or not all([host.on_host(v) for v in arrays]) or math.prod(shape) > host.ELEMENT_LIMIT:
         return None
-    if not all(type(v) is host.ArrayImpl or type(v) in _NUMBERS for v in (condition, x, y)):
+    if len(arrays) < 3 and not all([type(v) is host.ArrayImpl or type(v) in _NUMBERS for v in (condition, x, y)]):
         return None
     like = host.common_like(arrays)
-    size = int(np.prod(shapes.broadcast_shapes(*(typeof(v).shape for v in (condition, x, y))), dtype=np.int64))
-    if like is None or size > host.ELEMENT_LIMIT:
+    if like is None:
         return None
     dtype, weak = dtypes.result_type_of([dtypes.value_pair(x), dtypes.value_pair(y)])
+    mask, first, second = [host.view(v) if type(v) is host.ArrayImpl else np.asarray(v) for v in (condition, x, y)]
+    mask = mask if mask.dtype == np.bool_ else mask.astype(np.bool_)
+    return host.back(np.where(mask, _of_dtype(first, dtype), _of_dtype(second, dtype)), like, weak, fresh=True)
+
+
+def _of_dtype(values: np.ndarray, dtype: Any) -> np.ndarray:
+    if values.dtype == dtype:
+        return values
     with np.errstate(all="ignore"):
-        values = [np.asarray(host.view(v) if type(v) is host.ArrayImpl else v) for v in (condition, x, y)]
-        chosen = np.where(values[0].astype(bool), values[1].astype(dtype), values[2].astype(dtype))
-    return host.back(chosen, like, weak, fresh=True)
+        return values.astype(dtype)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
@@ -92,8 +98,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
     if size is not None or fill_value is not None:
         raise ValueError("where: size and fill_value arguments cannot be used with three arguments.")
     condition, x, y = as_operand(condition), as_operand(x), as_operand(y)
-    _check_shapes(condition, x, y)
-    done = _where_on_host(condition, x, y)
+    done = _where_on_host(condition, x, y, _common_shape(condition, x, y))
     if done is not None:
         return done
     if context.interpreter.is_evaluation:
@@ -103,10 +108,12 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
     return choose_between(condition, *promote_dtypes(x, y))
 
 
-def _check_shapes(*values: Any) -> None:
+def _common_shape(*values: Any) -> tuple[int, ...]:
     own = [typeof(value).shape for value in values]
+    if own[0] == own[1] == own[2]:
+        return own[0]
     try:
-        shapes.broadcast_shapes(*own)
+        return shapes.broadcast_shapes(*own)
     except ValueError:
         raise ValueError(f"Incompatible shapes for broadcasting: where got shapes {', '.join(map(str, own))}") from None
 
@@ -272,15 +279,15 @@ def clip(
     low, high = min if a_min is _MISSING else a_min, max if a_max is _MISSING else a_max
     if arr is None:
         raise ValueError("clip: an array is required as first argument")
-    given = [v for v in (low, high) if v is not None]
-    check_arraylike("clip", arr, *given)
-    if any(dtypes.is_complex(typeof(v).dtype) for v in (arr, *given)):
-        raise ValueError("clip: complex values have no order; take the real or imaginary part first")
     return _clip(arr, low, high)
 
 
 @api()
 def _clip(arr: Any, low: Any, high: Any) -> Any:
+    given = [v for v in (low, high) if v is not None]
+    check_arraylike("clip", arr, *given)
+    if any(dtypes.is_complex(typeof(v).dtype) for v in (arr, *given)):
+        raise ValueError("clip: complex values have no order; take the real or imaginary part first")
     if low is not None:
         arr = maximum(low, arr)
     if high is not None:

@@ -59,7 +59,7 @@ class KeyDType(dtypes.ExtendedDType):
         return type(other) is KeyDType and self.implementation is other.implementation
 
     def __hash__(self) -> int:
-        return hash((KeyDType, self.implementation.name))
+        return hash((KeyDType, id(self.implementation)))
 
     def __reduce__(self) -> tuple:
         return dtype_of, (self.implementation.name,)
@@ -124,6 +124,13 @@ def register(implementation: Implementation) -> None:
     if implementation.name in _implementations:
         raise ValueError(f"PRNG with name {implementation.name!r} already registered")
     _implementations[implementation.name] = implementation
+
+
+def register_if_named(implementation: Implementation) -> Implementation:
+    """Register a generator that has a name of its own; returns it."""
+    if implementation.name != "<unnamed>":
+        register(implementation)
+    return implementation
 
 
 def implementation_of(spec: Any) -> Implementation:

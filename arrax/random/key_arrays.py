@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core import config
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.types import ShapedArray, Zero, register_type, typeof
 from arrax.interpreters.lowering.module import lower_fun
@@ -17,6 +18,7 @@ from arrax.native import runtime
 from arrax.numpy_api.api import make_api, register_operand
 from arrax.numpy_api.array_methods import METHODS
 from arrax.numpy_api.operators import OPERATORS
+from arrax.random import key_reuse
 from arrax.random.implementations import Implementation, KeyDType, implementation_of
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import attach
@@ -84,6 +86,8 @@ class PRNGKeyArray(runtime.Array):
     def __iter__(self) -> Iterator[PRNGKeyArray]:
         if not self.shape:
             raise TypeError("iteration over a 0-d key array")
+        if config.debug_key_reuse.cell.value:
+            key_reuse.take_part(self, ...)
         return iter([PRNGKeyArray(self._impl, row) for row in self._base_array])
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
@@ -98,7 +102,10 @@ class PRNGKeyArray(runtime.Array):
         return _rebuild, (self._impl.name, np.asarray(self._base_array))
 
     def __getitem__(self, index: Any) -> Any:
-        return PRNGKeyArray(self._impl, self._base_array[_data_index(index, self.ndim)])
+        place = _data_index(index, self.ndim)
+        if config.debug_key_reuse.cell.value:
+            key_reuse.take_part(self, index)
+        return PRNGKeyArray(self._impl, self._base_array[place])
 
     def __bool__(self) -> bool:
         raise TypeError("key array cannot be converted to boolean.")
@@ -193,6 +200,8 @@ def key_primitive(name: str, type_rule: Any, evaluate: Any) -> Primitive:
     compiled = make_api(on_data, static=("avals", "fixed"))
 
     def impl(*args: Any, **params: Any) -> Any:
+        if config.debug_key_reuse.cell.value and name in key_reuse.CONSUMING:
+            key_reuse.consume(name, args[0])
         raw = [arg._base_array if isinstance(arg, PRNGKeyArray) else arg for arg in args]
         avals = tuple(typeof(arg) for arg in args)
         out = compiled(*raw, avals=avals, fixed=tuple(params.items()))
@@ -285,6 +294,11 @@ for _p in (random_wrap_p, random_unwrap_p):
     _p.lower[None] = lambda ctx, x, **params: [x]
 random_wrap_p.impl = lambda data, *, impl: PRNGKeyArray(impl, data if isinstance(data, runtime.Array) else array_from_host(np.asarray(data)))
 random_unwrap_p.impl = lambda keys: keys._base_array
+
+
+random_clone_p = key_primitive("random_clone", lambda keys: keys, lambda avals, raw: raw[0])
+random_clone_p.impl = lambda keys: PRNGKeyArray(keys._impl, keys._base_array)
+random_clone_p.lower[None] = lambda ctx, x: [x]
 
 
 def wrap(implementation: Implementation, data: Any) -> Any:

@@ -1,25 +1,229 @@
-"""The key-reuse checker of eager calls: which keys were consumed already (option ``debug_key_reuse``)."""
+"""The key-reuse checker (option ``debug_key_reuse``): random keys must be consumed at most once.
+
+Each element of a key array has an identity. Structural operations hand identities on; drawing and splitting consume them.
+Concrete keys remember by a mask which of their elements are consumed; a program is followed equation by equation before it
+runs, loops through two of their turns.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from arrax.core import config
+import numpy as np
+
+from arrax import dtypes
+from arrax.core import config, errors
 from arrax.core.errors import KeyReuseError
+from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subprograms
+
+Identities = np.ndarray | None
+CONSUMING = frozenset({"random_bits", "random_split", "random_gamma"})
+_numbers = itertools.count()
+
+
+# ---- concrete keys -------------------------------------------------------------------------------------------------------
+
+
+def is_on() -> bool:
+    """Whether the checker runs."""
+    return config.debug_key_reuse.cell.value
 
 
 def consume(operation: str, keys: Any) -> None:
     """Mark concrete keys as consumed by an operation, where the checker is on.
 
     Raises:
-      KeyReuseError: they were consumed before.
+      KeyReuseError: some of them were consumed before.
     """
     if config.debug_key_reuse.cell.value:
         refuse_consumed(operation, keys)
         keys._consumed = True
 
 
-def refuse_consumed(operation: str, keys: Any, index: int = 0) -> None:
-    """Raise where keys that reach an operation were consumed before."""
-    if keys._consumed:
+def refuse_consumed(operation: str, keys: Any, index: int = 0, part: Any = ...) -> None:
+    """Raise where keys (or a part of them) that reach an operation were consumed before."""
+    if np.any(np.asarray(keys._consumed)[part] if part is not ... else keys._consumed):
         raise KeyReuseError(f"Previously-consumed key passed to {operation} at index {index}")
+
+
+def take_part(keys: Any, index: Any) -> None:
+    """Indexing: the elements taken now belong to the result, so they count as consumed here."""
+    if not keys.shape:
+        return
+    mask = np.broadcast_to(keys._consumed, keys.shape).copy()
+    place = tuple(np.asarray(part) if hasattr(part, "shape") else part for part in (index if isinstance(index, tuple) else (index,)))
+    if np.any(mask[place]):
+        raise KeyReuseError("Previously-consumed key passed to slice at index 0")
+    mask[place] = True
+    keys._consumed = mask
+
+
+# ---- programs ------------------------------------------------------------------------------------------------------------
+
+
+def _fresh(shape: Sequence[int]) -> np.ndarray:
+    size = int(np.prod(shape, dtype=np.int64))
+    return np.array([next(_numbers) for _ in range(size)], np.int64).reshape(shape)
+
+
+def _is_key(aval: Any) -> bool:
+    return isinstance(getattr(aval, "dtype", None), dtypes.ExtendedDType)
+
+
+def _of_type(aval: Any) -> Identities:
+    return _fresh(aval.shape) if _is_key(aval) else None
+
+
+class Uses:
+    """Which identities are consumed so far."""
+
+    __slots__ = ("consumed",)
+
+    def __init__(self, consumed: set[int]):
+        self.consumed = consumed
+
+    def consume(self, name: str, identities: Identities) -> None:
+        """Note a use; raises where one of the keys was used before, or stands in the array twice."""
+        if identities is None:
+            return
+        for number in identities.ravel().tolist():
+            if number in self.consumed:
+                raise KeyReuseError(f"In {name}, argument 0 is already consumed.")
+            self.consumed.add(number)
+
+    def run(self, program: Jaxpr | ClosedJaxpr, inputs: Sequence[Identities]) -> list[Identities]:
+        """Follow a program; returns the identities of its results."""
+        jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+        known: dict[Any, Identities] = {}
+        for var in jaxpr.constvars:
+            known[var] = _of_type(var.aval)
+        known.update(zip(jaxpr.invars, inputs, strict=True))
+        for eqn in jaxpr.eqns:
+            args = [None if type(atom) is Literal else known.get(atom) for atom in eqn.invars]
+            known.update(zip(eqn.outvars, self.follow(eqn, args), strict=True))
+        return [None if type(atom) is Literal else known.get(atom) for atom in jaxpr.outvars]
+
+    def follow(self, eqn: JaxprEqn, args: list[Identities]) -> list[Identities]:
+        """One equation."""
+        name, params = eqn.primitive.name, eqn.params
+        if name in CONSUMING:
+            self.consume(name, args[0])
+        elif name in _STRUCTURAL and args[0] is not None:
+            return [_STRUCTURAL[name](args, eqn, params)]
+        elif name in ("scan", "while", "cond"):
+            getattr(self, f"follow_{name}")(eqn, args, params)
+        else:
+            for inner in subprograms(params):
+                jaxpr = inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner
+                if len(jaxpr.invars) == len(args) and len(jaxpr.outvars) == len(eqn.outvars):
+                    return self.run(inner, args)
+        return [_of_type(var.aval) for var in eqn.outvars]
+
+    def follow_scan(self, eqn: JaxprEqn, args: list[Identities], params: dict[str, Any]) -> None:
+        """Two turns; the keys of further ones are consumed as those of the first."""
+        first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
+        consts, carry, columns = args[:first], args[first:last], args[last:]
+        for turn in range(min(2, params["length"])):
+            rows = [None if column is None else column[turn] for column in columns]
+            carry = self._turn("scan", eqn, params["jaxpr"], [*consts, *carry, *rows])[: params["num_carry"]]
+        for column in columns:
+            if column is not None and column.size and column.ravel()[0] in self.consumed:
+                self.consumed.update(column.ravel().tolist())
+
+    def follow_while(self, eqn: JaxprEqn, args: list[Identities], params: dict[str, Any]) -> None:
+        """Condition and body, twice."""
+        first, last = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+        cond_consts, body_consts, carry = args[:first], args[first:last], args[last:]
+        for _ in range(2):
+            self._turn("while_loop", eqn, params["cond_jaxpr"], [*cond_consts, *carry])
+            carry = self._turn("while_loop", eqn, params["body_jaxpr"], [*body_consts, *carry])
+
+    def follow_cond(self, eqn: JaxprEqn, args: list[Identities], params: dict[str, Any]) -> None:
+        """Each branch by itself; what one of them consumes is consumed."""
+        before, after = set(self.consumed), set(self.consumed)
+        for branch in params["branches"]:
+            self.consumed = set(before)
+            self.run(branch, args[1:])
+            after |= self.consumed
+        self.consumed = after
+
+    def _turn(self, name: str, eqn: JaxprEqn, program: Any, args: list[Identities]) -> list[Identities]:
+        before = set(self.consumed)
+        try:
+            return self.run(program, args)
+        except KeyReuseError as error:
+            if any(number in before for ids in args if ids is not None for number in ids.ravel().tolist()):
+                raise KeyReuseError(f"{name} body function leads to key reuse when repeatedly executed: {error.args[0]}") from None
+            raise
+
+
+def _slice(args: Any, eqn: Any, params: Any) -> np.ndarray:
+    strides = params["strides"] or (1,) * args[0].ndim
+    places = zip(params["start_indices"], params["limit_indices"], strides, strict=True)
+    return args[0][tuple(slice(*place) for place in places)]
+
+
+def _broadcast(args: Any, eqn: Any, params: Any) -> np.ndarray:
+    shape = [1] * len(params["shape"])
+    for length, place in zip(args[0].shape, params["broadcast_dimensions"], strict=True):
+        shape[place] = length
+    return np.broadcast_to(args[0].reshape(shape), params["shape"])
+
+
+def _concatenate(args: Any, eqn: Any, params: Any) -> np.ndarray:
+    parts = [_fresh(atom.aval.shape) if ids is None else ids for ids, atom in zip(args, eqn.invars, strict=True)]
+    return np.concatenate(parts, params["dimension"])
+
+
+def _unwrap(args: Any, eqn: Any, params: Any) -> np.ndarray:
+    own = eqn.invars[0].aval.dtype.physical_shape
+    return np.broadcast_to(args[0].reshape(args[0].shape + (1,) * len(own)), args[0].shape + own)
+
+
+def _wrap(args: Any, eqn: Any, params: Any) -> np.ndarray:
+    """Words that belong to one key each are that key; others are new keys."""
+    shape = eqn.outvars[0].aval.shape
+    words = args[0].reshape((*shape, -1))
+    return words[..., 0] if np.all(words == words[..., :1]) else _fresh(shape)
+
+
+# fmt: off
+_STRUCTURAL: dict[str, Callable[..., np.ndarray]] = {
+    "slice": _slice, "broadcast_in_dim": _broadcast, "concatenate": _concatenate, "random_unwrap": _unwrap,
+    "random_wrap": _wrap,
+    "reshape":   lambda args, eqn, params: args[0].reshape(eqn.outvars[0].aval.shape),
+    "squeeze":   lambda args, eqn, params: args[0].reshape(eqn.outvars[0].aval.shape),
+    "transpose": lambda args, eqn, params: args[0].transpose(params["permutation"]),
+    "rev":       lambda args, eqn, params: np.flip(args[0], params["dimensions"]),
+    "copy":      lambda args, eqn, params: args[0], "device_put": lambda args, eqn, params: args[0],
+}
+# fmt: on
+
+
+def check_call(jaxpr: Jaxpr, values: Sequence[Any], name: str) -> None:
+    """Before a program runs on concrete values: check it and its keys, and mark the keys that it consumes.
+
+    Raises:
+      KeyReuseError: the program uses a key twice, or one that was consumed before.
+    """
+    keys = {id(value): value for value in values if hasattr(value, "_consumed")}
+    if not keys and not any(_is_key(eqn_var.aval) for eqn in jaxpr.eqns for eqn_var in eqn.outvars):
+        return
+    identities = {number: _fresh(value.shape) for number, value in keys.items()}
+    uses = Uses(set())
+    uses.run(jaxpr, [identities.get(id(value)) for value in values])
+    for index, value in enumerate(values):
+        ids = identities.pop(id(value), None)
+        if ids is None:
+            continue
+        used = np.isin(ids, list(uses.consumed))
+        if np.any(used & value._consumed):
+            operation = name if name in CONSUMING else "jit-compiled function"
+            raise KeyReuseError(f"Previously-consumed key passed to {operation} at index {index}")
+        if used.any():
+            value._consumed = np.asarray(used | value._consumed)
+
+
+errors.hooks.check_keys = check_call

@@ -12,6 +12,7 @@ from arrax.core import config
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import ShapedArray, typeof
 from arrax.lax.conversion import convert
+from arrax.lax.families import kind_of
 from arrax.lax.shapes import canonical_shape
 from arrax.native import runtime
 from arrax.numpy_api.api import api
@@ -20,6 +21,7 @@ from arrax.random import key_structure as _key_structure  # noqa: F401  (gives k
 from arrax.random.implementations import Implementation, KeyDType, implementation_of
 from arrax.random.key_arrays import PRNGKeyArray, is_key, unwrap, wrap
 from arrax.random import hardware as _hardware  # noqa: F401  (registers rbg and unsafe_rbg)
+from arrax.random.key_reuse import consume
 from arrax.random.threefry import threefry
 from arrax.xla.placement import array_from_host
 
@@ -31,7 +33,7 @@ def default_implementation(impl: Any = None) -> Implementation:
     return implementation_of(config.default_prng_impl.cell.value if impl is None else impl)
 
 
-def _seed_value(seed: Any) -> Any:
+def seed_value(seed: Any) -> Any:
     """A seed as an integer array; Python ints of up to 64 bits keep their bits."""
     if isinstance(seed, bool):
         raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
@@ -50,21 +52,28 @@ def _seed_value(seed: Any) -> Any:
     return seed
 
 
-def key(seed: Any, *, impl: Any = None) -> Any:
+def _chosen(name: str, impl: Any, dtype: Any) -> Implementation:
+    if impl is not None and dtype is not None:
+        raise ValueError(f"{name}: impl and dtype cannot both be given")
+    return default_implementation(impl if dtype is None else dtype)
+
+
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """A typed key from an integer.
 
     Args:
       seed: integer.
       impl: name of the generator, by default the configured one.
+      dtype: instead of ``impl``, the dtype of keys.
     Returns: array of shape () and dtype ``key<…>``.
     Raises:
       TypeError: no integer scalar.
     Example: ``arrax.random.key(0)``.
     """
-    implementation = default_implementation(impl)
+    implementation = default_implementation() if impl is dtype is None else _chosen("key", impl, dtype)
     if is_key(seed):
         raise TypeError("key accepts a scalar seed, but was given a PRNG key. Use arrax.random.split or clone instead.")
-    value = _seed_value(seed)
+    value = seed_value(seed)
     if context.interpreter.is_evaluation and implementation is threefry and not isinstance(value, ArrayImpl):
         return PRNGKeyArray(implementation, _seed_on_host(value))
     return key_arrays.random_seed_p.bind(value, impl=implementation)
@@ -149,6 +158,7 @@ def split(key: Any, num: Any = 2) -> Any:
     typed, was_typed = check_key("split", key)
     shape = (operator.index(num),) if not isinstance(num, tuple | list) else canonical_shape(num, "split")
     if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
+        consume("random_split", typed)
         data = _split_data(typed._base_array, typed._impl, shape)
         return PRNGKeyArray(typed._impl, data) if was_typed else data
     keys = key_arrays.random_split_p.bind(typed, shape=shape)
@@ -167,7 +177,7 @@ def fold_in(key: Any, data: Any) -> Any:
     number = np.uint32(data & 0xFFFFFFFF) if isinstance(data, int) else data
     if typeof(number).shape != ():
         raise TypeError(f"fold_in accepts a scalar as data, but was given an array of shape {typeof(number).shape}. Use vmap for batching.")
-    if not dtypes.is_integer(typeof(number).dtype):
+    if kind_of(typeof(number).dtype) not in ("signed", "unsigned", "floating", "bool"):
         raise TypeError(f"fold_in takes an integer, got {data!r}")
     if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
         folded = _fold_in_data(typed._base_array, number, typed._impl)
@@ -195,6 +205,7 @@ def random_bits(name: str, key: Any, bit_width: int, shape: tuple[int, ...]) -> 
     """Random bits of a key of any form, in any interpretation."""
     typed, _ = check_key(name, key)
     if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
+        consume("random_bits", typed)
         return _bits_data(typed._base_array, typed._impl, bit_width, shape)
     return key_arrays.random_bits_p.bind(typed, bit_width=bit_width, shape=shape)
 
@@ -208,15 +219,16 @@ def key_data(keys: Any) -> Any:
     return unwrap(typed) if was_typed else keys
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Any:
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """Unsigned ints as typed keys.
 
     Args:
       key_bits_array: uint32 array of shape ``(..., *key shape)``.
       impl: name of the generator.
+      dtype: instead of ``impl``, the dtype of keys.
     Example: ``arrax.random.wrap_key_data(jnp.zeros(2, "uint32"))``.
     """
-    return wrap(default_implementation(impl), key_bits_array)
+    return wrap(_chosen("wrap_key_data", impl, dtype), key_bits_array)
 
 
 def key_impl(keys: Any) -> Any:
@@ -233,7 +245,8 @@ def clone(key: Any) -> Any:
 
     Example: ``arrax.random.clone(arrax.random.key(0))``.
     """
-    return key
+    typed, was_typed = check_key("clone", key, allow_batch=True)
+    return key_arrays.random_clone_p.bind(typed) if was_typed else key
 
 
 def key_dtype(impl: Any = None) -> KeyDType:

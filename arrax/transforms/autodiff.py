@@ -87,9 +87,8 @@ def _check_tangents(name: str, primals: Sequence[Any], tangents: Sequence[Any]) 
         expected = aval.to_tangent_aval()
         if given.dtype != expected.dtype:
             raise TypeError(
-                f"primal and tangent arguments to {name} do not match; dtypes must be equal, or in case of int/bool primal "
-                f"dtype the tangent dtype must be float0. Got primal dtype {aval.dtype} and so expected tangent dtype "
-                f"{expected.dtype}, but got tangent dtype {given.dtype} instead."
+                f"primal and tangent arguments to {name} do not match: a primal of dtype {aval.dtype} has tangents of dtype "
+                f"{expected.dtype} (float0 for ints and bools), but got {given.dtype}."
             )
         if given.shape != aval.shape:
             raise ValueError(

@@ -114,10 +114,8 @@ class custom_vjp:
             pair = fwd(*merge_arguments(tree_unflatten(in_tree, values), fixed, positions))
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise TypeError(
-                    f"Custom VJP fwd rule {function_name(fwd)} for function {name} must produce a pair (list or tuple of "
-                    "length two) where the first element represents the primal output (equal to those of the "
-                    f"custom_vjp-decorated function {name}) and the second element represents residuals (i.e. values stored "
-                    f"from the forward pass for use on the backward pass), but instead of a pair the fwd rule returned {pair}."
+                    f"Custom VJP fwd rule {function_name(fwd)} of {name} must produce a pair: the output of {name}, and the residuals "
+                    f"that its bwd rule gets. It returned {pair}."
                 )
             outs, out_tree = tree_flatten(pair[0])
             residuals, trees["residuals"] = tree_flatten(pair[1])

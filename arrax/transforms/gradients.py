@@ -26,6 +26,9 @@ from arrax.transforms.autodiff import (
 from arrax.transforms.vectorize import vmap
 
 
+Argnums = int | Sequence[int]  # positions of the arguments to differentiate
+
+
 class Chosen:
     """The arguments to differentiate, apart from the others, which stay as they are."""
 
@@ -38,9 +41,8 @@ class Chosen:
         for n in listed:
             if not -len(args) <= n < len(args):
                 raise ValueError(
-                    f"differentiating with respect to argnums={argnums} requires at least "
-                    f"{max(n + 1 if n >= 0 else -n for n in listed)} positional arguments to be passed by the caller, but got "
-                    f"only {len(args)} positional arguments."
+                    f"cannot differentiate with respect to argnums={argnums}: the call has only {len(args)} positional arguments, "
+                    f"it would need {max(n + 1 if n >= 0 else -n for n in listed)}."
                 )
         self.numbers = tuple(n % len(args) for n in listed)
         self.values = tuple(args[n] for n in self.numbers)
@@ -64,8 +66,8 @@ def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> No
     if isinstance(dtype, dtypes.ExtendedDType):
         if not allow_int:
             raise TypeError(
-                f"{name} with allow_int=False requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
-                f"np.inexact), but got {dtype}."
+                f"{name} without allow_int requires real- or complex-valued inputs, of a floating or complex dtype, "
+                f"but got {dtype}."
             )
         return
     if holomorphic:
@@ -76,14 +78,13 @@ def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> No
         if allow_int:
             return
         raise TypeError(
-            f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got "
-            f"{dtype.name}. If you want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True."
+            f"{name} requires real- or complex-valued inputs, of a floating or complex dtype, but got "
+            f"{dtype.name}. For integers and bools use vjp, or give allow_int=True."
         )
     if dtypes.is_complex(dtype) and name in ("jacfwd",):
         raise TypeError(
-            f"{name} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), but got {dtype.name}. "
-            "For holomorphic differentiation, pass holomorphic=True. For differentiation of non-holomorphic functions "
-            "involving complex inputs, use jax.vjp directly."
+            f"{name} requires real-valued inputs, of a floating dtype, but got {dtype.name}. "
+            "Give holomorphic=True if the function is holomorphic; otherwise use jvp, which takes complex inputs."
         )
 
 
@@ -107,24 +108,23 @@ def _check_output(name: str, holomorphic: bool, aval: ShapedArray) -> None:
             raise TypeError(f"{name} with holomorphic=True requires outputs with complex dtype, but got {dtype.name}.")
     elif dtypes.is_complex(dtype):
         raise TypeError(
-            f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got {dtype.name}. "
-            "For holomorphic differentiation, pass holomorphic=True. For differentiation of non-holomorphic functions "
-            "involving complex outputs, use jax.vjp directly."
+            f"{name} requires real-valued outputs, of a floating dtype, but got {dtype.name}. "
+            "Give holomorphic=True if the function is holomorphic; otherwise use vjp, which takes complex outputs."
         )
     elif not dtypes.is_float(dtype):
         raise TypeError(
-            f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got {dtype.name}. "
-            "For differentiation of functions with integer outputs, use jax.vjp directly."
+            f"{name} requires real-valued outputs, of a floating dtype, but got {dtype.name}. "
+            "Functions with integer outputs can be differentiated by vjp."
         )
 
 
 def value_and_grad(
     fun: Callable,
-    argnums: int | Sequence[int] = 0,
+    argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
+    reduce_axes: tuple[Any, ...] = (),
 ) -> Callable[..., Any]:
     """A function that returns the value of ``fun`` and its gradient.
 
@@ -167,11 +167,11 @@ def value_and_grad(
 
 def grad(
     fun: Callable,
-    argnums: int | Sequence[int] = 0,
+    argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
+    reduce_axes: tuple[Any, ...] = (),
 ) -> Callable[..., Any]:
     """A function that returns the gradient of ``fun``.
 
@@ -217,9 +217,7 @@ def _split_leading(x: Any, avals: Sequence[ShapedArray], shape_rest: tuple[int, 
     return pieces
 
 
-def jacfwd(
-    fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[..., Any]:
+def jacfwd(fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
     """The Jacobian of ``fun``, column by column (forward mode): for more outputs than inputs.
 
     Args: as of ``grad``; ``fun`` returns an array or a pytree of arrays.
@@ -257,7 +255,7 @@ def jacfwd(
 
 def jacrev(
     fun: Callable,
-    argnums: int | Sequence[int] = 0,
+    argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
@@ -308,7 +306,7 @@ jacobian = jacrev
 
 
 def hessian(
-    fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """The Hessian of ``fun``: the Jacobian, forward over reverse.
 

@@ -22,6 +22,8 @@ from arrax.xla.devices import client_of, platform_name
 from arrax.xla.shutdown import gate
 
 ArrayImpl = runtime.ArrayImpl
+Numbers = int | Sequence[int] | None  # positions of arguments
+Names = str | Iterable[str] | None  # names of arguments
 _registry = runtime.pytree.default_registry()
 _call_cache = runtime.PjitFunctionCache(8192)
 
@@ -221,10 +223,10 @@ def jit(
     *,
     in_shardings: Any = None,
     out_shardings: Any = None,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-    donate_argnums: int | Sequence[int] | None = None,
-    donate_argnames: str | Iterable[str] | None = None,
+    static_argnums: Numbers = None,
+    static_argnames: Names = None,
+    donate_argnums: Numbers = None,
+    donate_argnames: Names = None,
     keep_unused: bool = False,
     device: Any = None,
     backend: str | None = None,

@@ -216,8 +216,7 @@ class Compiled(_Stage):
                 )
         if tree != self.in_tree:
             raise TypeError(
-                "Function compiled with input pytree does not match the input pytree it was called with: compiled with "
-                f"{self.in_tree}, called with {tree}"
+                f"The function was compiled for arguments of structure {self.in_tree}, but called with {tree}"
             )
         self._check_types(leaves)
         outs = self._program.call(leaves)

@@ -27,8 +27,8 @@ def _axis_sizes(
         shape = check_leaf(name, leaf).shape
         if not -len(shape) <= axis < len(shape):
             raise ValueError(
-                f"{name} was requested to map its argument along axis {axis}, which implies that its rank should be at least "
-                f"{axis + 1 if axis >= 0 else -axis}, but is only {len(shape)} (its shape is {shape})"
+                f"{name} cannot map an argument of shape {shape} along axis {axis}: its rank should be at least "
+                f"{axis + 1 if axis >= 0 else -axis}, but it is {len(shape)}"
             )
         sizes.setdefault(shape[axis], []).append(index)
     return sizes
@@ -41,7 +41,7 @@ def _common_size(
     if axis_size is not None:
         sizes.setdefault(axis_size, [])
     if not sizes:
-        raise ValueError(f"{name} must have at least one non-None value in in_axes")
+        raise ValueError(f"{name}: in_axes needs at least one non-None entry, or axis_size must be given")
     if len(sizes) == 1:
         return next(iter(sizes))
     paths = [path for path, _ in tree_flatten_with_path(args)[0]]
@@ -95,8 +95,7 @@ def vmap(
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, int | tuple) or hasattr(in_axes, "items")):
         raise TypeError(
-            f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed to "
-            f"the function, but got {in_axes}."
+            f"vmap in_axes must be an int, None, or a tuple with one entry per positional argument, but got {in_axes}."
         )
     for entry, which in ((in_axes, "in_axes"), (out_axes, "out_axes")):
         _check_axes(which, entry)
@@ -105,8 +104,8 @@ def vmap(
     def vmap_f(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
-                f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed "
-                f"to the function, but got {len(in_axes)=}, {len(args)=}"
+                f"vmap in_axes has {len(in_axes)} entries, but the function is called with {len(args)} positional arguments: a "
+                "tuple needs one entry for each of them"
             )
         leaves, tree = tree_flatten((args, kwargs))
         axes = flatten_axes("vmap in_axes", tree, (in_axes, 0), tupled_args=True)

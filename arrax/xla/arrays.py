@@ -71,9 +71,9 @@ def _bool(self: Any) -> bool:
         return bool(host_value(self).reshape(()).item())
     if size == 0:
         raise ValueError(
-            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
+            "The truth value of an empty array is ambiguous: compare array.size with 0."
         )
-    raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+    raise ValueError("The truth value of an array with several elements is ambiguous: say a.any() or a.all()")
 
 
 def _index(self: Any) -> int:

@@ -1,0 +1,1 @@
+"""Experimental rooms; each is imported by its own name."""
