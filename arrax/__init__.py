@@ -72,10 +72,10 @@ from arrax.transforms.vectorize import vmap as vmap
 from arrax.transforms.waiting import block_until_ready as block_until_ready
 from arrax.transforms.waiting import effects_barrier as effects_barrier
 from arrax.transforms.waiting import live_arrays as live_arrays
-from arrax.xla.arrays import Array as Array
-from arrax.xla.arrays import Shard as Shard
 from arrax.xla import plugins as _plugins  # finds GPU and TPU plugins at the first use of a device
 from arrax.xla import shardings as _shardings  # gives shardings their attributes
+from arrax.xla.arrays import Array as Array
+from arrax.xla.arrays import Shard as Shard
 from arrax.xla.devices import Device as Device
 from arrax.xla.devices import default_backend as default_backend
 from arrax.xla.devices import device_count as device_count

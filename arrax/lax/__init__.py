@@ -1,5 +1,6 @@
 """The strict layer of operations. The face: public names only."""
 
+from arrax.lax import linalg as linalg
 from arrax.lax import type_slots as _type_slots  # (fills the slots of types)
 from arrax.lax.accuracy import AccuracyMode as AccuracyMode
 from arrax.lax.accuracy import Tolerance as Tolerance
@@ -163,6 +164,7 @@ from arrax.lax.linalg.similar_forms import tridiagonal_p as tridiagonal_p
 from arrax.lax.linalg.singular_values import gesvdj_p as gesvdj_p
 from arrax.lax.linalg.singular_values import svd_p as svd_p
 from arrax.lax.linalg.symmetric_eigenvalues import eigh_p as eigh_p
+from arrax.lax.linalg.symmetric_products import symmetric_product_p as symmetric_product_p
 from arrax.lax.linalg.triangular_systems import triangular_solve_p as triangular_solve_p
 from arrax.lax.linalg.tridiagonal_systems import tridiagonal_solve_p as tridiagonal_solve_p
 from arrax.lax.named_primitives import abs_p as abs_p

@@ -10,8 +10,21 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import (
-    anything, binary, complexes, elementwise, floating, inexact, kind_of, lower_named, numeric, operand,
-    real, repeat_scalars, shape_slots, unary, unbroadcast,
+    anything,
+    binary,
+    complexes,
+    elementwise,
+    floating,
+    inexact,
+    kind_of,
+    lower_named,
+    numeric,
+    operand,
+    real,
+    repeat_scalars,
+    shape_slots,
+    unary,
+    unbroadcast,
 )  # fmt: skip
 from arrax.lax.families import bools as boolean
 
@@ -265,7 +278,7 @@ def integer_pow(x: Any, y: int) -> Any:
     """
     x = operand("integer_pow", x)
     if y < 0 and kind_of(typeof(x).dtype) in ("signed", "unsigned"):
-        raise TypeError("Integers cannot be raised to negative powers, got integer_pow({x}, {y})".format(x=x, y=y))
+        raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({x}, {y})")
     return integer_pow_p.bind(x, y=int(y))
 
 

@@ -201,7 +201,7 @@ def conv_general_dilated_local(
     """
     x, y = operand("conv_general_dilated_local", lhs), operand("conv_general_dilated_local", rhs)
     spec = conv_dimension_numbers(typeof(x).shape, typeof(y).shape, dimension_numbers)
-    (_, channel, *space), (out_channel, inner, *places) = spec.lhs_spec, spec.rhs_spec
+    (_, channel, *space), (_, inner, *places) = spec.lhs_spec, spec.rhs_spec
     patches = conv_general_dilated_patches(
         x, filter_shape, window_strides, padding, lhs_dilation, rhs_dilation,
         ConvDimensionNumbers(spec.lhs_spec, spec.rhs_spec, spec.lhs_spec), precision,

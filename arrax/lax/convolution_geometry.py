@@ -161,7 +161,9 @@ def conv_shape_tuple(
     if isinstance(pads, str):
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pads) != len(lhs_shape) - 2:
-        raise TypeError(f"Wrong number of explicit pads for convolution: expected {len(lhs_shape) - 2}, got {len(pads)}.")
+        raise TypeError(
+            f"Wrong number of explicit pads for convolution: expected {len(lhs_shape) - 2}, got {len(pads)}."
+        )
     ones = (1,) * len(pads)
     space = output_lengths(lhs_shape[2:], rhs_shape[2:], strides, pads, ones, ones)
     return (lhs_shape[0] // batch_group_count, rhs_shape[0], *space)
@@ -175,7 +177,11 @@ def _placed(canonical: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
 
 
 def conv_general_shape_tuple(
-    lhs_shape: Sequence[int], rhs_shape: Sequence[int], window_strides: Sequence[int], padding: Any, dimension_numbers: Any
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
+    dimension_numbers: Any,
 ) -> tuple[int, ...]:
     """The shape of a convolution with axes in any order.
 
@@ -204,7 +210,11 @@ def transposed_padding(span: int, stride: int, padding: str) -> tuple[int, int]:
 
 
 def conv_transpose_shape_tuple(
-    lhs_shape: Sequence[int], rhs_shape: Sequence[int], window_strides: Sequence[int], padding: Any, dimension_numbers: Any
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
+    dimension_numbers: Any,
 ) -> tuple[int, ...]:
     """The shape of a transposed convolution with axes in any order.
 

@@ -144,7 +144,9 @@ def _regroup_kernel(y: Any, spec: Sequence[int], groups: int) -> Any:
     out, inner = spec[:2]
     shape = typeof(y).shape
     y = reshape(y, (*shape[:out], groups, shape[out] // groups, *shape[out + 1 :]))
-    y = move_axis(y, out, inner)  # without the axis of groups, ``inner`` is where it was, and the groups stand before it
+    y = move_axis(
+        y, out, inner
+    )  # without the axis of groups, ``inner`` is where it was, and the groups stand before it
     merged = list(shape)
     merged[out], merged[inner] = shape[out] // groups, shape[inner] * groups
     return reshape(y, merged)

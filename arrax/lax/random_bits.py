@@ -102,7 +102,12 @@ rng_bit_generator_p.jvp = _no_tangents
 
 
 def rng_bit_generator(
-    key: Any, shape: Any, dtype: Any = np.uint32, algorithm: Any = RandomAlgorithm.RNG_DEFAULT, *, out_sharding: Any = None
+    key: Any,
+    shape: Any,
+    dtype: Any = np.uint32,
+    algorithm: Any = RandomAlgorithm.RNG_DEFAULT,
+    *,
+    out_sharding: Any = None,
 ) -> tuple[Any, Any]:
     """Random bits by the compiler's own generator, and the advanced key. The bits may differ between platforms.
 
@@ -118,7 +123,9 @@ def rng_bit_generator(
     """
     chosen = dtypes.canonicalize_dtype(dtype)
     if chosen.name not in ("uint8", "uint16", "uint32", "uint64"):
-        raise TypeError(f"rng_bit_generator: unsupported dtype {chosen.name}, allowed are unsigned ints of 8 to 64 bits")
+        raise TypeError(
+            f"rng_bit_generator: unsupported dtype {chosen.name}, allowed are unsigned ints of 8 to 64 bits"
+        )
     state, bits = rng_bit_generator_p.bind(
         operand("rng_bit_generator", key), shape=canonical_shape(shape, "rng_bit_generator"), dtype=chosen,
         algorithm=RandomAlgorithm.from_any(algorithm), out_sharding=None,
@@ -142,7 +149,9 @@ def _uniform_type(a: ShapedArray, b: ShapedArray, *, shape: Any) -> ShapedArray:
 
 
 def _uniform_lower(ctx: Any, a: Any, b: Any, *, shape: Any) -> list[Any]:
-    lengths = builder.op("constant", ShapedArray((len(shape),), np.dtype(np.int64)), value=builder.dense(np.array(shape, np.int64)))
+    lengths = builder.op(
+        "constant", ShapedArray((len(shape),), np.dtype(np.int64)), value=builder.dense(np.array(shape, np.int64))
+    )
     kind = builder.attribute("#stablehlo<rng_distribution UNIFORM>")
     return [builder.op("rng", ctx.avals_out[0], a, b, lengths, rng_distribution=kind)]
 

@@ -61,6 +61,7 @@ from arrax.dtypes.scalars import uint16 as uint16
 from arrax.dtypes.scalars import uint32 as uint32
 from arrax.dtypes.scalars import uint64 as uint64
 from arrax.numpy import fft as fft
+from arrax.numpy import linalg as linalg
 from arrax.numpy_api import array_methods as _array_methods  # (gives arrays and tracers their methods)
 from arrax.numpy_api.accumulations import cumprod as cumprod
 from arrax.numpy_api.accumulations import cumsum as cumsum
@@ -314,6 +315,8 @@ from arrax.numpy_api.order_statistics import nanquantile as nanquantile
 from arrax.numpy_api.order_statistics import percentile as percentile
 from arrax.numpy_api.order_statistics import quantile as quantile
 from arrax.numpy_api.padding import pad as pad
+from arrax.numpy_api.polynomial_fits import polyfit as polyfit
+from arrax.numpy_api.polynomial_fits import roots as roots
 from arrax.numpy_api.polynomials import poly as poly
 from arrax.numpy_api.polynomials import polyadd as polyadd
 from arrax.numpy_api.polynomials import polyder as polyder

@@ -15,7 +15,7 @@ import numpy as np
 from arrax.core import config
 from arrax.core.interpreter import Tracer, context
 from arrax.native import runtime
-from arrax.transforms.jit import Jitted, JitOptions, register_jitted
+from arrax.transforms.jit import JitOptions, Jitted, register_jitted
 
 F = TypeVar("F", bound=Callable[..., Any])
 _registry = runtime.pytree.default_registry()

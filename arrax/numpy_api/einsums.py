@@ -123,10 +123,11 @@ def _path(terms: Sequence[str], output: str, sizes: Sequence[tuple[int, ...]], o
         return [(0,)]
     if count == 2:
         return [(0, 1)]
+    path: list[tuple[int, ...]]
     if isinstance(optimize, tuple):
         path = [tuple(step) for step in optimize if not isinstance(step, str)]
     elif optimize is False:
-        return [(0, 1)] + [(0, n) for n in range(count - 2, 0, -1)]
+        return [(0, 1), *((0, n) for n in range(count - 2, 0, -1))]
     else:
         strategy = "optimal" if optimize == "optimal" else "auto" if optimize is True else optimize
         text = f"{','.join(terms)}->{output}"

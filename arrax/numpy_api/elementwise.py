@@ -16,7 +16,12 @@ from arrax.lax.families import broadcast_to_shape, kind_of
 from arrax.lax.shapes import full_like
 from arrax.numpy_api.api import api, make_api
 from arrax.numpy_api.operands import (
-    as_operand, broadcast_operands, check_arraylike, promote_dtypes, promote_inexact, promote_numeric,
+    as_operand,
+    broadcast_operands,
+    check_arraylike,
+    promote_dtypes,
+    promote_inexact,
+    promote_numeric,
 )  # fmt: skip
 
 Promotion = Callable[..., list[Any]]

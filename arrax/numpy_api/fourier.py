@@ -87,7 +87,7 @@ def _over(a: Any, kind: FftType, axes: Sequence[int], lengths: Sequence[int]) ->
     if order != list(range(rank)):
         a = shapes.transpose(a, order)
     a = transform(a, kind, lengths)
-    return a if order == list(range(rank)) else shapes.transpose(a, np.argsort(order))
+    return a if order == list(range(rank)) else shapes.transpose(a, np.argsort(order).tolist())
 
 
 def _converted(name: str, a: Any, kind: FftType) -> Any:
@@ -193,9 +193,7 @@ def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1)
     return _in_plane("ifft2", IFFT, a, s, axes, norm)
 
 
-def fftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Any:
+def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
     """The discrete Fourier transform over several axes.
 
     Args:
@@ -211,9 +209,7 @@ def fftn(
     return _apply("fftn", FFT, a, s, axes, norm)
 
 
-def ifftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Any:
+def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
     """The inverse of ``fftn``.
 
     Args:
@@ -273,9 +269,7 @@ def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1
     return _in_plane("irfft2", IRFFT, a, s, axes, norm)
 
 
-def rfftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Any:
+def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
     """The transform of real numbers over several axes, the last of them halved.
 
     Args:
@@ -286,9 +280,7 @@ def rfftn(
     return _apply("rfftn", RFFT, a, s, axes, norm)
 
 
-def irfftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Any:
+def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
     """The inverse of ``rfftn``.
 
     Args:

@@ -121,5 +121,5 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if period is not None and concrete_value(period) is not None and np.asarray(concrete_value(period)) == 0:
         raise ValueError("interp: period must be a non-zero value; got 0")
     extrapolates = (_ends(left), _ends(right))
-    sides = [None if text else side for side, text in zip((left, right), extrapolates, strict=True)]
-    return _interp(x, xp, fp, *sides, period, extrapolates)
+    left, right = (None if text else side for side, text in zip((left, right), extrapolates, strict=True))
+    return _interp(x, xp, fp, left, right, period, extrapolates)

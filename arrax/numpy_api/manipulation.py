@@ -110,7 +110,7 @@ def _reshape(a: Any, shape: tuple[int, ...], order: str) -> Any:
     return shapes.transpose(shapes.reshape(backwards, shape[::-1]), range(len(shape))[::-1])
 
 
-def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Any:
+def reshape(a: Any, shape: Any, order: Any = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Any:
     """Give the elements of an array another shape.
 
     Args:
@@ -326,10 +326,16 @@ def _at_least(name: str, rank: int, arrays: Sequence[Any]) -> Any:
 
 
 def _grown(a: Any, rank: int) -> Any:
-    missing = {3: {0: (0, 1, 2), 1: (0, 2), 2: (2,)}, 2: {0: (0, 1), 1: (0,)}, 1: {0: (0,)}}[rank].get(typeof(a).ndim)
+    missing = _MISSING_AXES.get((rank, typeof(a).ndim))
     if missing is None:
         return shapes.broadcast_in_dim(a, a.shape, range(len(a.shape))) if isinstance(a, np.ndarray) else a
     return expand_dims(a, missing)
+
+
+# Where new axes go, by the rank that is wanted and the rank that there is.
+_MISSING_AXES: dict[tuple[int, int], tuple[int, ...]] = {
+    (1, 0): (0,), (2, 0): (0, 1), (2, 1): (0,), (3, 0): (0, 1, 2), (3, 1): (0, 2), (3, 2): (2,),
+}  # fmt: skip
 
 
 def atleast_1d(*arys: Any) -> Any:

@@ -75,14 +75,13 @@ def _per_side(name: str, value: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
     if type(value) in (int, float) or (is_arraylike(value) and typeof(value).ndim == 0):
         return ((value, value),) * rank
     if not isinstance(value, list | tuple):
-        return tuple(map(tuple, _pairs(name, known(value), rank)))
+        return tuple((low, high) for low, high in _pairs(name, known(value), rank))
     rows = [list(row) if isinstance(row, list | tuple) else row for row in value]
     if not any(isinstance(row, list) for row in rows):
-        row = rows if len(rows) == 2 else rows * 2
-        if len(row) != 2:
+        if len(rows) not in (1, 2):
             raise ValueError(f"pad: {name} with nd={rank} has unsupported length {len(rows)}")
-        return (tuple(row),) * rank
-    pairs = [tuple(row * 2 if len(row) == 1 else row) for row in rows]
+        return ((rows[0], rows[-1]),) * rank
+    pairs: list[Any] = [tuple(row * 2 if len(row) == 1 else row) for row in rows]
     pairs = pairs * rank if len(pairs) == 1 else pairs
     if len(pairs) != rank or any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"pad: {name} with nd={rank} has unsupported entries {value!r}")

@@ -10,7 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, shapes, structure
+from arrax.lax import arithmetic, linalg, shapes, structure
 from arrax.lax.control_flow.scans import scan
 from arrax.lax.conversion import convert
 from arrax.numpy_api.adding_removing import trim_zeros
@@ -228,18 +228,29 @@ def poly(seq_of_zeros: Any) -> Any:
     """The coefficients of the polynomial with given roots and leading coefficient 1.
 
     Args:
-      seq_of_zeros: vector of roots.
+      seq_of_zeros: vector of roots; or a square matrix, whose characteristic polynomial is given.
     Raises:
-      ValueError: more than one axis.
+      ValueError: another shape.
     Example: ``jnp.poly(jnp.array([1., 2.]))`` is ``[1., -3., 2.]``. Source: ``numpy.poly``.
     """
     check_arraylike("poly", seq_of_zeros)
+    if typeof(seq_of_zeros).ndim == 2:
+        seq_of_zeros = _eigenvalues(seq_of_zeros)
     (roots_,) = promote_inexact(_vector("poly", seq_of_zeros))
     dtype = typeof(roots_).dtype
     count = typeof(roots_).size
     if count == 0:
         return ones((), dtype)
     return _poly(roots_)
+
+
+@api()
+def _eigenvalues(matrix: Any) -> Any:
+    (matrix,) = promote_inexact(matrix)
+    rows, columns = typeof(matrix).shape
+    if rows != columns:
+        raise ValueError(f"poly: input must be a vector or a non-empty square matrix, got shape {(rows, columns)}")
+    return linalg.eig(matrix, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 
 @api()

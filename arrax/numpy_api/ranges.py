@@ -280,4 +280,5 @@ def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None
 
     Example: ``jnp.savez("x.npz", a=jnp.ones(2))``. Source: ``numpy.savez``.
     """
-    np.savez(file, *_on_host(args), **{name: np.asarray(value) for name, value in kwds.items()})
+    named: dict[str, Any] = {name: np.asarray(value) for name, value in kwds.items()}
+    np.savez(file, *_on_host(args), **named)

@@ -270,12 +270,13 @@ _COMBINATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _vectors(name: str, ar1: Any, ar2: Any) -> list[Any]:
+def _vectors(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
     check_arraylike(name, ar1, ar2)
-    return [ravel(ar) for ar in settle_all(name, (ar1, ar2))]
+    first, second = settle_all(name, (ar1, ar2))
+    return ravel(first), ravel(second)
 
 
-def _values_known(name: str, arrays: Sequence[Any]) -> list[np.ndarray]:
+def _values_known(name: str, arrays: Sequence[Any]) -> Any:
     """The elements of both arrays in their common dtype."""
     dtype, _ = dtypes.result_type_of([dtypes.value_pair(ar) for ar in arrays])
     out = []
@@ -316,7 +317,8 @@ def intersect1d(
     """
     arrays = _vectors("intersect1d", ar1, ar2)
     if size is None:
-        found = np.intersect1d(*_values_known("intersect1d", arrays), assume_unique, return_indices)
+        first, second = _values_known("intersect1d", arrays)
+        found: Any = np.intersect1d(first, second, assume_unique, return_indices)
         if not return_indices:
             return asarray(found)
         return asarray(found[0]), *(asarray(v.astype(index_dtype())) for v in found[1:])
@@ -338,7 +340,8 @@ def setdiff1d(
     """
     arrays = _vectors("setdiff1d", ar1, ar2)
     if size is None:
-        return asarray(np.setdiff1d(*_values_known("setdiff1d", arrays), assume_unique).astype(typeof(arrays[0]).dtype))
+        first, second = _values_known("setdiff1d", arrays)
+        return asarray(np.setdiff1d(first, second, assume_unique).astype(typeof(arrays[0]).dtype))
     fill = 0 if fill_value is None else fill_value
     if assume_unique:
         return compress(isin(*arrays, invert=True), arrays[0], size=size, fill_value=fill)
@@ -359,5 +362,6 @@ def setxor1d(
     """
     arrays = _vectors("setxor1d", ar1, ar2)
     if size is None:
-        return asarray(np.setxor1d(*_values_known("setxor1d", arrays), assume_unique))
+        first, second = _values_known("setxor1d", arrays)
+        return asarray(np.setxor1d(first, second, assume_unique))
     return _combined(*arrays, fill_value, "either", operator.index(size))[0]

@@ -147,7 +147,7 @@ def fine_uniform(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Positive numbers below 1 with twice the usual number of random bits: a coarse and a fine part."""
     limits = dtypes.finfo(dtype)
     parts = scaled_uniform(bits, (2, *shape), dtype, limits.tiny, 1)
-    return parts[0] + parts[1] * np.asarray(2.0 ** -limits.nmant, dtype)[()]
+    return parts[0] + parts[1] * np.asarray(2.0**-limits.nmant, dtype)[()]
 
 
 @sampler(static=("shape", "dtype", "mode"))
@@ -166,9 +166,7 @@ def checked_mode(name: str, mode: str | None) -> str:
     return mode or "low"
 
 
-def gumbel(
-    key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None
-) -> Any:
+def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None) -> Any:
     """Numbers of the Gumbel distribution, density e^-(x + e^-x).
 
     Args:

@@ -275,7 +275,9 @@ def binomial_values(bits: Bits, n: Any, p: Any, shape: tuple[int, ...], dtype: A
     n = select_where(no_count | infinite, number(0), n)
     rarer = select_where(usable, rarer, number(0.01))
     few = n * rarer <= 10
-    by_inversion = _binomial_by_inversion(bits, select_where(few, n, number(0)), select_where(few, rarer, number(0.5)), steps)
+    by_inversion = _binomial_by_inversion(
+        bits, select_where(few, n, number(0)), select_where(few, rarer, number(0.5)), steps
+    )
     many = select_where(few, number(1e4), n)
     by_rejection = _binomial_by_rejection(bits, many, select_where(few, number(0.5), rarer), steps)
     drawn = select_where(few, by_inversion, by_rejection)
@@ -325,9 +327,7 @@ def _multinomial(bits: Bits, n: Any, p: Any, *, shape: tuple[int, ...], dtype: A
     return shapes.transpose(counts, (*range(1, len(shape)), 0))
 
 
-def multinomial(
-    key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1
-) -> Any:
+def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1) -> Any:
     """How often each of several outcomes comes up in ``n`` trials, as floats.
 
     Args:

@@ -208,7 +208,9 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sh
 def _f(bits: Bits, dfnum: Any, dfden: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     second, first = bits.split(2)
     dfnum, dfden = convert(dfnum, dtype), convert(dfden, dtype)
-    return (chisquare_values(first, dfnum, shape, dtype) / dfnum) / (chisquare_values(second, dfden, shape, dtype) / dfden)
+    return (chisquare_values(first, dfnum, shape, dtype) / dfnum) / (
+        chisquare_values(second, dfden, shape, dtype) / dfden
+    )
 
 
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -316,9 +318,7 @@ def _ball(bits: Bits, *, d: int, p: float, shape: tuple[int, ...], dtype: Any) -
     return g / shapes.expand_dims(radius, (len(shape),))
 
 
-def ball(
-    key: Any, d: int, p: float = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+def ball(key: Any, d: int, p: float = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Vectors distributed uniformly in the unit ball of the p-norm.
 
     Args:
@@ -334,5 +334,3 @@ def ball(
     """
     chosen = float_dtype("ball", dtype)
     return _ball(key, d=static_int("ball", "d", d), p=float(p), shape=checked_shape("ball", shape), dtype=chosen)
-
-

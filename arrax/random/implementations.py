@@ -89,7 +89,6 @@ class KeyDType(dtypes.ExtendedDType):
     def select_n(self, which: Any, *cases: Any) -> Any:
         return KeyDType.structure.select_n(self, which, *cases)
 
-
     def equal(self, x: Any, y: Any) -> Any:
         return KeyDType.structure.equal(self, x, y)
 
@@ -146,7 +145,9 @@ def implementation_of(spec: Any) -> Implementation:
         return spec.implementation
     if isinstance(spec, str):
         if spec not in _implementations:
-            raise ValueError(f"unrecognized PRNG implementation {spec!r}. Did you mean one of: {', '.join(_implementations)}")
+            raise ValueError(
+                f"unrecognized PRNG implementation {spec!r}. Did you mean one of: {', '.join(_implementations)}"
+            )
         return _implementations[spec]
     raise TypeError(f"unrecognized type {type(spec)} for specifying PRNG implementation.")
 

@@ -91,7 +91,9 @@ class PRNGKeyArray(runtime.Array):
         return iter([PRNGKeyArray(self._impl, row) for row in self._base_array])
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError("JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use arrax.random.key_data(arr) if you wish to extract the underlying integer array.")
+        raise TypeError(
+            "JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use arrax.random.key_data(arr) if you wish to extract the underlying integer array."
+        )
 
     def __repr__(self) -> str:
         return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{np.asarray(self._base_array)}"
@@ -166,7 +168,7 @@ def _data_index(index: Any, rank: int) -> Any:
 # Arithmetic is among the methods, to be refused with a message about dtypes.
 _STRUCTURAL = (
     "at", "T", "mT", "reshape", "transpose", "ravel", "flatten", "squeeze", "swapaxes", "take", "repeat", "diagonal",
-    "astype", "sum", "item", "view", "__setitem__",
+    "astype", "sum", "__setitem__",
 )  # fmt: skip
 attach(PRNGKeyArray, {name: method for name, method in METHODS.items() if name in _STRUCTURAL or name in OPERATORS})
 register_operand(PRNGKeyArray)
@@ -270,9 +272,13 @@ def _fold_in_type(keys: ShapedArray, numbers: ShapedArray) -> ShapedArray:
 
 
 random_bits_p = key_primitive(
-    "random_bits", lambda keys, *, bit_width, shape: ShapedArray((*keys.shape, *shape), np.dtype(f"uint{bit_width}")), _bits
+    "random_bits",
+    lambda keys, *, bit_width, shape: ShapedArray((*keys.shape, *shape), np.dtype(f"uint{bit_width}")),
+    _bits,
 )
-random_split_p = key_primitive("random_split", lambda keys, *, shape: ShapedArray((*keys.shape, *shape), keys.dtype), _split)
+random_split_p = key_primitive(
+    "random_split", lambda keys, *, shape: ShapedArray((*keys.shape, *shape), keys.dtype), _split
+)
 random_fold_in_p = key_primitive("random_fold_in", _fold_in_type, _fold_in)
 random_seed_p = key_primitive("random_seed", lambda numbers, *, impl: ShapedArray(numbers.shape, impl.dtype), _seed)
 
@@ -281,7 +287,9 @@ def _wrap_type(data: ShapedArray, *, impl: Implementation) -> ShapedArray:
     rank = len(impl.key_shape)
     lead = data.shape[: data.ndim - rank]
     if data.dtype != np.uint32 or data.shape[len(lead) :] != impl.key_shape:
-        raise TypeError(f"key data of {impl.name} must be uint32 of shape (..., {', '.join(map(str, impl.key_shape))}), got {data.str_short()}")
+        raise TypeError(
+            f"key data of {impl.name} must be uint32 of shape (..., {', '.join(map(str, impl.key_shape))}), got {data.str_short()}"
+        )
     return ShapedArray(lead, impl.dtype)
 
 
@@ -292,7 +300,9 @@ random_unwrap_p = key_primitive(
 )  # fmt: skip
 for _p in (random_wrap_p, random_unwrap_p):
     _p.lower[None] = lambda ctx, x, **params: [x]
-random_wrap_p.impl = lambda data, *, impl: PRNGKeyArray(impl, data if isinstance(data, runtime.Array) else array_from_host(np.asarray(data)))
+random_wrap_p.impl = lambda data, *, impl: PRNGKeyArray(
+    impl, data if isinstance(data, runtime.Array) else array_from_host(np.asarray(data))
+)
 random_unwrap_p.impl = lambda keys: keys._base_array
 
 

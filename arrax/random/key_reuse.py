@@ -53,7 +53,10 @@ def take_part(keys: Any, index: Any) -> None:
     if not keys.shape:
         return
     mask = np.broadcast_to(keys._consumed, keys.shape).copy()
-    place = tuple(np.asarray(part) if hasattr(part, "shape") else part for part in (index if isinstance(index, tuple) else (index,)))
+    place = tuple(
+        np.asarray(part) if hasattr(part, "shape") else part
+        for part in (index if isinstance(index, tuple) else (index,))
+    )
     if np.any(mask[place]):
         raise KeyReuseError("Previously-consumed key passed to slice at index 0")
     mask[place] = True
@@ -155,7 +158,9 @@ class Uses:
             return self.run(program, args)
         except KeyReuseError as error:
             if any(number in before for ids in args if ids is not None for number in ids.ravel().tolist()):
-                raise KeyReuseError(f"{name} body function leads to key reuse when repeatedly executed: {error.args[0]}") from None
+                raise KeyReuseError(
+                    f"{name} body function leads to key reuse when repeatedly executed: {error.args[0]}"
+                ) from None
             raise
 
 

@@ -73,7 +73,9 @@ class StructureOfKeys:
     def dynamic_slice(self, dtype: KeyDType, keys: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
         zeros = [_zero(indices)] * len(dtype.physical_shape)
         full = (*sizes, *dtype.physical_shape)
-        return self._apply(dtype, lambda data: slicing.dynamic_slice_p.bind(data, *indices, *zeros, slice_sizes=full), keys)
+        return self._apply(
+            dtype, lambda data: slicing.dynamic_slice_p.bind(data, *indices, *zeros, slice_sizes=full), keys
+        )
 
     def dynamic_update_slice(self, dtype: KeyDType, keys: Any, new: Any, indices: Any) -> Any:
         _check_same("dynamic_update_slice", dtype, new)
@@ -107,7 +109,9 @@ def _zero(indices: Any) -> Any:
 
 def _check_same(name: str, dtype: KeyDType, new: Any) -> None:
     if typeof(new).dtype != dtype:
-        raise TypeError(f"{name}: values of dtype {typeof(new).dtype} cannot be written to a key array of dtype {dtype.name}")
+        raise TypeError(
+            f"{name}: values of dtype {typeof(new).dtype} cannot be written to a key array of dtype {dtype.name}"
+        )
 
 
 KeyDType.structure = StructureOfKeys()

@@ -16,11 +16,11 @@ from arrax.lax.families import kind_of
 from arrax.lax.shapes import canonical_shape
 from arrax.native import runtime
 from arrax.numpy_api.api import api
+from arrax.random import hardware as _hardware  # noqa: F401  (registers rbg and unsafe_rbg)
 from arrax.random import key_arrays
 from arrax.random import key_structure as _key_structure  # noqa: F401  (gives key dtypes their operations)
 from arrax.random.implementations import Implementation, KeyDType, implementation_of
 from arrax.random.key_arrays import PRNGKeyArray, is_key, unwrap, wrap
-from arrax.random import hardware as _hardware  # noqa: F401  (registers rbg and unsafe_rbg)
 from arrax.random.key_reuse import consume
 from arrax.random.threefry import threefry
 from arrax.xla.placement import array_from_host
@@ -42,7 +42,9 @@ def seed_value(seed: Any) -> Any:
             wrapped = seed & ((1 << 64) - 1)
             return np.uint64(wrapped).astype(np.int64)
         if not -(1 << 31) <= seed < (1 << 32):
-            raise OverflowError(f"Python int {seed} too large to convert to int32: as a seed it needs 64-bit types (enable_x64)")
+            raise OverflowError(
+                f"Python int {seed} too large to convert to int32: as a seed it needs 64-bit types (enable_x64)"
+            )
         return np.int64(seed).astype(np.uint32).astype(np.int32)
     aval = typeof(seed)
     if aval.shape != ():
@@ -83,7 +85,9 @@ def _seed_on_host(value: Any) -> Any:
     number = int(value)
     wide = np.asarray(value).dtype.itemsize == 8 and config.enable_x64.cell.value
     high = (number >> 32) & 0xFFFFFFFF if wide else 0
-    return array_from_host(np.array([high, number & 0xFFFFFFFF], np.uint32), ShapedArray((2,), np.dtype(np.uint32)), fresh=True)
+    return array_from_host(
+        np.array([high, number & 0xFFFFFFFF], np.uint32), ShapedArray((2,), np.dtype(np.uint32)), fresh=True
+    )
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
@@ -176,7 +180,9 @@ def fold_in(key: Any, data: Any) -> Any:
     typed, was_typed = check_key("fold_in", key)
     number = np.uint32(data & 0xFFFFFFFF) if isinstance(data, int) else data
     if typeof(number).shape != ():
-        raise TypeError(f"fold_in accepts a scalar as data, but was given an array of shape {typeof(number).shape}. Use vmap for batching.")
+        raise TypeError(
+            f"fold_in accepts a scalar as data, but was given an array of shape {typeof(number).shape}. Use vmap for batching."
+        )
     if kind_of(typeof(number).dtype) not in ("signed", "unsigned", "floating", "bool"):
         raise TypeError(f"fold_in takes an integer, got {data!r}")
     if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
@@ -197,7 +203,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     """
     chosen = dtypes.canonicalize_dtype(np.uint64) if dtype is None else dtypes.check_user_dtype("bits", dtype)
     if chosen.kind != "u":
-        raise TypeError(f"bits accepts unsigned integer dtypes, got {chosen}")
+        raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {chosen}")
     return random_bits("bits", key, chosen.itemsize * 8, canonical_shape(shape, "bits"))
 
 

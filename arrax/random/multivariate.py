@@ -56,7 +56,14 @@ def _multivariate_normal(bits: Bits, mean: Any, cov: Any, *, shape: tuple[int, .
 
 
 def multivariate_normal(
-    key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky", *, out_sharding: Any = None
+    key: Any,
+    mean: Any,
+    cov: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    method: str = "cholesky",
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Normal vectors with a given mean and covariance.
 
@@ -81,7 +88,9 @@ def multivariate_normal(
         raise ValueError(f"multivariate_normal requires cov.ndim >= 2, got cov.ndim == {len(matrices)}")
     n = own[-1]
     if matrices[-2:] != (n, n):
-        raise ValueError(f"multivariate_normal requires cov.shape == (..., n, n) for n={n}, but got cov.shape == {matrices}.")
+        raise ValueError(
+            f"multivariate_normal requires cov.shape == (..., n, n) for n={n}, but got cov.shape == {matrices}."
+        )
     batch = broadcast_shapes(own[:-1], matrices[:-2])
     lead = batch if shape is None else checked_shape("multivariate_normal", shape)
     if broadcast_shapes(lead, batch) != lead:

@@ -57,7 +57,9 @@ def check_broadcast(name: str, shape: tuple[int, ...], *parameters: Any) -> None
 
 @functools.lru_cache(1024)
 def _float_dtype(name: str, dtype: Any, also_complex: bool, x64: bool) -> Any:
-    chosen = dtypes.check_user_dtype(name, np.float64 if dtype is float else np.complex128 if dtype is complex else dtype)
+    chosen = dtypes.check_user_dtype(
+        name, np.float64 if dtype is float else np.complex128 if dtype is complex else dtype
+    )
     if not (dtypes.is_float(chosen) or also_complex and dtypes.is_complex(chosen)):
         kinds = "float or complex" if also_complex else "float"
         raise ValueError(f"dtype argument to `{name}` must be a {kinds} dtype, got {chosen.name}")
@@ -101,4 +103,6 @@ def static_int(name: str, argument: str, value: Any) -> int:
     try:
         return value.__index__()
     except AttributeError:
-        raise TypeError(f"{name}: {argument} must be an integer, got {value!r} of type {type(value).__name__}") from None
+        raise TypeError(
+            f"{name}: {argument} must be an integer, got {value!r} of type {type(value).__name__}"
+        ) from None

@@ -64,9 +64,7 @@ def _permuted_numbers(bits: Bits, *, count: int, dtype: Any) -> Any:
     return shuffled(bits, shapes.iota(dtype, count), 0)
 
 
-def permutation(
-    key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None
-) -> Any:
+def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Any:
     """The entries of an array along an axis, or the integers below a number, in random order.
 
     Args:
@@ -108,7 +106,9 @@ def _places(bits: Bits, p: Any, count: int, shape: tuple[int, ...], replace: boo
         drawn = (1 - unit_uniform(bits, shape, typeof(p).dtype)) * rows(total, np.asarray(count - 1, np.int32)[()], 0)
         return convert(_first_not_below(total, drawn), integer)
     scores = gumbel_values(bits, (count,), typeof(p).dtype, mode) + log(p)
-    return shapes.reshape(convert(top_k(scores, number)[1], integer) if number else shapes.full((0,), 0, integer), shape)
+    return shapes.reshape(
+        convert(top_k(scores, number)[1], integer) if number else shapes.full((0,), 0, integer), shape
+    )
 
 
 def _first_not_below(ascending: Any, values: Any) -> Any:
@@ -116,7 +116,9 @@ def _first_not_below(ascending: Any, values: Any) -> Any:
     own = typeof(values).shape
     count = typeof(ascending).shape[0]
     full = (*own, count)
-    below = shapes.broadcast_in_dim(ascending, full, (len(own),)) < shapes.broadcast_in_dim(values, full, tuple(range(len(own))))
+    below = shapes.broadcast_in_dim(ascending, full, (len(own),)) < shapes.broadcast_in_dim(
+        values, full, tuple(range(len(own)))
+    )
     return reduce_sum(convert(below, np.int32), (len(own),))
 
 
@@ -175,7 +177,9 @@ def _check_choice(count: int, number: int, replace: bool, p: Any) -> None:
     if not replace and number > count:
         raise ValueError(f"choice: cannot take {number} samples of {count} entries without replacement")
     if p is not None and typeof(p).shape != (max(count, 0),):
-        raise ValueError(f"choice: p must be None, or a vector of one probability per entry of a ({count}), got shape {typeof(p).shape}")
+        raise ValueError(
+            f"choice: p must be None, or a vector of one probability per entry of a ({count}), got shape {typeof(p).shape}"
+        )
 
 
 # ---- categorical ---------------------------------------------------------------------------------------------------------

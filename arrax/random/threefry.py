@@ -97,8 +97,15 @@ def seed(number: Any) -> Any:
         raise TypeError(f"PRNG key seed must be a scalar; got {number!r}.")
     if aval.dtype.kind not in "iu":
         raise TypeError(f"PRNG key seed must be an integer; got {number!r}")
-    low = convert(number if aval.dtype.itemsize < 8 else bitwise.bitwise_and(number, np.asarray(0xFFFFFFFF, aval.dtype)[()]), np.uint32)
-    high = convert(bitwise.shift_right_logical(number, np.asarray(32, aval.dtype)[()]), np.uint32) if aval.dtype.itemsize == 8 else np.uint32(0)
+    low = convert(
+        number if aval.dtype.itemsize < 8 else bitwise.bitwise_and(number, np.asarray(0xFFFFFFFF, aval.dtype)[()]),
+        np.uint32,
+    )
+    high = (
+        convert(bitwise.shift_right_logical(number, np.asarray(32, aval.dtype)[()]), np.uint32)
+        if aval.dtype.itemsize == 8
+        else np.uint32(0)
+    )
     return structure.concatenate([shapes.reshape(high, (1,)), shapes.reshape(low, (1,))], 0)
 
 

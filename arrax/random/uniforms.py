@@ -84,7 +84,11 @@ def complex_normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> A
 
 @sampler(static=("shape", "dtype"))
 def _normal(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    return complex_normal_values(bits_of, shape, dtype) if dtypes.is_complex(dtype) else normal_values(bits_of, shape, dtype)
+    return (
+        complex_normal_values(bits_of, shape, dtype)
+        if dtypes.is_complex(dtype)
+        else normal_values(bits_of, shape, dtype)
+    )
 
 
 def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -104,8 +108,8 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
 def random_signs(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Numbers that are 1 or -1 with equal probability."""
     u = unit_uniform(bits_of, shape, float_dtype("rademacher", None))
-    one = np.ones((), dtype)[()]
-    return select_where(arithmetic.lt(u, np.asarray(0.5, typeof(u).dtype)[()]), one, -one)
+    one, minus_one = np.ones((), dtype)[()], np.asarray(-1).astype(dtype)[()]
+    return select_where(arithmetic.lt(u, np.asarray(0.5, typeof(u).dtype)[()]), one, minus_one)
 
 
 def integer_values(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any, maxval: Any) -> Any:
@@ -113,7 +117,9 @@ def integer_values(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any
     limits = dtypes.iinfo(dtype)
     width = max(32, dtypes.itemsize_bits(dtype))  # narrow integers are drawn from 32 bits too
     unsigned = np.dtype(f"uint{width}")
-    exceeds = arithmetic.gt(maxval, np.asarray(limits.max, typeof(maxval).dtype)[()]) if _wider(maxval, limits) else None
+    exceeds = (
+        arithmetic.gt(maxval, np.asarray(limits.max, typeof(maxval).dtype)[()]) if _wider(maxval, limits) else None
+    )
     low, high = _clamped(minval, limits, dtype), _clamped(maxval, limits, dtype)
     low, high = broadcast_to(low, shape), broadcast_to(high, shape)
     first, second = split_in_two(bits_of)
@@ -164,9 +170,7 @@ def _clamped(value: Any, limits: Any, dtype: Any) -> Any:
     return convert(arithmetic.min_(arithmetic.max_(value, low), high), dtype)
 
 
-def randint(
-    key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Uniformly distributed integers in [minval, maxval).
 
     Args:
@@ -179,7 +183,11 @@ def randint(
     Example: ``arrax.random.randint(arrax.random.key(0), (3,), 0, 10)``.
     """
     lengths = checked_shape("randint", shape)
-    chosen = dtypes.canonicalize_dtype(np.int64) if dtype is None else dtypes.check_user_dtype("randint", np.int64 if dtype is int else dtype)
+    chosen = (
+        dtypes.canonicalize_dtype(np.int64)
+        if dtype is None
+        else dtypes.check_user_dtype("randint", np.int64 if dtype is int else dtype)
+    )
     if not dtypes.is_integer(chosen):
         raise TypeError(f"randint only accepts integer dtypes, got {chosen.name}")
     bounds = []
@@ -188,6 +196,8 @@ def randint(
             limits = dtypes.iinfo(chosen)
             wide = np.dtype(np.int64) if np.iinfo(np.int32).max < abs(value) else np.dtype(np.int32)
             value = np.asarray(min(max(value, limits.min), limits.max + 1) if wide.itemsize == 8 else value, wide)[()]
+        if dtypes.is_float(typeof(value).dtype):
+            value = convert(value, dtypes.canonicalize_dtype(np.int64))
         if not dtypes.is_integer(typeof(value).dtype):
             raise TypeError(f"randint requires integer minval and maxval, got {typeof(value).dtype}")
         bounds.append(value)

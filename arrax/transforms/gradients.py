@@ -25,7 +25,6 @@ from arrax.transforms.autodiff import (
 )
 from arrax.transforms.vectorize import vmap
 
-
 Argnums = int | Sequence[int]  # positions of the arguments to differentiate
 
 

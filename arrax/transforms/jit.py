@@ -73,9 +73,9 @@ class Jitted:
 
     def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The result of a call, and what the C++ path needs to repeat it (or None)."""
-        try:  # C++ comes here with an exception still set where a tree was too deep for it: any call takes it away
-            id(args)
-        except SystemError:
+        try:  # C++ comes here with an exception still set where a tree was too deep for it: another one takes its place
+            raise LookupError
+        except (LookupError, SystemError):
             pass
         try:
             with gate:

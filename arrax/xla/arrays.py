@@ -70,9 +70,7 @@ def _bool(self: Any) -> bool:
     if size == 1:
         return bool(host_value(self).reshape(()).item())
     if size == 0:
-        raise ValueError(
-            "The truth value of an empty array is ambiguous: compare array.size with 0."
-        )
+        raise ValueError("The truth value of an empty array is ambiguous: compare array.size with 0.")
     raise ValueError("The truth value of an array with several elements is ambiguous: say a.any() or a.all()")
 
 

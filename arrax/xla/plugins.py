@@ -73,9 +73,7 @@ def _preload_nvidia() -> None:
 def _register_kernels(c_api: Any) -> None:
     """Custom-call targets of the plugin's extension: its handler, then its types, then its targets."""
     client = runtime.xla_client
-    extension = next(
-        filter(None, (_optional(f"jax_cuda{n}_plugin.cuda_plugin_extension") for n in (13, 12))), None
-    )
+    extension = next(filter(None, (_optional(f"jax_cuda{n}_plugin.cuda_plugin_extension") for n in (13, 12))), None)
     if extension is None:
         return
     client.register_custom_type_handler("CUDA", functools.partial(extension.register_custom_type, c_api))

@@ -74,11 +74,10 @@ def test_missing_rules_are_named():
     _raises("Abstract evaluation for 'multiply_add' not implemented", lambda: arrax.jit(call)(2.0, 10.0))
     bare.def_abstract_eval(lambda x, y, z: core.ShapedArray(x.shape, x.dtype))
     _raises(
-        "MLIR translation rule for primitive 'multiply_add' not found for platform cpu", lambda: arrax.jit(call)(2.0, 10.0)
+        "MLIR translation rule for primitive 'multiply_add' not found for platform cpu",
+        lambda: arrax.jit(call)(2.0, 10.0),
     )
-    _raises(
-        "Differentiation rule for 'multiply_add' not implemented", lambda: arrax.jvp(call, (2.0, 10.0), (1.0, 1.0))
-    )
+    _raises("Differentiation rule for 'multiply_add' not implemented", lambda: arrax.jvp(call, (2.0, 10.0), (1.0, 1.0)))
     _raises("Batching rule for 'multiply_add' not implemented", lambda: arrax.vmap(call)(np.ones(2), np.ones(2)))
     ad.defjvp(bare, lambda t, x, y, z: bare.bind(t, y, z), None, None)
     bare.def_impl(lambda x, y, z: x * y + z)

@@ -82,7 +82,9 @@ def test_values_are_sums_over_places(window, layout):
     result = lax.conv_general_dilated(
         rearranged(x, "NCHW", lhs), rearranged(y, "OIHW", rhs), **window, dimension_numbers=layout
     )
-    np.testing.assert_allclose(rearranged(np.asarray(result), out, "NCHW"), convolved(x, y, **window), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        rearranged(np.asarray(result), out, "NCHW"), convolved(x, y, **window), rtol=1e-4, atol=1e-4
+    )
 
 
 @each_grouping
@@ -91,10 +93,16 @@ def test_groups_dont_mix(groups, dtype):
     x, y = (np.round(2 * v) for v in operands(groups))
     window = WINDOWS["all together"]
     result = lax.conv_general_dilated(
-        np.asarray(x).astype(dtype), y.astype(dtype), **window, feature_group_count=groups[0], batch_group_count=groups[1]
+        np.asarray(x).astype(dtype),
+        y.astype(dtype),
+        **window,
+        feature_group_count=groups[0],
+        batch_group_count=groups[1],
     )
     assert result.dtype == dtype
-    np.testing.assert_allclose(np.asarray(result).astype(np.complex64), convolved(x, y, **window, groups=groups), rtol=1e-2)
+    np.testing.assert_allclose(
+        np.asarray(result).astype(np.complex64), convolved(x, y, **window, groups=groups), rtol=1e-2
+    )
 
 
 def convolution_of(window, groups=(1, 1), layout=None):
@@ -160,7 +168,11 @@ def test_transposed_convolutions_are_derivatives_of_convolutions(padding, stride
     if padding == "VALID" or stride == 1:
         result = lax.conv_transpose(ct, kernel, (stride,), padding, transpose_kernel=True)
         np.testing.assert_allclose(result, pull(ct)[0], rtol=1e-4, atol=1e-5)
-    assert lax.conv_transpose(ct, kernel, (stride,), "SAME", transpose_kernel=True).shape == (1, out.shape[1] * stride, 2)
+    assert lax.conv_transpose(ct, kernel, (stride,), "SAME", transpose_kernel=True).shape == (
+        1,
+        out.shape[1] * stride,
+        2,
+    )
 
 
 def test_pairs_of_a_transposed_convolution_may_mean_the_one_undone():

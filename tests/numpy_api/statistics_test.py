@@ -87,6 +87,25 @@ def test_dtypes_of_quantiles_and_counts():
     assert jnp.histogram2d(FLOATS, FLOATS)[0].dtype == "int32"
 
 
+def test_roots_of_polynomials():
+    for p in ([1.0, -3.0, 2.0], [0.0, 2.0, 1.0, 4.0, 0.0], [5.0], [1, 0, 1]):
+        ours, theirs = np.sort_complex(np.asarray(jnp.roots(np.array(p)))), np.sort_complex(np.roots(p))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    compiled = arrax.jit(lambda p: jnp.roots(p, strip_zeros=False))(np.float32([1, -3, 2]))
+    np.testing.assert_allclose(np.sort_complex(np.asarray(compiled)), [1, 2], rtol=1e-5)
+    check(jnp.poly(np.float32([[1, 2], [0, 3]])), np.poly([[1, 2], [0, 3]]))
+
+
+def test_polynomials_are_fitted_to_points():
+    x = np.float32([0, 1, 2, 3, 4.5])
+    y = np.float32([1, 3, 2, 5, 4])
+    w = np.float32([1, 2, 1, 0.5, 1])
+    check(jnp.polyfit(x, y, 2), np.polyfit(x, y, 2))
+    check(jnp.polyfit(x, np.stack([y, x], 1), 1, w=w), np.polyfit(x, np.stack([y, x], 1), 1, w=w))
+    check(jnp.polyfit(x, y, 1, cov=True), np.polyfit(x, y, 1, cov=True))
+    check(jnp.polyfit(x, y, 1, full=True)[:4], np.polyfit(x, y, 1, full=True)[:4])
+
+
 def test_infinities_do_not_spoil_the_median():
     assert jnp.median(np.array([1.0, np.inf, np.inf])) == np.inf
 

@@ -38,7 +38,11 @@ def test_first_derivatives_agree(way):
 
 def test_second_derivatives_agree():
     second = arrax.grad(arrax.grad(f))(1.3)
-    for way in (arrax.hessian(f), arrax.jacfwd(arrax.jacfwd(f)), arrax.grad(arrax.jit(arrax.grad(arrax.checkpoint(f))))):
+    for way in (
+        arrax.hessian(f),
+        arrax.jacfwd(arrax.jacfwd(f)),
+        arrax.grad(arrax.jit(arrax.grad(arrax.checkpoint(f)))),
+    ):
         np.testing.assert_allclose(way(1.3), second, rtol=1e-5)
     nested = arrax.jvp(arrax.grad(f), (1.3,), (1.0,))[1]
     np.testing.assert_allclose(nested, second, rtol=1e-5)

@@ -94,7 +94,7 @@ def test_many_threads_trace_compile_and_run_at_once():
     def work(k):
         try:
             for i in range(6):
-                out = arrax.jit(lambda x: (jnp.sin(x) + float(k * i)).sum())(np.ones(3, np.float32))
+                out = arrax.jit(lambda x, i=i: (jnp.sin(x) + float(k * i)).sum())(np.ones(3, np.float32))
                 assert abs(float(out) - 3 * (np.sin(1.0) + k * i)) < 1e-3
         except BaseException as error:
             failures.append(error)

@@ -67,9 +67,7 @@ def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 cholesky_p.type_rule = _type_rule
 cholesky_p.lower["cpu"] = _lower_cpu
 cholesky_p.lower["gpu"] = _lower_gpu
-cholesky_p.lower[None] = lambda ctx, a: [
-    builder.op("cholesky", ctx.avals_out[0], a, lower=builder.attribute("true"))
-]
+cholesky_p.lower[None] = lambda ctx, a: [builder.op("cholesky", ctx.avals_out[0], a, lower=builder.attribute("true"))]
 cholesky_p.jvp = _jvp
 batch_in_front(cholesky_p)
 

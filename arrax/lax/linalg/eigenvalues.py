@@ -48,9 +48,7 @@ def _type_rule(
     return [ShapedArray(aval.shape[:-1], dtype), *vectors]
 
 
-def _results(
-    aval: ShapedArray, outs: list[Any], left: bool, right: bool
-) -> list[Any]:
+def _results(aval: ShapedArray, outs: list[Any], left: bool, right: bool) -> list[Any]:
     """The wanted results of a kernel; of a real matrix it gives real and imaginary parts of the values apart."""
     batch, dtype = aval.shape[:-2], complex_dtype(aval.dtype)
     values_aval, vectors_aval = ShapedArray(aval.shape[:-1], dtype), ShapedArray(aval.shape, dtype)
@@ -147,5 +145,3 @@ def eig(
         compute_right_eigenvectors=bool(compute_right_eigenvectors), enable_eigvec_derivs=bool(enable_eigvec_derivs),
         implementation=implementation,
     )  # fmt: skip
-
-

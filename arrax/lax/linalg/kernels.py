@@ -130,7 +130,9 @@ def solver_name(ctx: Any, routine: str) -> str:
 def plain_call(target: str, values: Sequence[Any], outs: Sequence[ShapedArray], config: str = "") -> list[Any]:
     """A call of a decomposition that XLA itself expands, on every platform."""
     attributes = {"call_target_name": builder.string(target), "backend_config": builder.string(config)}
-    return list(builder.operation("stablehlo.custom_call", [builder.ir_type(aval) for aval in outs], values, attributes).results)
+    return list(
+        builder.operation("stablehlo.custom_call", [builder.ir_type(aval) for aval in outs], values, attributes).results
+    )
 
 
 # ---- failures, empty matrices ---------------------------------------------------------------------------------------
@@ -164,7 +166,11 @@ def for_empty(rule: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
 
 def _unit(aval: ShapedArray) -> Any:
     square = aval.ndim >= 2 and aval.shape[-1] == aval.shape[-2] and aval.size > 0
-    return builder.constant(np.broadcast_to(np.eye(aval.shape[-1], dtype=aval.dtype), aval.shape).copy()) if square else builder.full(0, aval)
+    return (
+        builder.constant(np.broadcast_to(np.eye(aval.shape[-1], dtype=aval.dtype), aval.shape).copy())
+        if square
+        else builder.full(0, aval)
+    )
 
 
 # ---- batching -------------------------------------------------------------------------------------------------------
@@ -179,5 +185,3 @@ def batch_in_front(primitive: Primitive) -> None:
         return (out, [0] * len(out)) if primitive.multiple_results else (out, 0)
 
     primitive.batch = rule
-
-

@@ -83,14 +83,14 @@ def diagonal(x: Any) -> Any:
 
 
 def as_columns(vector: Any, like: Any) -> Any:
-    """Vectors repeated along the columns of matrices: entry i in row i."""
-    shape = typeof(like).shape
+    """Vectors repeated to the shape of matrices (or of their type): entry i in row i."""
+    shape = like.shape
     return broadcast_in_dim(vector, shape, range(len(shape) - 1))
 
 
 def as_rows(vector: Any, like: Any) -> Any:
-    """Vectors repeated along the rows of matrices: entry j in column j."""
-    shape = typeof(like).shape
+    """Vectors repeated to the shape of matrices (or of their type): entry j in column j."""
+    shape = like.shape
     return broadcast_in_dim(vector, shape, (*range(len(shape) - 2), len(shape) - 1))
 
 

@@ -196,7 +196,9 @@ def _jvp(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool, us
     (a,), (t,) = primals, (instantiate(tangents[0]),)
     *_, rows, columns = typeof(a).shape
     if full_matrices and rows > columns:
-        raise NotImplementedError("the derivative of qr with full_matrices=True is not defined for more rows than columns")
+        raise NotImplementedError(
+            "the derivative of qr with full_matrices=True is not defined for more rows than columns"
+        )
     q, r, *order = qr_p.bind(a, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
     if pivoting:
         a, t = (transposed(take_rows(transposed(x), order[0])) for x in (a, t))
@@ -248,8 +250,4 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma:
     Example: ``lax.linalg.qr(jnp.ones((3, 2)), full_matrices=False)[0].shape`` is ``(3, 2)``. Source: LAPACK ``geqrf``.
     """
     x = operand("qr", x)
-    return tuple(
-        qr_p.bind(x, pivoting=bool(pivoting), full_matrices=bool(full_matrices), use_magma=use_magma)
-    )
-
-
+    return tuple(qr_p.bind(x, pivoting=bool(pivoting), full_matrices=bool(full_matrices), use_magma=use_magma))

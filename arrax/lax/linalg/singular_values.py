@@ -120,9 +120,7 @@ def _jvp(
     *_, rows, columns = typeof(a).shape
     if compute_uv and full_matrices and rows != columns:
         raise NotImplementedError("the derivative of svd with full_matrices=True is defined for square matrices only")
-    s, u, vh = svd_p.bind(
-        a, full_matrices=False, compute_uv=True, subset_by_index=subset_by_index, algorithm=algorithm
-    )
+    s, u, vh = svd_p.bind(a, full_matrices=False, compute_uv=True, subset_by_index=subset_by_index, algorithm=algorithm)
     v = adjoint(vh)
     inner = matmul(adjoint(u), matmul(t, v))
     shifts = diagonal(inner)

@@ -62,5 +62,3 @@ def symmetric_product(
     if not symmetrize_output:
         return out
     return add(lower_triangle(out), transposed(lower_triangle(out, -1)))
-
-

@@ -147,5 +147,3 @@ def triangular_solve(
         return triangular_solve_p.bind(a, b, **params)
     axis = -1 if left_side else -2
     return squeeze(triangular_solve_p.bind(a, expand_dims(b, (axis,)), **params), (axis,))
-
-

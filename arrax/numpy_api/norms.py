@@ -1,0 +1,211 @@
+"""Norms of vectors and matrices, and what singular values tell (NumPy reference, routines.linalg)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, linalg, shapes
+from arrax.lax.conversion import convert
+from arrax.lax.exponential import pow as power
+from arrax.lax.exponential import sqrt
+from arrax.lax.families import kind_of
+from arrax.lax.reductions import reduce_max, reduce_min, reduce_sum
+from arrax.numpy_api.api import api
+from arrax.numpy_api.linear_algebra import inv
+from arrax.numpy_api.operands import broadcast_to, canonical_axes, check_arraylike, promote_inexact
+from arrax.numpy_api.reductions import static_axis, with_kept_axes
+
+Axes = Sequence[int]
+
+
+def _operand(name: str, x: Any) -> Any:
+    check_arraylike(f"linalg.{name}", x)
+    (x,) = promote_inexact(x)
+    return x
+
+
+def _root_of_squares(x: Any, axes: Axes) -> Any:
+    """The root of the sum of squared magnitudes."""
+    if kind_of(typeof(x).dtype) == "complex":
+        squares = arithmetic.real_part(arithmetic.mul(x, arithmetic.conj(x)))
+    else:
+        squares = arithmetic.mul(x, x)
+    return sqrt(reduce_sum(squares, axes))
+
+
+def _extreme(name: str, x: Any, axes: Axes, reduce: Any) -> Any:
+    if any(typeof(x).shape[axis] == 0 for axis in axes) and reduce is reduce_min:
+        raise ValueError(f"linalg.{name}: there is no least element of no elements, shape {typeof(x).shape}")
+    return reduce(x, axes)
+
+
+def _vector(name: str, x: Any, order: Any, axes: Axes) -> Any:
+    """A norm of vectors that lie along some axes."""
+    if order is None or order == 2:
+        return _root_of_squares(x, axes)
+    magnitude = arithmetic.abs_(x)
+    if isinstance(order, str):
+        raise ValueError(f"Invalid order '{order}' for vector norm.")
+    if order == math.inf:
+        return reduce_max(magnitude, axes) if typeof(x).size else reduce_sum(magnitude, axes)
+    if order == -math.inf:
+        return _extreme(name, magnitude, axes, reduce_min)
+    if order == 0:
+        return reduce_sum(convert(arithmetic.ne(x, shapes.full_like(x, 0)), typeof(magnitude).dtype), axes)
+    if order == 1:
+        return reduce_sum(magnitude, axes)
+    exponent = arithmetic.scalar(order, magnitude)
+    total = reduce_sum(power(magnitude, exponent), axes)
+    return power(total, arithmetic.scalar(1 / order, total))
+
+
+def _of_matrices(name: str, x: Any, order: Any, rows: int, columns: int) -> Any:
+    """A norm of matrices that lie in two axes."""
+    if order in (None, "f", "fro"):
+        return _root_of_squares(x, (rows, columns))
+    if order in (1, -1, math.inf, -math.inf):
+        summed, kept = (rows, columns) if abs(order) == 1 else (columns, rows)
+        sums = reduce_sum(arithmetic.abs_(x), (summed,))
+        axis = (kept - (kept > summed),)
+        return reduce_max(sums, axis) if order > 0 else _extreme(name, sums, axis, reduce_min)
+    if order not in (2, -2, "nuc"):
+        raise ValueError(f"Invalid order '{order}' for matrix norm.")
+    moved = shapes.transpose(x, [i for i in range(typeof(x).ndim) if i not in (rows, columns)] + [rows, columns])
+    values = linalg.svd(moved, compute_uv=False)
+    last = (typeof(values).ndim - 1,)
+    if order == "nuc":
+        return reduce_sum(values, last)
+    return reduce_max(values, last) if order == 2 else _extreme(name, values, last, reduce_min)
+
+
+@api(static=("order", "axis", "keepdims"))
+def _norm(x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
+    x = _operand("norm", x)
+    rank = typeof(x).ndim
+    if axis is None and order is None:
+        axes = tuple(range(rank))
+        return with_kept_axes(_root_of_squares(x, axes), axes, keepdims)
+    if axis is None and rank not in (1, 2):
+        raise ValueError(
+            f"Improper number of axes for norm: got {rank}; with an order and without an axis, norm takes 1 or 2."
+        )
+    axes = canonical_axes(axis, rank)
+    if len(axes) not in (1, 2):
+        raise ValueError(f"Improper number of axes for norm: axis={axis}. Pass one axis or two.")
+    out = _vector("norm", x, order, axes) if len(axes) == 1 else _of_matrices("norm", x, order, *axes)
+    return with_kept_axes(out, axes, keepdims)
+
+
+def norm(x: Any, ord: int | float | str | None = None, axis: int | Axes | None = None, keepdims: bool = False) -> Any:
+    """Norms of vectors or matrices.
+
+    Args:
+      x: array.
+      ord: of vectors any number (the exponent; by default 2; infinite ones give extremes, 0 counts), of matrices
+        ``"fro"`` (by default), ``"nuc"``, 1, -1, 2, -2 or an infinity.
+      axis: one axis of vectors, or two of matrices; all of them by default.
+      keepdims: keep the axes, with length 1.
+    Raises:
+      ValueError: an unknown order, or another number of axes.
+    Example: ``jnp.linalg.norm(jnp.array([3., 4.]))`` is 5. Source: ``numpy.linalg.norm``.
+    """
+    return _norm(x, ord, static_axis(axis), bool(keepdims))
+
+
+@api(static=("axis", "keepdims", "order"))
+def _vector_norm(x: Any, axis: Any, keepdims: bool, order: Any) -> Any:
+    x = _operand("vector_norm", x)
+    axes = canonical_axes(axis, typeof(x).ndim)
+    return with_kept_axes(_vector("vector_norm", x, order, axes), axes, keepdims)
+
+
+def vector_norm(
+    x: Any, /, *, axis: int | Axes | None = None, keepdims: bool = False, ord: int | float | str = 2
+) -> Any:
+    """Norms of vectors.
+
+    Args:
+      x: array.
+      axis: the axes that make a vector, all by default.
+      keepdims: keep the axes, with length 1.
+      ord: the exponent.
+    Raises:
+      ValueError: an unknown order.
+    Example: ``jnp.linalg.vector_norm(jnp.ones((2, 2)))`` is 2. Source: ``numpy.linalg.vector_norm``.
+    """
+    return _vector_norm(x, static_axis(axis), bool(keepdims), ord)
+
+
+@api(static=("keepdims", "ord"))
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: int | float | str = "fro") -> Any:
+    """Norms of the matrices on the last two axes.
+
+    Args:
+      x: array of shape ``(..., m, n)``.
+      keepdims: keep the axes, with length 1.
+      ord: as of ``norm``.
+    Raises:
+      ValueError: an unknown order, or fewer than two axes.
+    Example: ``jnp.linalg.matrix_norm(jnp.ones((2, 2)))`` is 2. Source: ``numpy.linalg.matrix_norm``.
+    """
+    x = _operand("matrix_norm", x)
+    axes = canonical_axes((-2, -1), typeof(x).ndim)
+    return with_kept_axes(_of_matrices("matrix_norm", x, ord, *axes), axes, keepdims)
+
+
+@api(static=("p",))
+def cond(x: Any, p: int | float | str | None = None) -> Any:
+    """Condition numbers: the norm of a matrix times that of its inverse.
+
+    Args:
+      x: array of shape ``(..., m, n)``.
+      p: order of the norm, by default 2.
+    Raises:
+      ValueError: fewer than two axes; no inverse where the order needs one.
+    Example: ``jnp.linalg.cond(jnp.eye(2))`` is 1. Source: ``numpy.linalg.cond``.
+    """
+    x = _operand("cond", x)
+    if typeof(x).ndim < 2:
+        raise ValueError(f"linalg.cond: expected an array of at least two axes, got shape {typeof(x).shape}")
+    if p in (None, 2, -2):
+        values = linalg.svd(x, compute_uv=False)
+        first, last = (reduce(values, (typeof(values).ndim - 1,)) for reduce in (reduce_max, reduce_min))
+        return arithmetic.div(last, first) if p == -2 else arithmetic.div(first, last)
+    axes = canonical_axes((-2, -1), typeof(x).ndim)
+    return arithmetic.mul(_of_matrices("cond", x, p, *axes), _of_matrices("cond", inv(x), p, *axes))
+
+
+def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
+    """Ranks: the numbers of singular values that are not nearly zero.
+
+    Args:
+      M: array of shape ``(..., m, n)``.
+      rtol: what counts as zero, relative to the largest; by default the precision times ``max(m, n)``.
+      hermitian: accepted; says that matrices are Hermitian.
+      tol: another name of ``rtol``.
+    Returns: int array of shape ``(...)``.
+    Example: ``jnp.linalg.matrix_rank(jnp.ones((2, 2)))`` is 1. Source: ``numpy.linalg.matrix_rank``.
+    """
+    if tol is not None and rtol is not None:
+        raise ValueError("matrix_rank: give rtol or tol, which are the same, not both")
+    return _matrix_rank(M, tol if rtol is None else rtol)
+
+
+@api()
+def _matrix_rank(a: Any, rtol: Any) -> Any:
+    a = _operand("matrix_rank", a)
+    if typeof(a).ndim < 2:
+        return convert(reduce_max(arithmetic.ne(a, shapes.full_like(a, 0)), tuple(range(typeof(a).ndim))), np.int32)
+    values = linalg.svd(a, compute_uv=False)
+    last = typeof(values).ndim - 1
+    default = max(typeof(a).shape[-2:]) * float(dtypes.finfo(typeof(a).dtype).eps)
+    largest = reduce_max(values, (last,))
+    relative = broadcast_to(convert(default if rtol is None else rtol, typeof(values).dtype), typeof(largest).shape)
+    cutoff = shapes.broadcast_in_dim(arithmetic.mul(largest, relative), typeof(values).shape, range(last))
+    return reduce_sum(convert(arithmetic.gt(values, cutoff), dtypes.canonicalize_dtype(np.int64)), (last,))
