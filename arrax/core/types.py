@@ -125,7 +125,7 @@ class AbstractToken(AbstractValue):
 
     def str_short(self, short_dtypes: bool = True) -> str:
         """How programs print the type."""
-        return "Token"
+        return "Tok"
 
     __repr__ = str_short
 

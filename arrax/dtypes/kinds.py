@@ -23,10 +23,13 @@ float0 = np.dtype([("float0", np.void, 0)])  # tangents of values that have none
 
 # fmt: off
 bool_dtypes             = _dtypes(np.bool_)
-narrow_integer_dtypes   = _dtypes(ml_dtypes.int2, ml_dtypes.uint2, ml_dtypes.int4, ml_dtypes.uint4)
-signed_integer_dtypes   = _dtypes(ml_dtypes.int2, ml_dtypes.int4, np.int8, np.int16, np.int32, np.int64)
-unsigned_integer_dtypes = _dtypes(ml_dtypes.uint2, ml_dtypes.uint4, np.uint8, np.uint16, np.uint32, np.uint64)
-narrow_floating_dtypes  = _dtypes(ml_dtypes.float4_e2m1fn, ml_dtypes.float8_e3m4, ml_dtypes.float8_e4m3,
+narrow_integer_dtypes   = _dtypes(ml_dtypes.int1, ml_dtypes.uint1, ml_dtypes.int2, ml_dtypes.uint2, ml_dtypes.int4,
+                                  ml_dtypes.uint4)
+signed_integer_dtypes   = _dtypes(ml_dtypes.int1, ml_dtypes.int2, ml_dtypes.int4, np.int8, np.int16, np.int32, np.int64)
+unsigned_integer_dtypes = _dtypes(ml_dtypes.uint1, ml_dtypes.uint2, ml_dtypes.uint4, np.uint8, np.uint16, np.uint32,
+                                  np.uint64)
+narrow_floating_dtypes  = _dtypes(ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn,
+                                  ml_dtypes.float8_e3m4, ml_dtypes.float8_e4m3,
                                   ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e4m3b11fnuz,
                                   ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz, ml_dtypes.float8_e8m0fnu)
 floating_dtypes         = narrow_floating_dtypes | _dtypes(bfloat16, np.float16, np.float32, np.float64)

@@ -21,8 +21,8 @@ class TypePromotionError(ValueError):
 # A node is a dtype's short name; i*, f* and c* are the weak types of Python's numbers. Each row gives the direct
 # successors of a node: an operand may be promoted along the arrows and never against them.
 # fmt: off
-_NARROW_INTEGERS = "i2 u2 i4 u4"
-_NARROW_FLOATS   = "f4_e2m1fn f8_e3m4 f8_e4m3 f8_e4m3fn f8_e4m3fnuz f8_e4m3b11fnuz f8_e5m2 f8_e5m2fnuz f8_e8m0fnu"
+_NARROW_INTEGERS = "i1 u1 i2 u2 i4 u4"
+_NARROW_FLOATS   = "f4_e2m1fn f6_e2m3fn f6_e3m2fn f8_e3m4 f8_e4m3 f8_e4m3fn f8_e4m3fnuz f8_e4m3b11fnuz f8_e5m2 f8_e5m2fnuz f8_e8m0fnu"
 _STANDARD = {
     "bool": "i*",
     "i*":   f"u8 i8 {_NARROW_INTEGERS}",

@@ -24,6 +24,7 @@ from arrax.lax.arithmetic import lt as lt
 from arrax.lax.arithmetic import max_ as max
 from arrax.lax.arithmetic import min_ as min
 from arrax.lax.arithmetic import mul as mul
+from arrax.lax.arithmetic import mul_p as mul_p
 from arrax.lax.arithmetic import ne as ne
 from arrax.lax.arithmetic import neg as neg
 from arrax.lax.arithmetic import real_part as real
@@ -80,7 +81,9 @@ from arrax.lax.collectives import psum_scatter as psum_scatter
 from arrax.lax.collectives import pswapaxes as pswapaxes
 from arrax.lax.contractions import DotAlgorithm as DotAlgorithm
 from arrax.lax.contractions import DotAlgorithmPreset as DotAlgorithmPreset
+from arrax.lax.contractions import DotDimensionNumbers as DotDimensionNumbers
 from arrax.lax.contractions import Precision as Precision
+from arrax.lax.contractions import PrecisionLike as PrecisionLike
 from arrax.lax.contractions import batch_matmul as batch_matmul
 from arrax.lax.contractions import dot as dot
 from arrax.lax.contractions import dot_general as dot_general
@@ -96,7 +99,6 @@ from arrax.lax.control_flow.loops import while_loop as while_loop
 from arrax.lax.control_flow.mapping import map as map
 from arrax.lax.control_flow.scan_rules import scan_p as scan_p
 from arrax.lax.control_flow.scans import scan as scan
-from arrax.lax.control_flow.scans import stack as stack
 from arrax.lax.control_flow.solves import custom_linear_solve as custom_linear_solve
 from arrax.lax.control_flow.solves import custom_root as custom_root
 from arrax.lax.control_flow.solves import linear_solve_p as linear_solve_p
@@ -142,6 +144,8 @@ from arrax.lax.gather import GatherDimensionNumbers as GatherDimensionNumbers
 from arrax.lax.gather import GatherScatterMode as GatherScatterMode
 from arrax.lax.gather import gather as gather
 from arrax.lax.gather import gather_p as gather_p
+from arrax.lax.high_products import mulhi as mulhi
+from arrax.lax.high_products import mulhi_p as mulhi_p
 from arrax.lax.incomplete_beta import betainc as betainc
 from arrax.lax.incomplete_beta import regularized_incomplete_beta_p as regularized_incomplete_beta_p
 from arrax.lax.incomplete_gamma import igamma as igamma
@@ -195,6 +199,7 @@ from arrax.lax.named_primitives import cumsum_p as cumsum_p
 from arrax.lax.named_primitives import digamma_p as digamma_p
 from arrax.lax.named_primitives import div_p as div_p
 from arrax.lax.named_primitives import eq_p as eq_p
+from arrax.lax.named_primitives import eq_to_p as eq_to_p
 from arrax.lax.named_primitives import erf_inv_p as erf_inv_p
 from arrax.lax.named_primitives import erf_p as erf_p
 from arrax.lax.named_primitives import erfc_p as erfc_p
@@ -210,14 +215,15 @@ from arrax.lax.named_primitives import igammac_p as igammac_p
 from arrax.lax.named_primitives import imag_p as imag_p
 from arrax.lax.named_primitives import is_finite_p as is_finite_p
 from arrax.lax.named_primitives import le_p as le_p
+from arrax.lax.named_primitives import le_to_p as le_to_p
 from arrax.lax.named_primitives import lgamma_p as lgamma_p
 from arrax.lax.named_primitives import log1p_p as log1p_p
 from arrax.lax.named_primitives import log_p as log_p
 from arrax.lax.named_primitives import logistic_p as logistic_p
 from arrax.lax.named_primitives import lt_p as lt_p
+from arrax.lax.named_primitives import lt_to_p as lt_to_p
 from arrax.lax.named_primitives import max_p as max_p
 from arrax.lax.named_primitives import min_p as min_p
-from arrax.lax.named_primitives import mul_p as mul_p
 from arrax.lax.named_primitives import ne_p as ne_p
 from arrax.lax.named_primitives import neg_p as neg_p
 from arrax.lax.named_primitives import nextafter_p as nextafter_p
@@ -336,6 +342,14 @@ from arrax.lax.special import erfc as erfc
 from arrax.lax.special import lgamma as lgamma
 from arrax.lax.special import polygamma as polygamma
 from arrax.lax.special import zeta as zeta
+from arrax.lax.stacking import split as split
+from arrax.lax.stacking import split_p as split_p
+from arrax.lax.stacking import stack as stack
+from arrax.lax.stacking import stack_p as stack_p
+from arrax.lax.stacking import tile as tile
+from arrax.lax.stacking import tile_p as tile_p
+from arrax.lax.stacking import unstack as unstack
+from arrax.lax.stacking import unstack_p as unstack_p
 from arrax.lax.structure import clamp as clamp
 from arrax.lax.structure import clamp_p as clamp_p
 from arrax.lax.structure import concatenate as concatenate

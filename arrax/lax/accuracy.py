@@ -8,7 +8,8 @@ from typing import Any
 
 from arrax.core.interpreter import context
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import elementwise, operand, public
+from arrax.lax.complex_values import by_parts, corrected
+from arrax.lax.families import checked_operand, elementwise, public
 
 
 class AccuracyMode(enum.Enum):
@@ -70,19 +71,24 @@ def _lower(hlo_name: str) -> Any:
     return rule
 
 
-def unary_with_accuracy(name: str, accepts: frozenset, lower: Any, *, jvp: Any, doc: str) -> Any:
+def unary_with_accuracy(
+    name: str, accepts: frozenset, lower: Any, *, jvp: Any, doc: str, limits: Any = None, parts: Any = None
+) -> Any:
     """A unary elementwise operation whose public function takes ``accuracy``.
 
     Args:
       lower: name of the StableHLO operation, or a lowering rule, which is told nothing of the accuracy.
       jvp: ``f(x, answer, tangent)``.
+      limits: what puts complex answers right, as of ``corrected``.
+      parts: the formula for complex numbers, as of ``by_parts``.
     """
     rule = _lower(lower) if isinstance(lower, str) else (lambda ctx, x, accuracy=None: lower(ctx, x))
+    rule = corrected(rule, limits) if limits is not None else rule if parts is None else by_parts(rule, parts)
     primitive = elementwise(name, [accepts], rule, jvp=[lambda x, ans, t, accuracy=None: jvp(x, ans, t)])
 
     def function(x: Any, *, accuracy: Accuracy | None = None) -> Any:
         params = {} if accuracy is None else _check(name, accuracy)
-        return context.interpreter.process(primitive, (operand(name, x),), params)
+        return context.interpreter.process(primitive, (checked_operand(name, x),), params)
 
     function = public(function, primitive, name, doc, "x")
     function.__doc__ = (

@@ -6,20 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from arrax import dtypes
+from arrax.core.interpreter import context
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
+from arrax.lax.conversion import convert_ir
 from arrax.lax.families import (
     anything,
     binary,
+    checked_operand,
     complexes,
     elementwise,
     floating,
     inexact,
     kind_of,
     lower_named,
+    match_scalars,
     numeric,
-    operand,
     real,
     repeat_scalars,
     shape_slots,
@@ -48,14 +52,6 @@ def _transpose_sub(ct: Any, x: Any, y: Any) -> list[Any]:
     ]
 
 
-def _transpose_mul(ct: Any, x: Any, y: Any) -> list[Any]:
-    if type(ct) is Zero:
-        return [None, None]
-    if is_undefined_primal(x):
-        return [unbroadcast(mul(ct, y), x.aval), None]
-    return [None, unbroadcast(mul(x, ct), y.aval)]
-
-
 def _transpose_div(ct: Any, x: Any, y: Any) -> list[Any]:
     return [None if type(ct) is Zero else unbroadcast(div(ct, y), x.aval), None]
 
@@ -80,6 +76,20 @@ def _sign_lowering(ctx: Any, x: Any) -> list[Any]:
         "compare", flags, x, zero, comparison_direction=builder.attribute("#stablehlo<comparison_direction EQ>")
     )
     return [builder.op("select", aval, is_zero, zero, builder.full(1, aval))]
+
+
+def _abs_lowering(ctx: Any, x: Any) -> list[Any]:
+    """Complex numbers with an infinite part are infinite, whatever the other part is."""
+    aval, out = ctx.avals_in[0], ctx.avals_out[0]
+    size = builder.op("abs", out, x)
+    if kind_of(aval.dtype) != "complex":
+        return [size]
+    infinity, equal = builder.full(np.inf, out), builder.attribute("#stablehlo<comparison_direction EQ>")
+    for name in ("real", "imag"):
+        part = builder.op("abs", out, builder.op(name, out, x))
+        endless = builder.op("compare", ShapedArray(out.shape, np.dtype(np.bool_)), part, infinity, comparison_direction=equal)
+        size = builder.op("select", out, endless, infinity, size)
+    return [size]
 
 
 def _abs_jvp(x: Any, ans: Any, t: Any) -> Any:
@@ -118,20 +128,73 @@ neg  = unary("neg",  numeric, "negate", linear=True, doc="negation, -x")
 sign = unary("sign", numeric, _sign_lowering, doc="sign: -1, 0 or 1, x/|x| for complex x")
 floor = unary("floor", floating, "floor", doc="greatest integer not above x")
 ceil = unary("ceil", floating, "ceil", doc="least integer not below x")
-abs_ = unary("abs", numeric, "abs", result=_real_result, jvp=_abs_jvp, doc="magnitude, |x|")
+abs_ = unary("abs", numeric, _abs_lowering, result=_real_result, jvp=_abs_jvp, doc="magnitude, |x|")
 is_finite = unary("is_finite", floating, "is_finite", result=lambda d: np.dtype(np.bool_), doc="test for finite values")
 
 add = binary("add", anything, _as("add", "or"), transpose=_transpose_add, doc="sum, x + y",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: t))
 sub = binary("sub", numeric, "subtract", transpose=_transpose_sub, doc="difference, x - y",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: neg(t)))
-mul = binary("mul", anything, _as("multiply", "and"), transpose=_transpose_mul, doc="product, x y",
-             jvp=(lambda x, y, ans, t: mul(t, y), lambda x, y, ans, t: mul(x, t)))
 div = binary("div", numeric, "divide", transpose=_transpose_div, doc="quotient, x / y; truncated for integers",
              jvp=(lambda x, y, ans, t: div(t, y), lambda x, y, ans, t: mul(neg(div(ans, y)), t)))
 rem = binary("rem", real, "remainder", doc="remainder with the sign of the dividend",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: mul(neg(t), _truncated_quotient(x, y))))
 # fmt: on
+
+
+# A product may be wanted in another dtype than its operands', such as that of sums of 8-bit ones.
+
+
+def _mul_lowering(ctx: Any, x: Any, y: Any, *, out_dtype: Any = None) -> list[Any]:
+    if out_dtype is None:
+        return _plain_mul_lowering(ctx, x, y)
+    dtype = max(ctx.avals_in[0].dtype, out_dtype, key=lambda d: d.itemsize)
+    out = ctx.avals_out[0]
+    x, y = (convert_ir(v, a, ShapedArray(a.shape, dtype)) for v, a in zip((x, y), ctx.avals_in, strict=True))
+    wide = ShapedArray(out.shape, dtype)
+    return [convert_ir(builder.op("multiply", wide, *repeat_scalars(ctx, (x, y))), wide, out)]
+
+
+_plain_mul_lowering = _as("multiply", "and")
+
+
+def _mul_transpose(ct: Any, x: Any, y: Any, *, out_dtype: Any = None) -> list[Any]:
+    if type(ct) is Zero:
+        return [None, None]
+
+    def times(known: Any, aval: ShapedArray) -> Any:
+        if out_dtype is None:
+            return unbroadcast(mul(ct, known), aval)
+        product = mul(ct, shape_slots.convert_element_type(known, out_dtype))
+        return shape_slots.convert_element_type(unbroadcast(product, aval), aval.dtype)
+
+    return [times(y, x.aval), None] if is_undefined_primal(x) else [None, times(x, y.aval)]
+
+
+mul_p = elementwise(
+    "mul", [anything, anything], _mul_lowering, transpose=_mul_transpose,
+    result=lambda x, y, out_dtype=None: x if out_dtype is None else out_dtype,
+    jvp=[lambda x, y, ans, t, **params: mul_p.bind(t, y, **params), lambda x, y, ans, t, **params: mul_p.bind(x, t, **params)],
+)  # fmt: skip
+
+
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    """Elementwise product, x y; logical and of bools.
+
+    Args:
+      x, y: arrays or numbers; operands have equal dtypes and shapes, scalars fit any shape.
+      out_dtype: the dtype of the products, where it is not the operands'.
+    Returns: an array of the operands' shape.
+    Raises:
+      TypeError: a dtype that the operation does not take, or operands that differ.
+    Example: ``lax.mul(jnp.int8(100), jnp.int8(3), out_dtype=jnp.int32)`` is 300.
+    """
+    operands = match_scalars("mul", x, y)
+    params = {} if out_dtype is None else {"out_dtype": dtypes.canonicalize_dtype(out_dtype)}
+    return context.interpreter.process(mul_p, operands, params)
+
+
+mul.primitive = mul_p  # type: ignore[attr-defined]
 
 
 def _truncated_quotient(x: Any, y: Any) -> Any:
@@ -167,13 +230,15 @@ def _complex_extreme(direction: str, operation: str) -> Any:
     return rule
 
 
-def compare(name: str, direction: str, doc: str, accepts: frozenset = anything) -> Any:
-    """A comparison: a bool per element; floats by IEEE order, complex numbers only for equality."""
+def compare(name: str, direction: str, doc: str, accepts: frozenset = anything, total: bool = False) -> Any:
+    """A comparison: a bool per element; floats by IEEE (or the total) order, complex numbers only for equality."""
 
     def rule(ctx: Any, x: Any, y: Any) -> list[Any]:
         x, y = repeat_scalars(ctx, (x, y))
-        attribute = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
-        return [builder.op("compare", ctx.avals_out[0], x, y, comparison_direction=attribute)]
+        attributes = {"comparison_direction": builder.attribute(f"#stablehlo<comparison_direction {direction}>")}
+        if total and kind_of(ctx.avals_in[0].dtype) == "floating":
+            attributes["compare_type"] = builder.attribute("#stablehlo<comparison_type TOTALORDER>")
+        return [builder.op("compare", ctx.avals_out[0], x, y, **attributes)]
 
     return binary(name, accepts, rule, result=lambda *d: np.dtype(np.bool_), doc=doc)
 
@@ -183,6 +248,9 @@ eq = compare("eq", "EQ", "equality, x == y")
 ne = compare("ne", "NE", "inequality, x != y")
 lt = compare("lt", "LT", "order, x < y", real | boolean)
 le = compare("le", "LE", "order, x <= y", real | boolean)
+eq_to = compare("eq_to", "EQ", "equality in the total order of floats", total=True)
+lt_to = compare("lt_to", "LT", "order x < y, total for floats: -NaN < -inf < -0 < 0 < inf < NaN", real | boolean, total=True)
+le_to = compare("le_to", "LE", "order x <= y, total for floats: -NaN < -inf < -0 < 0 < inf < NaN", real | boolean, total=True)
 gt = compare("gt", "GT", "order, x > y", real | boolean)
 ge = compare("ge", "GE", "order, x >= y", real | boolean)
 
@@ -236,7 +304,7 @@ def conj(x: Any) -> Any:
     Returns: complex array of the same shape.
     Example: ``lax.conj(jnp.array(1 + 2j))`` is ``1 - 2j``.
     """
-    x = operand("conj", x)
+    x = checked_operand("conj", x)
     return conj_p.bind(x, input_dtype=typeof(x).dtype)
 
 
@@ -276,7 +344,7 @@ def integer_pow(x: Any, y: int) -> Any:
       TypeError: negative power of integers.
     Example: ``lax.integer_pow(jnp.arange(3.), 2)`` is ``[0, 1, 4]``.
     """
-    x = operand("integer_pow", x)
+    x = checked_operand("integer_pow", x)
     if y < 0 and kind_of(typeof(x).dtype) in ("signed", "unsigned"):
         raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({x}, {y})")
     return integer_pow_p.bind(x, y=int(y))

@@ -7,7 +7,7 @@ from typing import Any
 
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.shapes import canonical_axis, reshape, rev
 from arrax.lax.structure import concatenate, slice_in_dim
 
@@ -62,7 +62,7 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
     leaves, tree = tree_flatten(elems)
     if not leaves:
         return elems
-    leaves = [operand("associative_scan", leaf) for leaf in leaves]
+    leaves = [checked_operand("associative_scan", leaf) for leaf in leaves]
     shapes = [typeof(leaf).shape for leaf in leaves]
     place = canonical_axis(axis, len(shapes[0]))
     if any(len(shape) <= place or shape[place] != shapes[0][place] for shape in shapes):

@@ -12,7 +12,7 @@ from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.types import Zero, instantiate, typeof
 from arrax.interpreters.ad.transpose import instantiate_all
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.shapes import canonical_shape, full
 
 stop_gradient_p = Primitive("stop_gradient")
@@ -42,7 +42,7 @@ def stop_gradient(x: Any) -> Any:
         aval = typeof(leaf)
         if isinstance(aval.dtype, dtypes.ExtendedDType) or not dtypes.is_inexact(aval.dtype):
             return leaf
-        return context.interpreter.process(stop_gradient_p, (operand("stop_gradient", leaf),), {})
+        return context.interpreter.process(stop_gradient_p, (checked_operand("stop_gradient", leaf),), {})
 
     return tree_map(stop, x)
 
@@ -93,7 +93,7 @@ def dtype(x: Any, *, canonicalize: bool = False) -> Any:
     return dtypes.dtype(x, canonicalize=canonicalize)
 
 
-def empty(shape: Any, dtype: Any = np.float32) -> Any:
+def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
     """Zeros: there are no uninitialized arrays.
 
     Example: ``lax.empty((2,), jnp.float32)``.
@@ -107,3 +107,57 @@ def shape_as_value(shape: Any) -> Any:
     Example: ``lax.shape_as_value((2, 3))``.
     """
     return np.asarray(canonical_shape(shape), np.int32)
+
+
+# ---- values that stay in the program --------------------------------------------------------------------------------
+
+stage_p = Primitive("stage")
+stage_p.type_rule = lambda aval: aval
+stage_p.lower[None] = lambda ctx, x: [x]
+stage_p.batch = lambda values, dims: (stage_p.bind(*values), dims[0])
+stage_p.jvp = lambda primals, tangents: (
+    stage_p.bind(*primals), tangents[0] if type(tangents[0]) is Zero else stage_p.bind(*tangents)
+)  # fmt: skip
+stage_p.transpose = lambda ct, x: [ct]
+
+
+def stage(x: Any, /) -> Any:
+    """The value itself, as an array: a constant becomes one of the program's values.
+
+    Args:
+      x: array or number.
+    Example: ``lax.stage(1.)`` is an array.
+    """
+    return stage_p.bind(checked_operand("stage", x))
+
+
+keep_effect = "keep"  # what has it is never left out
+
+dce_sink_p = Primitive("dce_sink", multiple_results=True)
+dce_sink_p.type_rule = lambda aval, *, prevent_mlir_dce: []
+dce_sink_p.effects_rule = lambda aval, *, prevent_mlir_dce: frozenset({keep_effect})
+dce_sink_p.impl = lambda x, *, prevent_mlir_dce: []
+dce_sink_p.batch = lambda values, dims, **params: (dce_sink_p.bind(*values, **params), [])
+dce_sink_p.jvp = lambda primals, tangents, **params: (dce_sink_p.bind(*primals, **params), [])
+
+
+def _lower_sink(ctx: Any, x: Any, *, prevent_mlir_dce: bool) -> list[Any]:
+    if prevent_mlir_dce:
+        attributes = {"call_target_name": builder.string("dce_sink"), "has_side_effect": builder.attribute("true")}
+        builder.operation("stablehlo.custom_call", [], [x], attributes)
+    return []
+
+
+dce_sink_p.lower[None] = _lower_sink
+
+
+def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
+    """Keep what computes a value in the program, although nothing uses it.
+
+    Args:
+      val: array or pytree of arrays.
+      prevent_mlir_dce: keep it in the compiled program too.
+    Example: ``lax.dce_sink(x * 2)``.
+    """
+    for leaf in tree_flatten(val)[0]:
+        dce_sink_p.bind(checked_operand("dce_sink", leaf), prevent_mlir_dce=bool(prevent_mlir_dce))

@@ -8,7 +8,7 @@ from arrax import dtypes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.shapes import move_axis
 
 bitcast_convert_type_p = Primitive("bitcast_convert_type")
@@ -46,17 +46,17 @@ bitcast_convert_type_p.jvp = _jvp
 bitcast_convert_type_p.batch = _batch
 
 
-def bitcast_convert_type(operand_: Any, new_dtype: Any) -> Any:
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """The same bits as elements of another dtype; a wider or narrower one changes the last axis.
 
     Args:
-      operand_: array.
+      operand: array.
       new_dtype: dtype.
     Raises:
       ValueError: a last axis that doesn't fit.
     Example: ``lax.bitcast_convert_type(jnp.float32(1.), jnp.int32)``. Source: StableHLO ``bitcast_convert``.
     """
-    x = operand("bitcast_convert_type", operand_)
+    x = checked_operand("bitcast_convert_type", operand)
     dtype = dtypes.canonicalize_dtype(new_dtype)
     if typeof(x).dtype == dtype:
         return x

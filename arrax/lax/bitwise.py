@@ -29,5 +29,6 @@ shift_right_logical    = binary("shift_right_logical",    integers, "shift_right
                                 doc="shift to the right that fills with zeros")
 population_count = unary("population_count", integers, "popcnt", doc="number of set bits")
 clz = unary("clz", integers, "count_leading_zeros", doc="number of leading zero bits")
-nextafter = binary("nextafter", floating, "chlo.next_after", doc="next number after x towards y")
+nextafter = binary("nextafter", floating, "chlo.next_after", operands=("x1", "x2"),
+                   doc="next number after x1 towards x2")
 # fmt: on

@@ -29,7 +29,7 @@ from arrax.lax.collective_rules import (
     reduce_scatter_p,
 )
 from arrax.lax.conversion import convert
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 
 _CONSTANTS: Any = (bool, int, float, complex, np.ndarray, np.generic)
 
@@ -84,7 +84,7 @@ def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
     def of(leaf: Any) -> Any:
         if isinstance(leaf, _CONSTANTS):
             return leaf * _group_size(axis_name, groups)
-        leaf = operand("psum", leaf)
+        leaf = checked_operand("psum", leaf)
         if dtypes.is_bool(typeof(leaf).dtype):
             leaf = convert(leaf, np.int32)
         return psum_p.bind(leaf, axes=axes, axis_index_groups=groups) if axes and size else leaf
@@ -112,7 +112,9 @@ def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> A
 def _extreme(primitive: Primitive, x: Any, axis_name: AxisName, groups: Groups) -> Any:
     axis_size(axis_name)
     checked, axes = _checked_groups(axis_name, groups), names_of(axis_name)
-    return tree_map(lambda leaf: primitive.bind(operand(primitive.name, leaf), axes=axes, axis_index_groups=checked), x)
+    return tree_map(
+        lambda leaf: primitive.bind(checked_operand(primitive.name, leaf), axes=axes, axis_index_groups=checked), x
+    )
 
 
 def pmax(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
@@ -167,7 +169,7 @@ def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> An
         if len(set(indices)) != len(indices) or not all(0 <= index < size for index in indices):
             raise ValueError(f"ppermute: the {which} in {perm} must be distinct indices of an axis of size {size}")
     names = names_of(axis_name)
-    return tree_map(lambda leaf: ppermute_p.bind(operand("ppermute", leaf), axis_name=names, perm=pairs), x)
+    return tree_map(lambda leaf: ppermute_p.bind(checked_operand("ppermute", leaf), axis_name=names, perm=pairs), x)
 
 
 def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Any:
@@ -190,7 +192,9 @@ def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
     size, names = axis_size(axis_name), names_of(axis_name)
     if not 0 <= source < size:
         raise ValueError(f"pbroadcast: source {source} is no index of an axis of size {size}")
-    return tree_map(lambda leaf: pbroadcast_p.bind(operand("pbroadcast", leaf), axis_name=names, source=int(source)), x)
+    return tree_map(
+        lambda leaf: pbroadcast_p.bind(checked_operand("pbroadcast", leaf), axis_name=names, source=int(source)), x
+    )
 
 
 def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
@@ -246,7 +250,7 @@ def all_gather(
     size, names = _group_size(axis_name, groups), names_of(axis_name)
 
     def of(leaf: Any) -> Any:
-        leaf = operand("all_gather", leaf)
+        leaf = checked_operand("all_gather", leaf)
         at = _axis("all_gather", axis, typeof(leaf).ndim + (not tiled))
         return all_gather_p.bind(
             leaf, all_gather_dimension=at, axis_index_groups=groups, axis_name=names, axis_size=size, tiled=bool(tiled)
@@ -273,7 +277,7 @@ def psum_scatter(
     size, names = _group_size(axis_name, groups), names_of(axis_name)
 
     def of(leaf: Any) -> Any:
-        leaf = operand("psum_scatter", leaf)
+        leaf = checked_operand("psum_scatter", leaf)
         shape = typeof(leaf).shape
         at = _axis("psum_scatter", scatter_dimension, len(shape))
         _check_length("psum_scatter", shape[at], size, tiled)
@@ -314,7 +318,7 @@ def all_to_all(
     size, names = _group_size(axis_name, groups), names_of(axis_name)
 
     def of(leaf: Any) -> Any:
-        leaf = operand("all_to_all", leaf)
+        leaf = checked_operand("all_to_all", leaf)
         shape = typeof(leaf).shape
         split, joined = (_axis("all_to_all", axis, len(shape)) for axis in (split_axis, concat_axis))
         _check_length("all_to_all", shape[split], size, tiled)

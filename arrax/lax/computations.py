@@ -18,7 +18,7 @@ from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import add, max_, min_, mul
 from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
-from arrax.lax.families import kind_of, operand, scalar_like
+from arrax.lax.families import checked_operand, kind_of, scalar_like
 from arrax.lax.shapes import broadcast_in_dim, reshape
 
 
@@ -113,12 +113,12 @@ def read_operands(name: str, operands: Any, init_values: Any, computation: Calla
         )
     if not arrays:
         raise ValueError(f"{name} requires at least one operand")
-    arrays = [operand(name, x) for x in arrays]
+    arrays = [checked_operand(name, x) for x in arrays]
     avals = [typeof(x) for x in arrays]
     if len({aval.shape for aval in avals}) > 1:
         raise ValueError(f"{name} requires operands of equal shapes, got {[aval.shape for aval in avals]}")
     inits = [
-        scalar_like(init, aval) if type(init) in (bool, int, float, complex) else operand(name, init)
+        scalar_like(init, aval) if type(init) in (bool, int, float, complex) else checked_operand(name, init)
         for init, aval in zip(inits, avals, strict=True)
     ]
     _check_inits(name, avals, [typeof(init) for init in inits])

@@ -16,7 +16,7 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, convert_ir
-from arrax.lax.families import kind_of, operand
+from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.shapes import transpose
 
 
@@ -63,22 +63,22 @@ class DotAlgorithm:
 class DotAlgorithmPreset(enum.Enum):
     """Named algorithms for products: INPUT_INPUT_ACCUMULATION."""
 
-    DEFAULT = 0
-    ANY_F8_ANY_F8_F32 = 1
-    ANY_F8_ANY_F8_F32_FAST_ACCUM = 2
-    ANY_F8_ANY_F8_ANY = 3
-    ANY_F8_ANY_F8_ANY_FAST_ACCUM = 4
-    F16_F16_F16 = 5
-    F16_F16_F32 = 6
-    BF16_BF16_BF16 = 7
-    BF16_BF16_F32 = 8
-    BF16_BF16_F32_X3 = 9
-    BF16_BF16_F32_X6 = 10
-    BF16_BF16_F32_X9 = 11
-    TF32_TF32_F32 = 12
-    TF32_TF32_F32_X3 = 13
-    F32_F32_F32 = 14
-    F64_F64_F64 = 15
+    DEFAULT = 1
+    ANY_F8_ANY_F8_F32 = 2
+    ANY_F8_ANY_F8_F32_FAST_ACCUM = 3
+    ANY_F8_ANY_F8_ANY = 4
+    ANY_F8_ANY_F8_ANY_FAST_ACCUM = 5
+    F16_F16_F16 = 6
+    F16_F16_F32 = 7
+    BF16_BF16_BF16 = 8
+    BF16_BF16_F32 = 9
+    BF16_BF16_F32_X3 = 10
+    BF16_BF16_F32_X6 = 11
+    BF16_BF16_F32_X9 = 12
+    TF32_TF32_F32 = 13
+    TF32_TF32_F32_X3 = 14
+    F32_F32_F32 = 15
+    F64_F64_F64 = 16
 
     def __repr__(self) -> str:
         return self.name
@@ -123,6 +123,11 @@ def canonical_precision(precision: Any) -> Any:
     one = _one_precision(precision)
     return (one, one) if isinstance(one, Precision) else one
 
+
+DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
+PrecisionLike = (
+    None | str | Precision | tuple[str, str] | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
+)
 
 dot_general_p = Primitive("dot_general")
 dot_general_p.hidden_params = frozenset({"out_sharding"})
@@ -327,7 +332,7 @@ def dot_general(
         (tuple(map(operator.index, x_batch)), tuple(map(operator.index, y_batch))),
     )
     preferred = None if preferred_element_type is None else dtypes.canonicalize_dtype(preferred_element_type)
-    x, y = operand("dot_general", lhs), operand("dot_general", rhs)
+    x, y = checked_operand("dot_general", lhs), checked_operand("dot_general", rhs)
     return dot_general_p.bind(
         x, y, dimension_numbers=numbers, precision=canonical_precision(precision), preferred_element_type=preferred,
         out_sharding=None,
@@ -335,25 +340,25 @@ def dot_general(
 
 
 def dot(
-    lhs: Any, rhs: Any, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None, *,
-    out_sharding: Any = None,
+    lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None, *,
+    dimension_numbers: Any = None, out_sharding: Any = None,
 ) -> Any:  # fmt: skip
     """Products of vectors and matrices; with ``dimension_numbers``, ``dot_general``.
 
     Args:
-      lhs, rhs: arrays of one or two dimensions.
+      lhs, rhs: arrays of one or two dimensions (of any number with ``dimension_numbers``).
+      precision, preferred_element_type, dimension_numbers: as of ``dot_general``.
+    Returns: scalar, vector or matrix.
     Raises:
       TypeError: other ranks, or lengths that differ.
     Example: ``lax.dot(jnp.ones(3), jnp.ones(3))`` is 3.
     """
-    if dimension_numbers is not None and not isinstance(dimension_numbers, Precision | str):
+    if dimension_numbers is not None:
         return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
-    x, y = typeof(operand("dot", lhs)), typeof(operand("dot", rhs))
+    x, y = typeof(checked_operand("dot", lhs)), typeof(checked_operand("dot", rhs))
     if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
         raise TypeError(f"Incompatible shapes for dot: got {x.shape} and {y.shape}.")
-    return dot_general(
-        lhs, rhs, (((x.ndim - 1,), (0,)), ((), ())), precision or dimension_numbers, preferred_element_type
-    )
+    return dot_general(lhs, rhs, (((x.ndim - 1,), (0,)), ((), ())), precision, preferred_element_type)
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
@@ -361,7 +366,7 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
 
     Example: ``lax.batch_matmul(jnp.ones((2, 3, 4)), jnp.ones((2, 4, 5))).shape`` is ``(2, 3, 5)``.
     """
-    x, y = typeof(operand("batch_matmul", lhs)), typeof(operand("batch_matmul", rhs))
+    x, y = typeof(checked_operand("batch_matmul", lhs)), typeof(checked_operand("batch_matmul", rhs))
     if x.ndim < 2 or y.ndim < 2 or x.ndim != y.ndim:
         raise ValueError(f"Arguments to batch_matmul must have equal ranks of at least 2, got {x.ndim} and {y.ndim}")
     batch = tuple(range(x.ndim - 2))

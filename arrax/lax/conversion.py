@@ -10,7 +10,7 @@ from arrax import dtypes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import kind_of, operand, shape_slots
+from arrax.lax.families import checked_operand, kind_of, shape_slots
 
 convert_element_type_p = Primitive("convert_element_type")
 convert_element_type_p.hidden_params = frozenset({"sharding"})
@@ -61,22 +61,22 @@ convert_element_type_p.transpose = _transpose
 convert_element_type_p.batch = lambda values, dims, **params: (convert_element_type_p.bind(*values, **params), dims[0])
 
 
-def convert_element_type(operand_: Any, new_dtype: Any) -> Any:
+def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     """Convert elements to another dtype, as XLA does (floats to ints truncate and saturate).
 
     Args:
-      operand_: array or number.
+      operand: array or number.
       new_dtype: dtype, or a Python scalar type for a weakly typed result.
     Returns: array of the same shape.
     Example: ``lax.convert_element_type(jnp.arange(3), jnp.float32)``. Source: StableHLO ``convert``.
     """
     weak = new_dtype in (int, float, complex)
-    return convert(operand_, new_dtype, weak)
+    return convert(operand, new_dtype, weak)
 
 
 def convert(x: Any, new_dtype: Any, weak_type: bool = False) -> Any:
     """The conversion with an explicit weak type; no operation where nothing changes."""
-    x = operand("convert_element_type", x)
+    x = checked_operand("convert_element_type", x)
     aval = typeof(x)
     if new_dtype is None:
         dtype = aval.dtype

@@ -21,7 +21,7 @@ from arrax.lax.convolution_geometry import (
     transposed_padding,
 )
 from arrax.lax.convolution_rules import conv_general_dilated_p
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.shapes import rev, transpose
 from arrax.lax.window_geometry import dilated
 
@@ -55,7 +55,7 @@ def conv_general_dilated(
     Example: ``lax.conv_general_dilated(jnp.ones((1, 1, 5)), jnp.ones((1, 1, 3)), (1,), "SAME")``.
     Source: StableHLO ``convolution``.
     """
-    x, y = operand("conv_general_dilated", lhs), operand("conv_general_dilated", rhs)
+    x, y = checked_operand("conv_general_dilated", lhs), checked_operand("conv_general_dilated", rhs)
     own, kernel = typeof(x).shape, typeof(y).shape
     spec = conv_dimension_numbers(own, kernel, dimension_numbers)
     count = len(spec.lhs_spec) - 2
@@ -130,7 +130,7 @@ def conv_transpose(
       ValueError: an unknown padding, or more than three axes of space without ``dimension_numbers``.
     Example: ``lax.conv_transpose(jnp.ones((1, 4, 2)), jnp.ones((3, 2, 5)), (2,), "SAME").shape`` is ``(1, 8, 5)``.
     """
-    x, y = operand("conv_transpose", lhs), operand("conv_transpose", rhs)
+    x, y = checked_operand("conv_transpose", lhs), checked_operand("conv_transpose", rhs)
     own, kernel = typeof(x).shape, typeof(y).shape
     if dimension_numbers is None:
         if len(own) not in _LAYOUTS:
@@ -170,7 +170,7 @@ def conv_general_dilated_patches(
       first, then place in the kernel.
     Example: ``lax.conv_general_dilated_patches(jnp.ones((1, 2, 5)), (3,), (1,), "VALID").shape`` is ``(1, 6, 3)``.
     """
-    x = operand("conv_general_dilated_patches", lhs)
+    x = checked_operand("conv_general_dilated_patches", lhs)
     aval = typeof(x)
     lengths = tuple(map(operator.index, filter_shape))
     spec = conv_dimension_numbers(aval.shape, (1, 1, *lengths), dimension_numbers)
@@ -199,7 +199,7 @@ def conv_general_dilated_local(
     Returns: array of batch, output channels and space.
     Example: ``lax.conv_general_dilated_local(x, kernels, (1,), "VALID", (3,))``.
     """
-    x, y = operand("conv_general_dilated_local", lhs), operand("conv_general_dilated_local", rhs)
+    x, y = checked_operand("conv_general_dilated_local", lhs), checked_operand("conv_general_dilated_local", rhs)
     spec = conv_dimension_numbers(typeof(x).shape, typeof(y).shape, dimension_numbers)
     (_, channel, *space), (_, inner, *places) = spec.lhs_spec, spec.rhs_spec
     patches = conv_general_dilated_patches(

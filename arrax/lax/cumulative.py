@@ -19,7 +19,7 @@ from arrax.lax.axis_loop import lower_along_axis
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.exponential import exp, log1p
-from arrax.lax.families import check_dtype, compose_jvp, floating, kind_of, numeric, operand
+from arrax.lax.families import check_dtype, checked_operand, compose_jvp, floating, kind_of, numeric
 from arrax.lax.recurrence import linear_recurrence, shifted
 from arrax.lax.reductions import accumulator
 from arrax.lax.shapes import full_like, rev
@@ -168,14 +168,14 @@ def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, gene
     primitive.lower["cpu"] = _loop_lowering(monoid, primitive.lower[None])
     primitive.jvp = compose_jvp(primitive, [jvp])
 
-    def function(operand_: Any, axis: int = 0, reverse: bool = False) -> Any:
-        return primitive.bind(operand(name, operand_), axis=operator.index(axis), reverse=bool(reverse))
+    def function(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+        return primitive.bind(checked_operand(name, operand), axis=operator.index(axis), reverse=bool(reverse))
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "arrax.lax"
     function.__doc__ = (
         f"{doc} along an axis.\n\n"
-        "Args:\n  operand_: array.\n  axis: the axis, counted from 0.\n  reverse: begin at the end of the axis.\n"
+        "Args:\n  operand: array.\n  axis: the axis, counted from 0.\n  reverse: begin at the end of the axis.\n"
         "Returns: array of the same shape and dtype.\n"
         "Raises:\n  ValueError: no such axis.\n  TypeError: a dtype that the operation does not take.\n"
         f"Example: ``lax.{name}(jnp.arange(1., 4.))``."

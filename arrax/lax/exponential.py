@@ -11,17 +11,18 @@ from arrax.core.interpreter import context
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.accuracy import unary_with_accuracy
-from arrax.lax.arithmetic import add, div, eq, mul, scalar, square, sub
+from arrax.lax.arithmetic import add, complex_, div, eq, imag, mul, real_part, scalar, square, sub
+from arrax.lax.complex_values import Parts, exp_limits, expm1_limits, log_limits, sqrt_limits
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.families import (
     broadcast_to_shape,
+    checked_operand,
     elementwise,
     floating,
     inexact,
     integers,
     kind_of,
     match_scalars,
-    operand,
     repeat_scalars,
 )  # fmt: skip
 from arrax.lax.shapes import full_like
@@ -33,8 +34,6 @@ _LOG_2 = math.log(2)
 def _exp2_lowering(ctx: Any, x: Any) -> list[Any]:
     """2^x = 2^n e^(f log 2) with n the integer nearest to x: exact at integers."""
     out = ctx.avals_out[0]
-    if kind_of(out.dtype) == "complex":
-        return [builder.op("exponential", out, builder.op("multiply", out, x, builder.full(_LOG_2, out)))]
     aval = ShapedArray(out.shape, np.float32) if out.dtype.itemsize < 4 else ShapedArray(out.shape, out.dtype)
     info = np.finfo(aval.dtype)
     x = convert_ir(x, out, aval)
@@ -59,20 +58,37 @@ def _power_of_two(whole: Any, aval: ShapedArray) -> Any:
     return builder.op("bitcast_convert", aval, builder.op("shift_left", bits, integer, builder.full(info.nmant, bits)))
 
 
+def _exp2_parts(x: Any, y: Any) -> Parts:
+    size, turn = exp2(x), _turn(mul(y, scalar(_LOG_2, y)))
+    return exp_limits(x, y, mul(size, real_part(turn)), mul(size, imag(turn)))
+
+
+def _expm1_parts(x: Any, y: Any) -> Parts:
+    """e^x cos y - 1, which is (e^x - 1) cos y - 2 sin²(y/2), and e^x sin y."""
+    turn, half = _turn(y), imag(_turn(mul(y, scalar(0.5, y))))
+    re = sub(mul(expm1(x), real_part(turn)), mul(scalar(2, x), square(half)))
+    return expm1_limits(x, y, re, mul(exp(x), imag(turn)))
+
+
+def _turn(y: Any) -> Any:
+    """cos y + i sin y."""
+    return exp(complex_(full_like(y, 0), y))
+
+
 # fmt: off
-exp   = unary_with_accuracy("exp",   inexact, "exponential", doc="exponential, e^x",
+exp   = unary_with_accuracy("exp",   inexact, "exponential", doc="exponential, e^x", limits=exp_limits,
                             jvp=lambda x, ans, t: mul(t, ans))
-exp2  = unary_with_accuracy("exp2",  inexact, _exp2_lowering, doc="power of two, 2^x",
+exp2  = unary_with_accuracy("exp2",  inexact, _exp2_lowering, doc="power of two, 2^x", parts=_exp2_parts,
                             jvp=lambda x, ans, t: mul(t, mul(ans, scalar(_LOG_2, ans))))
-expm1 = unary_with_accuracy("expm1", inexact, "exponential_minus_one", doc="e^x - 1, accurate near 0",
+expm1 = unary_with_accuracy("expm1", inexact, "exponential_minus_one", doc="e^x - 1, accurate near 0", parts=_expm1_parts,
                             jvp=lambda x, ans, t: mul(t, add(ans, scalar(1, ans))))
-log   = unary_with_accuracy("log",   inexact, "log", doc="natural logarithm",
+log   = unary_with_accuracy("log",   inexact, "log", doc="natural logarithm", limits=log_limits,
                             jvp=lambda x, ans, t: div(t, x))
-log1p = unary_with_accuracy("log1p", inexact, "log_plus_one", doc="log(1 + x), accurate near 0",
+log1p = unary_with_accuracy("log1p", inexact, "log_plus_one", doc="log(1 + x), accurate near 0", limits=log_limits,
                             jvp=lambda x, ans, t: div(t, add(x, scalar(1, x))))
 logistic = unary_with_accuracy("logistic", inexact, "logistic", doc="logistic function, 1 / (1 + e^-x)",
                                jvp=lambda x, ans, t: mul(mul(t, ans), sub(scalar(1, ans), ans)))
-sqrt  = unary_with_accuracy("sqrt",  inexact, "sqrt", doc="square root",
+sqrt  = unary_with_accuracy("sqrt",  inexact, "sqrt", doc="square root", limits=sqrt_limits,
                             jvp=lambda x, ans, t: div(t, add(ans, ans)))
 rsqrt = unary_with_accuracy("rsqrt", inexact, "rsqrt", doc="reciprocal square root, 1 / sqrt(x)",
                             jvp=lambda x, ans, t: mul(t, mul(scalar(-0.5, x), div(ans, x))))
@@ -140,7 +156,7 @@ def pow(x: Any, y: Any) -> Any:
       TypeError: other dtypes, or shapes that differ.
     Example: ``lax.pow(jnp.array([2., 3.]), 2)`` is ``[4, 9]``. Source: StableHLO ``power``.
     """
-    x, y = operand("pow", x), operand("pow", y)
+    x, y = checked_operand("pow", x), checked_operand("pow", y)
     if kind_of(typeof(y).dtype) not in ("signed", "unsigned"):
         x, y = match_scalars("pow", x, y)
     return context.interpreter.process(pow_p, (x, y), {})

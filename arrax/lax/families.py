@@ -6,6 +6,7 @@ operations (``mul(t, cos(x))``), never Python's operators, which belong to the N
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -61,7 +62,7 @@ def _dtype_name(aval: Any) -> str:
     return str(getattr(aval.dtype, "name", aval.dtype))
 
 
-def operand(name: str, value: Any) -> Any:
+def checked_operand(name: str, value: Any) -> Any:
     """A value that primitives accept; objects with ``__jax_array__`` are converted.
 
     Raises:
@@ -95,7 +96,7 @@ _RANKS = {"bool": 0, "signed": 1, "unsigned": 1, "floating": 2, "complex": 3}
 
 def match_scalars(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     """Operands where a Python scalar beside an array takes the array's dtype."""
-    x, y = operand(name, x), operand(name, y)
+    x, y = checked_operand(name, x), checked_operand(name, y)
     if type(x) in _PYTHON:
         if type(y) not in _PYTHON:
             return _fitting(name, x, y), y
@@ -348,7 +349,7 @@ def unary(
         primitive.transpose = transpose or (lambda ct, x: [primitive.bind(ct) if type(ct) is not Zero else ct])
 
     def function(x: Any) -> Any:
-        return context.interpreter.process(primitive, (operand(name, x),), {})
+        return context.interpreter.process(primitive, (checked_operand(name, x),), {})
 
     return public(function, primitive, name, doc, "x")
 
@@ -362,11 +363,13 @@ def binary(
     transpose: Callable[..., Any] | None = None,
     result: Callable[..., Any] | None = None,
     doc: str = "",
+    operands: tuple[str, str] = ("x", "y"),
 ) -> Any:
     """A binary elementwise operation: returns its public function.
 
     Args:
       jvp: two functions ``f(x, y, answer, tangent)``, one per operand.
+      operands: the names of the public function's parameters.
     """
     rule = lower_named(lower) if isinstance(lower, str) else lower
     primitive = elementwise(name, [accepts, accepts], rule, jvp=jvp or [None, None], transpose=transpose, result=result)
@@ -374,7 +377,19 @@ def binary(
     def function(x: Any, y: Any) -> Any:
         return context.interpreter.process(primitive, match_scalars(name, x, y), {})
 
-    return public(function, primitive, name, doc, "x, y")
+    renamed = function if operands == ("x", "y") else _with_parameters(function, operands)
+    return public(renamed, primitive, name, doc, ", ".join(operands))
+
+
+def _with_parameters(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """A function whose parameters have other names."""
+    signature = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
+
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        return function(*signature.bind(*args, **kwargs).args)
+
+    renamed.__signature__ = signature  # type: ignore[attr-defined]
+    return renamed
 
 
 def public(function: Any, primitive: Primitive, name: str, doc: str, operands: str) -> Any:

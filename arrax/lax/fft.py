@@ -15,7 +15,7 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import conj, mul, real_part
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import compose_jvp, operand
+from arrax.lax.families import checked_operand, compose_jvp
 from arrax.lax.shapes import broadcast_in_dim, move_axis
 from arrax.lax.structure import pad
 
@@ -130,4 +130,4 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     lengths = tuple(map(operator.index, fft_lengths))
     if not lengths:
         return x
-    return fft_p.bind(operand("fft", x), fft_type=_read_type(fft_type), fft_lengths=lengths)
+    return fft_p.bind(checked_operand("fft", x), fft_type=_read_type(fft_type), fft_lengths=lengths)

@@ -17,7 +17,7 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import ge, le
 from arrax.lax.bitwise import bitwise_and
-from arrax.lax.families import kind_of, operand
+from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.reductions import reduce_and
 from arrax.lax.shapes import broadcast_in_dim, canonical_shape, full
 from arrax.lax.structure import select
@@ -305,7 +305,7 @@ gather_p.batch = _gather_batch  # gather_p.transpose: see lax.scatter
 
 
 def gather(
-    operand_: Any,
+    operand: Any,
     start_indices: Any,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Sequence[int],
@@ -318,7 +318,7 @@ def gather(
     """Windows of an array, which begin at the given indices.
 
     Args:
-      operand_: array.
+      operand: array.
       start_indices: integer array; its last axis holds the components of an index.
       dimension_numbers: which axis means what, see ``GatherDimensionNumbers``.
       slice_sizes: the window's length along each axis of the operand.
@@ -333,7 +333,7 @@ def gather(
     Example: ``lax.gather(x, jnp.array([[2], [0]]), lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, x.shape[1]))``
       takes two rows. Source: StableHLO ``gather``.
     """
-    x, indices = operand("gather", operand_), operand("gather", start_indices)
+    x, indices = checked_operand("gather", operand), checked_operand("gather", start_indices)
     numbers = GatherDimensionNumbers(*(tuple(map(operator.index, dims)) for dims in dimension_numbers))
     parsed = PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
     params = {

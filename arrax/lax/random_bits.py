@@ -12,7 +12,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import floating, integers, kind_of, operand
+from arrax.lax.families import checked_operand, floating, integers, kind_of
 from arrax.lax.shapes import canonical_shape, reshape
 from arrax.lax.slicing import dynamic_update_slice
 from arrax.lax.structure import slice_in_dim
@@ -127,7 +127,7 @@ def rng_bit_generator(
             f"rng_bit_generator: unsupported dtype {chosen.name}, allowed are unsigned ints of 8 to 64 bits"
         )
     state, bits = rng_bit_generator_p.bind(
-        operand("rng_bit_generator", key), shape=canonical_shape(shape, "rng_bit_generator"), dtype=chosen,
+        checked_operand("rng_bit_generator", key), shape=canonical_shape(shape, "rng_bit_generator"), dtype=chosen,
         algorithm=RandomAlgorithm.from_any(algorithm), out_sharding=None,
     )  # fmt: skip
     return state, bits
@@ -170,5 +170,5 @@ def rng_uniform(a: Any, b: Any, shape: Any) -> Any:
       ValueError: bounds that are no scalars, or of two dtypes.
     Example: ``lax.rng_uniform(0., 1., (3,))``. Source: StableHLO ``rng``.
     """
-    low, high = operand("rng_uniform", a), operand("rng_uniform", b)
+    low, high = checked_operand("rng_uniform", a), checked_operand("rng_uniform", b)
     return rng_uniform_p.bind(low, high, shape=canonical_shape(shape, "rng_uniform"))

@@ -24,11 +24,11 @@ from arrax.lax.families import (
     anything,
     bools,
     check_dtype,
+    checked_operand,
     compose_jvp,
     integers,
     kind_of,
     numeric,
-    operand,
     real,
     shape_slots,
 )
@@ -110,14 +110,14 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
     if jvp is not None:
         primitive.jvp = compose_jvp(primitive, [jvp])
 
-    def function(operand_: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
-        return primitive.bind(operand(name, operand_), axes=tuple(map(operator.index, axes)))
+    def function(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+        return primitive.bind(checked_operand(name, operand), axes=tuple(map(operator.index, axes)))
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "arrax.lax"
     function.__doc__ = (
         f"{doc}.\n\n"
-        "Args:\n  operand_: array.\n  axes: the axes to reduce, counted from 0.\n"
+        "Args:\n  operand: array.\n  axes: the axes to reduce, counted from 0.\n"
         "Returns: array of the same dtype without the axes; over nothing, the neutral element.\n"
         "Raises:\n  TypeError: a dtype that it does not take.\n  ValueError: axes out of bounds or repeated.\n"
         f"Example: ``lax.{name}(x, (0,))``. Source: StableHLO ``reduce``."
@@ -348,15 +348,15 @@ def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
     primitive.type_rule, primitive.batch, primitive.jvp = type_rule, batched, derivative
     primitive.lower[None] = _index_lowering(extreme)
 
-    def function(operand_: Any, axis: int, index_dtype: Any) -> Any:
+    def function(operand: Any, axis: int, index_dtype: Any) -> Any:
         dtype = dtypes.canonicalize_dtype(dtypes.dtype(index_dtype))
-        return primitive.bind(operand(name, operand_), axes=(operator.index(axis),), index_dtype=dtype)
+        return primitive.bind(checked_operand(name, operand), axes=(operator.index(axis),), index_dtype=dtype)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "arrax.lax"
     function.__doc__ = (
         f"{doc}; the first of several, and the first NaN where there is any.\n\n"
-        "Args:\n  operand_: array of real numbers or bools.\n  axis: the axis to search, counted from 0.\n"
+        "Args:\n  operand: array of real numbers or bools.\n  axis: the axis to search, counted from 0.\n"
         "  index_dtype: an integer dtype for the result.\n"
         "Returns: array of indices without the axis.\n"
         "Raises:\n  ValueError: no such axis, or one of length 0.\n  TypeError: other dtypes.\n"

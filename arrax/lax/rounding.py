@@ -8,7 +8,7 @@ from typing import Any
 
 from arrax.core.interpreter import context
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import elementwise, floating, operand
+from arrax.lax.families import checked_operand, elementwise, floating
 
 
 class RoundingMethod(enum.IntEnum):
@@ -40,7 +40,7 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
     Example: ``lax.round(jnp.array([0.5, 1.5, -0.5]))`` is ``[1, 2, -1]``. Source: StableHLO ``round_nearest_afz``.
     """
     params = {"rounding_method": RoundingMethod(rounding_method)}
-    return context.interpreter.process(round_p, (operand("round", x),), params)
+    return context.interpreter.process(round_p, (checked_operand("round", x),), params)
 
 
 round.primitive = round_p  # type: ignore[attr-defined]
@@ -65,11 +65,11 @@ reduce_precision_p = elementwise(
 )  # fmt: skip
 
 
-def reduce_precision(operand_: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
     """Round to the numbers that a format with fewer bits has, keeping the dtype.
 
     Args:
-      operand_: floating array.
+      operand: floating array.
       exponent_bits: at least 1.
       mantissa_bits: bits of the fraction, at least 0.
     Returns: array of the same shape and dtype. Derivatives are rounded in the same way.
@@ -82,7 +82,7 @@ def reduce_precision(operand_: Any, exponent_bits: int, mantissa_bits: int) -> A
         raise ValueError(f"reduce_precision needs at least 1 exponent bit, got exponent_bits={exponent_bits}")
     if mantissa_bits < 0:
         raise ValueError(f"reduce_precision cannot keep a negative number of bits, got mantissa_bits={mantissa_bits}")
-    x = operand("reduce_precision", operand_)
+    x = checked_operand("reduce_precision", operand)
     return reduce_precision_p.bind(x, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
 
 

@@ -19,7 +19,7 @@ from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import stage
 from arrax.lax.arithmetic import add, div, eq, max_, min_, mul, neg, sub
 from arrax.lax.conversion import convert
-from arrax.lax.families import anything, check_dtype, numeric, operand, scalar_like
+from arrax.lax.families import anything, check_dtype, checked_operand, numeric, scalar_like
 from arrax.lax.gather import (
     CLIP,
     ONE_HOT,
@@ -406,7 +406,7 @@ def _public(name: str, primitive: Primitive, doc: str) -> Any:
     """The public function of a scatter."""
 
     def function(
-        operand_: Any,
+        operand: Any,
         scatter_indices: Any,
         updates: Any,
         dimension_numbers: ScatterDimensionNumbers,
@@ -415,7 +415,11 @@ def _public(name: str, primitive: Primitive, doc: str) -> Any:
         unique_indices: bool = False,
         mode: str | GatherScatterMode | None = None,
     ) -> Any:
-        x, indices, new = operand(name, operand_), operand(name, scatter_indices), operand(name, updates)
+        x, indices, new = (
+            checked_operand(name, operand),
+            checked_operand(name, scatter_indices),
+            checked_operand(name, updates),
+        )
         aval = typeof(x)
         params = _parameters(dimension_numbers, indices_are_sorted, unique_indices, mode)
         if isinstance(aval.dtype, dtypes.ExtendedDType):
@@ -428,7 +432,7 @@ def _public(name: str, primitive: Primitive, doc: str) -> Any:
     function.__module__ = "arrax.lax"
     function.__doc__ = (
         f"{doc}.\n\n"
-        "Args:\n  operand_: array.\n"
+        "Args:\n  operand: array.\n"
         "  scatter_indices: integer array; its last axis holds the components of an index: where a window begins.\n"
         "  updates: array of the operand's dtype with one window per index.\n"
         "  dimension_numbers: which axis means what, see ``ScatterDimensionNumbers``.\n"
@@ -456,7 +460,7 @@ scatter_max = _public("scatter_max", scatter_max_p, "Take the greater of old and
 
 
 def scatter_apply(
-    operand_: Any,
+    operand: Any,
     scatter_indices: Any,
     func: Callable[[Any], Any],
     dimension_numbers: ScatterDimensionNumbers,
@@ -469,7 +473,7 @@ def scatter_apply(
     """Apply a function to the elements of windows of an array, once for each time that an element is indexed.
 
     Args:
-      operand_: array.
+      operand: array.
       scatter_indices: integer array; its last axis holds the components of an index.
       func: function of a scalar that returns a scalar of the same dtype.
       dimension_numbers: which axis means what, see ``ScatterDimensionNumbers``.
@@ -480,7 +484,7 @@ def scatter_apply(
       TypeError: ``func`` changes the dtype or the shape, or closes over traced values.
     Example: ``lax.scatter_apply(x, jnp.array([[0]]), lax.sin, ScatterDimensionNumbers((), (0,), (0,)), update_shape=(1,))``.
     """
-    x, indices = operand("scatter_apply", operand_), operand("scatter_apply", scatter_indices)
+    x, indices = checked_operand("scatter_apply", operand), checked_operand("scatter_apply", scatter_indices)
     scalar = ShapedArray((), typeof(x).dtype)
     jaxpr, consts = stage(lambda old, new: [func(old)], [scalar, scalar])
     out = jaxpr.outvars[0].aval

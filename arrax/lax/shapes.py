@@ -15,7 +15,7 @@ from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert
-from arrax.lax.families import compose_jvp, operand, shape_slots
+from arrax.lax.families import checked_operand, compose_jvp, shape_slots
 
 _INDEX_LIMIT = 2**31 if np.dtype(np.intp).itemsize == 4 else 2**63
 
@@ -120,13 +120,11 @@ broadcast_in_dim_p.batch = _broadcast_batch
 broadcast_in_dim_p.transpose = _broadcast_transpose
 
 
-def broadcast_in_dim(
-    operand_: Any, shape: Any, broadcast_dimensions: Sequence[int], *, out_sharding: Any = None
-) -> Any:
+def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Sequence[int], *, out_sharding: Any = None) -> Any:
     """Repeat an array to ``shape``, its axis ``i`` becoming axis ``broadcast_dimensions[i]``.
 
     Args:
-      operand_: array.
+      operand: array.
       shape: the result's shape.
       broadcast_dimensions: one increasing axis of the result per axis of the operand.
     Returns: array of ``shape``.
@@ -134,7 +132,7 @@ def broadcast_in_dim(
       TypeError: lengths that are neither 1 nor equal.
     Example: ``lax.broadcast_in_dim(jnp.arange(3), (2, 3), (1,))`` repeats a row. Source: StableHLO ``broadcast_in_dim``.
     """
-    x = operand("broadcast_in_dim", operand_)
+    x = checked_operand("broadcast_in_dim", operand)
     aval = typeof(x)
     shape = canonical_shape(shape, "broadcast_in_dim")
     if isinstance(aval.dtype, dtypes.ExtendedDType):
@@ -153,14 +151,42 @@ def broadcast_in_dim(
 shape_slots.broadcast_in_dim = broadcast_in_dim
 
 
-def broadcast(operand_: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
+def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """Add leading axes of the given lengths, along which the array repeats.
 
     Example: ``lax.broadcast(jnp.arange(3), (2,)).shape`` is ``(2, 3)``.
     """
-    shape = typeof(operand("broadcast", operand_)).shape
+    shape = typeof(checked_operand("broadcast", operand)).shape
     sizes = canonical_shape(sizes, "broadcast")
-    return broadcast_in_dim(operand_, (*sizes, *shape), range(len(sizes), len(sizes) + len(shape)))
+    return broadcast_in_dim(operand, (*sizes, *shape), range(len(sizes), len(sizes) + len(shape)))
+
+
+def broadcast_to_rank(x: Any, rank: int) -> Any:
+    """Add leading axes of length 1, up to a number of axes; arrays that have as many stay as they are.
+
+    Example: ``lax.broadcast_to_rank(jnp.arange(3), 2).shape`` is ``(1, 3)``.
+    """
+    x = checked_operand("broadcast_to_rank", x)
+    missing = rank - typeof(x).ndim
+    return expand_dims(x, range(missing)) if missing > 0 else x
+
+
+def broadcast_like(arr: Any, like_arr: Any) -> Any:
+    """Repeat an array to the shape of another one, by the rules of NumPy.
+
+    Args:
+      arr: array; trailing axes correspond, and those of length 1 repeat.
+      like_arr: array, of which only the shape counts.
+    Raises:
+      ValueError: shapes that do not fit.
+    Example: ``lax.broadcast_like(jnp.arange(3), jnp.ones((2, 3))).shape`` is ``(2, 3)``.
+    """
+    x = checked_operand("broadcast_like", arr)
+    before, after = typeof(x).shape, typeof(checked_operand("broadcast_like", like_arr)).shape
+    if broadcast_shapes(before, after) != after:
+        raise ValueError(f"broadcast_like: an array of shape {before} cannot be repeated to shape {after}")
+    lead = len(after) - len(before)
+    return broadcast_in_dim(x, after, range(lead, len(after)))
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
@@ -213,11 +239,11 @@ reshape_p.transpose = lambda ct, x, **params: [
 reshape_p.batch = _reshape_batch
 
 
-def reshape(operand_: Any, new_sizes: Any, dimensions: Sequence[int] | None = None, *, out_sharding: Any = None) -> Any:
+def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = None, *, out_sharding: Any = None) -> Any:
     """Give the elements, in row-major order, another shape.
 
     Args:
-      operand_: array.
+      operand: array.
       new_sizes: shape with as many elements.
       dimensions: order of the operand's axes in which its elements are read.
     Returns: array of shape ``new_sizes``.
@@ -225,7 +251,7 @@ def reshape(operand_: Any, new_sizes: Any, dimensions: Sequence[int] | None = No
       TypeError: another number of elements.
     Example: ``lax.reshape(jnp.arange(6), (2, 3))``. Source: StableHLO ``reshape``.
     """
-    x = operand("reshape", operand_)
+    x = checked_operand("reshape", operand)
     aval = typeof(x)
     sizes = canonical_shape(new_sizes, "reshape")
     if isinstance(aval.dtype, dtypes.ExtendedDType):
@@ -245,7 +271,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 
     Example: ``lax.expand_dims(jnp.arange(3), (0,)).shape`` is ``(1, 3)``.
     """
-    aval = typeof(operand("expand_dims", array))
+    aval = typeof(checked_operand("expand_dims", array))
     rank = aval.ndim + len(dimensions)
     places = {canonical_axis(d, rank) for d in dimensions}
     if len(places) != len(dimensions):
@@ -289,7 +315,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
       ValueError: an axis of another length.
     Example: ``lax.squeeze(jnp.ones((1, 3)), (0,)).shape`` is ``(3,)``.
     """
-    x = operand("squeeze", array)
+    x = checked_operand("squeeze", array)
     aval = typeof(x)
     axes = tuple(sorted(canonical_axis(d, aval.ndim) for d in dimensions))
     if len(set(axes)) != len(axes):
@@ -299,16 +325,16 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     return x if not axes and isinstance(x, Tracer) else squeeze_p.bind(x, dimensions=axes)
 
 
-def collapse(operand_: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
     """Merge neighbouring axes into one.
 
     Example: ``lax.collapse(jnp.ones((2, 3, 4)), 0, 2).shape`` is ``(6, 4)``.
     """
-    shape = typeof(operand("collapse", operand_)).shape
+    shape = typeof(checked_operand("collapse", operand)).shape
     start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
     if start >= stop:
         raise ValueError(f"Invalid dimension range passed to collapse: {shape}[{start_dimension}:{stop_dimension}]")
-    return reshape(operand_, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
+    return reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
 
 
 # ---- transpose ------------------------------------------------------------------------------------------------------------
@@ -343,14 +369,14 @@ transpose_p.transpose = lambda ct, x, *, permutation: [
 transpose_p.batch = _transpose_batch
 
 
-def transpose(operand_: Any, permutation: Sequence[int]) -> Any:
+def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     """Reorder axes: axis ``i`` of the result is axis ``permutation[i]`` of the operand.
 
     Raises:
       TypeError: not a permutation of the axes.
     Example: ``lax.transpose(jnp.ones((2, 3)), (1, 0)).shape`` is ``(3, 2)``. Source: StableHLO ``transpose``.
     """
-    x = operand("transpose", operand_)
+    x = checked_operand("transpose", operand)
     aval = typeof(x)
     order = tuple(operator.index(i) for i in permutation)
     if isinstance(aval.dtype, dtypes.ExtendedDType):
@@ -402,12 +428,12 @@ rev_p.batch = lambda values, dims, *, dimensions: (
 )  # fmt: skip
 
 
-def rev(operand_: Any, dimensions: Sequence[int]) -> Any:
+def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     """Reverse the order of elements along the given axes.
 
     Example: ``lax.rev(jnp.arange(3), (0,))`` is ``[2, 1, 0]``. Source: StableHLO ``reverse``.
     """
-    x = operand("rev", operand_)
+    x = checked_operand("rev", operand)
     return rev_p.bind(x, dimensions=tuple(operator.index(d) for d in dimensions))
 
 
@@ -462,7 +488,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     Example: ``lax.full((2,), 3.)`` is ``[3., 3.]``.
     """
     shape = canonical_shape(shape, "full")
-    value = operand("full", fill_value)
+    value = checked_operand("full", fill_value)
     aval = typeof(value)
     if aval.shape != ():
         raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {aval.shape}.")

@@ -16,7 +16,7 @@ from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import add, lt, rem
 from arrax.lax.conversion import convert
-from arrax.lax.families import ArrayImpl, operand, scalar_like
+from arrax.lax.families import ArrayImpl, checked_operand, scalar_like
 from arrax.lax.gather import CLIP, PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather, gather_p
 from arrax.lax.scatter import ScatterDimensionNumbers, scatter_p
 from arrax.lax.shapes import broadcast_in_dim, canonical_axis, canonical_shape, full, reshape, squeeze
@@ -39,7 +39,7 @@ def _index_list(name: str, indices: Any, rank: int) -> list[Any]:
             indices = [reshape(slice_in_dim(indices, i, i + 1), ()) for i in range(aval.shape[0])]
     if len(indices) != rank:
         raise ValueError(f"{name}: the number of start indices must be the operand's rank {rank}, got {len(indices)}")
-    return [operand(name, index) for index in indices]
+    return [checked_operand(name, index) for index in indices]
 
 
 def _known(value: Any) -> bool:
@@ -65,7 +65,9 @@ def _integer_type(name: str, indices: Sequence[Any]) -> np.dtype:
     return dtypes.canonicalize_dtype(np.dtype(np.int64 if wide else np.int32))
 
 
-def start_indices(name: str, indices: Any, shape: Sequence[int], allow_negative: bool | Sequence[bool]) -> list[Any]:
+def normalised_starts(
+    name: str, indices: Any, shape: Sequence[int], allow_negative: bool | Sequence[bool]
+) -> list[Any]:
     """Scalars of one integer dtype; negative ones count from the end where that is allowed.
 
     Raises:
@@ -170,8 +172,8 @@ dynamic_slice_p.batch = _dynamic_slice_batch
 
 
 def dynamic_slice(
-    operand_: Any,
-    start_indices_: Any,
+    operand: Any,
+    start_indices: Any,
     slice_sizes: Sequence[int],
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
@@ -179,8 +181,8 @@ def dynamic_slice(
     """A block of static size that begins at a place that is data; moved inside where it would reach out of bounds.
 
     Args:
-      operand_: array.
-      start_indices_: sequence of integer scalars, one per axis, or integer array of rank 1.
+      operand: array.
+      start_indices: sequence of integer scalars, one per axis, or integer array of rank 1.
       slice_sizes: the block's shape.
       allow_negative_indices: whether negative indices count from the end (one bool, or one per axis).
     Returns: array of shape ``slice_sizes``.
@@ -189,9 +191,9 @@ def dynamic_slice(
       ValueError: a number of indices other than the rank.
     Example: ``lax.dynamic_slice(jnp.arange(5), (i,), (2,))``. Source: StableHLO ``dynamic_slice``.
     """
-    x = operand("dynamic_slice", operand_)
+    x = checked_operand("dynamic_slice", operand)
     aval = typeof(x)
-    indices = start_indices("dynamic_slice", start_indices_, aval.shape, allow_negative_indices)
+    indices = normalised_starts("dynamic_slice", start_indices, aval.shape, allow_negative_indices)
     sizes = tuple(map(operator.index, slice_sizes))
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return aval.dtype.dynamic_slice(x, indices, sizes)  # type: ignore[attr-defined]
@@ -264,14 +266,14 @@ dynamic_update_slice_p.batch = _update_batch
 
 
 def dynamic_update_slice(
-    operand_: Any, update: Any, start_indices_: Any, *, allow_negative_indices: bool | Sequence[bool] = True
+    operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: bool | Sequence[bool] = True
 ) -> Any:
     """The array with a block replaced that begins at a place that is data; moved inside where it would reach out.
 
     Args:
-      operand_: array.
+      operand: array.
       update: array of the operand's dtype and rank, no longer than it along any axis.
-      start_indices_: sequence of integer scalars, one per axis, or integer array of rank 1.
+      start_indices: sequence of integer scalars, one per axis, or integer array of rank 1.
       allow_negative_indices: whether negative indices count from the end (one bool, or one per axis).
     Returns: array like the operand.
     Raises:
@@ -279,9 +281,9 @@ def dynamic_update_slice(
       ValueError: a number of indices other than the rank.
     Example: ``lax.dynamic_update_slice(jnp.zeros(5), jnp.ones(2), (i,))``. Source: StableHLO ``dynamic_update_slice``.
     """
-    x, new = operand("dynamic_update_slice", operand_), operand("dynamic_update_slice", update)
+    x, new = checked_operand("dynamic_update_slice", operand), checked_operand("dynamic_update_slice", update)
     aval = typeof(x)
-    indices = start_indices("dynamic_update_slice", start_indices_, aval.shape, allow_negative_indices)
+    indices = normalised_starts("dynamic_update_slice", start_indices, aval.shape, allow_negative_indices)
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return aval.dtype.dynamic_update_slice(x, new, indices)  # type: ignore[attr-defined]
     if type(new) in (int, float, bool, complex):
@@ -297,50 +299,50 @@ def _only(axis: int, rank: int, index: Any) -> list[Any]:
 
 
 def _rank_and_axis(name: str, x: Any, axis: int) -> tuple[tuple[int, ...], int]:
-    shape = typeof(operand(name, x)).shape
+    shape = typeof(checked_operand(name, x)).shape
     return shape, canonical_axis(axis, len(shape))
 
 
 def dynamic_slice_in_dim(
-    operand_: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
+    operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
 ) -> Any:
     """``dynamic_slice`` along one axis.
 
     Example: ``lax.dynamic_slice_in_dim(jnp.arange(5), 1, 2)`` is ``[1, 2]``.
     """
-    shape, axis = _rank_and_axis("dynamic_slice_in_dim", operand_, axis)
+    shape, axis = _rank_and_axis("dynamic_slice_in_dim", operand, axis)
     sizes = [operator.index(slice_size) if i == axis else length for i, length in enumerate(shape)]
     return dynamic_slice(
-        operand_, _only(axis, len(shape), start_index), sizes, allow_negative_indices=allow_negative_indices
+        operand, _only(axis, len(shape), start_index), sizes, allow_negative_indices=allow_negative_indices
     )
 
 
 def dynamic_index_in_dim(
-    operand_: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
+    operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Any:
     """The entry of an axis at a place that is data; the axis stays, with length 1, unless ``keepdims`` is False.
 
     Example: ``lax.dynamic_index_in_dim(jnp.arange(5), 1, keepdims=False)`` is 1.
     """
-    taken = dynamic_slice_in_dim(operand_, index, 1, axis, allow_negative_indices=allow_negative_indices)
+    taken = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return taken if keepdims else squeeze(taken, (axis,))
 
 
 def dynamic_update_slice_in_dim(
-    operand_: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
+    operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
     """``dynamic_update_slice`` along one axis.
 
     Example: ``lax.dynamic_update_slice_in_dim(jnp.zeros(5), jnp.ones(2), 1, axis=0)``.
     """
-    shape, axis = _rank_and_axis("dynamic_update_slice_in_dim", operand_, axis)
+    shape, axis = _rank_and_axis("dynamic_update_slice_in_dim", operand, axis)
     return dynamic_update_slice(
-        operand_, update, _only(axis, len(shape), start_index), allow_negative_indices=allow_negative_indices
+        operand, update, _only(axis, len(shape), start_index), allow_negative_indices=allow_negative_indices
     )
 
 
 def dynamic_update_index_in_dim(
-    operand_: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
+    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
     """The array with the entry of an axis replaced at a place that is data.
 
@@ -348,26 +350,26 @@ def dynamic_update_index_in_dim(
       update: the entry, with the axis (of length 1) or without it.
     Example: ``lax.dynamic_update_index_in_dim(jnp.zeros((2, 3)), jnp.ones(3), 1, axis=0)``.
     """
-    shape, axis = _rank_and_axis("dynamic_update_index_in_dim", operand_, axis)
-    if typeof(operand("dynamic_update_index_in_dim", update)).ndim != len(shape):
+    shape, axis = _rank_and_axis("dynamic_update_index_in_dim", operand, axis)
+    if typeof(checked_operand("dynamic_update_index_in_dim", update)).ndim != len(shape):
         update_shape = typeof(update).shape
         update = reshape(update, (*update_shape[:axis], 1, *update_shape[axis:]))
-    return dynamic_update_slice_in_dim(operand_, update, index, axis, allow_negative_indices=allow_negative_indices)
+    return dynamic_update_slice_in_dim(operand, update, index, axis, allow_negative_indices=allow_negative_indices)
 
 
-def index_in_dim(operand_: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
     """The entry of an axis at a static place; the axis stays, with length 1, unless ``keepdims`` is False.
 
     Raises:
       IndexError: out of bounds.
     Example: ``lax.index_in_dim(jnp.arange(5), -1, keepdims=False)`` is 4.
     """
-    shape, axis = _rank_and_axis("index_in_dim", operand_, axis)
+    shape, axis = _rank_and_axis("index_in_dim", operand, axis)
     place, length = operator.index(index), shape[axis]
     if not -length <= place < length:
         raise IndexError(f"index {place} is out of bounds for axis {axis} with size {length}")
     start = place % length
-    taken = slice_in_dim(operand_, start, start + 1, 1, axis)
+    taken = slice_in_dim(operand, start, start + 1, 1, axis)
     return taken if keepdims else squeeze(taken, (axis,))
 
 
@@ -381,7 +383,7 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
     Returns: array whose first axis runs through the indices, the other axes of ``src`` behind it.
     Example: ``lax.index_take(x, (jnp.array([0, 2]),), (0,))``.
     """
-    shape = typeof(operand("index_take", src)).shape
+    shape = typeof(checked_operand("index_take", src)).shape
     chosen = tuple(canonical_axis(axis, len(shape)) for axis in axes)
     columns = [reshape(index, (*typeof(index).shape, 1)) for index in idxs]
     indices = columns[0] if len(columns) == 1 else concatenate(columns, 1)

@@ -14,7 +14,7 @@ from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import neg
-from arrax.lax.families import kind_of, operand
+from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.gather import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
 from arrax.lax.shapes import broadcasted_iota, canonical_axis, full, reshape
 from arrax.native import runtime
@@ -119,14 +119,14 @@ sort_p.jvp = _sort_jvp
 sort_p.batch = _sort_batch
 
 
-def sort(operand_: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
     """Sort along an axis, several arrays together by the first of them.
 
     Floats are in numerical order: zeros of both signs are equal, NaNs are equal and come last. Complex numbers go by their
     real, then by their imaginary part.
 
     Args:
-      operand_: array, or sequence of arrays of one shape.
+      operand: array, or sequence of arrays of one shape.
       dimension: the axis.
       is_stable: whether equal elements keep their order.
       num_keys: how many of the arrays are keys; later ones decide where earlier ones are equal.
@@ -136,8 +136,8 @@ def sort(operand_: Any, dimension: int = -1, is_stable: bool = True, num_keys: i
       ValueError: no such axis, a wrong number of keys.
     Example: ``lax.sort((jnp.array([2, 1]), jnp.array([10, 20])))``. Source: StableHLO ``sort``.
     """
-    several = isinstance(operand_, list | tuple)
-    values = [operand("sort", x) for x in (operand_ if several else (operand_,))]
+    several = isinstance(operand, list | tuple)
+    values = [checked_operand("sort", x) for x in (operand if several else (operand,))]
     if not values:
         raise TypeError("sort needs an operand, got none")
     if not 1 <= num_keys <= len(values):
@@ -214,11 +214,11 @@ top_k_p.jvp = _top_k_jvp
 top_k_p.batch = _top_k_batch
 
 
-def top_k(operand_: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     """The ``k`` greatest elements along an axis in descending order, and their indices; of equal ones the first come first.
 
     Args:
-      operand_: array of real numbers.
+      operand: array of real numbers.
       k: how many.
       axis: the axis.
     Returns: (values, int32 indices).
@@ -226,7 +226,7 @@ def top_k(operand_: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
       ValueError: complex numbers, a negative or too large ``k``, no such axis.
     Example: ``lax.top_k(jnp.array([3, 1, 2]), 2)``. Source: CHLO ``top_k``.
     """
-    x = operand("top_k", operand_)
+    x = checked_operand("top_k", operand)
     axis = canonical_axis(axis, typeof(x).ndim)
     values, indices = top_k_p.bind(x, k=operator.index(k), axis=axis)
     return values, indices
@@ -296,7 +296,7 @@ approx_top_k_p.batch = _approx_batch
 def _approximate(
     name: str, x: Any, k: int, axis: int, recall_target: float, override: int, aggregate: bool, is_max_k: bool
 ) -> tuple[Any, Any]:
-    x = operand(name, x)
+    x = checked_operand(name, x)
     values, indices = approx_top_k_p.bind(
         x, k=operator.index(k), reduction_dimension=canonical_axis(axis, typeof(x).ndim),
         recall_target=float(recall_target), is_max_k=is_max_k, reduction_input_size_override=operator.index(override),

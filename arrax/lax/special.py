@@ -109,10 +109,12 @@ lgamma    = unary("lgamma",  floating, "chlo.lgamma",  doc="logarithm of the mag
                   jvp=lambda x, ans, t: mul(t, digamma(x)))
 digamma   = unary("digamma", floating, "chlo.digamma", doc="digamma function, the derivative of lgamma",
                   jvp=lambda x, ans, t: mul(t, polygamma(scalar(1, x), x)))
-polygamma = binary("polygamma", floating, "chlo.polygamma", doc="m-th derivative of the digamma function at x",
+polygamma = binary("polygamma", floating, "chlo.polygamma", operands=("m", "x"),
+                   doc="m-th derivative of the digamma function at x",
                    jvp=(no_derivative("polygamma", "the order m"),
                         lambda m, x, ans, t: mul(t, polygamma(add(m, scalar(1, m)), x))))
-zeta      = binary("zeta", floating, "chlo.zeta", doc="Hurwitz zeta function, the sum of (n + q)^-x over n >= 0",
+zeta      = binary("zeta", floating, "chlo.zeta", operands=("x", "q"),
+                   doc="Hurwitz zeta function, the sum of (n + q)^-x over n >= 0",
                    jvp=(no_derivative("zeta", "the exponent x"),
                         lambda x, q, ans, t: mul(t, mul(neg(x), zeta(add(x, scalar(1, x)), q)))))
 

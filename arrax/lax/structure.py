@@ -15,7 +15,7 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import max_, min_, neg
-from arrax.lax.families import compose_jvp, operand, repeat_scalars, scalar_like, shape_slots
+from arrax.lax.families import checked_operand, compose_jvp, repeat_scalars, scalar_like, shape_slots
 from arrax.lax.shapes import canonical_axis, full, zeros_of
 
 # ---- concatenate ----------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     """
     if len(operands) == 0:
         raise ValueError("concatenate requires a non-empty sequences of arrays")
-    values = [operand("concatenate", x) for x in operands]
+    values = [checked_operand("concatenate", x) for x in operands]
     dtype = typeof(values[0]).dtype
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.concatenate(values, dimension)
@@ -182,7 +182,7 @@ pad_p.transpose = _pad_transpose
 pad_p.batch = _pad_batch
 
 
-def pad(operand_: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
     """Add elements at the edges of axes and between elements; negative amounts cut off.
 
     Args:
@@ -193,9 +193,9 @@ def pad(operand_: Any, padding_value: Any, padding_config: Sequence[tuple[int, i
       ValueError: a config that doesn't fit the shape.
     Example: ``lax.pad(jnp.ones(2), 0., [(1, 0, 1)])`` is ``[0, 1, 0, 1]``. Source: StableHLO ``pad``.
     """
-    x = operand("pad", operand_)
+    x = checked_operand("pad", operand)
     aval = typeof(x)
-    value = operand("pad", padding_value)
+    value = checked_operand("pad", padding_value)
     if type(value) in (int, float, bool, complex):
         value = scalar_like(value, aval)
     config = tuple((operator.index(a), operator.index(b), operator.index(c)) for a, b, c in padding_config)
@@ -270,7 +270,7 @@ slice_p.batch = _slice_batch
 
 
 def slice_(
-    operand_: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
+    operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
 ) -> Any:
     """The block from ``start_indices`` to ``limit_indices``, every ``strides``-th element.
 
@@ -278,7 +278,7 @@ def slice_(
       TypeError: indices out of bounds.
     Example: ``lax.slice(jnp.arange(5), (1,), (4,))`` is ``[1, 2, 3]``. Source: StableHLO ``slice``.
     """
-    x = operand("slice", operand_)
+    x = checked_operand("slice", operand)
     steps = None if strides is None or all(s == 1 for s in strides) else tuple(map(operator.index, strides))
     starts, limits = tuple(map(operator.index, start_indices)), tuple(map(operator.index, limit_indices))
     dtype = typeof(x).dtype
@@ -287,14 +287,12 @@ def slice_(
     return slice_p.bind(x, start_indices=starts, limit_indices=limits, strides=steps)
 
 
-def slice_in_dim(
-    operand_: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
-) -> Any:
+def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
     """A slice along one axis, with Python's negative and open bounds.
 
     Example: ``lax.slice_in_dim(jnp.arange(5), 1, -1)`` is ``[1, 2, 3]``.
     """
-    shape = typeof(operand("slice_in_dim", operand_)).shape
+    shape = typeof(checked_operand("slice_in_dim", operand)).shape
     axis = canonical_axis(axis, len(shape))
     length = shape[axis]
     start = 0 if start_index is None else operator.index(start_index)
@@ -302,7 +300,7 @@ def slice_in_dim(
     start, limit = start + length if start < 0 else start, limit + length if limit < 0 else limit
     starts, limits, steps = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis], limits[axis], steps[axis] = start, limit, operator.index(stride)
-    return slice_(operand_, starts, limits, steps)
+    return slice_(operand, starts, limits, steps)
 
 
 # ---- choosing ---------------------------------------------------------------------------------------------------------
@@ -400,7 +398,7 @@ def select_n(which: Any, *cases: Any) -> Any:
       cases: arrays of equal shape and dtype; for bools, the case of False comes first.
     Example: ``lax.select_n(jnp.array([True, False]), jnp.zeros(2), jnp.ones(2))`` is ``[1, 0]``.
     """
-    which, values = operand("select", which), [operand("select", case) for case in cases]
+    which, values = checked_operand("select", which), [checked_operand("select", case) for case in cases]
     if values and isinstance(typeof(values[0]).dtype, dtypes.ExtendedDType):
         return typeof(values[0]).dtype.select_n(which, *values)
     return select_n_p.bind(which, *values)
@@ -471,9 +469,11 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
       min, max: scalars or arrays of ``x``'s shape, of its dtype.
     Example: ``lax.clamp(0., jnp.array([-1., 2.]), 1.)`` is ``[0, 1]``. Source: StableHLO ``clamp``.
     """
-    x = operand("clamp", x)
+    x = checked_operand("clamp", x)
     aval = typeof(x)
-    bounds = [scalar_like(b, aval) if type(b) in (int, float, bool) else operand("clamp", b) for b in (min, max)]
+    bounds = [
+        scalar_like(b, aval) if type(b) in (int, float, bool) else checked_operand("clamp", b) for b in (min, max)
+    ]
     if type(x) in (int, float) and not all(type(b) in (int, float) for b in (min, max)):
         x = scalar_like(x, typeof(bounds[0]))
     return clamp_p.bind(bounds[0], x, bounds[1])

@@ -2,36 +2,128 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from arrax.core.types import typeof
 from arrax.lax.accuracy import unary_with_accuracy
-from arrax.lax.arithmetic import add, div, mul, neg, scalar, square, sub
-from arrax.lax.exponential import rsqrt
-from arrax.lax.families import binary, inexact, unary
+from arrax.lax.arithmetic import abs_, add, div, gt, mul, neg, scalar, square, sub
+from arrax.lax.complex_values import (
+    Parts,
+    acos_limits,
+    acosh_limits,
+    asin_limits,
+    asinh_limits,
+    atan_limits,
+    atanh_limits,
+    both,
+    by_parts,
+    corrected,
+    either,
+    is_finite,
+    is_infinite,
+    is_nan,
+    is_zero,
+    pick,
+    signed,
+    unless,
+)
+from arrax.lax.exponential import exp, expm1, rsqrt
+from arrax.lax.families import binary, inexact, lower_named, unary
+from arrax.lax.shapes import full_like
+from arrax.lax.structure import select
+
+# ---- complex numbers by their parts ----------------------------------------------------------------------------------
+
+
+def _hyperbolic(x: Any, u: Any, v: Any) -> Parts:
+    """(sinh x · u, cosh x · v) with u, v of magnitude up to 1: accurate near 0, and without overflow where it can be."""
+    size = abs_(x)
+    less = expm1(size)
+    more, half = add(less, scalar(1, x)), exp(mul(size, scalar(0.5, x)))
+    one_half, large = scalar(0.5, x), gt(size, scalar(20 if typeof(x).dtype == np.float32 else 40, x))
+    sinh_x = signed(mul(add(less, div(less, more)), one_half), x)
+    cosh_x = mul(add(more, div(scalar(1, x), more)), one_half)
+    far = [mul(mul(mul(one_half, side), w), half) for side, w in ((signed(half, x), u), (half, v))]
+    return select(large, far[0], mul(sinh_x, u)), select(large, far[1], mul(cosh_x, v))
+
+
+def _sinh_parts(x: Any, y: Any) -> Parts:
+    re, im = _hyperbolic(x, cos(y), sin(y))
+    nowhere = both(unless(is_finite(y)), either(is_zero(x), is_infinite(x)))
+    return pick(nowhere, x, re), pick(is_zero(y), y, im)
+
+
+def _cosh_parts(x: Any, y: Any) -> Parts:
+    im, re = _hyperbolic(x, sin(y), cos(y))
+    nowhere = unless(is_finite(y))
+    flat = pick(is_nan(x), y, mul(y, signed(full_like(x, 1), x)))
+    im = pick(is_zero(y), flat, pick(both(nowhere, is_zero(x)), x, im))
+    return pick(both(nowhere, is_infinite(x)), np.inf, re), im
+
+
+def _tanh_parts(x: Any, y: Any) -> Parts:
+    """Kahan's formula, with t = tan y and s = sinh x: far out it is ±1 and 4 sin y cos y e^(-2|x|)."""
+    size, t = abs_(x), tan(y)
+    less = expm1(size)
+    more, slope, one = add(less, scalar(1, x)), add(square(t), scalar(1, x)), full_like(x, 1)
+    s = signed(mul(add(less, div(less, more)), scalar(0.5, x)), x)
+    cosh_x = mul(add(more, div(one, more)), scalar(0.5, x))
+    below = add(mul(slope, square(s)), one)
+    far = gt(size, scalar(9 if typeof(x).dtype == np.float32 else 20, x))
+    small = mul(mul(scalar(4, x), div(t, slope)), exp(mul(scalar(-2, x), size)))
+    re = select(far, signed(one, x), div(mul(mul(slope, cosh_x), s), below))
+    im = select(far, pick(is_infinite(x), pick(is_finite(y), small, full_like(x, 0)), small), div(t, below))
+    return pick(is_zero(x), x, re), pick(is_zero(y), y, im)
+
+
+def _sin_parts(x: Any, y: Any) -> Parts:
+    im, re = _sinh_parts(y, x)
+    return re, im
+
+
+def _cos_parts(x: Any, y: Any) -> Parts:
+    re, im = _cosh_parts(y, x)
+    return re, neg(im)
+
+
+def _tan_parts(x: Any, y: Any) -> Parts:
+    im, re = _tanh_parts(y, x)
+    return re, im
+
+
+# ---- the operations --------------------------------------------------------------------------------------------------
 
 # fmt: off
-sin   = unary_with_accuracy("sin",  inexact, "sine",   doc="sine",    jvp=lambda x, ans, t: mul(t, cos(x)))
-cos   = unary_with_accuracy("cos",  inexact, "cosine", doc="cosine",  jvp=lambda x, ans, t: neg(mul(t, sin(x))))
-tan   = unary_with_accuracy("tan",  inexact, "tan",    doc="tangent",
+sin   = unary_with_accuracy("sin",  inexact, "sine",   doc="sine", parts=_sin_parts,
+                            jvp=lambda x, ans, t: mul(t, cos(x)))
+cos   = unary_with_accuracy("cos",  inexact, "cosine", doc="cosine", parts=_cos_parts,
+                            jvp=lambda x, ans, t: neg(mul(t, sin(x))))
+tan   = unary_with_accuracy("tan",  inexact, "tan",    doc="tangent", parts=_tan_parts,
                             jvp=lambda x, ans, t: add(t, mul(t, square(ans))))
-tanh  = unary_with_accuracy("tanh", inexact, "tanh",   doc="hyperbolic tangent",
+tanh  = unary_with_accuracy("tanh", inexact, "tanh",   doc="hyperbolic tangent", parts=_tanh_parts,
                             jvp=lambda x, ans, t: mul(t, sub(scalar(1, ans), square(ans))))
 
-asin  = unary("asin",  inexact, "chlo.asin",  doc="arc sine",
+asin  = unary("asin",  inexact, corrected(lower_named("chlo.asin"), asin_limits),  doc="arc sine",
               jvp=lambda x, ans, t: mul(t, rsqrt(_one_minus_square(x))))
-acos  = unary("acos",  inexact, "chlo.acos",  doc="arc cosine",
+acos  = unary("acos",  inexact, corrected(lower_named("chlo.acos"), acos_limits),  doc="arc cosine",
               jvp=lambda x, ans, t: mul(t, neg(rsqrt(_one_minus_square(x)))))
-atan  = unary("atan",  inexact, "chlo.atan",  doc="arc tangent",
+atan  = unary("atan",  inexact, corrected(lower_named("chlo.atan"), atan_limits),  doc="arc tangent",
               jvp=lambda x, ans, t: div(t, add(square(x), scalar(1, x))))
 atan2 = binary("atan2", inexact, "atan2",     doc="angle of the point (y, x): the arc tangent of x / y",
                jvp=(lambda x, y, ans, t: mul(t, div(y, add(square(x), square(y)))),
                     lambda x, y, ans, t: mul(t, div(neg(x), add(square(x), square(y))))))
 
-sinh  = unary("sinh",  inexact, "chlo.sinh",  doc="hyperbolic sine",    jvp=lambda x, ans, t: mul(t, cosh(x)))
-cosh  = unary("cosh",  inexact, "chlo.cosh",  doc="hyperbolic cosine",  jvp=lambda x, ans, t: mul(t, sinh(x)))
-asinh = unary("asinh", inexact, "chlo.asinh", doc="inverse hyperbolic sine",
+sinh  = unary("sinh",  inexact, by_parts(lower_named("chlo.sinh"), _sinh_parts), doc="hyperbolic sine",
+              jvp=lambda x, ans, t: mul(t, cosh(x)))
+cosh  = unary("cosh",  inexact, by_parts(lower_named("chlo.cosh"), _cosh_parts), doc="hyperbolic cosine",
+              jvp=lambda x, ans, t: mul(t, sinh(x)))
+asinh = unary("asinh", inexact, corrected(lower_named("chlo.asinh"), asinh_limits), doc="inverse hyperbolic sine",
               jvp=lambda x, ans, t: mul(t, rsqrt(add(square(x), scalar(1, x)))))
-acosh = unary("acosh", inexact, "chlo.acosh", doc="inverse hyperbolic cosine",
+acosh = unary("acosh", inexact, corrected(lower_named("chlo.acosh"), acosh_limits), doc="inverse hyperbolic cosine",
               jvp=lambda x, ans, t: mul(t, mul(rsqrt(sub(x, scalar(1, x))), rsqrt(add(x, scalar(1, x))))))
-atanh = unary("atanh", inexact, "chlo.atanh", doc="inverse hyperbolic tangent",
+atanh = unary("atanh", inexact, corrected(lower_named("chlo.atanh"), atanh_limits), doc="inverse hyperbolic tangent",
               jvp=lambda x, ans, t: div(t, _one_minus_square(x)))
 # fmt: on
 

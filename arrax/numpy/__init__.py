@@ -33,6 +33,8 @@ from arrax.dtypes.scalars import complex_ as complex_
 from arrax.dtypes.scalars import csingle as csingle
 from arrax.dtypes.scalars import double as double
 from arrax.dtypes.scalars import float4_e2m1fn as float4_e2m1fn
+from arrax.dtypes.scalars import float6_e2m3fn as float6_e2m3fn
+from arrax.dtypes.scalars import float6_e3m2fn as float6_e3m2fn
 from arrax.dtypes.scalars import float8_e3m4 as float8_e3m4
 from arrax.dtypes.scalars import float8_e4m3 as float8_e4m3
 from arrax.dtypes.scalars import float8_e4m3b11fnuz as float8_e4m3b11fnuz
@@ -45,6 +47,7 @@ from arrax.dtypes.scalars import float16 as float16
 from arrax.dtypes.scalars import float32 as float32
 from arrax.dtypes.scalars import float64 as float64
 from arrax.dtypes.scalars import float_ as float_
+from arrax.dtypes.scalars import int1 as int1
 from arrax.dtypes.scalars import int2 as int2
 from arrax.dtypes.scalars import int4 as int4
 from arrax.dtypes.scalars import int8 as int8
@@ -54,6 +57,7 @@ from arrax.dtypes.scalars import int64 as int64
 from arrax.dtypes.scalars import int_ as int_
 from arrax.dtypes.scalars import single as single
 from arrax.dtypes.scalars import uint as uint
+from arrax.dtypes.scalars import uint1 as uint1
 from arrax.dtypes.scalars import uint2 as uint2
 from arrax.dtypes.scalars import uint4 as uint4
 from arrax.dtypes.scalars import uint8 as uint8
@@ -179,6 +183,7 @@ from arrax.numpy_api.elementwise import reciprocal as reciprocal
 from arrax.numpy_api.elementwise import remainder as remainder
 from arrax.numpy_api.elementwise import rint as rint
 from arrax.numpy_api.elementwise import round as round
+from arrax.numpy_api.elementwise import round as round_
 from arrax.numpy_api.elementwise import sign as sign
 from arrax.numpy_api.elementwise import signbit as signbit
 from arrax.numpy_api.elementwise import sin as sin
@@ -292,6 +297,9 @@ from arrax.numpy_api.matrices import tri as tri
 from arrax.numpy_api.matrices import tril as tril
 from arrax.numpy_api.matrices import triu as triu
 from arrax.numpy_api.matrices import vander as vander
+from arrax.numpy_api.namespace_info import __array_api_version__ as __array_api_version__
+from arrax.numpy_api.namespace_info import __array_namespace_info__ as __array_namespace_info__
+from arrax.numpy_api.namespace_info import from_dlpack as from_dlpack
 from arrax.numpy_api.nan_reductions import nanargmax as nanargmax
 from arrax.numpy_api.nan_reductions import nanargmin as nanargmin
 from arrax.numpy_api.nan_reductions import nanmax as nanmax

@@ -65,9 +65,7 @@ def register_operand(cls: type) -> None:
     _operand_classes.append(cls)
 
 
-def api(
-    static: Sequence[str] = (), *, kind: type[Jitted] = LibraryFunction, name: str | None = None
-) -> Callable[[F], F]:
+def api(static: Sequence[str] = (), *, kind: type[Jitted] = LibraryFunction) -> Callable[[F], F]:
     """Decorator: make a public array function a compiled one.
 
     Args:
@@ -81,8 +79,14 @@ def api(
     return decorate
 
 
-def make_api(fun: Any, static: Sequence[str] = (), kind: type[Jitted] = LibraryFunction) -> Any:
-    """The compiled function of a Python body."""
+def make_api(
+    fun: Any, static: Sequence[str] = (), kind: type[Jitted] = LibraryFunction, eager: bool = True
+) -> Any:  # fmt: skip
+    """The compiled function of a Python body.
+
+    Args:
+      eager: compile it as an operation, quickly; otherwise as ``jit`` would, which gives the same values to the last bit.
+    """
     parameters = list(inspect.signature(fun).parameters.values()) if static else []
     positions = tuple(
         n for n, p in enumerate(parameters)
@@ -90,7 +94,7 @@ def make_api(fun: Any, static: Sequence[str] = (), kind: type[Jitted] = LibraryF
     )  # fmt: skip
     options = JitOptions(
         static_argnums=positions, static_argnames=tuple(static), donate_argnums=(), donate_argnames=(), inline=True,
-        eager=True,
+        eager=eager,
     )  # fmt: skip
     jitted = kind(fun, options)
     return register_jitted(jitted, _calls)

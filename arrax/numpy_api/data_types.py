@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,72 @@ from arrax.dtypes.scalars import ScalarType
 from arrax.numpy_api.creation import array
 
 can_cast = dtypes.can_cast
-finfo = dtypes.finfo
 iinfo = dtypes.iinfo
 isdtype = dtypes.isdtype
-issubdtype = dtypes.issubdtype
 promote_types = dtypes.promote_types
 dtype = np.dtype
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether a dtype is another, or stands below it in the hierarchy of scalar types. See ``arrax.dtypes.issubdtype``.
+
+    Example: ``jnp.issubdtype(jnp.bfloat16, jnp.floating)`` is True. Source: ``numpy.issubdtype``.
+    """
+    return dtypes.issubdtype(arg1, arg2)
+
+
+@dataclasses.dataclass(frozen=True)
+class FloatInfo:
+    """Limits of a floating-point dtype, as Python numbers, so that they take the dtype of the arrays they meet.
+
+    Attributes:
+      bits: bits per element. dtype: the dtype; of a complex one, that of its parts.
+      max, min, tiny, smallest_normal, smallest_subnormal: the greatest and least numbers, and the smallest positive ones.
+      eps, epsneg, resolution: distances from 1 to its neighbours above and below, and the same in decimals.
+      precision: decimal digits. nmant, nexp, iexp: bits of the mantissa and of the exponent.
+      maxexp, minexp, machep, negep: powers of two of the limits.
+    """
+
+    bits: int
+    dtype: np.dtype
+    max: float
+    min: float
+    tiny: float
+    smallest_normal: float
+    smallest_subnormal: float
+    eps: float
+    epsneg: float
+    resolution: float
+    precision: int
+    nmant: int
+    nexp: int
+    iexp: int
+    maxexp: int
+    minexp: int
+    machep: int
+    negep: int
+
+    def __repr__(self) -> str:
+        return f"finfo(resolution={self.resolution}, min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+_FIELDS = [(field.name, field.type) for field in dataclasses.fields(FloatInfo)]
+_CONVERSIONS: dict[Any, Any] = {"int": int, "float": float}
+
+
+def finfo(dtype: Any) -> FloatInfo:
+    """Limits of a floating-point dtype; of a complex one, those of its parts. They are Python numbers.
+
+    Args:
+      dtype: dtype-like, 64 bits included, or array.
+    Returns: object with ``bits``, ``dtype``, ``eps``, ``max``, ``min``, ``tiny``, ``smallest_normal`` and more.
+    Raises:
+      ValueError: other dtypes.
+    Example: ``jnp.finfo(jnp.bfloat16).eps`` is 0.0078125. Source: ``numpy.finfo``.
+    """
+    limits = dtypes.finfo(dtype)
+    values = {name: _CONVERSIONS.get(kind, lambda x: x)(getattr(limits, name)) for name, kind in _FIELDS}
+    return FloatInfo(**{**values, "resolution": 10.0 ** -values["precision"]})
 
 
 def result_type(*args: Any) -> Any:

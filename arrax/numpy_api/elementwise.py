@@ -11,6 +11,7 @@ from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import arithmetic, bitwise, exponential, families, rounding, structure, trigonometric
+from arrax.lax.complex_values import is_negative
 from arrax.lax.conversion import convert
 from arrax.lax.families import broadcast_to_shape, kind_of
 from arrax.lax.shapes import full_like
@@ -40,24 +41,30 @@ def _document(function: Any, name: str, doc: str, operands: str) -> Any:
     return function
 
 
-def unary(name: str, operation: Callable[[Any], Any], promote: Promotion, doc: str) -> Any:
-    """A function of one array."""
+def unary(name: str, operation: Callable[[Any], Any], promote: Promotion, doc: str, by_name: bool = False) -> Any:
+    """A function of one array, which may be passed by name where ``by_name`` is set."""
 
     def body(x: Any, /) -> Any:
         check_arraylike(name, x)
         return operation(*promote(x))
 
-    return make_api(_document(body, name, doc, "x"))
+    def named(x: Any) -> Any:
+        return body(x)
+
+    return make_api(_document(named if by_name else body, name, doc, "x"))
 
 
-def binary(name: str, operation: Callable[[Any, Any], Any], promote: Promotion, doc: str) -> Any:
-    """A function of two arrays."""
+def binary(name: str, operation: Callable[[Any, Any], Any], promote: Promotion, doc: str, by_name: bool = False) -> Any:
+    """A function of two arrays, which may be passed by name where ``by_name`` is set."""
 
     def body(x1: Any, x2: Any, /) -> Any:
         check_arraylike(name, x1, x2)
         return operation(*broadcast_operands(name, *promote(x1, x2)))
 
-    return make_api(_document(body, name, doc, "x1, x2"))
+    def named(x1: Any, x2: Any) -> Any:
+        return body(x1, x2)
+
+    return make_api(_document(named if by_name else body, name, doc, "x1, x2"))
 
 
 def _kept(*values: Any) -> list[Any]:
@@ -118,7 +125,7 @@ def _floor_divide(x: Any, y: Any) -> Any:
             arithmetic.ne(arithmetic.sign(x), arithmetic.sign(y)), arithmetic.ne(arithmetic.rem(x, y), constant(0, x))
         )
         return _select(wrong_side, arithmetic.sub(quotient, constant(1, quotient)), quotient)
-    return _float_divmod(x, y)[0]
+    return _float_floor_divide(x, y)
 
 
 def _select(mask: Any, on_true: Any, on_false: Any) -> Any:
@@ -126,32 +133,20 @@ def _select(mask: Any, on_true: Any, on_false: Any) -> Any:
     return structure.select(mask, broadcast_to_shape(on_true, shape), broadcast_to_shape(on_false, shape))
 
 
-def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
-    """Quotient rounded down and remainder of the divisor's sign, with the special values of the array API standard."""
-    remainder = arithmetic.rem(x, y)
-    quotient = arithmetic.div(arithmetic.sub(x, remainder), y)
-    zero = constant(0, remainder)
-    opposite = bitwise.bitwise_and(
-        arithmetic.ne(arithmetic.sign(y), arithmetic.sign(remainder)), arithmetic.ne(remainder, zero)
-    )
-    remainder = _select(opposite, arithmetic.add(remainder, y), remainder)
+def _float_floor_divide(x: Any, y: Any) -> Any:
+    """The quotient of what the remainder leaves over, which is exact where ``floor(x / y)`` may round up.
+
+    With infinities and zeros it is ``x / y``, as the array API standard says: 1 // -inf is -0.
+    """
+    ratio, rest = arithmetic.div(x, y), arithmetic.rem(x, y)
+    zero = constant(0, ratio)
+    quotient = arithmetic.div(arithmetic.sub(x, rest), y)
+    opposite = bitwise.bitwise_and(arithmetic.ne(arithmetic.sign(y), arithmetic.sign(rest)), arithmetic.ne(rest, zero))
     quotient = _select(opposite, arithmetic.sub(quotient, constant(1, quotient)), quotient)
-    rounded = rounding.round(quotient, rounding.RoundingMethod.TO_NEAREST_EVEN)
-    exact = arithmetic.div(x, y)
-    special = bitwise.bitwise_not(bitwise.bitwise_and(arithmetic.is_finite(x), arithmetic.is_finite(y)))
-    divisor_zero = arithmetic.eq(broadcast_to_shape(y, typeof(exact).shape), zero)
-    infinite_divisor = bitwise.bitwise_and(arithmetic.is_finite(x), _is_infinite(y))
-    below = _select(
-        bitwise.bitwise_and(arithmetic.ne(x, zero), arithmetic.ne(arithmetic.sign(x), arithmetic.sign(y))),
-        broadcast_to_shape(constant(-1, exact), typeof(exact).shape), _copysign(zero, exact),
-    )  # fmt: skip
-    quotient = _select(bitwise.bitwise_or(special, divisor_zero), exact, rounded)
-    quotient = _select(arithmetic.eq(quotient, zero), _copysign(zero, exact), quotient)
-    quotient = _select(infinite_divisor, below, quotient)
-    no_number = bitwise.bitwise_and(_is_infinite(x), bitwise.bitwise_not(_is_nan(y)))
-    quotient = _select(no_number, constant(np.nan, exact), quotient)
-    remainder = _select(arithmetic.eq(remainder, zero), _copysign(zero, y), remainder)
-    return quotient, remainder
+    whole = rounding.round(quotient, rounding.RoundingMethod.TO_NEAREST_EVEN)
+    whole = _select(arithmetic.eq(whole, zero), arithmetic.mul(ratio, zero), whole)  # a zero of the right sign
+    ordinary = bitwise.bitwise_and(arithmetic.is_finite(rest), arithmetic.is_finite(y))
+    return _select(ordinary, whole, ratio)
 
 
 def _is_infinite(x: Any) -> Any:
@@ -170,9 +165,10 @@ def _copysign(magnitude: Any, sign: Any) -> Any:
 
 
 def _sign_bit(x: Any) -> Any:
-    zero = constant(0, x)
-    negative_zero = bitwise.bitwise_and(arithmetic.eq(x, zero), arithmetic.lt(arithmetic.div(constant(1, x), x), zero))
-    return bitwise.bitwise_or(arithmetic.lt(x, zero), negative_zero)
+    """The sign of floating numbers, zeros and NaN included."""
+    if dtypes.itemsize_bits(typeof(x).dtype) < 16:
+        x = convert(x, np.float32)
+    return is_negative(x)
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -308,14 +304,6 @@ def _scaled(factor: float) -> Callable[[Any], Any]:
     return lambda x: arithmetic.mul(x, constant(factor, x))
 
 
-def _real(x: Any) -> Any:
-    return arithmetic.real_part(x) if _is_complex(x) else x
-
-
-def _imag(x: Any) -> Any:
-    return arithmetic.imag(x) if _is_complex(x) else full_like(x, 0)
-
-
 def _conjugate(x: Any) -> Any:
     return arithmetic.conj(x) if _is_complex(x) else x
 
@@ -335,7 +323,9 @@ def _negative(x: Any) -> Any:
 def _log_base(base: float) -> Callable[[Any], Any]:
     def operation(x: Any) -> Any:
         if _is_complex(x):
-            return arithmetic.mul(exponential.log(x), constant(1 / np.log(base), x))
+            logarithm = exponential.log(x)
+            parts = (arithmetic.real_part(logarithm), arithmetic.imag(logarithm))
+            return arithmetic.complex_(*(arithmetic.div(part, constant(np.log(base), part)) for part in parts))
         return arithmetic.div(exponential.log(x), constant(np.log(base), x))
 
     return operation
@@ -359,8 +349,8 @@ mod          = remainder
 fmod         = binary("fmod", arithmetic.rem, promote_numeric, "remainder of the sign of the dividend")
 maximum      = binary("maximum", arithmetic.max_, promote_dtypes, "greater of two values, NaN if either is")
 minimum      = binary("minimum", arithmetic.min_, promote_dtypes, "lesser of two values, NaN if either is")
-fmax         = binary("fmax", _fmax, promote_dtypes, "greater of two values, ignoring NaN")
-fmin         = binary("fmin", _fmin, promote_dtypes, "lesser of two values, ignoring NaN")
+fmax         = binary("fmax", _fmax, promote_dtypes, "greater of two values, ignoring NaN", by_name=True)
+fmin         = binary("fmin", _fmin, promote_dtypes, "lesser of two values, ignoring NaN", by_name=True)
 arctan2      = binary("arctan2", _arctan2, promote_inexact, "angle of the point (x2, x1)")
 atan2        = arctan2
 hypot        = binary("hypot", _hypot, promote_inexact, "length of the vector (x1, x2)")
@@ -403,17 +393,37 @@ asinh, acosh, atanh = arcsinh, arccosh, arctanh
 sinc         = unary("sinc", _sinc, promote_inexact, "sin(pi x) / (pi x)")
 floor        = unary("floor", _rounded(arithmetic.floor), _kept, "greatest integer not above x")
 ceil         = unary("ceil", _rounded(arithmetic.ceil), _kept, "least integer not below x")
-trunc        = unary("trunc", _rounded(_truncate), _kept, "nearest integer towards zero")
+trunc        = unary("trunc", _rounded(_truncate), _kept, "nearest integer towards zero", by_name=True)
 rint         = unary("rint", lambda x: _rint(x), _kept, "nearest integer, halves to even")
 deg2rad      = unary("deg2rad", _scaled(np.pi / 180), promote_inexact, "degrees to radians")
 rad2deg      = unary("rad2deg", _scaled(180 / np.pi), promote_inexact, "radians to degrees")
 degrees, radians = rad2deg, deg2rad
-real         = unary("real", _real, _kept, "real part")
-imag         = unary("imag", _imag, _kept, "imaginary part")
 conjugate    = unary("conjugate", _conjugate, _kept, "complex conjugate")
 conj         = conjugate
 signbit      = unary("signbit", lambda x: _signbit(x), _kept, "test for a set sign bit")
 # fmt: on
+
+
+@api()
+def real(val: Any, /) -> Any:
+    """Real part, elementwise.
+
+    Example: ``jnp.real(1 + 2j)`` is 1. Source: ``numpy.real``.
+    """
+    check_arraylike("real", val)
+    val = as_operand(val)
+    return arithmetic.real_part(val) if _is_complex(val) else val
+
+
+@api()
+def imag(val: Any, /) -> Any:
+    """Imaginary part, elementwise: zeros of real numbers.
+
+    Example: ``jnp.imag(1 + 2j)`` is 2. Source: ``numpy.imag``.
+    """
+    check_arraylike("imag", val)
+    val = as_operand(val)
+    return arithmetic.imag(val) if _is_complex(val) else full_like(val, 0)
 
 
 def _rint(x: Any) -> Any:

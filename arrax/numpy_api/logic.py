@@ -150,8 +150,9 @@ isfinite      = unary("isfinite", _isfinite, _kept, "test for finite values")
 isinf         = unary("isinf",    _isinf,    _kept, "test for infinities")
 _isposinf     = unary("isposinf", _signed_infinity(1),  _kept, "test for positive infinity")
 _isneginf     = unary("isneginf", _signed_infinity(-1), _kept, "test for negative infinity")
-isreal        = unary("isreal",    lambda x: _part_is_zero(x), _kept, "test for a zero imaginary part")
-iscomplex     = unary("iscomplex", lambda x: bitwise.bitwise_not(_part_is_zero(x)), _kept, "test for an imaginary part")
+isreal        = unary("isreal",    lambda x: _part_is_zero(x), _kept, "test for a zero imaginary part", by_name=True)
+iscomplex     = unary("iscomplex", lambda x: bitwise.bitwise_not(_part_is_zero(x)), _kept, "test for an imaginary part",
+                      by_name=True)
 # fmt: on
 
 

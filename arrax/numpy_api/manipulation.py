@@ -21,6 +21,7 @@ from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, is_arraylike
 from arrax.numpy_api.routes import moved_within_limit, settle, shape_of
+from arrax.numpy_api.tiers import tiered
 
 # ---- questions about shapes -----------------------------------------------------------------------------------------
 
@@ -110,6 +111,7 @@ def _reshape(a: Any, shape: tuple[int, ...], order: str) -> Any:
     return shapes.transpose(shapes.reshape(backwards, shape[::-1]), range(len(shape))[::-1])
 
 
+@tiered(static=("shape", "order", "copy", "out_sharding"))
 def reshape(a: Any, shape: Any, order: Any = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Any:
     """Give the elements of an array another shape.
 
@@ -134,6 +136,7 @@ def reshape(a: Any, shape: Any, order: Any = "C", *, copy: bool | None = None, o
     return _reshape(a, lengths, order)
 
 
+@tiered(static=("order", "out_sharding"))
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """All elements of an array in one axis.
 
@@ -162,6 +165,7 @@ def _permuted(a: Any, permutation: tuple[int, ...]) -> Any:
     return _transpose(a, permutation)
 
 
+@tiered(static=("axes",))
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     """Reorder the axes of an array.
 
@@ -273,6 +277,7 @@ def _squeeze(a: Any, axes: tuple[int, ...]) -> Any:
     return shapes.squeeze(a, axes)
 
 
+@tiered(static=("axis",))
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Drop axes of length 1.
 
@@ -298,6 +303,7 @@ def _expand_dims(a: Any, axes: tuple[int, ...]) -> Any:
     return shapes.expand_dims(a, axes)
 
 
+@tiered(static=("axis",))
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     """Insert axes of length 1.
 
@@ -373,6 +379,7 @@ def _broadcast_to(a: Any, shape: tuple[int, ...]) -> Any:
     return operands.broadcast_to(a, shape)
 
 
+@tiered(static=("shape", "out_sharding"))
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """Repeat an array to a shape by NumPy's rules: missing axes go in front, axes of length 1 repeat.
 
@@ -464,6 +471,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     return out if device is None else device_put(out, device)
 
 
+@tiered(static=("dtype", "copy"))
 def _converted(x: Any, dtype: Any, copy: bool) -> Any:
     aval = typeof(x)
     if isinstance(dtype, dtypes.ExtendedDType) or isinstance(aval.dtype, dtypes.ExtendedDType):

@@ -16,9 +16,10 @@ from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import moveaxis, reshape
-from arrax.numpy_api.operands import check_arraylike, is_arraylike
+from arrax.numpy_api.operands import is_arraylike
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import settle, shape_of
+from arrax.numpy_api.tiers import tiered
 from arrax.transforms.vectorize import vmap
 
 Widths = tuple[tuple[int, int], ...]
@@ -391,7 +392,10 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
       TypeError: widths that are no integers.
     Example: ``jnp.pad(jnp.arange(2), 1, mode="edge")`` is ``[0, 0, 1, 1]``. Source: ``numpy.pad``.
     """
-    check_arraylike("pad", array)
+    return _pad(array, pad_width, mode, **kwargs) if kwargs else _pad_plainly(array, pad_width, mode)
+
+
+def _pad(array: Any, pad_width: Any, mode: str | Callable[..., Any], **kwargs: Any) -> Any:
     array = settle("pad", array)
     widths = _widths(pad_width, typeof(array).ndim)
     if callable(mode):
@@ -405,3 +409,6 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
     if unknown:
         raise ValueError(f"pad: unsupported keyword arguments for mode {mode!r}: {sorted(unknown)}")
     return operation(array, widths, **kwargs)
+
+
+_pad_plainly = tiered(static=("pad_width", "mode"))(_pad)

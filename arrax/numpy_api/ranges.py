@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -69,6 +70,12 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype:
     return shapes.move_axis(convert(out, dtype), 0, axis)
 
 
+@functools.lru_cache(maxsize=64)
+def _steps_by_numpy(start: Any, stop: Any, count: int, endpoint: bool, dtype: Any) -> np.ndarray:
+    values = np.linspace(start, stop, count, endpoint)
+    return (np.floor(values) if dtypes.is_integer(dtype) else values).astype(dtype)
+
+
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0,
     *, device: Any = None,
@@ -96,9 +103,7 @@ def linspace(
         isinstance(start, _SCALARS) and isinstance(stop, _SCALARS) and isinstance(work, np.dtype) and work.kind in "fc"
     )
     if simple and work.itemsize >= 4 and count <= host.ELEMENT_LIMIT and host.evaluating():
-        values = np.linspace(start, stop, count, bool(endpoint))
-        values = np.floor(values) if dtypes.is_integer(chosen) else values
-        out = host.new(values.astype(chosen))
+        out = host.new(_steps_by_numpy(start, stop, count, bool(endpoint), chosen).copy())
     else:
         rank = len(shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)) + 1
         out = _linspace(start, stop, count, bool(endpoint), work, chosen, shapes.canonical_axis(axis, rank))

@@ -23,6 +23,7 @@ from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.routes import settle
 from arrax.numpy_api.searching import nonzero
+from arrax.numpy_api.tiers import tiered
 from arrax.transforms.jit import jit
 
 _NUMBERS = (bool, int, float, complex)
@@ -97,6 +98,11 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
     check_arraylike("where", condition, x, y)
     if size is not None or fill_value is not None:
         raise ValueError("where: size and fill_value arguments cannot be used with three arguments.")
+    return _chosen(condition, x, y)
+
+
+@tiered(static=())
+def _chosen(condition: Any, x: Any, y: Any) -> Any:
     condition, x, y = as_operand(condition), as_operand(x), as_operand(y)
     done = _where_on_host(condition, x, y, _common_shape(condition, x, y))
     if done is not None:

@@ -318,7 +318,7 @@ def intersect1d(
     arrays = _vectors("intersect1d", ar1, ar2)
     if size is None:
         first, second = _values_known("intersect1d", arrays)
-        found: Any = np.intersect1d(first, second, assume_unique, return_indices)
+        found: Any = np.intersect1d(first, second, assume_unique, return_indices)  # type: ignore[call-overload]
         if not return_indices:
             return asarray(found)
         return asarray(found[0]), *(asarray(v.astype(index_dtype())) for v in found[1:])

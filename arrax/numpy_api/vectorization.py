@@ -9,7 +9,7 @@ from typing import Any
 
 from arrax.core.types import typeof
 from arrax.lax import shapes
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.manipulation import expand_dims
 from arrax.numpy_api.operands import check_arraylike
@@ -91,7 +91,7 @@ def _mapped(fun: Callable[..., Any], arrays: Sequence[Any], ranks: Sequence[int]
     for array, lead in zip(arrays, lead_shapes, strict=True):
         padded = (1,) * (len(batch) - len(lead)) + lead
         dropped = [i for i, length in enumerate(lead) if length == 1 and batch[len(batch) - len(lead) + i] != 1]
-        squeezed.append(shapes.squeeze(operand("vectorize", array), dropped) if dropped else array)
+        squeezed.append(shapes.squeeze(checked_operand("vectorize", array), dropped) if dropped else array)
         present.append([len(batch) - len(lead) <= i and (padded[i] != 1 or batch[i] == 1) for i in range(len(batch))])
     for axis in reversed(range(len(batch))):
         axes = tuple(0 if row[axis] else None for row in present)

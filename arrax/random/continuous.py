@@ -27,7 +27,7 @@ from arrax.random.uniforms import normal_values, random_signs, scaled_uniform, s
 # ---- without parameters --------------------------------------------------------------------------------------------------
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _cauchy(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     u = scaled_uniform(bits, shape, dtype, dtypes.finfo(dtype).eps, 1)
     return tan(np.asarray(math.pi, dtype)[()] * (u - np.asarray(0.5, dtype)[()]))
@@ -52,7 +52,7 @@ def exponential_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return -log1p(-unit_uniform(bits, shape, dtype))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _exponential(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return exponential_values(bits, shape, dtype)
 
@@ -71,7 +71,7 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
     return _exponential(key, shape=checked_shape("exponential", shape), dtype=float_dtype("exponential", dtype))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _laplace(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     u = scaled_uniform(bits, shape, dtype, -1 + float(dtypes.finfo(dtype).epsneg), 1)
     return sign(u) * log1p(-abs_(u))
@@ -91,10 +91,10 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     return _laplace(key, shape=checked_shape("laplace", shape), dtype=float_dtype("laplace", dtype))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _logistic(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    u = scaled_uniform(bits, shape, dtype, dtypes.finfo(dtype).eps, 1)
-    return log(u / (np.ones((), dtype)[()] - u))
+    u = scaled_uniform(bits, shape, dtype, dtypes.finfo(dtype).tiny, 1)
+    return log(u) - log1p(-u)
 
 
 def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -117,7 +117,7 @@ def maxwell_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return sqrt(reduce_sum(parts * parts, (len(shape),)))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _maxwell(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return maxwell_values(bits, shape, dtype)
 
@@ -147,10 +147,10 @@ def fine_uniform(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Positive numbers below 1 with twice the usual number of random bits: a coarse and a fine part."""
     limits = dtypes.finfo(dtype)
     parts = scaled_uniform(bits, (2, *shape), dtype, limits.tiny, 1)
-    return parts[0] + parts[1] * np.asarray(2.0**-limits.nmant, dtype)[()]
+    return parts[0] + parts[1] * np.asarray(2.0 ** -(limits.nmant + 1), dtype)[()]
 
 
-@sampler(static=("shape", "dtype", "mode"))
+@sampler(static=("shape", "dtype", "mode"), exact=True)
 def _gumbel(bits: Any, *, shape: tuple[int, ...], dtype: Any, mode: str) -> Any:
     return gumbel_values(bits, shape, dtype, mode)
 
@@ -186,7 +186,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
 # ---- with parameters -----------------------------------------------------------------------------------------------------
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _truncated_normal(bits: Any, lower: Any, upper: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     lower, upper = convert(lower, dtype), convert(upper, dtype)
     root = np.asarray(math.sqrt(2), dtype)[()]
@@ -215,7 +215,7 @@ def truncated_normal(
     return _truncated_normal(key, lower, upper, shape=lengths, dtype=float_dtype("truncated_normal", dtype))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _lognormal(bits: Any, sigma: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return exp(normal_values(bits, shape, dtype) * broadcast_to(convert(sigma, dtype), shape))
 
@@ -235,7 +235,7 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, 
     return _lognormal(key, sigma, shape=shape_of("lognormal", shape, sigma), dtype=float_dtype("lognormal", dtype))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _pareto(bits: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return exp(exponential_values(bits, shape, dtype) / convert(b, dtype))
 
@@ -255,7 +255,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_shardi
     return _pareto(key, b, shape=shape_of("pareto", shape, b), dtype=float_dtype("pareto", dtype))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _rayleigh(bits: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     logarithm = log(unit_uniform(bits, shape, dtype))
     return sqrt(logarithm * np.asarray(-2, dtype)[()]) * convert(scale, dtype)
@@ -276,7 +276,7 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_
     return _rayleigh(key, scale, shape=shape_of("rayleigh", shape, scale), dtype=float_dtype("rayleigh", dtype))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _triangular(bits: Any, left: Any, mode: Any, right: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     left, mode, right = (broadcast_to(convert(x, dtype), shape) for x in (left, mode, right))
     u = unit_uniform(bits, shape, dtype)
@@ -303,7 +303,7 @@ def triangular(
     return _triangular(key, left, mode, right, shape=lengths, dtype=float_dtype("triangular", dtype))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _wald(bits: Any, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     first, second = bits.split(2)
     mean = broadcast_to(convert(mean, dtype), shape)
@@ -330,7 +330,7 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_shard
     return _wald(key, mean, shape=shape_of("wald", shape, mean), dtype=float_dtype("wald", dtype))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _weibull_min(bits: Any, scale: Any, concentration: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     scale, concentration = convert(scale, dtype), broadcast_to(convert(concentration, dtype), shape)
     return pow(exponential_values(bits, shape, dtype), 1 / concentration) * scale
@@ -352,7 +352,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype
     return _weibull_min(key, scale, concentration, shape=lengths, dtype=float_dtype("weibull_min", dtype))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _double_sided_maxwell(bits: Any, loc: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     first, second = bits.split(2)
     lengths, signs = maxwell_values(first, shape, dtype), random_signs(second, shape, dtype)

@@ -83,7 +83,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
 
 @sampler(static=("shape", "dtype"))
 def _geometric(bits: Bits, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    p = convert(p, float_dtype("geometric", None))
+    p = p if dtypes.is_float(typeof(p).dtype) else convert(p, float_dtype("geometric", None))
     u = unit_uniform(bits, shape, typeof(p).dtype)
     return convert(floor(log(u) / broadcast_to(log1p(-p), shape)) + 1, dtype)
 
@@ -156,7 +156,7 @@ def _poisson_by_rejection(bits: Bits, lam: Any, dtype: Any, steps: int) -> Any:
 
 @sampler(static=("shape", "dtype"))
 def _poisson(bits: Bits, lam: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    single = np.dtype(np.float32) if dtypes.itemsize_bits(typeof(lam).dtype) <= 32 else np.dtype(np.float64)
+    single = np.dtype(np.float32)
     lam = broadcast_to(convert(lam, single), shape)
     small = (lam != lam) | (lam < 10)
     steps = int(dtypes.iinfo(np.int32).max)
@@ -262,10 +262,16 @@ def _binomial_by_rejection(bits: Bits, n: Any, p: Any, steps: int) -> Any:
     return while_loop(going, draw, start)[1]
 
 
+def _computing_dtype(p: Any) -> Any:
+    """The dtype in which binomial numbers are computed: that of the probabilities, of 32 bits at least."""
+    own = typeof(p).dtype
+    if not dtypes.is_float(own):
+        return dtypes.canonicalize_dtype(np.float64)
+    return own if own.itemsize >= 4 else np.dtype(np.float32)
+
+
 def binomial_values(bits: Bits, n: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Binomial numbers as floats, computed in 32 bits at least; NaN where the parameters make no sense."""
-    if np.dtype(dtype).itemsize < 4:
-        return convert(binomial_values(bits, n, p, shape, np.dtype(np.float32)), dtype)
+    """Binomial numbers as floats of 32 bits or more; NaN where the parameters make no sense."""
     number = np.dtype(dtype).type
     n, p = broadcast_to(convert(n, dtype), shape), broadcast_to(convert(p, dtype), shape)
     steps = int(dtypes.iinfo(np.int32).max)
@@ -288,7 +294,7 @@ def binomial_values(bits: Bits, n: Any, p: Any, shape: tuple[int, ...], dtype: A
 
 @sampler(static=("shape", "dtype"))
 def _binomial(bits: Bits, n: Any, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    return binomial_values(bits, n, p, shape, dtype)
+    return convert(binomial_values(bits, n, p, shape, _computing_dtype(p)), dtype)
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
@@ -312,19 +318,20 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
 @sampler(static=("shape", "dtype", "unroll"))
 def _multinomial(bits: Bits, n: Any, p: Any, *, shape: tuple[int, ...], dtype: Any, unroll: Any) -> Any:
     lead, kinds = shape[:-1], shape[-1]
-    n = broadcast_to(convert(n, dtype), lead)
-    p = shapes.transpose(broadcast_to(convert(p, dtype), shape), (len(lead), *range(len(lead))))
+    own = _computing_dtype(p)
+    n = broadcast_to(convert(n, own), lead)
+    p = shapes.transpose(broadcast_to(convert(p, own), shape), (len(lead), *range(len(lead))))
     remaining = cumsum(p, 0, reverse=True)
-    share = p / select_where(remaining == 0, np.ones((), dtype)[()], remaining)
+    share = p / select_where(remaining == 0, np.ones((), own)[()], remaining)
     keys = bits.split_array(kinds)
 
     def one_kind(left: Any, item: Any) -> Any:
         key, probability = item
-        drawn = binomial_values(Bits(key), left, max_(probability, shapes.full_like(probability, 0)), lead, dtype)
+        drawn = binomial_values(Bits(key), left, max_(probability, shapes.full_like(probability, 0)), lead, own)
         return left - drawn, drawn
 
     _, counts = scan(one_kind, n, (keys, share), unroll=unroll)
-    return shapes.transpose(counts, (*range(1, len(shape)), 0))
+    return convert(shapes.transpose(counts, (*range(1, len(shape)), 0)), dtype)
 
 
 def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1) -> Any:

@@ -255,6 +255,11 @@ def clone(key: Any) -> Any:
     return key_arrays.random_clone_p.bind(typed) if was_typed else key
 
 
-def key_dtype(impl: Any = None) -> KeyDType:
-    """The dtype of typed keys of a generator."""
-    return default_implementation(impl).dtype
+def key_dtype(impl_spec: Any = None) -> KeyDType:
+    """The dtype of typed keys of a generator.
+
+    Args:
+      impl_spec: name of the generator, by default the configured one.
+    Example: ``arrax.random.key_dtype()`` is ``key<fry>``.
+    """
+    return default_implementation(impl_spec).dtype

@@ -72,12 +72,15 @@ def multivariate_normal(
       mean: array of shape ``(..., n)``.
       cov: positive definite matrices, shape ``(..., n, n)``; semidefinite ones need ``eigh`` or ``svd``.
       shape: the result's shape without the axis of the vectors, by default that of the parameters together.
-      dtype: floating dtype.
+      dtype: floating dtype, by default that of the parameters together.
       method: how the covariance is factored: ``"cholesky"`` (fast), ``"eigh"`` or ``"svd"`` (robust).
     Raises:
       ValueError: shapes that do not fit, another dtype or method.
     Example: ``arrax.random.multivariate_normal(arrax.random.key(0), jnp.zeros(2), jnp.eye(2), (3,))`` has the shape (3, 2).
     """
+    if dtype is None:  # that of the parameters
+        common, _ = dtypes.result_type_of([dtypes.value_pair(mean), dtypes.value_pair(cov)])
+        dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(common))
     chosen = float_dtype("multivariate_normal", dtype)
     if method not in METHODS:
         raise ValueError(f"multivariate_normal: method must be one of {', '.join(METHODS)}, got {method!r}")

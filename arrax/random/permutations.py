@@ -86,7 +86,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
     canonical_axis(axis, 1)
     if not dtypes.is_integer(aval.dtype):
         raise TypeError(f"permutation: x must be an integer or at least 1-dimensional, got {x!r}")
-    return _permuted_numbers(key, count=int(x), dtype=aval.dtype)
+    return _permuted_numbers(key, count=int(x), dtype=dtypes.canonicalize_dtype(np.int64))
 
 
 # ---- choice --------------------------------------------------------------------------------------------------------------
@@ -188,20 +188,19 @@ def _check_choice(count: int, number: int, replace: bool, p: Any) -> None:
 @sampler(static=("axis", "shape", "replace", "mode"))
 def _categorical(bits: Bits, logits: Any, *, axis: int, shape: tuple[int, ...], replace: bool, mode: str) -> Any:
     aval = typeof(logits)
-    integer = dtypes.canonicalize_dtype(np.int64)
     if not replace:
         lead = shape[: len(shape) - aval.ndim + 1]
         scores = gumbel_values(bits, aval.shape, aval.dtype, mode) + logits
         order = (*(i for i in range(aval.ndim) if i != axis), axis)
         _, best = top_k(shapes.transpose(scores, order), math.prod(lead))
         best = shapes.transpose(best, (aval.ndim - 1, *range(aval.ndim - 1)))
-        return convert(shapes.reshape(best, shape), integer)
+        return shapes.reshape(best, shape)
     lead = shape[: len(shape) - aval.ndim + 1]
     rest = list(shape[len(lead) :])
     rest.insert(axis, aval.shape[axis])
     full = (*lead, *rest)
     scores = gumbel_values(bits, full, aval.dtype, mode) + broadcast_to(logits, full)
-    return argmax(scores, len(lead) + axis, integer)
+    return argmax(scores, len(lead) + axis, dtypes.canonicalize_dtype(np.int64))
 
 
 def categorical(

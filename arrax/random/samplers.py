@@ -46,10 +46,14 @@ def split_in_two(bits: Bits) -> list[Bits]:
     return bits.split(2)
 
 
-def sampler(static: tuple[str, ...]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def sampler(static: tuple[str, ...], exact: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: make ``body(bits, *parameters, **static)`` a function ``(key, *parameters, **static)``.
 
     An eager call hands the key's data to a compiled function; inside a trace the body runs on the typed key.
+
+    Args:
+      static: names of the arguments that are part of the program.
+      exact: for arithmetic on floats, compile eager calls as ``jit`` does, so that both give the same last bits.
     """
 
     def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,7 +64,7 @@ def sampler(static: tuple[str, ...]) -> Callable[[Callable[..., Any]], Callable[
 
         on_data.__name__ = on_data.__qualname__ = name
         on_data.__signature__ = _signature(static)  # type: ignore[attr-defined]
-        compiled = make_api(on_data, static=("implementation", *static))
+        compiled = make_api(on_data, static=("implementation", *static), eager=not exact)
 
         def sample(key: Any, *parameters: Any, **fixed: Any) -> Any:
             typed = key if type(key) is PRNGKeyArray and not key.aval.ndim else check_key(name, key)[0]

@@ -13,6 +13,7 @@ from arrax.lax import arithmetic, bitwise
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.conversion import convert
 from arrax.lax.families import broadcast_to_shape
+from arrax.lax.shapes import broadcast_shapes
 from arrax.lax.special import erf_inv
 from arrax.lax.structure import select
 from arrax.numpy_api.operands import broadcast_to
@@ -43,7 +44,7 @@ def scaled_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any
     return arithmetic.max_(low, arithmetic.add(arithmetic.mul(floats, span), low))
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _uniform(bits_of: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return scaled_uniform(bits_of, shape, dtype, minval, maxval)
 
@@ -82,7 +83,7 @@ def complex_normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> A
     return arithmetic.div(values, np.asarray(math.sqrt(2), dtype)[()])
 
 
-@sampler(static=("shape", "dtype"))
+@sampler(static=("shape", "dtype"), exact=True)
 def _normal(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return (
         complex_normal_values(bits_of, shape, dtype)
@@ -121,17 +122,19 @@ def integer_values(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any
         arithmetic.gt(maxval, np.asarray(limits.max, typeof(maxval).dtype)[()]) if _wider(maxval, limits) else None
     )
     low, high = _clamped(minval, limits, dtype), _clamped(maxval, limits, dtype)
-    low, high = broadcast_to(low, shape), broadcast_to(high, shape)
+    own = broadcast_shapes(typeof(low).shape, typeof(high).shape)  # the bounds' shape: what depends on them alone is cheap
+    low, high = broadcast_to(low, own), broadcast_to(high, own)
     first, second = split_in_two(bits_of)
     upper, lower = first(width, shape), second(width, shape)
     one = unsigned.type(1)
     span = _span(low, high, unsigned)
     span = select_where(arithmetic.le(high, low), one, span)
     if exceeds is not None:
-        grown = bitwise.bitwise_and(broadcast_to(exceeds, shape), arithmetic.gt(high, low))
+        grown = bitwise.bitwise_and(broadcast_to(exceeds, own), arithmetic.gt(high, low))
         span = select_where(grown, arithmetic.add(span, one), span)
-    multiplier = arithmetic.rem(broadcast_to_shape(unsigned.type(2 ** (width // 2)), shape), span)
+    multiplier = arithmetic.rem(broadcast_to_shape(unsigned.type(2 ** (width // 2)), own), span)
     multiplier = arithmetic.rem(arithmetic.mul(multiplier, multiplier), span)
+    low, span, multiplier = (broadcast_to(x, shape) for x in (low, span, multiplier))
     offset = arithmetic.add(arithmetic.mul(arithmetic.rem(upper, span), multiplier), arithmetic.rem(lower, span))
     offset = arithmetic.rem(offset, span)
     return arithmetic.add(low, convert(offset, dtype))

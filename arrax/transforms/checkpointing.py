@@ -14,7 +14,7 @@ from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatt
 from arrax.core.types import typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.contractions import dot_general_p
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.remat import inline_calls, name_p, remat_p
 from arrax.transforms.arguments import Split, as_numbers
 from arrax.transforms.autodiff import Linearized, check_callable
@@ -137,7 +137,7 @@ def checkpoint_name(x: Any, name: str) -> Any:
     Example: ``checkpoint_name(jnp.sin(x), "sine")``.
     """
     return tree_map(
-        lambda leaf: context.interpreter.process(name_p, (operand("checkpoint_name", leaf),), {"name": name}), x
+        lambda leaf: context.interpreter.process(name_p, (checked_operand("checkpoint_name", leaf),), {"name": name}), x
     )
 
 

@@ -1,4 +1,4 @@
-"""``arrax.Array``: what the runtime's array class lacks: attributes, host conversion, printing, pickling, dlpack.
+"""``arrax.Array``: what the runtime's array class lacks: attributes, host conversion, printing, pickling.
 
 Operators and the methods that compute are attached by the NumPy API (numpy_api/array_methods.py).
 """
@@ -115,7 +115,7 @@ def array_text(array: Any) -> str:
     if (
         value.dtype.kind == "V"
         or "float8" in value.dtype.name
-        or value.dtype.name in ("bfloat16", "int4", "uint4", "int2", "uint2")
+        or value.dtype.name in ("bfloat16", "int4", "uint4", "int2", "uint2", "int1", "uint1")
     ):
         value = value.astype(np.float32 if "float" in value.dtype.name else np.int32)
     if value.size == 0:
@@ -179,32 +179,6 @@ def _device(self: Any) -> Any:
     return sharding._device if isinstance(sharding, runtime.SingleDeviceSharding) else sharding
 
 
-_DLPACK_TYPES = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()
-)
-
-
-def _dlpack(
-    self: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
-) -> Any:
-    if self.aval.dtype.name not in _DLPACK_TYPES:
-        raise BufferError(f"dlpack does not know the dtype {self.aval.dtype.name}")
-    source = copy_of(self) if copy else self
-    if dl_device is not None and tuple(dl_device) != _dlpack_device(self):
-        if tuple(dl_device) != (1, 0):
-            raise BufferError(f"an array on {_dlpack_device(self)} cannot be exported to device {dl_device}")
-        if copy is False:
-            raise ValueError("exporting to another device needs a copy")
-        return np.array(host_value(self)).__dlpack__()
-    return runtime.buffer_to_dlpack_managed_tensor(source, stream=stream)
-
-
-def _dlpack_device(self: Any) -> tuple[int, int]:
-    device = self._sharding._device
-    kind = {"cpu": 1, "cuda": 2, "gpu": 2, "rocm": 10}.get(device.platform, 1)
-    return kind, 0 if kind == 1 else device.local_hardware_id or 0
-
-
 # fmt: off
 ATTRIBUTES: dict[str, Any] = {
     "shape": property(lambda self: self.aval.shape, doc="Tuple of lengths."),
@@ -228,7 +202,7 @@ ATTRIBUTES: dict[str, Any] = {
     "__array__": _to_numpy, "__array_priority__": 100, "__len__": _len, "__bool__": _bool, "__int__": _int,
     "__float__": _float, "__complex__": _complex, "__index__": _index, "__repr__": _repr, "__str__": _str,
     "__format__": _format, "__reduce__": _reduce, "__deepcopy__": _deepcopy, "__hash__": _unhashable,
-    "__copy__": copy_of, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
+    "__copy__": copy_of,
 }
 # fmt: on
 

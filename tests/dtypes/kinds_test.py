@@ -10,12 +10,14 @@ from arrax.dtypes import scalars
 # fmt: off
 KINDS = {  # dtype: (short name, bits, family, array API kind)
     "bool":               ("bool",           8,   np.bool_,           "bool"),
+    "int1":               ("i1",             1,   np.signedinteger,   "signed integer"),
     "int2":               ("i2",             2,   np.signedinteger,   "signed integer"),
     "int4":               ("i4",             4,   np.signedinteger,   "signed integer"),
     "int8":               ("i8",             8,   np.signedinteger,   "signed integer"),
     "int16":              ("i16",            16,  np.signedinteger,   "signed integer"),
     "int32":              ("i32",            32,  np.signedinteger,   "signed integer"),
     "int64":              ("i64",            64,  np.signedinteger,   "signed integer"),
+    "uint1":              ("u1",             1,   np.unsignedinteger, "unsigned integer"),
     "uint2":              ("u2",             2,   np.unsignedinteger, "unsigned integer"),
     "uint4":              ("u4",             4,   np.unsignedinteger, "unsigned integer"),
     "uint8":              ("u8",             8,   np.unsignedinteger, "unsigned integer"),
@@ -23,6 +25,8 @@ KINDS = {  # dtype: (short name, bits, family, array API kind)
     "uint32":             ("u32",            32,  np.unsignedinteger, "unsigned integer"),
     "uint64":             ("u64",            64,  np.unsignedinteger, "unsigned integer"),
     "float4_e2m1fn":      ("f4_e2m1fn",      4,   np.floating,        "real floating"),
+    "float6_e2m3fn":      ("f6_e2m3fn",      6,   np.floating,        "real floating"),
+    "float6_e3m2fn":      ("f6_e3m2fn",      6,   np.floating,        "real floating"),
     "float8_e3m4":        ("f8_e3m4",        8,   np.floating,        "real floating"),
     "float8_e4m3":        ("f8_e4m3",        8,   np.floating,        "real floating"),
     "float8_e4m3b11fnuz": ("f8_e4m3b11fnuz", 8,   np.floating,        "real floating"),

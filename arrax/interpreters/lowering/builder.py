@@ -46,6 +46,8 @@ _ELEMENT_TYPES: dict[str, str] = {
 @functools.cache
 def element_type(dtype: np.dtype) -> Any:
     """The MLIR type of the elements of an array."""
+    if dtype.name not in _ELEMENT_TYPES:
+        raise TypeError(f"Nothing can be computed with elements of dtype {dtype.name}: the compiler has no such type.")
     return native.mlir.ir.Type.parse(_ELEMENT_TYPES[dtype.name], ir_context())
 
 

@@ -162,7 +162,7 @@ def _in_python(
     if reverse:
         ys.reverse()
     columns = zip(*(leaves for leaves, _ in ys), strict=True)
-    return carry, tree_unflatten(ys[0][1], [stack(column) for column in columns])
+    return carry, tree_unflatten(ys[0][1], [_stacked(column) for column in columns])
 
 
 def at_index(x: Any, index: int) -> Any:
@@ -170,11 +170,7 @@ def at_index(x: Any, index: int) -> Any:
     return squeeze(slice_in_dim(x, index, index + 1), (0,))
 
 
-def stack(operands: Sequence[Any], axis: int = 0) -> Any:
-    """Arrays of one type along a new axis.
-
-    Example: ``lax.stack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``.
-    """
-    values = [slots.convert(x, typeof(x)) if isinstance(x, int | float | complex) else x for x in operands]
-    at = axis % (typeof(values[0]).ndim + 1)
-    return concatenate([expand_dims(value, (at,)) for value in values], at)
+def _stacked(values: Sequence[Any]) -> Any:
+    """Arrays, keys or numbers of one type along a new leading axis."""
+    values = [slots.convert(x, typeof(x)) if isinstance(x, int | float | complex) else x for x in values]
+    return concatenate([expand_dims(value, (0,)) for value in values], 0)

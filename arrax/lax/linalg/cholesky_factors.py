@@ -11,7 +11,7 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, div, eq, mul, neg, scalar
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.exponential import sqrt
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -84,7 +84,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
       TypeError: a dtype without decomposition.
     Example: ``lax.linalg.cholesky(4 * jnp.eye(2))`` is ``2 * jnp.eye(2)``. Source: LAPACK ``potrf``.
     """
-    x = operand("cholesky", x)
+    x = checked_operand("cholesky", x)
     check_matrices("cholesky", typeof(x), square=True)
     return lower_triangle(cholesky_p.bind(symmetrized(x) if symmetrize_input else x))
 
@@ -134,4 +134,6 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
       ValueError: shapes that don't fit.
     Example: ``lax.linalg.cholesky_update(jnp.eye(2), jnp.ones(2))``.
     """
-    return cholesky_update_p.bind(operand("cholesky_update", r_matrix), operand("cholesky_update", w_vector))
+    return cholesky_update_p.bind(
+        checked_operand("cholesky_update", r_matrix), checked_operand("cholesky_update", w_vector)
+    )

@@ -10,7 +10,7 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import complex_, conj, mul, real_part, reciprocal, sub
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -141,7 +141,7 @@ def eig(
     Example: ``lax.linalg.eig(x, compute_left_eigenvectors=False)``. Source: LAPACK ``geev``.
     """
     return eig_p.bind(
-        operand("eig", x), compute_left_eigenvectors=bool(compute_left_eigenvectors),
+        checked_operand("eig", x), compute_left_eigenvectors=bool(compute_left_eigenvectors),
         compute_right_eigenvectors=bool(compute_right_eigenvectors), enable_eigvec_derivs=bool(enable_eigvec_derivs),
         implementation=implementation,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.arithmetic import add, eq, mul
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     INT32,
     batch_in_front,
@@ -97,7 +97,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
       ValueError: another dtype, or fewer rows than pivots.
     Example: ``lax.linalg.lu_pivots_to_permutation(jnp.array([1, 1]), 2)`` is ``[1, 0]``.
     """
-    pivots = operand("lu_pivots_to_permutation", pivots)
+    pivots = checked_operand("lu_pivots_to_permutation", pivots)
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=operator.index(permutation_size))
 
 
@@ -191,7 +191,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
       TypeError: a dtype without decomposition.
     Example: ``lax.linalg.lu(jnp.array([[0., 1.], [2., 3.]]))[2]`` is ``[1, 0]``. Source: LAPACK ``getrf``.
     """
-    factors, pivots, order = lu_p.bind(operand("lu", x))
+    factors, pivots, order = lu_p.bind(checked_operand("lu", x))
     return factors, pivots, order
 
 

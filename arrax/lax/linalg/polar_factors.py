@@ -17,7 +17,7 @@ from arrax.lax.bitwise import bitwise_and
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.exponential import cbrt, sqrt
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import check_matrices, is_complex, real_dtype
 from arrax.lax.linalg.matrices import adjoint, matmul, part, symmetrized
 from arrax.lax.linalg.qr_factors import qr
@@ -112,7 +112,7 @@ def qdwh(
       ValueError: fewer rows than columns.
     Example: ``lax.linalg.qdwh(2 * jnp.eye(2))[1]`` is ``2 * jnp.eye(2)``.
     """
-    x = operand("qdwh", x)
+    x = checked_operand("qdwh", x)
     check_matrices("qdwh", typeof(x))
     rows, columns = typeof(x).shape[-2:]
     if rows < columns:

@@ -10,7 +10,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, complex_, imag, sub
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -119,7 +119,7 @@ def geqrf(a: Any) -> tuple[Any, Any]:
     Returns: ``(a, taus)``: R on and above the diagonal, the reflections' vectors below it, and their factors.
     Example: ``lax.linalg.geqrf(jnp.ones((3, 2)))[1].shape`` is ``(2,)``. Source: LAPACK ``geqrf``.
     """
-    out, taus = geqrf_p.bind(operand("geqrf", a))
+    out, taus = geqrf_p.bind(checked_operand("geqrf", a))
     return out, taus
 
 
@@ -134,7 +134,9 @@ def householder_product(a: Any, taus: Any) -> Any:
       ValueError: shapes or dtypes that don't fit.
     Example: ``lax.linalg.householder_product(*lax.linalg.geqrf(x))`` is Q. Source: LAPACK ``orgqr``.
     """
-    return householder_product_p.bind(operand("householder_product", a), operand("householder_product", taus))
+    return householder_product_p.bind(
+        checked_operand("householder_product", a), checked_operand("householder_product", taus)
+    )
 
 
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
@@ -150,7 +152,7 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
       ValueError: shapes or dtypes that don't fit.
     Example: ``lax.linalg.ormqr(*lax.linalg.geqrf(x), jnp.eye(3))``. Source: LAPACK ``ormqr``.
     """
-    values = (operand("ormqr", value) for value in (a, taus, c))
+    values = (checked_operand("ormqr", value) for value in (a, taus, c))
     return ormqr_p.bind(*values, left=bool(left), transpose=bool(transpose))
 
 
@@ -249,5 +251,5 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma:
       NotImplementedError: the derivative of a completed Q.
     Example: ``lax.linalg.qr(jnp.ones((3, 2)), full_matrices=False)[0].shape`` is ``(3, 2)``. Source: LAPACK ``geqrf``.
     """
-    x = operand("qr", x)
+    x = checked_operand("qr", x)
     return tuple(qr_p.bind(x, pivoting=bool(pivoting), full_matrices=bool(full_matrices), use_magma=use_magma))

@@ -7,7 +7,7 @@ from typing import Any
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -67,7 +67,7 @@ def hessenberg(a: Any) -> tuple[Any, Any]:
       ValueError: matrices that are not square, or empty.
     Example: ``lax.linalg.hessenberg(jnp.eye(3))[1].shape`` is ``(2,)``. Source: LAPACK ``gehrd``.
     """
-    form, taus = hessenberg_p.bind(operand("hessenberg", a))
+    form, taus = hessenberg_p.bind(checked_operand("hessenberg", a))
     return form, taus
 
 
@@ -116,7 +116,7 @@ def schur(
         raise NotImplementedError("schur cannot sort eigenvalues: leave out sort_eig_vals and select_callable")
     return tuple(
         schur_p.bind(
-            operand("schur", x), compute_schur_vectors=bool(compute_schur_vectors), sort_eig_vals=False,
+            checked_operand("schur", x), compute_schur_vectors=bool(compute_schur_vectors), sort_eig_vals=False,
             select_callable=None,
         )
     )  # fmt: skip
@@ -172,5 +172,5 @@ def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
       ValueError: matrices that are not square, or empty.
     Example: ``lax.linalg.tridiagonal(jnp.eye(3))[1]`` is ones. Source: LAPACK ``sytrd``.
     """
-    form, d, e, taus = tridiagonal_p.bind(operand("tridiagonal", a), lower=bool(lower))
+    form, d, e, taus = tridiagonal_p.bind(checked_operand("tridiagonal", a), lower=bool(lower))
     return form, d, e, taus

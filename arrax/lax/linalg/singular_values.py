@@ -10,7 +10,7 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, div, eq, mul, real_part, sub
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -48,6 +48,7 @@ class SvdAlgorithm(enum.Enum):
     QR = "QR"
     JACOBI = "Jacobi"
     POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
 
 
 def _types(aval: ShapedArray, full_matrices: bool) -> list[ShapedArray]:
@@ -189,7 +190,7 @@ def svd(
       NotImplementedError: the derivative of vectors that complete U or Vh.
     Example: ``lax.linalg.svd(jnp.diag(jnp.array([1., 2.])), compute_uv=False)`` is ``[2, 1]``. Source: LAPACK ``gesdd``.
     """
-    x = operand("svd", x)
+    x = checked_operand("svd", x)
     check_matrices("svd", typeof(x))
     outs = svd_p.bind(
         x, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv), subset_by_index=None, algorithm=algorithm

@@ -9,7 +9,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.lax.arithmetic import mul, real_part, reciprocal, sub
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -118,7 +118,7 @@ def eigh(
       TypeError: a dtype without decomposition.
     Example: ``lax.linalg.eigh(jnp.diag(jnp.array([2., 1.])))[1]`` is ``[1, 2]``. Source: LAPACK ``syevd``.
     """
-    x = operand("eigh", x)
+    x = checked_operand("eigh", x)
     check_matrices("eigh", typeof(x), square=True)
     size = typeof(x).shape[-1]
     x = symmetrized(x) if symmetrize_input else x

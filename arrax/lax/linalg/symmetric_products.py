@@ -9,7 +9,7 @@ from arrax.core.types import ShapedArray
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import batch_in_front, check_matrices
 from arrax.lax.linalg.matrices import lower_triangle, matmul, transposed
 
@@ -57,7 +57,7 @@ def symmetric_product(
       ValueError: shapes or dtypes that don't fit.
     Example: ``lax.linalg.symmetric_product(jnp.ones((2, 3)), jnp.zeros((2, 2)))`` is threes. Source: BLAS ``syrk``.
     """
-    a, c = operand("symmetric_product", a_matrix), operand("symmetric_product", c_matrix)
+    a, c = checked_operand("symmetric_product", a_matrix), checked_operand("symmetric_product", c_matrix)
     out = symmetric_product_p.bind(a, c, alpha=float(alpha), beta=float(beta))
     if not symmetrize_output:
         return out

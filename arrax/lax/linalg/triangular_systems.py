@@ -10,7 +10,7 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import neg
-from arrax.lax.families import kind_of, operand
+from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.linalg.kernels import check_matrices, is_complex, lapack_call
 from arrax.lax.linalg.matrices import (
     conjugate,
@@ -137,7 +137,7 @@ def triangular_solve(
       ValueError: matrices that are not square.
     Example: ``lax.linalg.triangular_solve(2 * jnp.eye(2), jnp.ones((2, 2)))`` is halves. Source: BLAS ``trsm``.
     """
-    a, b = operand("triangular_solve", a), operand("triangular_solve", b)
+    a, b = checked_operand("triangular_solve", a), checked_operand("triangular_solve", b)
     conjugates = conjugate_a and kind_of(typeof(a).dtype) == "complex"
     params = {
         "left_side": bool(left_side), "lower": bool(lower), "transpose_a": bool(transpose_a),

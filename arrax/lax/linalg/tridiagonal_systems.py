@@ -12,7 +12,7 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, neg, reciprocal, sub
 from arrax.lax.control_flow.scans import scan
-from arrax.lax.families import operand
+from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -145,7 +145,7 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
     Example: ``lax.linalg.tridiagonal_solve(jnp.zeros(2), jnp.ones(2), jnp.zeros(2), jnp.ones((2, 1)))`` is ones.
     Source: LAPACK ``gtsv``.
     """
-    dl, d, du, b = (operand("tridiagonal_solve", value) for value in (dl, d, du, b))
+    dl, d, du, b = (checked_operand("tridiagonal_solve", value) for value in (dl, d, du, b))
     if typeof(b).ndim == typeof(d).ndim == 1:
         column = broadcast_in_dim(b, (*typeof(b).shape, 1), (0,))
         x = tridiagonal_solve_p.bind(dl, d, du, column, perturb_singular=bool(perturb_singular))

@@ -1,0 +1,200 @@
+"""Messages between the devices of a named axis: sends and receives, and exchanges of pieces of unequal lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import axis_size as size_of_axis
+from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, typeof
+from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.batching import Batch, move_batch_axis
+from arrax.lax.arithmetic import add, ge, lt, mul, sub
+from arrax.lax.bitwise import bitwise_and
+from arrax.lax.collective_rules import AxisName, Groups, all_to_all_p, names_of
+from arrax.lax.conversion import convert
+from arrax.lax.families import broadcast_to_shape, checked_operand
+from arrax.lax.linalg.matrices import take_rows
+from arrax.lax.reductions import reduce_or, reduce_sum
+from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, reshape
+from arrax.lax.structure import select
+
+Permutation = Sequence[tuple[int, int]]
+
+# ---- sends and receives: on a mesh only -----------------------------------------------------------------------------
+
+psend_p = Primitive("psend")
+psend_p.type_rule = lambda aval, *, axis_name, perm: abstract_token
+precv_p = Primitive("precv")
+precv_p.type_rule = lambda token, *, axis_name, out_shape, perm: out_shape
+
+
+def _checked_permutation(name: str, axis_name: AxisName, perm: Permutation) -> tuple[tuple[int, int], ...]:
+    pairs = tuple((int(source), int(destination)) for source, destination in perm)
+    size = int(np.prod([size_of_axis(axis) for axis in names_of(axis_name)]))
+    sources, destinations = ([pair[i] for pair in pairs] for i in (0, 1))
+    if len(set(sources)) < len(pairs) or len(set(destinations)) < len(pairs):
+        raise ValueError(f"{name} requires sources and destinations that occur once each, got {pairs}")
+    if any(not 0 <= index < size for pair in pairs for index in pair):
+        raise ValueError(f"{name}: indices must be below the axis' size {size}, got {pairs}")
+    return pairs
+
+
+def psend(x: Any, axis_name: AxisName, perm: Permutation) -> Any:
+    """Send a value to another device of a mesh axis (inside of ``shard_map``).
+
+    Args:
+      x: array.
+      perm: pairs (source, destination).
+    Returns: a token that stands for the sending.
+    Raises:
+      NameError: no such axis is in scope.
+      ValueError: an index that occurs twice or is out of bounds.
+    Example: ``lax.psend(x, "i", [(0, 1)])``.
+    """
+    pairs = _checked_permutation("psend", axis_name, perm)
+    return psend_p.bind(checked_operand("psend", x), axis_name=names_of(axis_name), perm=pairs)
+
+
+def precv(token: Any, out_shape: Any, axis_name: AxisName, perm: Permutation) -> Any:
+    """Receive a value from another device of a mesh axis (inside of ``shard_map``).
+
+    Args:
+      token: what has to happen before: that of the sending.
+      out_shape: what has the value's shape and dtype.
+      perm: pairs (source, destination).
+    Returns: array; zeros where nothing is sent.
+    Raises:
+      NameError: no such axis is in scope.
+    Example: ``lax.precv(lax.psend(x, "i", [(0, 1)]), x, "i", [(0, 1)])``.
+    """
+    pairs = _checked_permutation("precv", axis_name, perm)
+    shape = ShapedArray(out_shape.shape, out_shape.dtype)
+    return precv_p.bind(token, axis_name=names_of(axis_name), out_shape=shape, perm=pairs)
+
+
+# ---- exchanges of pieces of unequal lengths -------------------------------------------------------------------------
+
+ragged_all_to_all_p = Primitive("ragged_all_to_all")
+
+
+def _ragged_type(operand: ShapedArray, output: ShapedArray, *tables: ShapedArray, **params: Any) -> ShapedArray:
+    if operand.dtype != output.dtype or operand.shape[1:] != output.shape[1:] or operand.ndim < 1:
+        raise ValueError(
+            "ragged_all_to_all requires an operand and an output that differ in their first length only, got "
+            f"{operand.str_short(False)} and {output.str_short(False)}"
+        )
+    for name, table in zip(_TABLES, tables, strict=True):
+        if not dtypes.issubdtype(table.dtype, np.integer):
+            raise ValueError(f"ragged_all_to_all requires integer {name}, got {table.str_short(False)}")
+        if table.ndim != 1 or table.shape[0] < 1:
+            raise ValueError(f"ragged_all_to_all requires vectors {name}, got shape {table.shape}")
+        if table.shape != tables[0].shape:
+            raise ValueError(f"ragged_all_to_all requires {name} as long as input_offsets, got {table.shape[0]}")
+    return output
+
+
+_TABLES = ("input_offsets", "send_sizes", "output_offsets", "recv_sizes")
+
+
+def _collective(batch: Batch, values: Any, dims: Any, *, axis_name: Any, axis_index_groups: Groups) -> tuple[Any, int]:
+    """Each row of each output looks up the row that it gets: at most one source sends to it."""
+    if len(axis_name) > 1 or axis_index_groups is not None:
+        raise NotImplementedError("ragged_all_to_all over several axes, or in groups, one of them mapped by vmap")
+    operand, output, starts, sizes, targets, _ = (
+        move_batch_axis(x, dim, batch.size, 0) for x, dim in zip(values, dims, strict=True)
+    )
+    count, rows = typeof(operand).shape[:2]
+    shape = (count, count, typeof(output).shape[1])  # (source, destination, row of the output)
+    tables = [broadcast_in_dim(convert(table, np.int32), shape, (0, 1)) for table in (starts, sizes, targets)]
+    place = sub(broadcasted_iota(np.int32, shape, 2), tables[2])
+    sent = bitwise_and(ge(place, full_like(place, 0)), lt(place, tables[1]))
+    source = mul(broadcasted_iota(np.int32, shape, 0), full_like(place, rows))
+    found = reduce_sum(select(sent, add(add(source, tables[0]), place), full_like(place, 0)), (0,))
+    width = int(np.prod(typeof(operand).shape[2:]))
+    taken = take_rows(reshape(operand, (count * rows, width)), reshape(found, (count * shape[2],)))
+    taken = reshape(taken, typeof(output).shape)
+    got = broadcast_in_dim(reduce_or(sent, (0,)), typeof(output).shape, (0, 1))
+    return select(got, taken, output), 0
+
+
+def _exchanged(table: Any, axis_name: Any, groups: Groups) -> Any:
+    """What the others have in a table for this one."""
+    size = typeof(table).shape[0]
+    return all_to_all_p.bind(
+        table, axis_index_groups=groups, axis_name=axis_name, axis_size=size, concat_axis=0, split_axis=0, tiled=True
+    )
+
+
+def _received(output: Any, targets: Any, sizes: Any) -> Any:
+    """Which rows of an output are sent to, given the places and sizes of what is received."""
+    rows = typeof(output).shape[0]
+    shape = (typeof(targets).shape[0], rows)
+    starts, lengths = (broadcast_in_dim(convert(table, np.int32), shape, (0,)) for table in (targets, sizes))
+    place = sub(broadcasted_iota(np.int32, shape, 1), starts)
+    hit = bitwise_and(ge(place, full_like(place, 0)), lt(place, lengths))
+    return broadcast_in_dim(reduce_or(hit, (0,)), typeof(output).shape, (0,))
+
+
+def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    out = ragged_all_to_all_p.bind(*primals, **params)
+    if all(type(t) is Zero for t in tangents[:2]):
+        return out, Zero.of(out)
+    return out, ragged_all_to_all_p.bind(*map(instantiate, tangents[:2]), *primals[2:], **params)
+
+
+def _transpose(
+    ct: Any, operand: Any, output: Any, starts: Any, sizes: Any, targets: Any, received: Any, *, axis_name: Any,
+    axis_index_groups: Groups,
+) -> list[Any]:  # fmt: skip
+    if type(ct) is Zero:
+        return [None] * 6
+    places = _exchanged(targets, axis_name, axis_index_groups)
+    ct_operand = ct_output = None
+    if is_undefined_primal(operand):
+        back = _exchanged(starts, axis_name, axis_index_groups)
+        zeros = broadcast_to_shape(np.zeros((), operand.aval.dtype), operand.aval.shape)
+        ct_operand = ragged_all_to_all_p.bind(
+            ct, zeros, places, received, back, sizes, axis_name=axis_name, axis_index_groups=axis_index_groups
+        )
+    if is_undefined_primal(output):
+        ct_output = select(_received(ct, places, received), full_like(ct, 0), ct)
+    return [ct_operand, ct_output, None, None, None, None]
+
+
+ragged_all_to_all_p.type_rule = _ragged_type
+ragged_all_to_all_p.collective = _collective
+ragged_all_to_all_p.jvp = _jvp
+ragged_all_to_all_p.transpose = _transpose
+
+
+def ragged_all_to_all(
+    operand: Any, output: Any, input_offsets: Any, send_sizes: Any, output_offsets: Any, recv_sizes: Any, *,
+    axis_name: AxisName, axis_index_groups: Groups = None,
+) -> Any:  # fmt: skip
+    """Send a piece of rows, of any length, to each member of a named axis.
+
+    Args:
+      operand: array: its rows are sent.
+      output: array with the rows that nothing is sent to.
+      input_offsets, send_sizes: integer vectors: for each destination, the first of the rows that it gets, and how many.
+      output_offsets: for each destination, where in its output they go.
+      recv_sizes: for each source, how many rows it sends to this member.
+    Returns: array like ``output``.
+    Raises:
+      ValueError: shapes or dtypes that don't fit.
+      NameError: no such axis is in scope.
+    Example: ``vmap(lambda *xs: lax.ragged_all_to_all(*xs, axis_name="i"), axis_name="i")``.
+    Source: StableHLO ``ragged_all_to_all``.
+    """
+    given = (operand, output, input_offsets, send_sizes, output_offsets, recv_sizes)
+    values = [checked_operand("ragged_all_to_all", x) for x in given]
+    names = names_of(axis_name)
+    for name in names:
+        size_of_axis(name)
+    groups = None if axis_index_groups is None else tuple(map(tuple, axis_index_groups))
+    return ragged_all_to_all_p.bind(*values, axis_name=names, axis_index_groups=groups)

@@ -1,0 +1,214 @@
+"""Cutting an array into pieces along an axis and putting pieces together: split, stack, unstack, tile."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, instantiate, typeof
+from arrax.interpreters.ad.rules import deflinear2
+from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.batching import batch_size, bdim_at_front
+from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax.families import check_same_dtypes, checked_operand, shape_slots
+from arrax.lax.shapes import broadcast_in_dim, canonical_axis, canonical_shape, expand_dims, reshape, squeeze
+from arrax.lax.structure import concatenate, slice_in_dim
+
+# ---- split ----------------------------------------------------------------------------------------------------------
+
+split_p = Primitive("split", multiple_results=True)
+
+
+def _split_type(aval: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
+    if not 0 <= axis < aval.ndim:
+        raise ValueError(f"split: axis {axis} is out of bounds for an array of {aval.ndim} dimensions")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"split: sizes must not be negative, got {sizes}")
+    if sum(sizes) != aval.shape[axis]:
+        raise ValueError(
+            f"split: sizes must sum to the length {aval.shape[axis]} of axis {axis}, got {sizes}, whose sum is {sum(sizes)}"
+        )
+    return [
+        ShapedArray((*aval.shape[:axis], size, *aval.shape[axis + 1 :]), aval.dtype, aval.weak_type) for size in sizes
+    ]
+
+
+def _pieces(x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+    outs, start = [], 0
+    for size in sizes:
+        outs.append(slice_in_dim(x, start, start + size, axis=axis))
+        start += size
+    return outs
+
+
+def _split_batch(values: Any, dims: Any, *, sizes: tuple[int, ...], axis: int) -> tuple[list[Any], list[int]]:
+    (x,), (dim,) = values, dims
+    outs = split_p.bind(x, sizes=sizes, axis=axis + (dim <= axis))
+    return outs, [dim] * len(outs)
+
+
+split_p.type_rule = _split_type
+split_p.lower[None] = lower_fun(_pieces)
+split_p.batch = _split_batch
+deflinear2(split_p, lambda cts, x, *, sizes, axis: [concatenate([instantiate(ct) for ct in cts], axis)])
+
+
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
+    """Cut an array into consecutive pieces along an axis.
+
+    Args:
+      operand: array.
+      sizes: lengths of the pieces, which sum to the axis's length.
+      axis: the axis.
+    Returns: list of arrays, one per size.
+    Raises:
+      ValueError: an axis out of bounds, or sizes with another sum.
+    Example: ``lax.split(jnp.arange(3), (1, 2))`` is ``[[0], [1, 2]]``.
+    """
+    x = checked_operand("split", operand)
+    axis = canonical_axis(axis, typeof(x).ndim, "axis")
+    return split_p.bind(x, sizes=tuple(map(operator.index, sizes)), axis=axis)
+
+
+# ---- stack and unstack ----------------------------------------------------------------------------------------------
+
+stack_p = Primitive("stack")
+unstack_p = Primitive("unstack", multiple_results=True)
+
+
+def _stack_type(*avals: ShapedArray, axis: int) -> ShapedArray:
+    dtype, shape = check_same_dtypes("stack", avals), avals[0].shape
+    if any(aval.shape != shape for aval in avals):
+        raise ValueError(f"stack requires arrays of equal shapes, got {', '.join(str(aval.shape) for aval in avals)}.")
+    return ShapedArray((*shape[:axis], len(avals), *shape[axis:]), dtype, all(aval.weak_type for aval in avals))
+
+
+def _unstack_type(aval: ShapedArray, *, axis: int) -> list[ShapedArray]:
+    piece = ShapedArray(aval.shape[:axis] + aval.shape[axis + 1 :], aval.dtype, aval.weak_type)
+    return [piece] * aval.shape[axis]
+
+
+def _stack_transpose(ct: Any, *operands: Any, axis: int) -> list[Any]:
+    return [
+        piece if is_undefined_primal(x) else None
+        for piece, x in zip(unstack_p.bind(ct, axis=axis), operands, strict=True)
+    ]
+
+
+def _stack_batch(values: Any, dims: Any, *, axis: int) -> tuple[Any, int]:
+    size = batch_size(values, dims)
+    return stack_p.bind(*(bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)), axis=axis + 1), 0
+
+
+def _unstack_batch(values: Any, dims: Any, *, axis: int) -> tuple[list[Any], list[int]]:
+    (x,), (dim,) = values, dims
+    moved = axis + (dim <= axis)
+    outs = unstack_p.bind(x, axis=moved)
+    return outs, [dim - (moved < dim)] * len(outs)
+
+
+stack_p.type_rule = _stack_type
+stack_p.lower[None] = lower_fun(
+    lambda *values, axis: concatenate([expand_dims(x, (axis,)) for x in values], axis), multiple_results=False
+)
+stack_p.batch = _stack_batch
+deflinear2(stack_p, _stack_transpose)
+
+unstack_p.type_rule = _unstack_type
+unstack_p.lower[None] = lower_fun(
+    lambda x, *, axis: [squeeze(slice_in_dim(x, i, i + 1, axis=axis), (axis,)) for i in range(typeof(x).shape[axis])]
+)
+unstack_p.batch = _unstack_batch
+deflinear2(unstack_p, lambda cts, x, *, axis: [stack_p.bind(*(instantiate(ct) for ct in cts), axis=axis)])
+
+
+def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+    """Join arrays of one type along a new axis.
+
+    Args:
+      operands: arrays of equal shapes and dtypes, at least one.
+      axis: the place of the new axis in the result.
+    Returns: array with one axis more.
+    Raises:
+      ValueError: no operands, shapes that differ, an axis out of bounds.
+      TypeError: dtypes that differ.
+    Example: ``lax.stack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``.
+    """
+    values = [checked_operand("stack", x) for x in operands]
+    if not values:
+        raise ValueError("stack requires at least one array")
+    at = canonical_axis(axis, typeof(values[0]).ndim + 1, "axis")
+    return stack_p.bind(*values, axis=at)
+
+
+def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The arrays along an axis, one by one.
+
+    Args:
+      x: array of at least one axis.
+      axis: the axis that vanishes.
+    Returns: tuple of arrays.
+    Raises:
+      ValueError: an axis out of bounds.
+    Example: ``lax.unstack(jnp.eye(2))[1]`` is ``[0, 1]``.
+    """
+    x = checked_operand("unstack", x)
+    aval = typeof(x)
+    axis = canonical_axis(axis, aval.ndim, "axis")
+    return tuple(unstack_p.bind(x, axis=axis)) if aval.shape[axis] else ()
+
+
+# ---- tile -----------------------------------------------------------------------------------------------------------
+
+tile_p = Primitive("tile")
+
+
+def _tile_type(aval: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
+    if len(reps) != aval.ndim:
+        raise TypeError(f"tile requires one number of repetitions per axis, got {reps} for shape {aval.shape}")
+    if any(count < 0 for count in reps):
+        raise ValueError(f"tile: repetitions must not be negative, got {reps}")
+    shape = tuple(length * count for length, count in zip(aval.shape, reps, strict=True))
+    return ShapedArray(shape, aval.dtype, aval.weak_type)
+
+
+def _interleaved(reps: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(length for pair in zip(reps, shape, strict=True) for length in pair)
+
+
+def _repeated(x: Any, *, reps: tuple[int, ...]) -> Any:
+    shape = typeof(x).shape
+    spread = broadcast_in_dim(x, _interleaved(reps, shape), range(1, 2 * len(shape), 2))
+    return reshape(spread, tuple(length * count for length, count in zip(shape, reps, strict=True)))
+
+
+def _tile_transpose(ct: Any, x: Any, *, reps: tuple[int, ...]) -> list[Any]:
+    parts = reshape(ct, _interleaved(reps, x.aval.shape))
+    return [shape_slots.reduce_sum(parts, tuple(range(0, 2 * len(reps), 2)))]
+
+
+def _tile_batch(values: Any, dims: Any, *, reps: tuple[int, ...]) -> tuple[Any, int]:
+    (x,), (dim,) = values, dims
+    return tile_p.bind(x, reps=(*reps[:dim], 1, *reps[dim:])), dim
+
+
+tile_p.type_rule = _tile_type
+tile_p.lower[None] = lower_fun(_repeated, multiple_results=False)
+tile_p.batch = _tile_batch
+deflinear2(tile_p, _tile_transpose)
+
+
+def tile(operand: Any, reps: Sequence[int]) -> Any:
+    """Copies of an array side by side.
+
+    Args:
+      operand: array.
+      reps: for each axis, the number of copies along it.
+    Returns: array whose lengths are multiplied by ``reps``.
+    Raises:
+      TypeError: another number of repetitions than axes.
+    Example: ``lax.tile(jnp.arange(2), (2,))`` is ``[0, 1, 0, 1]``.
+    """
+    return tile_p.bind(checked_operand("tile", operand), reps=canonical_shape(reps, "tile"))

@@ -1,0 +1,127 @@
+"""Tokens, values without data that order effects; and the queues between host and device that they order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from arrax.core.interpreter import Primitive
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import ShapedArray, abstract_token, register_type, typeof
+from arrax.interpreters.lowering import builder
+from arrax.lax.families import checked_operand
+
+queue_effect = "queue"  # transfers are never left out
+
+
+class Token:
+    """A token of operations that ran one by one: what it stands for has happened."""
+
+    __slots__ = ()
+    aval = abstract_token
+
+    def block_until_ready(self) -> Token:
+        """The token itself."""
+        return self
+
+
+register_type(Token, lambda token: abstract_token)
+
+create_token_p = Primitive("create_token")
+create_token_p.type_rule = lambda: abstract_token
+create_token_p.impl = Token
+create_token_p.lower[None] = lambda ctx: [builder.op("create_token", abstract_token)]
+
+after_all_p = Primitive("after_all")
+
+
+def _after_all_type(*avals: Any) -> Any:
+    for aval in avals:
+        if aval is not abstract_token:
+            raise TypeError(f"after_all requires tokens, got an argument of type {aval.str_short()}")
+    return abstract_token
+
+
+after_all_p.type_rule = _after_all_type
+after_all_p.impl = lambda *tokens: Token()
+after_all_p.lower[None] = lambda ctx, *tokens: [builder.op("after_all", abstract_token, *tokens)]
+
+
+def create_token(_: Any = None) -> Any:
+    """A token that waits for nothing.
+
+    Example: ``lax.create_token()``. Source: StableHLO ``create_token``.
+    """
+    return create_token_p.bind()
+
+
+def after_all(*operands: Any) -> Any:
+    """A token that waits for all of the given ones.
+
+    Args:
+      operands: tokens.
+    Raises:
+      TypeError: values that are no tokens.
+    Example: ``lax.after_all(lax.create_token(), lax.create_token())``. Source: StableHLO ``after_all``.
+    """
+    return after_all_p.bind(*operands)
+
+
+# ---- queues ---------------------------------------------------------------------------------------------------------
+
+infeed_p = Primitive("infeed", multiple_results=True)
+infeed_p.type_rule = lambda token, *, shapes, partitions: [*shapes, abstract_token]
+infeed_p.effects_rule = lambda *avals, **params: frozenset({queue_effect})
+
+outfeed_p = Primitive("outfeed")
+outfeed_p.type_rule = lambda token, *avals, partitions: abstract_token
+outfeed_p.effects_rule = lambda *avals, **params: frozenset({queue_effect})
+
+
+def _lower_infeed(ctx: Any, token: Any, *, shapes: Sequence[ShapedArray], partitions: Any) -> list[Any]:
+    layouts = ", ".join(f"[{', '.join(str(axis) for axis in reversed(range(aval.ndim)))}]" for aval in shapes)
+    attributes = {"infeed_config": builder.string(""), "layout": builder.attribute(f"[{layouts}]")}
+    types = [builder.ir_type(aval) for aval in ctx.avals_out]
+    return list(builder.operation("stablehlo.infeed", types, [token], attributes).results)
+
+
+def _lower_outfeed(ctx: Any, token: Any, *values: Any, partitions: Any) -> list[Any]:
+    attributes = {"outfeed_config": builder.string("")}
+    types = [builder.ir_type(abstract_token)]
+    return list(builder.operation("stablehlo.outfeed", types, [*values, token], attributes).results)
+
+
+infeed_p.lower[None] = _lower_infeed
+outfeed_p.lower[None] = _lower_outfeed
+
+
+def infeed(token: Any, shape: Any = None, partitions: Any = None) -> tuple[Any, Any]:
+    """Take values from the queue that the host feeds.
+
+    Args:
+      token: what has to happen before.
+      shape: pytree of what has a shape and a dtype.
+      partitions: accepted.
+    Returns: ``(values, token)``: a pytree like ``shape``, and a token that stands for the transfer.
+    Example: ``lax.infeed(token, shape=arrax.ShapeDtypeStruct((3,), jnp.float32))``. Source: StableHLO ``infeed``.
+    """
+    leaves, tree = tree_flatten(() if shape is None else shape)
+    shapes = tuple(ShapedArray(leaf.shape, leaf.dtype) for leaf in leaves)
+    *outs, token = infeed_p.bind(token, shapes=shapes, partitions=partitions)
+    return tree_unflatten(tree, outs), token
+
+
+def outfeed(token: Any, xs: Any, partitions: Any = None) -> Any:
+    """Put values into the queue that the host empties.
+
+    Args:
+      token: what has to happen before.
+      xs: pytree of arrays.
+      partitions: accepted.
+    Returns: a token that stands for the transfer.
+    Example: ``lax.outfeed(token, x)``. Source: StableHLO ``outfeed``.
+    """
+    values = [checked_operand("outfeed", x) for x in tree_flatten(xs)[0]]
+    if typeof(token) is not abstract_token:
+        raise TypeError(f"outfeed requires a token, got a value of type {typeof(token).str_short()}")
+    return outfeed_p.bind(token, *values, partitions=partitions)

@@ -1,0 +1,223 @@
+"""Draws whose values were recorded from the reference: a name, and a function of a key, written against any library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+Draw = Callable[[Any], Any]
+SEEDS = (0, 42, 3_000_000_019)
+SETTINGS = [(x64, partitionable) for x64 in (False, True) for partitionable in (False, True)]
+LARGE = 400  # results of more bytes are recorded as a digest
+
+
+def seed_of(lib: ModuleType, seed: int) -> Any:
+    """The seed as a value that every setting takes."""
+    return np.uint32(seed)
+
+
+def cases(lib: ModuleType, x64: bool) -> dict[str, Draw]:
+    """All draws, by name."""
+    found: dict[str, Draw] = {}
+    for chapter in (keys, integers, floats, orders, continuous, discrete, gammas, vectors, generators):
+        chapter(lib, x64, found)
+    return found
+
+
+def keys(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Splitting and folding."""
+    random = lib.random
+    for num in (1, 2, 3, 7, 0, (2, 3), (), (5, 1), 1001):
+        found[f"split {num}"] = lambda key, num=num: random.key_data(random.split(key, num))
+    for number in (0, 1, 7, 2**31, 2**32 - 1):
+        found[f"fold_in {number}"] = lambda key, number=number: random.key_data(
+            random.fold_in(key, np.uint32(number))
+        )
+    found["split vmap"] = lambda key: random.key_data(lib.vmap(random.split)(random.split(key, 3)))
+    found["bits vmap"] = lambda key: lib.vmap(lambda k: random.bits(k, (3,)))(random.split(key, 3))
+
+
+def integers(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Bits and integers of all widths."""
+    random = lib.random
+    widths = (8, 16, 32, 64) if x64 else (8, 16, 32)
+    for width in widths:
+        for shape in ((), (1,), (2,), (7,), (3, 5), (0,), (2, 0), (1001,), (64, 33)):
+            found[f"bits {width} {shape}"] = lambda key, width=width, shape=shape: random.bits(
+                key, shape, f"uint{width}"
+            )
+    found["bits default"] = lambda key: random.bits(key, (3,))
+    bounds = {"int8": (-100, 100), "uint8": (3, 250), "int16": (-7, 30000), "uint16": (0, 65535), "int32": (-5, 9),
+              "uint32": (7, 4_000_000_000)} | ({"int64": (-(2**40), 2**50), "uint64": (1, 2**63)} if x64 else {})  # fmt: skip
+    for dtype, (low, high) in bounds.items():
+        for shape in ((), (7,), (500,)):
+            found[f"randint {dtype} {shape}"] = lambda key, dtype=dtype, shape=shape, low=low, high=high: random.randint(
+                key, shape, np.asarray(low, dtype), np.asarray(high, dtype), dtype
+            )
+    found["randint default"] = lambda key: random.randint(key, (5,), 0, 1000)
+    found["randint whole int8"] = lambda key: random.randint(key, (9,), -128, 128, "int8")
+    found["randint whole uint8"] = lambda key: random.randint(key, (9,), 0, 256, "uint8")
+    found["randint whole int32"] = lambda key: random.randint(key, (9,), -(2**31), 2**31 - 1, "int32")
+    found["randint empty range"] = lambda key: random.randint(key, (4,), 5, 5)
+    found["randint arrays"] = lambda key: random.randint(key, (2, 3), np.arange(3), np.arange(3) + np.array([[1], [9]]))
+
+
+def floats(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Uniform and normal numbers."""
+    random = lib.random
+    dtypes = ("bfloat16", "float16", "float32") + (("float64",) if x64 else ())
+    for dtype in dtypes:
+        for shape in ((), (7,), (3, 5), (0, 2), (2001,)):
+            found[f"uniform {dtype} {shape}"] = lambda key, dtype=dtype, shape=shape: random.uniform(key, shape, dtype)
+        found[f"uniform bounds {dtype}"] = lambda key, dtype=dtype: random.uniform(key, (6,), dtype, -3, 10)
+        for shape in ((), (7,), (3, 5)):
+            found[f"normal {dtype} {shape}"] = lambda key, dtype=dtype, shape=shape: random.normal(key, shape, dtype)
+    found["uniform default"] = lambda key: random.uniform(key, (2, 2))
+    found["uniform array bounds"] = lambda key: random.uniform(key, (2, 3), minval=np.arange(3.0), maxval=[[3.0], [9]][0][0])
+    found["normal default"] = lambda key: random.normal(key, (5,))
+    for dtype in ("complex64",) + (("complex128",) if x64 else ()):
+        found[f"normal {dtype}"] = lambda key, dtype=dtype: random.normal(key, (5,), dtype)
+
+
+def orders(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Permutations and choices."""
+    random = lib.random
+    matrix, weights = np.arange(12.0, dtype=np.float32).reshape(4, 3), np.array([0.1, 0.5, 0.2, 0.15, 0.05], np.float32)
+    logits = np.log(np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]], np.float32))
+    for count in (0, 1, 2, 9, 100, 1625, 1626, 5000):
+        found[f"permutation {count}"] = lambda key, count=count: random.permutation(key, count)
+    found["permutation vector"] = lambda key: random.permutation(key, np.arange(9, dtype=np.int16) * 3)
+    for axis in (0, 1, -1):
+        for independent in (False, True):
+            found[f"permutation {axis} {independent}"] = (
+                lambda key, axis=axis, independent=independent: random.permutation(key, matrix, axis, independent)
+            )
+    for shape in ((), (4,), (2, 3)):
+        for replace in (True, False):
+            for p in (None, weights):
+                if replace or np.prod(shape) <= 5:
+                    found[f"choice {shape} {replace} {p is None}"] = (
+                        lambda key, shape=shape, replace=replace, p=p: random.choice(key, 5, shape, replace, p)
+                    )
+    found["choice vector"] = lambda key: random.choice(key, np.arange(5, dtype=np.int16) * 3, (4,), False)
+    found["choice rows"] = lambda key: random.choice(key, matrix, (2,), False)
+    found["choice columns"] = lambda key: random.choice(key, matrix, (2, 2), axis=1)
+    found["choice columns p"] = lambda key: random.choice(key, matrix, (2,), False, weights[:3], axis=1)
+    found["choice high"] = lambda key: random.choice(key, 5, (3,), False, weights, mode="high")
+    for axis in (-1, 0):
+        found[f"categorical {axis}"] = lambda key, axis=axis: random.categorical(key, logits, axis)
+    found["categorical shape"] = lambda key: random.categorical(key, logits, shape=(5, 2))
+    found["categorical vector"] = lambda key: random.categorical(key, logits[0], shape=(3, 4))
+    found["categorical axis shape"] = lambda key: random.categorical(key, logits, 0, shape=(4, 3))
+    found["categorical without replacement"] = lambda key: random.categorical(key, logits, shape=(2, 2), replace=False)
+    found["categorical high"] = lambda key: random.categorical(key, logits, mode="high", shape=(7, 2))
+
+
+def continuous(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Functions of uniform and normal numbers."""
+    random = lib.random
+    names = ("cauchy", "exponential", "gumbel", "laplace", "logistic", "maxwell")
+    for name in names:
+        sample = getattr(random, name)
+        found[name] = lambda key, sample=sample: sample(key, (5,))
+        found[f"{name} scalar"] = lambda key, sample=sample: sample(key)
+        for dtype in ("bfloat16", "float16"):
+            found[f"{name} {dtype}"] = lambda key, sample=sample, dtype=dtype: sample(key, (4,), dtype)
+    found["gumbel high"] = lambda key: random.gumbel(key, (5,), mode="high")
+    found["truncated_normal"] = lambda key: random.truncated_normal(key, -1, 2, (5,))
+    found["truncated_normal half"] = lambda key: random.truncated_normal(key, -1, 2, (5,), "bfloat16")
+    found["truncated_normal arrays"] = lambda key: random.truncated_normal(key, np.float32([-2, 0.5]), np.float32(1.5))
+    found["lognormal"] = lambda key: random.lognormal(key, 0.5, (5,))
+    found["lognormal default"] = lambda key: random.lognormal(key, shape=(3,))
+    found["pareto"] = lambda key: random.pareto(key, np.float32([1, 2.5]), (3, 2))
+    found["rayleigh"] = lambda key: random.rayleigh(key, np.float32([1, 2.5]), (3, 2))
+    found["triangular"] = lambda key: random.triangular(key, np.float32(0), np.float32(1), np.float32(3), (5,))
+    found["wald"] = lambda key: random.wald(key, np.float32([1, 2.5]), (3, 2))
+    found["weibull_min"] = lambda key: random.weibull_min(key, 2.0, 1.5, (5,))
+    found["double_sided_maxwell"] = lambda key: random.double_sided_maxwell(key, 1.0, 2.0, (5,))
+    found["double_sided_maxwell arrays"] = lambda key: random.double_sided_maxwell(
+        key, np.float32([1, 2]), np.float32(3), (3,)
+    )
+
+
+def discrete(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Counts and coins."""
+    random = lib.random
+    found["bernoulli"] = lambda key: random.bernoulli(key, np.float32(0.3), (9,))
+    found["bernoulli default"] = lambda key: random.bernoulli(key, shape=(9,))
+    found["bernoulli scalar"] = lambda key: random.bernoulli(key)
+    found["bernoulli arrays"] = lambda key: random.bernoulli(key, np.float32([0, 0.5, 1]), (4, 3))
+    found["bernoulli high"] = lambda key: random.bernoulli(key, np.float32(0.3), (9,), mode="high")
+    found["rademacher"] = lambda key: random.rademacher(key, (9,))
+    found["rademacher float"] = lambda key: random.rademacher(key, (9,), "float32")
+    found["geometric"] = lambda key: random.geometric(key, np.float32([0.1, 0.5]), (4, 2))
+    found["poisson"] = lambda key: random.poisson(key, np.float32([0, 0.5, 3, 9.9, 12, 150]), (3, 6))
+    found["poisson scalar"] = lambda key: random.poisson(key, 4.0)
+    found["binomial"] = lambda key: random.binomial(key, np.float32([3, 20, 100, 1000]), np.float32(0.4), (3, 4))
+    found["binomial rare"] = lambda key: random.binomial(key, np.float32(50), np.float32([0, 0.02, 0.97, 1]), (3, 4))
+    found["multinomial"] = lambda key: random.multinomial(key, np.float32([5, 40]), np.float32([[0.2, 0.3, 0.5], [0.5, 0.0, 0.5]]))
+
+
+def gammas(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Gamma numbers and what is made of them."""
+    random, a = lib.random, np.float32([0.01, 0.5, 1, 3, 200])
+    found["gamma"] = lambda key: random.gamma(key, a)
+    found["gamma scalar"] = lambda key: random.gamma(key, 2.0)
+    found["gamma shape"] = lambda key: random.gamma(key, np.float32(0.7), (2, 3))
+    found["gamma half"] = lambda key: random.gamma(key, 2.0, (4,), "bfloat16")
+    found["loggamma"] = lambda key: random.loggamma(key, a)
+    found["beta"] = lambda key: random.beta(key, a, np.float32(1.5))
+    found["chisquare"] = lambda key: random.chisquare(key, a)
+    found["dirichlet"] = lambda key: random.dirichlet(key, a, (2,))
+    found["dirichlet batch"] = lambda key: random.dirichlet(key, np.float32([[1, 2], [0.1, 30]]))
+    found["f"] = lambda key: random.f(key, np.float32(3), np.float32([4, 9]), (3, 2))
+    found["t"] = lambda key: random.t(key, np.float32([1, 5]), (3, 2))
+    found["generalized_normal"] = lambda key: random.generalized_normal(key, 1.5, (5,))
+    found["ball"] = lambda key: random.ball(key, 3, shape=(2,))
+    found["ball 1"] = lambda key: random.ball(key, 2, 1.0, (2,))
+
+
+def vectors(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Vectors and matrices."""
+    random, mean = lib.random, np.float32([1, -1])
+    covariance = np.float32([[2, 0.5], [0.5, 1]])
+    for method in ("cholesky", "eigh", "svd"):
+        found[f"multivariate_normal {method}"] = lambda key, method=method: random.multivariate_normal(
+            key, mean, covariance, (3,), method=method
+        )
+    found["multivariate_normal default"] = lambda key: random.multivariate_normal(key, mean, covariance)
+    found["orthogonal"] = lambda key: random.orthogonal(key, 3)
+    found["orthogonal batch"] = lambda key: random.orthogonal(key, 2, (2,))
+    found["orthogonal complex"] = lambda key: random.orthogonal(key, 2, dtype="complex64")
+    found["orthogonal wide"] = lambda key: random.orthogonal(key, 2, m=3)
+    found["orthogonal tall"] = lambda key: random.orthogonal(key, 3, m=2)
+
+
+def generators(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """The other generators, seeded by bits of the key."""
+    random = lib.random
+    for impl in ("rbg", "unsafe_rbg"):
+
+        def other(key: Any, impl: str = impl) -> Any:
+            return random.wrap_key_data(random.bits(key, (4,), "uint32"), impl=impl)
+
+        found[f"{impl} split"] = lambda key, other=other: random.key_data(random.split(other(key), (3,)))
+        found[f"{impl} fold_in"] = lambda key, other=other: random.key_data(random.fold_in(other(key), np.uint32(7)))
+        found[f"{impl} key"] = lambda key, impl=impl: random.key_data(random.key(np.uint32(17), impl=impl))
+        for width in (8, 16, 32):
+            found[f"{impl} bits {width}"] = lambda key, other=other, width=width: random.bits(
+                other(key), (5,), f"uint{width}"
+            )
+        found[f"{impl} uniform"] = lambda key, other=other: random.uniform(other(key), (3,))
+        found[f"{impl} normal"] = lambda key, other=other: random.normal(other(key), (3,))
+        found[f"{impl} permutation"] = lambda key, other=other: random.permutation(other(key), 9)
+        found[f"{impl} gamma"] = lambda key, other=other: random.gamma(other(key), np.float32([0.3, 2, 5]))
+        found[f"{impl} bits vmap"] = lambda key, other=other: lib.vmap(lambda k: random.bits(k, (3,)))(
+            random.split(other(key), 3)
+        )
+        found[f"{impl} split vmap"] = lambda key, other=other: random.key_data(
+            lib.vmap(random.split)(random.split(other(key), 3))
+        )
