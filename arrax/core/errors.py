@@ -150,8 +150,8 @@ def is_internal(path: str) -> bool:
 
 
 def frame_text(frame: Any) -> str:
-    """``file.py:3:0 (function)`` of a frame."""
-    return f"{frame.file_name}:{frame.line_num}:0 ({frame.function_name})"
+    """``file.py:3 (function)`` of a frame."""
+    return f"{frame.file_name}:{frame.line_num} ({frame.function_name.rpartition('.')[2]})"
 
 
 def _join(words: Sequence[str]) -> str:

@@ -109,8 +109,8 @@ class Primitive:
 
     __slots__ = (
         "name", "multiple_results", "impl", "type_rule", "effects_rule", "jvp", "transpose", "batch", "collective",
-        "lower", "partial_eval", "partial_eval_jaxpr", "dce", "inline", "compiled", "hidden_params", "skip_canonicalization",
-        "call_primitive", "map_primitive", "holds_programs", "stage", "__dict__", "__weakref__",
+        "lower", "partial_eval", "partial_eval_jaxpr", "dce", "inline", "compiled", "hidden_params", "param_texts",
+        "skip_canonicalization", "call_primitive", "map_primitive", "holds_programs", "stage", "__dict__", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, name: str, *, multiple_results: bool = False):
@@ -129,6 +129,7 @@ class Primitive:
         self.stage: Callable | None = None  # how staging records it, where that is not one plain equation
         self.compiled: dict = {}  # params -> compiled function of one eager operation
         self.hidden_params: frozenset[str] = frozenset()
+        self.param_texts: dict[str, Callable[[Any], str]] = {}  # how parameters print, where str does not do
         self.call_primitive = self.map_primitive = self.holds_programs = False
 
     def bind(self, *args: Any, **params: Any) -> Any:

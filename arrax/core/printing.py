@@ -111,17 +111,22 @@ def _indented(text: str, by: str) -> str:
     return "\n".join(by + line for line in text.split("\n"))
 
 
-def _parameters(eqn: JaxprEqn, names: Names, column: int) -> str:
+def _parameters(eqn: JaxprEqn, names: Names, column: int, before: int) -> str:
+    """The parameters in brackets, which stand after ``before`` characters: on one line where that has room."""
     shown = sorted((key, value) for key, value in eqn.params.items() if value is not None and not key.startswith("__"))
     hidden = eqn.primitive.hidden_params
     shown = [(key, value) for key, value in shown if key not in hidden]
     shown.sort(key=lambda item: item[0] != "name")
     if not shown:
         return ""
-    texts = [(key, f"{key}={_value_text(value, names, column + 2, key)}") for key, value in shown]
+    own = eqn.primitive.param_texts
+    texts = [
+        (key, f"{key}={own[key](value) if key in own else _value_text(value, names, column + 2, key)}")
+        for key, value in shown
+    ]
     one_line = " ".join(text for _, text in texts)
     has_program = any(_holds_program(value) for _, value in shown)
-    if not has_program and "\n" not in one_line and len(one_line) < _WIDTH:
+    if not has_program and "\n" not in one_line and before + len(one_line) + 2 <= _WIDTH:
         return f"[{one_line}]"
     return "[\n" + _indented("\n".join(text for _, text in texts), "  ") + "\n]"
 
@@ -133,10 +138,10 @@ def _holds_program(value: Any) -> bool:
 
 def _eqn_text(eqn: JaxprEqn, names: Names, column: int = 0) -> str:
     left = " ".join(_result(var, names) for var in eqn.outvars)  # named first, as they stand first
-    params = _parameters(eqn, names, column)
+    start = f"{left} = {eqn.primitive.name}" if left else eqn.primitive.name
+    params = _parameters(eqn, names, column, column + len(start))
     arguments = " ".join(atom_text(atom, names) for atom in eqn.invars)
-    equals = f"{left} = " if left else ""
-    return f"{equals}{eqn.primitive.name}{params}{' ' + arguments if arguments else ''}"
+    return f"{start}{params}{' ' + arguments if arguments else ''}"
 
 
 def _jaxpr_lines(jaxpr: Jaxpr, names: Names, column: int = 0, before: int = 0) -> list[str]:
@@ -147,8 +152,8 @@ def _jaxpr_lines(jaxpr: Jaxpr, names: Names, column: int = 0, before: int = 0) -
     eqns = [_eqn_text(eqn, names, column + len(_INDENT)) for eqn in jaxpr.eqns]
     outs = [atom_text(atom, names) for atom in jaxpr.outvars]
     tail = f"in ({', '.join(outs)}{',' if len(outs) == 1 else ''}) }}"
-    if len(eqns) <= 1 and "\n" not in "".join(eqns):
-        one_line = f"{head} {eqns[0] if eqns else ''} {tail}"
+    if len(eqns) < _WIDTH and "\n" not in "".join(eqns):
+        one_line = f"{head} {'; '.join(eqns)} {tail}"
         if column + before + len(one_line) <= _WIDTH:
             return [one_line]
     return [head, *_indented("\n".join(eqns), _INDENT).split("\n"), "  " + tail]

@@ -91,6 +91,7 @@ class LoweredProgram(NamedTuple):
     jaxpr: Jaxpr
     donated: list[bool]
     host_callbacks: list[Any]
+    calls_users: bool  # whether functions of users are among the callbacks
     effects: Any
     level: str
 
@@ -136,8 +137,13 @@ def lower_program(
     keep_unused: bool = False,
     eager: bool = False,
     with_locations: bool = False,
+    portable: bool = False,
 ) -> LoweredProgram:
-    """Lower a program for one device: unused arguments dropped, constants placed, donations matched to outputs."""
+    """Lower a program for one device: unused arguments dropped, constants placed, donations matched to outputs.
+
+    Args:
+      portable: the program is not for this process only, so it consists of the compiler's own operations.
+    """
     jaxpr, passed, embedded = hoist_constants(program)
     count = len(passed)
     jaxpr, kept = dce_jaxpr(
@@ -151,12 +157,14 @@ def lower_program(
         aliases = _match_donations([var.aval for var in jaxpr.invars[len(const_args) :]], donate, jaxpr.out_avals)
         attributes = [{} for _ in const_args] + aliases
     module, ctx = lower_module(
-        ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, with_locations=with_locations
-    )
+        ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, with_locations=with_locations,
+        portable=portable,
+    )  # fmt: skip
     flags = list(donated) if donated is not None else [False] * len(kept)
     return LoweredProgram(
-        module, kept, const_args, jaxpr, flags, ctx.host_callbacks, jaxpr.effects, _choose_level(jaxpr, eager)
-    )
+        module, kept, const_args, jaxpr, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
+        ctx.calls_users, jaxpr.effects, _choose_level(jaxpr, eager),
+    )  # fmt: skip
 
 
 def _match_donations(in_avals: list[Any], donate: list[bool], out_avals: list[Any]) -> list[dict[str, str]]:
@@ -195,7 +203,7 @@ class CompiledProgram:
         device = placement.device
         self.executable = compilation.compile_module(
             lowered.module, [device], level=lowered.level, compiler_options=compiler_options,
-            host_callbacks=lowered.host_callbacks, name=name, storable=not lowered.host_callbacks,
+            host_callbacks=lowered.host_callbacks, name=name, storable=not lowered.calls_users,
         )  # fmt: skip
         self.kept, self.donated, self.effects = lowered.kept, lowered.donated, lowered.effects
         self.sharding = single_sharding(device)
@@ -239,7 +247,7 @@ class CompiledProgram:
 
     def fast_path(self, out_tree: Any, leaves: Sequence[Any]) -> FastPath | None:
         """The record for the C++ call path, or None where calls must pass through Python."""
-        if any(self._keys) or self.lowered.host_callbacks or self.effects:
+        if any(self._keys) or self.lowered.calls_users or self.effects:
             return None
         if config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value:
             return None

@@ -96,8 +96,6 @@ def _pair(a: str, x: Any, b: str, y: Any, later: set[str]) -> tuple[str, Any]:
     shared = [c for c in a if c in b]
     batch = [c for c in shared if c in later]
     contract = [c for c in shared if c not in later]
-    numbers = tuple(
-        (tuple(a.index(c) for c in group), tuple(b.index(c) for c in group)) for group in (contract, batch)
-    )
+    numbers = tuple((tuple(a.index(c) for c in group), tuple(b.index(c) for c in group)) for group in (contract, batch))
     free = [c for c in a if c not in shared] + [c for c in b if c not in shared]
     return "".join([*batch, *free]), dot_general(x, y, numbers)

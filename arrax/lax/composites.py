@@ -84,6 +84,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
 
     @functools.wraps(decomposition)
     def decorated(*args: Any, **attributes: Any) -> Any:
+        constants = tuple(_hashable(key, value) for key, value in attributes.items())
         leaves, tree = tree_flatten(args)
         values = [checked_operand(name, leaf) for leaf in leaves]
         found: list[Any] = []
@@ -97,8 +98,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
         if any(isinstance(const, Tracer) for const in consts):
             raise TypeError(f"composite: the program of '{name}' must not close over traced values: pass them to it")
         outs = composite_p.bind(
-            *values, jaxpr=ClosedJaxpr(jaxpr, consts), name=name, version=int(version),
-            attributes=tuple(_hashable(key, value) for key, value in attributes.items()),
+            *values, jaxpr=ClosedJaxpr(jaxpr, consts), name=name, version=int(version), attributes=constants
         )  # fmt: skip
         return tree_unflatten(found[-1], outs)
 

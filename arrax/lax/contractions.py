@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -10,127 +9,24 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core import config
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.families import checked_operand, kind_of
+from arrax.lax.precision import (
+    algorithm_attribute,
+    canonical_precision,
+    precision_attribute,
+)
 from arrax.lax.shapes import transpose
 
-
-class Precision(enum.Enum):
-    """How exactly matrix products are computed on accelerators: faster, or as precise as the dtype."""
-
-    DEFAULT = 0
-    HIGH = 1
-    HIGHEST = 2
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}.{self.name}"
-
-    __str__ = __repr__
-
-
-class DotAlgorithm:
-    """The types in which an algorithm for products multiplies and accumulates.
-
-    Attributes: as of StableHLO's ``dot_algorithm``.
-    """
-
-    __slots__ = (
-        "lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count", "rhs_component_count",
-        "num_primitive_operations", "allow_imprecise_accumulation",
-    )  # fmt: skip
-
-    def __init__(
-        self, lhs_precision_type: Any, rhs_precision_type: Any, accumulation_type: Any, lhs_component_count: int = 1,
-        rhs_component_count: int = 1, num_primitive_operations: int = 1, allow_imprecise_accumulation: bool = False,
-    ):  # fmt: skip
-        self.lhs_precision_type, self.rhs_precision_type = lhs_precision_type, rhs_precision_type
-        self.accumulation_type, self.lhs_component_count = accumulation_type, lhs_component_count
-        self.rhs_component_count, self.num_primitive_operations = rhs_component_count, num_primitive_operations
-        self.allow_imprecise_accumulation = allow_imprecise_accumulation
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DotAlgorithm) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
-
-    def __hash__(self) -> int:
-        return hash(tuple(str(getattr(self, n)) for n in self.__slots__))
-
-
-class DotAlgorithmPreset(enum.Enum):
-    """Named algorithms for products: INPUT_INPUT_ACCUMULATION."""
-
-    DEFAULT = 1
-    ANY_F8_ANY_F8_F32 = 2
-    ANY_F8_ANY_F8_F32_FAST_ACCUM = 3
-    ANY_F8_ANY_F8_ANY = 4
-    ANY_F8_ANY_F8_ANY_FAST_ACCUM = 5
-    F16_F16_F16 = 6
-    F16_F16_F32 = 7
-    BF16_BF16_BF16 = 8
-    BF16_BF16_F32 = 9
-    BF16_BF16_F32_X3 = 10
-    BF16_BF16_F32_X6 = 11
-    BF16_BF16_F32_X9 = 12
-    TF32_TF32_F32 = 13
-    TF32_TF32_F32_X3 = 14
-    F32_F32_F32 = 15
-    F64_F64_F64 = 16
-
-    def __repr__(self) -> str:
-        return self.name
-
-    __str__ = __repr__
-
-
-_NAMES = {
-    "default": Precision.DEFAULT, "fastest": Precision.DEFAULT, "bfloat16": Precision.DEFAULT, "high": Precision.HIGH,
-    "tensorfloat32": Precision.HIGH, "bfloat16_3x": Precision.HIGH, "highest": Precision.HIGHEST,
-    "float32": Precision.HIGHEST,
-}  # fmt: skip
-_PRESETS = {preset.name: preset for preset in DotAlgorithmPreset}
-
-
-def _one_precision(value: Any) -> Any:
-    if value is None or isinstance(value, Precision | DotAlgorithmPreset | DotAlgorithm):
-        return value
-    if isinstance(value, str) and value in _NAMES:
-        return _NAMES[value]
-    if isinstance(value, str) and value in _PRESETS:
-        return _PRESETS[value]
-    raise ValueError(f"Invalid precision {value!r}: use a Precision, one of {sorted(_NAMES)}, or a DotAlgorithmPreset")
-
-
-def canonical_precision(precision: Any) -> Any:
-    """None, a pair of Precisions, or an algorithm, from what users write (a name, a Precision, a pair of them).
-
-    Raises:
-      ValueError: an unknown name, or no pair.
-    """
-    if precision is None:
-        default = config.default_matmul_precision.cell.value
-        if default is None:
-            return None
-        precision = default
-    if isinstance(precision, tuple | list):
-        if len(precision) != 2:
-            raise ValueError(f"precision must be None, one value or a pair, got {precision!r}")
-        left, right = (_one_precision(p) for p in precision)
-        return (left or Precision.DEFAULT, right or Precision.DEFAULT)
-    one = _one_precision(precision)
-    return (one, one) if isinstance(one, Precision) else one
-
-
 DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
-PrecisionLike = (
-    None | str | Precision | tuple[str, str] | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
-)
 
 dot_general_p = Primitive("dot_general")
 dot_general_p.hidden_params = frozenset({"out_sharding"})
+dot_general_p.param_texts["dimension_numbers"] = lambda numbers: str(tuple(tuple(map(list, pair)) for pair in numbers))
 Dimensions = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
 
 
@@ -179,16 +75,6 @@ def _type_rule(
     return ShapedArray(shape, dtype, x.weak_type and y.weak_type and preferred_element_type in (None, x.dtype))
 
 
-_ATTRIBUTES = {Precision.DEFAULT: "DEFAULT", Precision.HIGH: "HIGH", Precision.HIGHEST: "HIGHEST"}
-
-
-def precision_attribute(precision: Any) -> Any:
-    """The MLIR attribute of a canonical precision."""
-    pair = precision if isinstance(precision, tuple) else (Precision.DEFAULT, Precision.DEFAULT)
-    texts = ", ".join(f"#stablehlo<precision {_ATTRIBUTES[p]}>" for p in pair)
-    return builder.attribute(f"[{texts}]")
-
-
 _SMALL = ("float8", "int4", "uint4", "int2", "uint2", "float4")
 
 
@@ -210,6 +96,9 @@ def _lower(
     attributes = {"dot_dimension_numbers": numbers}
     if isinstance(precision, tuple):
         attributes["precision_config"] = precision_attribute(precision)
+    algorithm = algorithm_attribute(precision, x_aval.dtype, y_aval.dtype, ctx.platform)
+    if algorithm is not None:
+        attributes["algorithm"] = algorithm
     result = builder.operation("stablehlo.dot_general", [builder.ir_type(accumulated)], [x, y], attributes).results[0]
     return [convert_ir(result, accumulated, out)]
 

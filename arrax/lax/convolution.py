@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax.contractions import canonical_precision, dot_general
+from arrax.lax.contractions import dot_general
 from arrax.lax.convolution_geometry import (
     ConvDimensionNumbers,
     conv_dimension_numbers,
@@ -22,6 +22,7 @@ from arrax.lax.convolution_geometry import (
 )
 from arrax.lax.convolution_rules import conv_general_dilated_p
 from arrax.lax.families import checked_operand
+from arrax.lax.precision import canonical_precision
 from arrax.lax.shapes import rev, transpose
 from arrax.lax.window_geometry import dilated
 

@@ -25,6 +25,9 @@ class ConvDimensionNumbers(NamedTuple):
     out_spec: Axes
 
 
+ConvGeneralDilatedDimensionNumbers = None | ConvDimensionNumbers | tuple[str, str, str]
+
+
 def _places(letters: str, pair: str, space: Sequence[str]) -> Axes:
     return tuple(letters.index(letter) for letter in (*pair, *space))
 

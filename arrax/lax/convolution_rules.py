@@ -12,10 +12,10 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
-from arrax.lax.contractions import precision_attribute
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
 from arrax.lax.families import kind_of
+from arrax.lax.precision import precision_attribute
 from arrax.lax.shapes import move_axis, reshape, rev
 from arrax.lax.window_geometry import dilated
 

@@ -24,10 +24,11 @@ from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.arithmetic import ge, lt, sub
 from arrax.lax.bitwise import bitwise_and
-from arrax.lax.contractions import canonical_precision, dot_general_p
+from arrax.lax.contractions import dot_general_p
 from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
 from arrax.lax.families import checked_operand
+from arrax.lax.precision import canonical_precision
 from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, move_axis, reshape, transpose
 from arrax.lax.slicing import dynamic_slice_in_dim
 from arrax.lax.structure import select
@@ -114,9 +115,8 @@ def _type_rule(
     plain = ShapedArray([y.shape[d] for d in kept], y.dtype, y.weak_type)
     (contract_x, contract_y), (batch_x, batch_y) = numbers.dot_dimension_numbers
     moved = ((contract_x, tuple(map(kept.index, contract_y))), (batch_x, tuple(map(kept.index, batch_y))))
-    out = dot_general_p.type_rule(
-        x, plain, dimension_numbers=moved, precision=precision, preferred_element_type=preferred_element_type
-    )
+    params = {"dimension_numbers": moved, "preferred_element_type": preferred_element_type}
+    out = dot_general_p.infer((x, plain), {"precision": precision, **params})
     return out.update(shape=(sizes.shape[-1], *out.shape)) if axes.mode == "contract" else out
 
 

@@ -38,9 +38,8 @@ def _type_rule(
 ) -> ShapedArray:  # fmt: skip
     _check_scales("lhs", x, x_scales)
     _check_scales("rhs", y, y_scales)
-    return dot_general_p.type_rule(
-        x, y, dimension_numbers=dimension_numbers, precision=None, preferred_element_type=preferred_element_type
-    )
+    params = {"dimension_numbers": dimension_numbers, "preferred_element_type": preferred_element_type}
+    return dot_general_p.infer((x, y), {"precision": None, **params})
 
 
 def _scaled(x: Any, scales: Any) -> Any:

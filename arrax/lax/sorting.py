@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +13,10 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.host_calls import native_or
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import neg
+from arrax.lax.cpu import ordering as cpu_ordering
 from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.gather import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
 from arrax.lax.shapes import broadcasted_iota, canonical_axis, full, reshape
@@ -76,7 +79,9 @@ def _comparison(keys: Sequence[tuple[Any, Any, Any]]) -> Any:
     return builder.op("or", _BOOL, before, builder.op("and", _BOOL, not_after, _comparison(rest)))
 
 
-def _sort_lower(ctx: Any, *values: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
+def _sort_lower(
+    ctx: Any, *values: Any, dimension: int, is_stable: bool, num_keys: int, as_integers: bool = False
+) -> list[Any]:
     attributes = {
         "dimension": builder.integer(dimension), "is_stable": builder.attribute("true" if is_stable else "false"),
     }  # fmt: skip
@@ -89,6 +94,8 @@ def _sort_lower(ctx: Any, *values: Any, dimension: int, is_stable: bool, num_key
         keys: list[tuple[Any, Any, Any]] = []
         for place, aval in enumerate(ctx.avals_in[:num_keys]):
             keys += _key_parts(aval.dtype, arguments[2 * place], arguments[2 * place + 1])
+        if as_integers:
+            keys = [cpu_ordering.as_integers(*key) for key in keys]
         builder.return_([_comparison(keys)])
     return list(operation.results)
 
@@ -115,6 +122,8 @@ def _sort_batch(values: Any, dims: Any, *, dimension: int, **params: Any) -> tup
 
 sort_p.type_rule = _sort_type
 sort_p.lower[None] = _sort_lower
+# Comparisons of floats take subnormal numbers for zeros there.
+sort_p.lower["cpu"] = native_or(functools.partial(_sort_lower, as_integers=True), cpu_ordering.lower_order)
 sort_p.jvp = _sort_jvp
 sort_p.batch = _sort_batch
 

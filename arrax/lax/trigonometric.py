@@ -73,8 +73,10 @@ def _tanh_parts(x: Any, y: Any) -> Parts:
     below = add(mul(slope, square(s)), one)
     far = gt(size, scalar(9 if typeof(x).dtype == np.float32 else 20, x))
     small = mul(mul(scalar(4, x), div(t, slope)), exp(mul(scalar(-2, x), size)))
-    re = select(far, signed(one, x), div(mul(mul(slope, cosh_x), s), below))
-    im = select(far, pick(is_infinite(x), pick(is_finite(y), small, full_like(x, 0)), small), div(t, below))
+    re = select(far, signed(add(one, mul(small, scalar(0, x))), x), div(mul(mul(slope, cosh_x), s), below))
+    im = select(far, small, div(t, below))
+    endless = is_infinite(x)
+    re, im = pick(endless, signed(one, x), re), pick(endless, pick(is_finite(y), signed(small, y), full_like(x, 0)), im)
     return pick(is_zero(x), x, re), pick(is_zero(y), y, im)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,7 +35,7 @@ from arrax.numpy_api import (
     updates,
 )
 from arrax.numpy_api.operators import OPERATORS
-from arrax.xla.arrays import attach, item, to_list
+from arrax.xla.arrays import ATTRIBUTES, Array, attach, item, to_list
 from arrax.xla.placement import host_value
 
 ArrayImpl = runtime.ArrayImpl
@@ -42,7 +43,9 @@ ArrayImpl = runtime.ArrayImpl
 
 def _reshape(self: Any, *args: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Any:
     """``jnp.reshape``; the shape may be given as several arguments."""
-    return manipulation.reshape(self, args[0] if len(args) == 1 else args, order=order)
+    return manipulation.reshape(
+        self, args[0] if len(args) == 1 else args, order=order, copy=copy, out_sharding=out_sharding
+    )
 
 
 def _transpose(self: Any, *args: Any) -> Any:
@@ -109,9 +112,14 @@ def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
     return selection.clip(self, min, max)
 
 
-def _repeat(self: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
+def _repeat(
+    self: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None,
+    out_sharding: Any = None,
+) -> Any:  # fmt: skip
     """``jnp.repeat``."""
-    return rearranging.repeat(self, repeats, axis=axis, total_repeat_length=total_repeat_length)
+    return rearranging.repeat(
+        self, repeats, axis=axis, total_repeat_length=total_repeat_length, out_sharding=out_sharding
+    )
 
 
 def _compress(
@@ -139,13 +147,10 @@ def _swap_last(self: Any) -> Any:
 
 
 def _array_namespace(self: Any, *, api_version: str | None = None) -> Any:
-    """The namespace of the Python array API standard: ``arrax.numpy``."""
+    """The namespace of the Python array API standard: ``arrax.numpy``, which the package has always loaded."""
     if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
-        raise ValueError(f"api_version {api_version!r} is not available")
-    return namespaces["array_api"]
-
-
-namespaces: dict[str, Any] = {}  # "array_api": filled by the face arrax.numpy
+        raise ValueError(f"__array_namespace__: version {api_version!r} of the array API is not available")
+    return sys.modules["arrax.numpy"]
 
 
 def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
@@ -153,17 +158,6 @@ def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
     if stream is not None:
         raise NotImplementedError("stream is not supported by to_device")
     return creation.device_put(self, device)
-
-
-def _delegate(function: Any) -> Any:
-    """A method that is the function with the array as its first argument."""
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
-
-    method.__name__ = method.__qualname__ = function.__name__
-    method.__doc__ = f"``jnp.{function.__name__}``."
-    return method
 
 
 def _flat_iterator(self: Any) -> Any:
@@ -183,19 +177,19 @@ METHODS: dict[str, Any] = {
     "flat": property(_flat_iterator, doc="The elements in row-major order."),
     "reshape": _reshape, "transpose": _transpose, "astype": _astype, "view": _view, "sum": _sum, "clip": _clip,
     "repeat": _repeat, "compress": _compress, "nonzero": _nonzero, "to_device": _to_device,
-    "ravel": _delegate(manipulation.ravel), "flatten": _delegate(manipulation.ravel),
-    "squeeze": _delegate(manipulation.squeeze), "swapaxes": _delegate(manipulation.swapaxes),
-    "diagonal": _delegate(matrices.diagonal), "trace": _delegate(matrices.trace), "dot": _delegate(products.dot),
-    "conj": _delegate(elementwise.conjugate), "conjugate": _delegate(elementwise.conjugate),
-    "round": _delegate(elementwise.round), "copy": lambda self: creation.copy_array(self),
-    "choose": _delegate(selection.choose), "searchsorted": _delegate(searching.searchsorted),
-    "sort": _delegate(sorting.sort), "argsort": _delegate(sorting.argsort),
-    "argpartition": _delegate(sorting.argpartition), "take": _delegate(indexing.take),
-    "all": _delegate(reductions.all), "any": _delegate(reductions.any), "argmax": _delegate(reductions.argmax),
-    "argmin": _delegate(reductions.argmin), "max": _delegate(reductions.max), "min": _delegate(reductions.min),
-    "prod": _delegate(reductions.prod), "ptp": _delegate(reductions.ptp), "mean": _delegate(averages.mean),
-    "std": _delegate(averages.std), "var": _delegate(averages.var), "cumsum": _delegate(accumulations.cumsum),
-    "cumprod": _delegate(accumulations.cumprod),
+    "ravel": manipulation.ravel, "flatten": manipulation.ravel,
+    "squeeze": manipulation.squeeze, "swapaxes": manipulation.swapaxes,
+    "diagonal": matrices.diagonal, "trace": matrices.trace, "dot": products.dot,
+    "conj": elementwise.conjugate, "conjugate": elementwise.conjugate,
+    "round": elementwise.round, "copy": lambda self: creation.copy_array(self),
+    "choose": selection.choose, "searchsorted": searching.searchsorted,
+    "sort": sorting.sort, "argsort": sorting.argsort,
+    "argpartition": sorting.argpartition, "take": indexing.take,
+    "all": reductions.all, "any": reductions.any, "argmax": reductions.argmax,
+    "argmin": reductions.argmin, "max": reductions.max, "min": reductions.min,
+    "prod": reductions.prod, "ptp": reductions.ptp, "mean": averages.mean,
+    "std": averages.std, "var": averages.var, "cumsum": accumulations.cumsum,
+    "cumprod": accumulations.cumprod,
 }
 CONCRETE: dict[str, Any] = {
     "item": _item, "tolist": to_list, "tobytes": lambda self, order="C": host_value(self).tobytes(order),
@@ -268,8 +262,20 @@ def _length(self: Any) -> int:
     return self.shape[0]
 
 
-def _format(self: Any, spec: str) -> str:
-    return format(repr(self), spec)
+def _format(self: Any, format_spec: str) -> str:
+    return format(repr(self), format_spec)
+
+
+def _absent(name: str) -> Any:
+    """An attribute of arrays in memory, which traced ones have not yet."""
+
+    def get(self: Any) -> Any:
+        known = _known(self)
+        if known is None:
+            raise ConcretizationTypeError(self, f"The problem arose with the attribute `{name}`: it tells of the memory.")
+        return getattr(known, name)
+
+    return property(get, doc=f"``{name}`` of the array, where it is known.")
 
 
 # fmt: off
@@ -280,9 +286,17 @@ TRACED: dict[str, Any] = {
     "itemsize": property(lambda self: self.dtype.itemsize), "nbytes": property(lambda self: self.size * self.dtype.itemsize),
     "block_until_ready": lambda self: self, "copy_to_host_async": lambda self: None,
     "is_deleted": lambda self: False, "committed": False,
+    "__copy__": lambda self: self, "__deepcopy__": lambda self, memo: self,
+    **{name: _absent(name) for name in (
+        "addressable_data", "addressable_shards", "delete", "devices", "global_shards", "is_fully_addressable",
+        "is_fully_replicated", "is_ready", "on_device_size_in_bytes", "unsafe_buffer_pointer", "__dlpack__",
+        "__dlpack_device__",
+    )},
 }
 # fmt: on
 
+# The class that users see has the methods too, so that ``vmap(arrax.Array.sum)`` can be written; operators stay apart.
+attach(Array, {name: value for name, value in (METHODS | CONCRETE | ATTRIBUTES).items() if not name.startswith("_")})
 attach(ArrayImpl, METHODS)
 attach(ArrayImpl, CONCRETE)
 attach(Tracer, METHODS)

@@ -175,6 +175,7 @@ def _from_flat_numbers(value: Any, dtype: Any) -> Any:
     if wide.kind == "i":
         _check_range(max(value), chosen)
         _check_range(min(value), chosen)
+    wide = chosen if wide.kind == "i" and chosen == np.uint64 else wide
     with np.errstate(all="ignore"):
         return _constant(np.array(value, wide).astype(chosen), False)
 
@@ -370,7 +371,9 @@ def empty_like(
     return _placed(_filled(lengths, 0, chosen, weak), device)
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
     """An array of the shape and dtype of ``a``, unless others are given, filled with a value.
 
     Example: ``jnp.full_like(jnp.ones(2), 3)`` is ``[3., 3.]``. Source: ``numpy.full_like``.

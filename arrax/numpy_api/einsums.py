@@ -12,8 +12,9 @@ import opt_einsum
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.lax import shapes
-from arrax.lax.contractions import canonical_precision, dot_general
+from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
+from arrax.lax.precision import canonical_precision
 from arrax.lax.reductions import reduce_or, reduce_sum
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise import multiply

@@ -100,7 +100,9 @@ def _fabs(x: Any) -> Any:
 
 
 def _sign(x: Any) -> Any:
-    return arithmetic.sign(x)
+    if not _is_float(x):
+        return arithmetic.sign(x)
+    return _select(arithmetic.eq(x, constant(0, x)), constant(0, x), arithmetic.sign(x))  # -0 has no sign
 
 
 def _rounded(operation: Any) -> Callable[[Any], Any]:

@@ -420,8 +420,8 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 _broadcast_shapes = shapes.broadcast_shapes
 
 
-def broadcast_arrays(*args: Any) -> list[Any]:
-    """Arrays repeated to their common shape.
+def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
+    """Arrays repeated to their common shape: a tuple, as the array API standard says.
 
     Raises:
       ValueError: shapes that don't fit.
@@ -429,10 +429,12 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     """
     check_arraylike("broadcast_arrays", *args)
     if not args:
-        return []
+        return ()
     arrays = [settle("broadcast_arrays", a) for a in args]
     common = shapes.broadcast_shapes(*map(shape_of, arrays))
-    return [a if shape_of(a) == common and not isinstance(a, np.ndarray) else broadcast_to(a, common) for a in arrays]
+    return tuple(
+        a if shape_of(a) == common and not isinstance(a, np.ndarray) else broadcast_to(a, common) for a in arrays
+    )
 
 
 # ---- dtypes ---------------------------------------------------------------------------------------------------------

@@ -219,8 +219,8 @@ def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 # ---- grids ----------------------------------------------------------------------------------------------------------
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
-    """The coordinates of the points of a grid, one array per axis.
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
+    """The coordinates of the points of a grid: a tuple of one array per axis.
 
     Args:
       xi: vectors (or scalars) of coordinates.
@@ -244,15 +244,15 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     for a, place in zip(arrays, places, strict=True):
         common[place] = typeof(a).size
     if not sparse and rank and math.prod(common) <= host.ELEMENT_LIMIT and all(host.on_host(a) for a in arrays):
-        return [
+        return tuple(
             host.back(np.broadcast_to(host.view(a).reshape([-1 if i == place else 1 for i in range(rank)]), common), a)
             for a, place in zip(arrays, places, strict=True)
-        ]
+        )
     grown = [
         reshape(a, tuple(typeof(a).size if i == place else 1 for i in range(rank)))
         for a, place in zip(arrays, places, strict=True)
     ]
-    return grown if sparse else [broadcast_to(a, tuple(common)) for a in grown]
+    return tuple(grown) if sparse else tuple(broadcast_to(a, tuple(common)) for a in grown)
 
 
 @api(static=("N", "increasing"))

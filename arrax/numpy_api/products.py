@@ -11,9 +11,10 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, shapes, structure
-from arrax.lax.contractions import canonical_precision, dot_general
+from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
 from arrax.lax.families import kind_of
+from arrax.lax.precision import canonical_precision
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise import multiply, subtract

@@ -22,15 +22,21 @@ from arrax.lax.trigonometric import tan
 from arrax.numpy_api.operands import broadcast_to
 from arrax.random.parameters import checked_shape, float_dtype, shape_of
 from arrax.random.samplers import sampler
-from arrax.random.uniforms import normal_values, random_signs, scaled_uniform, select_where, unit_uniform
+from arrax.random.uniforms import in_rows, normal_values, random_signs, scaled_uniform, select_where, unit_uniform
 
 # ---- without parameters --------------------------------------------------------------------------------------------------
 
 
-@sampler(static=("shape", "dtype"), exact=True)
-def _cauchy(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+@in_rows
+def cauchy_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers of the Cauchy distribution."""
     u = scaled_uniform(bits, shape, dtype, dtypes.finfo(dtype).eps, 1)
     return tan(np.asarray(math.pi, dtype)[()] * (u - np.asarray(0.5, dtype)[()]))
+
+
+@sampler(static=("shape", "dtype"), exact=True)
+def _cauchy(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return cauchy_values(bits, shape, dtype)
 
 
 def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -47,6 +53,7 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     return _cauchy(key, shape=checked_shape("cauchy", shape), dtype=float_dtype("cauchy", dtype))
 
 
+@in_rows
 def exponential_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Numbers of the exponential distribution of rate 1."""
     return -log1p(-unit_uniform(bits, shape, dtype))
@@ -71,10 +78,16 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
     return _exponential(key, shape=checked_shape("exponential", shape), dtype=float_dtype("exponential", dtype))
 
 
-@sampler(static=("shape", "dtype"), exact=True)
-def _laplace(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+@in_rows
+def laplace_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers of the Laplace distribution."""
     u = scaled_uniform(bits, shape, dtype, -1 + float(dtypes.finfo(dtype).epsneg), 1)
     return sign(u) * log1p(-abs_(u))
+
+
+@sampler(static=("shape", "dtype"), exact=True)
+def _laplace(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return laplace_values(bits, shape, dtype)
 
 
 def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -91,10 +104,16 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     return _laplace(key, shape=checked_shape("laplace", shape), dtype=float_dtype("laplace", dtype))
 
 
-@sampler(static=("shape", "dtype"), exact=True)
-def _logistic(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+@in_rows
+def logistic_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers of the logistic distribution."""
     u = scaled_uniform(bits, shape, dtype, dtypes.finfo(dtype).tiny, 1)
     return log(u) - log1p(-u)
+
+
+@sampler(static=("shape", "dtype"), exact=True)
+def _logistic(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return logistic_values(bits, shape, dtype)
 
 
 def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -136,6 +155,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     return _maxwell(key, shape=checked_shape("maxwell", shape), dtype=float_dtype("maxwell", dtype))
 
 
+@in_rows
 def gumbel_values(bits: Any, shape: tuple[int, ...], dtype: Any, mode: str) -> Any:
     """Gumbel numbers from one uniform number each (``low``), or from two, for a finer upper tail (``high``)."""
     if mode == "high":

@@ -19,6 +19,7 @@ from arrax.lax import arithmetic, bitwise, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.families import batch_with_ranks, broadcast_shapes_strict, memoized_rule
 from arrax.random.implementations import Implementation, register
+from arrax.random.settled import has_short_rows, settled
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
@@ -124,8 +125,9 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
     if config.threefry_partitionable.cell.value:
         high, low = threefry2x32_p.bind(*_pair(key), *_counters(shape))
         return structure.concatenate([shapes.expand_dims(x, (len(shape),)) for x in (high, low)], len(shape))
-    count = shapes.iota(np.uint32, math.prod(shape) * 2)
-    return shapes.reshape(threefry_2x32(_pair(key), count), (*shape, 2))
+    if not math.prod(shape):
+        return shapes.full((*shape, 2), np.uint32(0))
+    return shapes.reshape(settled(_words(key, math.prod(shape) * 2)), (*shape, 2))
 
 
 def fold_in(key: Any, number: Any) -> Any:
@@ -147,29 +149,50 @@ def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
 def _bits_by_position(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     high, low = threefry2x32_p.bind(*_pair(key), *_counters(shape))
     if bit_width == 64:
-        wide = bitwise.shift_left(convert(high, np.uint64), np.uint64(32))
-        return bitwise.bitwise_or(wide, convert(low, np.uint64))
+        return _joined(high, low)
     mixed = bitwise.bitwise_xor(high, low)
     return mixed if bit_width == 32 else convert(mixed, np.dtype(f"uint{bit_width}"))
 
 
+def _words(key: Any, size: int) -> Any:
+    """The first words of a key's sequence: hashes of 0, 1, …, the first half of the numbers with the second half.
+
+    Each word is computed by itself, as one of the two words of its pair: twice the arithmetic, but one pass that nothing
+    interrupts, and that fuses with whatever is made of the words.
+    """
+    half = (size + 1) // 2
+    number = shapes.iota(np.uint32, size)
+    in_second = arithmetic.ge(number, np.uint32(half))
+    low = structure.select(in_second, arithmetic.sub(number, np.uint32(half)), number)
+    high = arithmetic.add(low, np.uint32(half))
+    if size % 2:  # the last number's partner is 0
+        high = structure.select(arithmetic.eq(high, np.uint32(size)), shapes.full((size,), np.uint32(0)), high)
+    first, second = threefry2x32_p.bind(*_pair(key), low, high)
+    return structure.select(in_second, second, first)
+
+
 def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
-    size = math.prod(shape)
-    words = -(-bit_width * size // 32)
+    size, dtype = math.prod(shape), np.dtype(f"uint{bit_width}")
     if size == 0:
-        return shapes.full(shape, np.zeros((), f"uint{bit_width}")[()])
-    bits = threefry_2x32(_pair(key), shapes.iota(np.uint32, words))
-    dtype = np.dtype(f"uint{bit_width}")
-    if bit_width == 64:
-        high, low = structure.slice_in_dim(bits, 0, size), structure.slice_in_dim(bits, size, 2 * size)
-        bits = bitwise.bitwise_or(bitwise.shift_left(convert(high, dtype), np.uint64(32)), convert(low, dtype))
-    elif bit_width < 32:
-        per_word = 32 // bit_width
-        amounts = arithmetic.mul(shapes.broadcasted_iota(np.uint32, (words, per_word), 1), np.uint32(bit_width))
-        spread = shapes.broadcast_in_dim(bits, (words, per_word), (0,))
-        pieces = bitwise.bitwise_and(bitwise.shift_right_logical(spread, amounts), np.uint32((1 << bit_width) - 1))
-        bits = structure.slice_in_dim(convert(shapes.reshape(pieces, (words * per_word,)), dtype), 0, size)
-    return shapes.reshape(bits, shape)
+        return shapes.full(shape, np.zeros((), dtype)[()])
+    if bit_width == 32:
+        words = _words(key, size)
+        return shapes.reshape(settled(words) if has_short_rows(shape) else words, shape)
+    if bit_width == 64:  # the high and the low words are the two halves of the sequence
+        number = shapes.reshape(shapes.iota(np.uint32, size), shape)
+        return _joined(*threefry2x32_p.bind(*_pair(key), number, arithmetic.add(number, np.uint32(size))))
+    per_word = 32 // bit_width
+    count = -(-size // per_word)
+    words = settled(_words(key, count))  # or each piece would compute its word anew
+    amounts = arithmetic.mul(shapes.broadcasted_iota(np.uint32, (count, per_word), 1), np.uint32(bit_width))
+    spread = shapes.broadcast_in_dim(words, (count, per_word), (0,))
+    pieces = convert(bitwise.shift_right_logical(spread, amounts), dtype)
+    return shapes.reshape(structure.slice_in_dim(shapes.reshape(pieces, (count * per_word,)), 0, size), shape)
+
+
+def _joined(high: Any, low: Any) -> Any:
+    wide = bitwise.shift_left(convert(high, np.uint64), np.uint64(32))
+    return bitwise.bitwise_or(wide, convert(low, np.uint64))
 
 
 threefry = Implementation((2,), seed, split, random_bits, fold_in, "threefry2x32", "fry")

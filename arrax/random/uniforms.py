@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core import config
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.conversion import convert
 from arrax.lax.families import broadcast_to_shape
-from arrax.lax.shapes import broadcast_shapes
+from arrax.lax.shapes import broadcast_shapes, reshape
 from arrax.lax.special import erf_inv
 from arrax.lax.structure import select
 from arrax.numpy_api.operands import broadcast_to
 from arrax.random.parameters import check_broadcast, checked_shape, float_dtype
 from arrax.random.samplers import sampler, split_in_two
+from arrax.random.settled import has_short_rows, settled
 
 
+def in_rows(values: Callable[..., Any]) -> Callable[..., Any]:
+    """Let ``values(bits, shape, dtype, …)`` work on a vector and shape the result: short rows are slow on CPUs.
+
+    Where generation is partitionable, numbers are made in the array's own shape, so that each device makes its own.
+    """
+
+    @functools.wraps(values)
+    def shaped(bits_of: Any, shape: tuple[int, ...], dtype: Any, *rest: Any) -> Any:
+        if len(shape) < 2 or config.threefry_partitionable.cell.value:
+            return values(bits_of, shape, dtype, *rest)
+        vector = values(bits_of, (math.prod(shape),), dtype, *rest)
+        return reshape(settled(vector) if has_short_rows(shape) else vector, shape)
+
+    return shaped
+
+
+@in_rows
 def unit_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Numbers in [0, 1): random mantissas under the exponent of 1, minus 1."""
     limits = dtypes.finfo(dtype)
@@ -38,6 +59,14 @@ def unit_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 def scaled_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any, maxval: Any) -> Any:
     """Numbers in [minval, maxval)."""
     low, high = convert(minval, dtype), convert(maxval, dtype)
+    if not typeof(low).ndim and not typeof(high).ndim:
+        return between(bits_of, shape, dtype, low, high)
+    return between.__wrapped__(bits_of, shape, dtype, low, high)
+
+
+@in_rows
+def between(bits_of: Any, shape: tuple[int, ...], dtype: Any, low: Any, high: Any) -> Any:
+    """Numbers in [low, high) for bounds of the dtype."""
     floats = unit_uniform(bits_of, shape, dtype)
     span = arithmetic.sub(high, low)
     low, span = broadcast_to(low, shape), broadcast_to(span, shape)
@@ -68,6 +97,7 @@ def uniform(
     return _uniform(key, minval, maxval, shape=lengths, dtype=float_dtype("uniform", dtype))
 
 
+@in_rows
 def normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Standard normal numbers, by the inverse of the distribution function."""
     low = np.nextafter(np.asarray(-1, dtype), np.asarray(0, dtype))
@@ -106,6 +136,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     return _normal(key, shape=checked_shape("normal", shape), dtype=float_dtype("normal", dtype, also_complex=True))
 
 
+@in_rows
 def random_signs(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Numbers that are 1 or -1 with equal probability."""
     u = unit_uniform(bits_of, shape, float_dtype("rademacher", None))
@@ -122,7 +153,9 @@ def integer_values(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any
         arithmetic.gt(maxval, np.asarray(limits.max, typeof(maxval).dtype)[()]) if _wider(maxval, limits) else None
     )
     low, high = _clamped(minval, limits, dtype), _clamped(maxval, limits, dtype)
-    own = broadcast_shapes(typeof(low).shape, typeof(high).shape)  # the bounds' shape: what depends on them alone is cheap
+    own = broadcast_shapes(
+        typeof(low).shape, typeof(high).shape
+    )  # the bounds' shape: what depends on them alone is cheap
     low, high = broadcast_to(low, own), broadcast_to(high, own)
     first, second = split_in_two(bits_of)
     upper, lower = first(width, shape), second(width, shape)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from arrax.core.errors import user_frames
+from arrax.core.errors import frame_text, user_frames
 from arrax.core.functions import argument_names
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, Var
@@ -184,7 +184,7 @@ def _leaf_names(f: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> lis
 
 def _describe(eqn: Any) -> str:
     frames = user_frames(eqn.source_info.traceback, 1)
-    place = f"{frames[0].file_name}:{frames[0].line_num}:0 ({frames[0].function_name})" if frames else "<unknown>"
+    place = frame_text(frames[0]) if frames else "<unknown>"
     if eqn.primitive is name_p:
         return f"named '{eqn.params['name']}' from {place}"
     return f"output of {eqn.primitive.name} from {place}"

@@ -151,9 +151,7 @@ def value_and_grad(
         linear = Linearized(flat, leaves)
         _check_scalar_output("grad", holomorphic, fun, linear.outs, outputs["tree"])
         value = linear.outs[0]
-        one = np.ones((), linear.out_avals[0].dtype)[()]
-        seed = convert(one, linear.out_avals[0].dtype, linear.out_avals[0].weak_type)
-        cts = linear.pull([seed])
+        cts = linear.pull([_one(linear.out_avals[0])])
         grads = [
             concrete_zero(Zero(typeof(x).to_tangent_aval()) if ct is None else ct)
             for ct, x in zip(cts, leaves, strict=True)
@@ -162,6 +160,14 @@ def value_and_grad(
         return ((value, aux_from(outputs, linear.interpreters)), gradient) if has_aux else (value, gradient)
 
     return value_and_grad_f
+
+
+def _one(aval: Any) -> Any:
+    """The derivative of an output with respect to itself, as a constant."""
+    if aval.weak_type and aval.dtype == typeof(1.0).dtype:
+        return 1.0
+    one = np.ones((), aval.dtype)[()]
+    return convert(one, aval.dtype, aval.weak_type)
 
 
 def grad(

@@ -135,10 +135,10 @@ def _str(self: Any) -> str:
     return str(host_value(self))
 
 
-def _format(self: Any, spec: str) -> str:
+def _format(self: Any, format_spec: str) -> str:
     if self.aval.ndim == 0:
-        return format(host_value(self)[()], spec)
-    return format(str(self), spec)
+        return format(host_value(self)[()], format_spec)
+    return format(str(self), format_spec)
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:

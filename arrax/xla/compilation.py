@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import logging
 import os
 import platform as host_platform
@@ -27,6 +26,7 @@ from arrax.native import runtime
 from arrax.xla import compat
 from arrax.xla.devices import device_list
 from arrax.xla.disk_store import DiskStore, default_folder
+from arrax.xla.modules import bytecode_of, copy_apart
 
 logger = logging.getLogger("arrax")
 CACHE_FORMAT = 1
@@ -122,13 +122,6 @@ def _machine() -> bytes:
         os.environ.get("LIBTPU_INIT_ARGS", ""),
     )
     return repr(parts).encode()
-
-
-def bytecode_of(module: Any) -> bytes:
-    """The module as bytecode."""
-    buffer = io.BytesIO()
-    module.operation.write_bytecode(buffer)
-    return buffer.getvalue()
 
 
 def content_key(bytecode: bytes, options: Any, client: Any, devices: Sequence[Any]) -> bytes:
@@ -231,7 +224,7 @@ def _compile(client: Any, module: Any, devices: Sequence[Any], options: Any, hos
     start = time.perf_counter()
     if host_callbacks:
         made = client.compile_and_load(
-            module, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
+            copy_apart(bytecode_of(module)), device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
         )
     else:  # as bytes: the compiler would read a module, without the GIL, while other threads build in its context
         made = client.compile_and_load(bytecode_of(module), list(devices), options)

@@ -12,6 +12,7 @@ import numpy as np
 
 from arrax import dtypes, native
 from arrax.core.types import AbstractToken, ShapedArray
+from arrax.xla.modules import new_context
 
 _lock = threading.Lock()
 
@@ -20,17 +21,7 @@ _lock = threading.Lock()
 def ir_context() -> Any:
     """The one MLIR context of the process, with the dialects that programs use."""
     with _lock:
-        mlir = native.mlir
-        registry = mlir.ir.DialectRegistry()
-        mlir.extension.register_dialects(registry)
-        context = mlir.ir.Context()
-        context.append_dialect_registry(registry)
-        mlir.hlo.register_dialect(context)
-        mlir.chlo.register_dialect(context)
-        mlir.sdy.register_dialect(context)
-        for dialect in ("func", "stablehlo", "chlo", "sdy"):
-            context.dialects[dialect]
-        return context
+        return new_context()
 
 
 _ELEMENT_TYPES: dict[str, str] = {

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes, native
+from arrax.core import config
 from arrax.core.errors import user_frames
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.staging import stage
+from arrax.xla.host_kernels import table as host_kernels
 
 
 class ModuleContext:
@@ -21,17 +23,25 @@ class ModuleContext:
 
     __slots__ = (
         "module", "platform", "platforms", "functions", "names", "host_callbacks", "with_locations", "axis_env",
-        "keepalives", "num_devices", "host_kernels",
+        "keepalives", "num_devices", "cpu_kernels", "calls_kernels",
     )  # fmt: skip
 
-    def __init__(self, module: Any, platform: str, with_locations: bool = False, num_devices: int = 1):
+    def __init__(
+        self, module: Any, platform: str, with_locations: bool = False, num_devices: int = 1, cpu_kernels: bool = False
+    ):  # fmt: skip
         self.module, self.platform, self.platforms = module, platform, (platform,)
         self.functions: dict[Any, Any] = {}
         self.names: dict[str, int] = {}
-        self.host_callbacks: list[Any] = []
+        # The kernels of our own come first, whether called or not: their numbers are the same in every program.
+        self.host_callbacks: list[Any] = list(host_kernels.ENTRIES) if cpu_kernels else []
+        self.cpu_kernels, self.calls_kernels = cpu_kernels, False
         self.keepalives: list[Any] = []
         self.with_locations, self.num_devices = with_locations, num_devices
-        self.host_kernels = True
+
+    @property
+    def calls_users(self) -> bool:
+        """Whether the program calls functions of users."""
+        return len(self.host_callbacks) > (len(host_kernels.ENTRIES) if self.cpu_kernels else 0)
 
     def fresh_name(self, name: str) -> str:
         """A symbol that is not taken yet."""
@@ -208,11 +218,13 @@ def lower_module(
     with_locations: bool = False,
     num_devices: int = 1,
     num_replicas: int = 1,
+    portable: bool = False,
 ) -> tuple[Any, ModuleContext]:
     """The module of a program whose constants have become inputs or are to be embedded.
 
     Args:
       argument_attributes: for each input, texts of MLIR attributes such as ``{"tf.aliasing_output": "0 : i32"}``.
+      portable: the program is not for this process only, so it consists of the compiler's own operations.
     """
     ir = native.mlir.ir
     with builder.ir_context(), ir.Location.unknown():
@@ -221,7 +233,8 @@ def lower_module(
         attributes["sym_name"] = ir.StringAttr.get(re.sub(r"[^\w.-]", "_", f"jit_{name}"))
         attributes["mhlo.num_partitions"] = builder.integer(num_devices, 32)
         attributes["mhlo.num_replicas"] = builder.integer(num_replicas, 32)
-        ctx = ModuleContext(module, platform, with_locations, num_devices)
+        here = platform == "cpu" and num_devices == num_replicas == 1 and not portable
+        ctx = ModuleContext(module, platform, with_locations, num_devices, here and config.cpu_kernels.value)
         ctx.names["main"] = 1
         function = _function(ctx, "main", program, public=True)
         for key, texts in (("arg_attrs", argument_attributes), ("res_attrs", result_attributes)):

@@ -153,10 +153,10 @@ def nan_unless(ok: Any, batch: Sequence[int], value: Any, aval: ShapedArray) -> 
     return builder.op("select", aval, flags, value, builder.full(nan, aval))
 
 
-def for_empty(rule: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+def for_empty(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
     """A lowering rule that gives zeros, or unit matrices where a result has more axes than it has vectors, for no elements."""
 
-    def lowering(ctx: Any, *values: Any, **params: Any) -> list[Any]:
+    def lowering(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
         if ctx.avals_in[0].size > 0:
             return rule(ctx, *values, **params)
         return [_unit(aval) for aval in ctx.avals_out]

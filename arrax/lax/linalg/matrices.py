@@ -8,9 +8,10 @@ import numpy as np
 
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import add, conj, eq, ge, mul, scalar
-from arrax.lax.contractions import Precision, dot_general
+from arrax.lax.contractions import dot_general
 from arrax.lax.families import kind_of
 from arrax.lax.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from arrax.lax.precision import Precision
 from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, move_axis, reshape
 from arrax.lax.structure import select, slice_
 
@@ -105,6 +106,8 @@ def part(x: Any, rows: tuple[int, int] | None = None, columns: tuple[int, int] |
 def take_rows(x: Any, rows: Any) -> Any:
     """Rows of matrices in the orders that integer vectors give, one per matrix."""
     shape = typeof(x).shape
+    if not shape[-2]:
+        return x  # no rows to take, and none that a window could have
     batch = tuple(range(len(shape) - 2))
     count = len(batch)
     numbers = GatherDimensionNumbers((count + 1,), (count,), (count,), batch, batch)

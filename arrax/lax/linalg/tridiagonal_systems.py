@@ -108,8 +108,10 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     x = tridiagonal_solve_p.bind(dl, d, du, b, **params)
     right = None if type(tangents[3]) is Zero else tangents[3]
     if any(type(t) is not Zero for t in tangents[:3]):
-        diagonals = [full_like(v, 0) if type(t) is Zero else t for v, t in zip(primals, tangents[:3], strict=False)]
-        term = neg(_applied(*diagonals, x))
+        low, middle, up = (
+            full_like(v, 0) if type(t) is Zero else t for v, t in zip(primals, tangents[:3], strict=False)
+        )
+        term = neg(_applied(low, middle, up, x))
         right = term if right is None else slots.add(right, term)
     return x, Zero.of(x) if right is None else tridiagonal_solve_p.bind(dl, d, du, right, **params)
 

@@ -16,85 +16,99 @@ from arrax.xla.host_kernels import keys
 from arrax.xla.host_kernels.keys import integer_type, pieces
 
 
+_LONG_FOR_RADIX = 512
+
+
 def put_in_place(rows: np.ndarray, kth: int) -> None:
     """Sort rows of integers, or with ``kth`` not negative only so far that this place is right."""
     if kth >= 0:
         rows.partition(kth, axis=-1)
     else:
-        rows.sort(axis=-1, kind="stable" if rows.dtype.itemsize <= 2 else None)  # a radix sort for the short types
+        short = rows.dtype.itemsize <= 2 and rows.shape[-1] >= _LONG_FOR_RADIX
+        rows.sort(axis=-1, kind="stable" if short else None)  # a radix sort, for short types
 
 
 # ---- one array ---------------------------------------------------------------------------------------------------------
 
+_LONG_ROW = 4096
+
 
 def order_values(rows: np.ndarray, out: np.ndarray, kth: int = -1) -> None:
-    """The values of each row in order; ``out`` may be the memory of ``rows``."""
+    """The values of each row in order; ``out`` is other memory."""
     dtype = rows.dtype
     if dtype.kind == "c":
-        return _order_complex(rows, out, kth)
-    if dtype.kind in "iub":
-        if out.ctypes.data != rows.ctypes.data:
-            np.copyto(out, rows)
-        plain = out.view(np.uint8) if dtype.kind == "b" else out
-        return put_in_place(plain, kth)
-    _order_floats(rows, out, kth)
+        order_together([rows], [out], [0], 1, kth)
+    elif dtype.kind in "iub":
+        np.copyto(out, rows)
+        put_in_place(out.view(np.uint8) if dtype.kind == "b" else out, kth)
+    elif keys.is_small(dtype):
+        _order_small_floats(rows, out, kth)
+    elif rows.shape[1] >= _LONG_ROW and kth < 0:
+        bits = integer_type(dtype)
+        for row, ordered in zip(rows.view(bits), out.view(bits), strict=True):
+            _order_float_row(row, ordered, keys.infinity(dtype))
+    else:
+        _order_floats(rows, out, kth)
+
+
+def _order_float_row(bits: np.ndarray, out: np.ndarray, infinity: int) -> None:
+    """Signed integers put the bits of floats in order but for the negative ones, which come in front the wrong way round."""
+    np.copyto(out, bits)
+    put_in_place(out, -1)
+    kind = out.dtype.type
+    least = np.iinfo(out.dtype).min
+    negative, positive = (int(n) for n in np.searchsorted(out, [kind(0), kind(infinity + 1)]))
+    zeros, numbers = (int(n) for n in np.searchsorted(out[:negative], [kind(least + 1), kind(least + infinity + 1)]))
+    nans = (negative - numbers) + (out.size - positive)
+    out[:negative] = out[:negative][::-1].copy()
+    if negative > numbers:
+        out[: out.size - nans] = out[negative - numbers : positive].copy()
+    if nans:
+        out[out.size - nans :] = bits[(bits & kind(~least)) > infinity]
+    if zeros:
+        start = numbers - zeros
+        originals = bits[(bits & kind(~least)) == 0]
+        out[start : start + originals.size] = originals
 
 
 def _order_floats(rows: np.ndarray, out: np.ndarray, kth: int) -> None:
-    """As integers; values that are equal without being identical are then put where they were found, in their order."""
+    """By integer keys; values that are equal without being identical are then put where they belong, in their order."""
     dtype = rows.dtype
-    bits = rows.view(integer_type(dtype, "u"))
-    odd = [(key, bits[bits_are]) for key, bits_are in _unlike_equals(bits, dtype)]
-    if keys.is_small(dtype):
-        ordered = np.take(keys.rank_table(dtype), bits)
-        put_in_place(ordered, kth)
-        np.take(_first_of_rank(dtype), ordered, out=out.view(np.uint8))
-    else:
-        ordered = out.view(integer_type(dtype))
-        _keys_of(rows.view(ordered.dtype), ordered, dtype)
-        put_in_place(ordered, kth)
-    places = [ordered == key for key, _ in odd]
-    if not keys.is_small(dtype):
-        for place in pieces(ordered.shape):
-            keys.float_bits(ordered[place], np.empty_like(ordered[place]))
-    for where, (_, originals) in zip(places, odd, strict=True):
-        out.view(bits.dtype)[where] = originals
-
-
-def _first_of_rank(dtype: np.dtype) -> np.ndarray:
-    table = keys.rank_table(dtype)
-    first = np.zeros(256, np.uint8)
-    for pattern in range(255, -1, -1):
-        first[table[pattern]] = pattern
-    return first
-
-
-def _keys_of(bits: np.ndarray, out: np.ndarray, dtype: np.dtype) -> None:
+    bits, ordered = rows.view(integer_type(dtype)), out.view(integer_type(dtype))
     for place in pieces(bits.shape):
-        part = out[place]
-        keys.signed_keys(bits[place], part, np.empty_like(part))
-        keys.merge_nans(part, dtype)
+        keys.signed_keys(bits[place], ordered[place], np.empty_like(ordered[place]))
+        keys.merge_nans(ordered[place], dtype)
+    put_in_place(ordered, kth)
+    alike = [(ordered == key, bits[where]) for key, where in _unlike_equals(bits, dtype)]
+    for place in pieces(ordered.shape):
+        keys.float_bits(ordered[place], np.empty_like(ordered[place]))
+    for where, originals in alike:
+        ordered[where] = originals
 
 
 def _unlike_equals(bits: np.ndarray, dtype: np.dtype) -> list[tuple[int, np.ndarray]]:
     """(key, where) of zeros, if there are negative ones, and of NaNs."""
-    if keys.is_small(dtype):
-        table = keys.rank_table(dtype)
-        ranks, counts = np.unique(table, return_counts=True)
-        return [(rank, np.isin(bits, np.nonzero(table == rank)[0])) for rank in ranks[counts > 1]]
-    top = bits.dtype.type(1 << (8 * dtype.itemsize - 1))
+    least, infinity = np.iinfo(bits.dtype).min, keys.infinity(dtype)
+    magnitudes = bits & bits.dtype.type(~least)
     found = []
-    if (bits == top).any():
-        found.append((0, (bits | top) == top))
-    magnitude = top - bits.dtype.type(1)
-    bound = keys.infinity(dtype)
-    if any((bits[place] & magnitude).max() > bound for place in pieces(bits.shape)):
-        found.append((int(np.iinfo(integer_type(dtype)).max), (bits & magnitude) > bound))
+    if (bits == least).any():
+        found.append((0, magnitudes == 0))
+    if magnitudes.max() > infinity:
+        found.append((~least, magnitudes > infinity))
     return found
 
 
-def _order_complex(rows: np.ndarray, out: np.ndarray, kth: int) -> None:
-    order_together([rows], [out], [0], 1, kth)
+def _order_small_floats(rows: np.ndarray, out: np.ndarray, kth: int) -> None:
+    bits, table = rows.view(np.uint8), keys.rank_table(rows.dtype)
+    ordered = np.take(table, bits)
+    put_in_place(ordered, kth)
+    ranks, first, counts = np.unique(table, return_index=True, return_counts=True)
+    patterns = np.zeros(256, np.uint8)
+    patterns[ranks] = first
+    result = out.view(np.uint8)
+    np.take(patterns, ordered, out=result)
+    for rank in ranks[counts > 1]:
+        result[ordered == rank] = bits[np.take(table, bits) == rank]
 
 
 # ---- several arrays ----------------------------------------------------------------------------------------------------
@@ -148,11 +162,11 @@ def permutation(operands: Sequence[np.ndarray], kth: int = -1) -> np.ndarray:
     place_bits = max(1, int(shape[1] - 1).bit_length())
     widths = [width for operand in operands for width in keys.word_widths(operand.dtype)]
     least = [0] * len(widths)
-    if sum(widths) > 64 - place_bits:
+    if sum(widths) > 64 - place_bits or all(operand.dtype.kind in "iub" for operand in operands):
         least, widths = _ranges(operands)
     passes = _split(widths, 64 - place_bits)
     if len(passes) == 1:
-        packed = np.empty(shape, np.uint64)
+        packed = np.empty(shape, np.uint64 if sum(widths) + place_bits > 32 else np.uint32)
         for place in pieces(shape):
             _pack(_shifted(operands, place, least), passes[0], packed[place])
             _add_places(packed[place], place[1].start or 0, place_bits)
@@ -161,13 +175,41 @@ def permutation(operands: Sequence[np.ndarray], kth: int = -1) -> np.ndarray:
     for place in pieces(shape):
         for word, part in zip(words, _shifted(operands, place, least), strict=True):
             word[place] = part
-    return _in_passes(words, passes, place_bits)
+    found = _by_first_bits(words, widths, place_bits)
+    return _in_passes(words, passes, place_bits) if found is None else found
+
+
+def _by_first_bits(words: Sequence[np.ndarray], widths: Sequence[int], place_bits: int) -> np.ndarray | None:
+    """The order by the bits that fit into one pass, mended where the others decide; None if they often do."""
+    first, rest = _first_bits(widths, 64 - place_bits)
+    packed = np.empty(words[0].shape, np.uint64)
+    _pack(words, first, packed)
+    _add_places(packed, 0, place_bits)
+    order = _order_of(packed, place_bits, -1)
+    heads = np.right_shift(packed, np.uint64(place_bits), out=packed)
+    undecided = heads[:, 1:] == heads[:, :-1]
+    amount = np.count_nonzero(undecided)
+    if not amount:
+        return order
+    if amount > order.size // 32:
+        return None
+    among = np.zeros(order.shape, bool)
+    among[:, 1:] |= undecided
+    among[:, :-1] |= undecided
+    row, column = np.nonzero(among)
+    places = order[row, column]
+    tails = [_bits_of(words[field.word][row, places], field) for field in rest]
+    # The leading bits and the rows come first, so that each element stays among those that it has these in common with.
+    inner = np.lexsort([places, *reversed(tails), heads[row, column], row])
+    order[row, column] = places[inner]
+    return order
 
 
 def _in_passes(words: Sequence[np.ndarray], passes: Sequence[Sequence[Field]], place_bits: int) -> np.ndarray:
-    packed, order = np.empty(words[0].shape, np.uint64), None
-    for fields in passes:
-        flat = None if order is None else _flat_places(order)
+    """By the last bits first; each pass keeps the order of the one before where its bits are equal."""
+    packed, order = np.empty(words[0].shape, np.uint64), np.empty(0)
+    for number, fields in enumerate(passes):
+        flat = _flat_places(order) if number else None
         _pack([word if flat is None else np.take(word.reshape(-1), flat) for word in words], fields, packed)
         _add_places(packed, 0, place_bits)
         later = _order_of(packed, place_bits, -1)
@@ -201,31 +243,46 @@ def _split(widths: Sequence[int], room: int) -> list[list[Field]]:
     return passes
 
 
+def _first_bits(widths: Sequence[int], room: int) -> tuple[list[Field], list[Field]]:
+    """The first ``room`` bits of words set side by side, and the others."""
+    first, rest = [], []
+    for word, width in enumerate(widths):
+        taken = min(width, room)
+        if taken:
+            first.append(Field(word, width - taken, taken))
+        if taken < width:
+            rest.append(Field(word, 0, width - taken))
+        room -= taken
+    return first, rest
+
+
 def _shifted(operands: Sequence[np.ndarray], place: tuple[slice, slice], least: Sequence[int]) -> list[np.ndarray]:
     words = [word for operand in operands for word in keys.words(operand[place])]
     return [word - word.dtype.type(low) if low else word for word, low in zip(words, least, strict=True)]
 
 
+def _bits_of(word: np.ndarray, field: Field) -> np.ndarray:
+    kind, size = word.dtype.type, 8 * word.dtype.itemsize
+    if field.dropped:
+        word = word >> kind(field.dropped)
+    return word & kind((1 << field.width) - 1) if field.dropped + field.width < size else word
+
+
 def _pack(words: Sequence[np.ndarray], fields: Sequence[Field], out: np.ndarray) -> None:
     """Fields side by side."""
     for number, field in enumerate(fields):
-        word = words[field.word]
-        kind, size = word.dtype.type, 8 * word.dtype.itemsize
-        if field.dropped:
-            word = word >> kind(field.dropped)
-        if field.dropped + field.width < size:
-            word = word & kind((1 << field.width) - 1)
+        bits = _bits_of(words[field.word], field)
         if number == 0:
-            out[...] = word
+            out[...] = bits
         else:
-            np.left_shift(out, np.uint64(field.width), out=out)
-            np.bitwise_or(out, word, out=out)
+            np.left_shift(out, out.dtype.type(field.width), out=out)
+            np.bitwise_or(out, bits, out=out, casting="unsafe")
 
 
 def _add_places(packed: np.ndarray, start: int, place_bits: int) -> None:
     """Behind each key its place in the row, the first of them being ``start``."""
-    np.left_shift(packed, np.uint64(place_bits), out=packed)
-    np.bitwise_or(packed, np.arange(start, start + packed.shape[1], dtype=np.uint64), out=packed)
+    np.left_shift(packed, packed.dtype.type(place_bits), out=packed)
+    np.bitwise_or(packed, np.arange(start, start + packed.shape[1], dtype=packed.dtype), out=packed)
 
 
 def _order_of(packed: np.ndarray, place_bits: int, kth: int) -> np.ndarray:
@@ -233,5 +290,5 @@ def _order_of(packed: np.ndarray, place_bits: int, kth: int) -> np.ndarray:
     put_in_place(packed, kth)
     order = np.empty(packed.shape, np.uint32 if place_bits <= 32 else np.uint64)
     for place in pieces(packed.shape):
-        np.bitwise_and(packed[place], np.uint64((1 << place_bits) - 1), out=order[place], casting="unsafe")
+        np.bitwise_and(packed[place], packed.dtype.type((1 << place_bits) - 1), out=order[place], casting="unsafe")
     return order

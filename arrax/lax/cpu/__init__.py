@@ -1,0 +1,1 @@
+"""How programs on the CPU do what the compiler's own code does slowly there."""

@@ -1,0 +1,62 @@
+"""Values that are computed before what follows: random numbers are dear, and a program must not compute them twice.
+
+The compiler fuses what makes an array with what takes it. Random bits, a hundred operations each, are then computed anew
+for each use, and without vector instructions inside of reductions and of loops over short rows. Its own barriers don't
+stand in the way: on CPUs they are gone before it fuses. A loop does, if the compiler cannot know that it never turns.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax.core.interpreter import Primitive
+from arrax.core.types import Zero, typeof
+from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax import arithmetic, bitwise
+from arrax.lax.control_flow.loops import while_loop
+from arrax.lax.conversion import convert
+from arrax.lax.shapes import reshape
+from arrax.lax.structure import slice_
+
+LARGE = 1 << 12  # elements; below, a loop costs more than it saves
+SHORT = 256  # rows of fewer elements are short
+
+settled_p = Primitive("settled")
+settled_p.type_rule = lambda x: x
+settled_p.impl = lambda x: x
+settled_p.batch = lambda values, dims: (settled_p.bind(*values), *dims)
+settled_p.transpose = lambda ct, x: [ct if type(ct) is Zero else settled_p.bind(ct)]
+
+
+def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    out = settled_p.bind(*primals)
+    return out, Zero.of(out) if type(tangents[0]) is Zero else tangents[0]
+
+
+def _unless_odd(x: Any) -> Any:
+    """The value, through a loop whose condition, that the last bit of an element be above 1, never holds."""
+    rank = typeof(x).ndim
+
+    def impossible(x: Any) -> Any:
+        corner = reshape(slice_(x, (0,) * rank, (1,) * rank), ())
+        return arithmetic.gt(bitwise.bitwise_and(convert(corner, np.uint32), np.uint32(1)), np.uint32(1))
+
+    return while_loop(impossible, arithmetic.neg, x)
+
+
+settled_p.jvp = _jvp
+settled_p.lower[None] = lambda ctx, x: [x]
+settled_p.lower["cpu"] = lower_fun(_unless_odd, multiple_results=False)
+
+
+def settled(x: Any) -> Any:
+    """The values, computed once; small arrays are left to the compiler."""
+    return settled_p.bind(x) if typeof(x).size >= LARGE else x
+
+
+def has_short_rows(shape: tuple[int, ...]) -> bool:
+    """Whether loops over an array's rows are short."""
+    return len(shape) > 1 and shape[-1] < SHORT and math.prod(shape) >= LARGE
