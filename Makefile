@@ -3,6 +3,7 @@
 #   make demo          train a small network on handwritten digits
 #   make test          all tests (TESTS=tests/lax narrows, WORKERS=4 sets how many processes)
 #   make test-newest   the tests on the newest Python here, with the newest jaxlib for it
+#   make conformance   the array API standard's conformance suite on arrax.numpy (ARRAY_API_TESTS=/path/to/checkout)
 #   make lint types    ruff, mypy
 #   make bench         side by side with the reference implementation (BENCH="eager staging" narrows)
 #   make clean         remove environments and caches
@@ -10,13 +11,14 @@
 # PYTHON=/path/to/python chooses the interpreter for .venv.
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-newest lint types bench clean
+.PHONY: demo test test-newest conformance lint types bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 TESTS ?= tests
 BENCH ?=
+CONFORMANCE ?= --max-examples 50
 
 # The first of the candidates that runs and is new enough: version managers leave stubs that only print an error.
 first_of = $(shell for python in $(1); do \
@@ -32,6 +34,9 @@ demo: $(VENV)/ready-demo
 
 test: $(VENV)/ready-test
 	$(BIN)/python -m pytest -q -n $(WORKERS) $(TESTS)
+
+conformance: $(VENV)/ready-conformance
+	$(BIN)/python -m tests.conformance.suite $(CONFORMANCE)
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .

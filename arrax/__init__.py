@@ -4,6 +4,7 @@ The face: public names only. Rooms that an array program does not need load on f
 """
 
 import importlib as _importlib
+import warnings as _warnings
 from typing import Any as _Any
 
 from arrax import dtypes as dtypes
@@ -85,6 +86,7 @@ from arrax.xla.devices import local_devices as local_devices
 from arrax.xla.devices import process_count as process_count
 from arrax.xla.devices import process_index as process_index
 from arrax.xla.devices import process_indices as process_indices
+from arrax.xla.environment import print_environment_info as print_environment_info
 
 __version__ = "0.1.0"
 
@@ -94,6 +96,13 @@ _ROOMS = (
     "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
 )  # fmt: skip
 
+_RENAMED = {  # names that go on working, with a warning
+    "tree_map": ("tree.map", lambda: tree.map),
+    "host_count": ("process_count", lambda: process_count),
+    "host_id": ("process_index", lambda: process_index),
+    "host_ids": ("process_indices", lambda: process_indices),
+}
+
 
 def __getattr__(name: str) -> _Any:
     if name in _ROOMS:
@@ -102,4 +111,8 @@ def __getattr__(name: str) -> _Any:
         except ModuleNotFoundError as error:
             if error.name != f"arrax.{name}":
                 raise
+    if name in _RENAMED:
+        new, find = _RENAMED[name]
+        _warnings.warn(f"arrax.{name} is deprecated: use arrax.{new}.", DeprecationWarning, stacklevel=2)
+        return find()
     raise AttributeError(f"module 'arrax' has no attribute {name!r}")

@@ -132,7 +132,7 @@ class Hooks:
     """Slots for what stands above this file."""
 
     check_program: Callable[[Any], None] = staticmethod(lambda jaxpr: None)
-    check_keys: Callable[[Any, Any, str], None] = staticmethod(lambda jaxpr, values, name: None)  # see random/key_reuse
+    check_keys: Callable[[Any, Any, str], Any] = staticmethod(lambda jaxpr, values, name: None)  # see random/key_reuse
 
 
 hooks = Hooks()

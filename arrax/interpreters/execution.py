@@ -18,6 +18,7 @@ from arrax.interpreters.lowering.module import lower_module
 from arrax.native import runtime
 from arrax.xla import compat, compilation
 from arrax.xla.devices import default_device, platform_name, single_sharding
+from arrax.xla.draining import drain
 from arrax.xla.placement import array_from_host, copy_to_device, host_value
 
 ArrayImpl = runtime.ArrayImpl
@@ -201,6 +202,8 @@ class CompiledProgram:
     def __init__(self, lowered: LoweredProgram, placement: Placement, name: str, compiler_options: Any = None):
         self.placement, self.name, self.lowered = placement, name, lowered
         device = placement.device
+        if lowered.host_callbacks:
+            drain.expect(device)
         self.executable = compilation.compile_module(
             lowered.module, [device], level=lowered.level, compiler_options=compiler_options,
             host_callbacks=lowered.host_callbacks, name=name, storable=not lowered.calls_users,
@@ -227,9 +230,10 @@ class CompiledProgram:
 
     def call(self, leaves: Sequence[Any]) -> list[Any]:
         """Run on flat arguments (arrays or host values, those not kept included)."""
+        mark_results = None
         if config.debug_key_reuse.cell.value:
             kept = [leaf for leaf, keep in zip(leaves, self.kept, strict=True) if keep]
-            errors.hooks.check_keys(self.lowered.jaxpr, [*self.lowered.const_args, *kept], self.name)
+            mark_results = errors.hooks.check_keys(self.lowered.jaxpr, [*self.lowered.const_args, *kept], self.name)
         arrays = [*self.const_args]
         for leaf, keep in zip(leaves, self.kept, strict=True):
             if keep:
@@ -243,6 +247,8 @@ class CompiledProgram:
             ]
         if config.debug_nans.cell.value or config.debug_infs.cell.value:
             check_special_values(outs, self.name)
+        if mark_results is not None:
+            mark_results(outs)
         return outs
 
     def fast_path(self, out_tree: Any, leaves: Sequence[Any]) -> FastPath | None:

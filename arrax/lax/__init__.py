@@ -316,6 +316,8 @@ from arrax.lax.scatter import scatter_mul_p as scatter_mul_p
 from arrax.lax.scatter import scatter_p as scatter_p
 from arrax.lax.scatter import scatter_sub as scatter_sub
 from arrax.lax.scatter import scatter_sub_p as scatter_sub_p
+from arrax.lax.selection import order_statistics_p as order_statistics_p
+from arrax.lax.selection import partition_p as partition_p
 from arrax.lax.shapes import broadcast as broadcast
 from arrax.lax.shapes import broadcast_in_dim as broadcast_in_dim
 from arrax.lax.shapes import broadcast_in_dim_p as broadcast_in_dim_p

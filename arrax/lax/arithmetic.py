@@ -34,8 +34,14 @@ from arrax.lax.families import bools as boolean
 
 
 def scalar(value: float, like: Any) -> Any:
-    """A constant of the dtype of ``like``, for rules."""
-    return np.asarray(value).astype(typeof(like).dtype)[()]
+    """A constant of the dtype of ``like``, for rules; weak where ``like`` is."""
+    aval = typeof(like)
+    constant = np.asarray(value).astype(aval.dtype)[()]
+    if aval.weak_type:
+        plain = constant.item()
+        if typeof(plain).dtype == aval.dtype:
+            return plain
+    return constant
 
 
 def _transpose_add(ct: Any, x: Any, y: Any) -> list[Any]:
@@ -94,7 +100,7 @@ def _abs_lowering(ctx: Any, x: Any) -> list[Any]:
 
 def _abs_jvp(x: Any, ans: Any, t: Any) -> Any:
     if kind_of(typeof(x).dtype) != "complex":
-        return mul(t, sign(x))
+        return mul(t, add(sign(x), _equal_mask(x, scalar(0, x))))  # 1 at 0, as to the right of it
     safe = _without_zeros(ans)
     return add(div(mul(real_part(x), real_part(t)), safe), div(mul(imag(x), imag(t)), safe))
 
@@ -120,7 +126,8 @@ def _tie_mask(x: Any, y: Any, z: Any) -> Any:
 
 
 def _equal_mask(x: Any, z: Any) -> Any:
-    return shape_slots.convert_element_type(eq(x, z), typeof(z).dtype)
+    one = scalar(1, z)  # a Python number where z is weakly typed
+    return shape_slots.convert_element_type(eq(x, z), type(one) if type(one) in (int, float) else typeof(z).dtype)
 
 
 # fmt: off

@@ -111,7 +111,7 @@ def expm1_limits(x: Any, y: Any, re: Any, im: Any) -> Parts:
     nowhere, below = both(is_infinite(x), unless(is_finite(y))), is_negative(x)
     re = pick(nowhere, pick(below, -1.0, x), re)
     im = pick(nowhere, pick(below, 0.0, full_like(x, np.nan)), im)
-    return pick(both(is_zero(x), is_zero(y)), x, re), pick(is_zero(y), y, im)
+    return pick(both(is_zero(x), is_zero(y)), 0.0, re), pick(is_zero(y), y, im)
 
 
 def log_limits(x: Any, y: Any, re: Any, im: Any) -> Parts:

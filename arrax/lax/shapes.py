@@ -55,11 +55,11 @@ def canonical_axis(axis: Any, rank: int, name: str = "axis") -> int:
     """An axis in [0, rank).
 
     Raises:
-      ValueError: the axis is out of bounds.
+      AxisError: the axis is out of bounds; NumPy's class, a ValueError and an IndexError.
     """
     index = operator.index(axis)
     if not -rank <= index < rank:
-        raise ValueError(f"{name} {index} is out of bounds for array of dimension {rank}")
+        raise np.exceptions.AxisError(f"{name} {index} is out of bounds for array of dimension {rank}")
     return index + rank if index < 0 else index
 
 
@@ -518,9 +518,11 @@ def zeros_of(aval: ShapedArray) -> Any:
     """Zeros of a type."""
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
-    if aval.shape == ():
-        return np.zeros((), aval.dtype)[()] if not aval.weak_type else full((), 0, aval.dtype)
-    return full(aval.shape, 0, aval.dtype)
+    zero = np.zeros((), aval.dtype)[()]
+    if aval.weak_type and typeof(zero.item()).dtype == aval.dtype:
+        zero = zero.item()
+        return zero if aval.shape == () else broadcast_in_dim(zero, aval.shape, ())
+    return zero if aval.shape == () else full(aval.shape, 0, aval.dtype)
 
 
 def zeros_like_array(x: Any) -> Any:

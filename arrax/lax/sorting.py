@@ -23,7 +23,7 @@ from arrax.lax.shapes import broadcasted_iota, canonical_axis, full, reshape
 from arrax.native import runtime
 
 
-def _taken_along(x: Any, indices: Any, axis: int) -> Any:
+def taken_along(x: Any, indices: Any, axis: int) -> Any:
     """Entries of an axis, at places of their own for each position along the other axes."""
     aval = typeof(indices)
     batch = tuple(dim for dim in range(aval.ndim) if dim != axis)
@@ -107,7 +107,7 @@ def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> 
     places = broadcasted_iota(counter, shape, dimension)
     *outs, permutation = sort_p.bind(*primals, places, dimension=dimension, **params)
     return outs, [
-        Zero.of(out) if type(t) is Zero else _taken_along(t, permutation, dimension)
+        Zero.of(out) if type(t) is Zero else taken_along(t, permutation, dimension)
         for out, t in zip(outs, tangents, strict=True)
     ]
 
@@ -208,7 +208,7 @@ def _top_k_lower(ctx: Any, x: Any, *, k: int, axis: int) -> list[Any]:
 def _top_k_jvp(primals: Any, tangents: Any, *, k: int, axis: int) -> tuple[list[Any], list[Any]]:
     values, indices = top_k_p.bind(*primals, k=k, axis=axis)
     t = tangents[0]
-    t_values = Zero.of(values) if type(t) is Zero else _taken_along(t, indices, axis)
+    t_values = Zero.of(values) if type(t) is Zero else taken_along(t, indices, axis)
     return [values, indices], [t_values, Zero.of(indices)]
 
 
@@ -219,6 +219,7 @@ def _top_k_batch(values: Any, dims: Any, *, k: int, axis: int) -> tuple[list[Any
 
 top_k_p.type_rule = _top_k_type
 top_k_p.lower[None] = _top_k_lower
+top_k_p.lower["cpu"] = native_or(_top_k_lower, cpu_ordering.lower_greatest)
 top_k_p.jvp = _top_k_jvp
 top_k_p.batch = _top_k_batch
 
@@ -286,7 +287,7 @@ def _exact(x: Any, *, k: int, reduction_dimension: int, is_max_k: bool, **params
 def _approx_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
     values, indices = approx_top_k_p.bind(*primals, **params)
     t, axis = tangents[0], params["reduction_dimension"]
-    t_values = Zero.of(values) if type(t) is Zero else _taken_along(t, indices, axis)
+    t_values = Zero.of(values) if type(t) is Zero else taken_along(t, indices, axis)
     return [values, indices], [t_values, Zero.of(indices)]
 
 

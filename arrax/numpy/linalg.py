@@ -1,24 +1,24 @@
 """Linear algebra. The face: public names only."""
 
+from arrax.numpy_api.determinants import SlogdetResult as SlogdetResult
+from arrax.numpy_api.determinants import det as det
+from arrax.numpy_api.determinants import slogdet as slogdet
 from arrax.numpy_api.linear_algebra import EighResult as EighResult
 from arrax.numpy_api.linear_algebra import EigResult as EigResult
 from arrax.numpy_api.linear_algebra import QRResult as QRResult
-from arrax.numpy_api.linear_algebra import SlogdetResult as SlogdetResult
 from arrax.numpy_api.linear_algebra import SVDResult as SVDResult
 from arrax.numpy_api.linear_algebra import cholesky as cholesky
-from arrax.numpy_api.linear_algebra import det as det
 from arrax.numpy_api.linear_algebra import eig as eig
 from arrax.numpy_api.linear_algebra import eigh as eigh
 from arrax.numpy_api.linear_algebra import eigvals as eigvals
 from arrax.numpy_api.linear_algebra import eigvalsh as eigvalsh
-from arrax.numpy_api.linear_algebra import inv as inv
-from arrax.numpy_api.linear_algebra import lstsq as lstsq
-from arrax.numpy_api.linear_algebra import pinv as pinv
 from arrax.numpy_api.linear_algebra import qr as qr
-from arrax.numpy_api.linear_algebra import slogdet as slogdet
-from arrax.numpy_api.linear_algebra import solve as solve
 from arrax.numpy_api.linear_algebra import svd as svd
 from arrax.numpy_api.linear_algebra import svdvals as svdvals
+from arrax.numpy_api.linear_systems import inv as inv
+from arrax.numpy_api.linear_systems import lstsq as lstsq
+from arrax.numpy_api.linear_systems import pinv as pinv
+from arrax.numpy_api.linear_systems import solve as solve
 from arrax.numpy_api.matrix_products import cross as cross
 from arrax.numpy_api.matrix_products import diagonal as diagonal
 from arrax.numpy_api.matrix_products import matmul as matmul

@@ -266,6 +266,11 @@ def _format(self: Any, format_spec: str) -> str:
     return format(repr(self), format_spec)
 
 
+def _device(self: Any) -> Any:
+    known = _known(self)
+    return None if known is None else getattr(known, "device", None)
+
+
 def _absent(name: str) -> Any:
     """An attribute of arrays in memory, which traced ones have not yet."""
 
@@ -286,6 +291,7 @@ TRACED: dict[str, Any] = {
     "itemsize": property(lambda self: self.dtype.itemsize), "nbytes": property(lambda self: self.size * self.dtype.itemsize),
     "block_until_ready": lambda self: self, "copy_to_host_async": lambda self: None,
     "is_deleted": lambda self: False, "committed": False,
+    "device": property(_device, doc="The device, or None for a traced array: where it will lie is not settled yet."),
     "__copy__": lambda self: self, "__deepcopy__": lambda self, memo: self,
     **{name: _absent(name) for name in (
         "addressable_data", "addressable_shards", "delete", "devices", "global_shards", "is_fully_addressable",

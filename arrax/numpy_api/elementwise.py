@@ -84,8 +84,8 @@ def _is_bool(x: Any) -> bool:
 
 
 def constant(value: Any, like: Any) -> Any:
-    """A scalar constant of the dtype of ``like``."""
-    return np.asarray(value).astype(typeof(like).dtype)[()]
+    """A scalar constant of the dtype of ``like``, weak where that is."""
+    return arithmetic.scalar(value, like)
 
 
 # ---- pieces with a body of their own ---------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from arrax.core.types import typeof
 from arrax.lax import shapes
 from arrax.numpy_api import matrices, products
 from arrax.numpy_api.api import api
-from arrax.numpy_api.linear_algebra import inv, solve
+from arrax.numpy_api.linear_systems import inv, solve
 from arrax.numpy_api.operands import as_operand, check_arraylike
 
 

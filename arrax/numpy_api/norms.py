@@ -11,13 +11,15 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, linalg, shapes
+from arrax.lax.bitwise import bitwise_and, bitwise_not
 from arrax.lax.conversion import convert
 from arrax.lax.exponential import pow as power
 from arrax.lax.exponential import sqrt
 from arrax.lax.families import kind_of
-from arrax.lax.reductions import reduce_max, reduce_min, reduce_sum
+from arrax.lax.reductions import reduce_max, reduce_min, reduce_or, reduce_sum
+from arrax.lax.structure import select
 from arrax.numpy_api.api import api
-from arrax.numpy_api.linear_algebra import inv
+from arrax.numpy_api.linear_systems import inv
 from arrax.numpy_api.operands import broadcast_to, canonical_axes, check_arraylike, promote_inexact
 from arrax.numpy_api.reductions import static_axis, with_kept_axes
 
@@ -167,18 +169,23 @@ def cond(x: Any, p: int | float | str | None = None) -> Any:
       x: array of shape ``(..., m, n)``.
       p: order of the norm, by default 2.
     Raises:
-      ValueError: fewer than two axes; no inverse where the order needs one.
+      ValueError: fewer than two axes, no elements; matrices that are not square where the order needs an inverse.
     Example: ``jnp.linalg.cond(jnp.eye(2))`` is 1. Source: ``numpy.linalg.cond``.
     """
     x = _operand("cond", x)
     if typeof(x).ndim < 2:
         raise ValueError(f"linalg.cond: expected an array of at least two axes, got shape {typeof(x).shape}")
+    if typeof(x).size == 0:
+        raise ValueError(f"linalg.cond: empty arrays have no condition number, got shape {typeof(x).shape}")
     if p in (None, 2, -2):
         values = linalg.svd(x, compute_uv=False)
         first, last = (reduce(values, (typeof(values).ndim - 1,)) for reduce in (reduce_max, reduce_min))
         return arithmetic.div(last, first) if p == -2 else arithmetic.div(first, last)
     axes = canonical_axes((-2, -1), typeof(x).ndim)
-    return arithmetic.mul(_of_matrices("cond", x, p, *axes), _of_matrices("cond", inv(x), p, *axes))
+    number = arithmetic.mul(_of_matrices("cond", x, p, *axes), _of_matrices("cond", inv(x), p, *axes))
+    given = reduce_or(arithmetic.ne(x, x), axes)  # NaN comes out where it goes in; else it is that of no inverse
+    lost = bitwise_and(arithmetic.ne(number, number), bitwise_not(given))
+    return select(lost, shapes.full_like(number, np.inf), number)
 
 
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
@@ -187,25 +194,31 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     Args:
       M: array of shape ``(..., m, n)``.
       rtol: what counts as zero, relative to the largest; by default the precision times ``max(m, n)``.
-      hermitian: accepted; says that matrices are Hermitian.
-      tol: another name of ``rtol``.
-    Returns: int array of shape ``(...)``.
+      hermitian: take matrices for Hermitian.
+      tol: what counts as zero, absolutely.
+    Returns: int array of shape ``(...)``; for fewer than two axes, 1 unless all elements are 0.
+    Raises:
+      ValueError: both ``rtol`` and ``tol``.
     Example: ``jnp.linalg.matrix_rank(jnp.ones((2, 2)))`` is 1. Source: ``numpy.linalg.matrix_rank``.
     """
     if tol is not None and rtol is not None:
-        raise ValueError("matrix_rank: give rtol or tol, which are the same, not both")
-    return _matrix_rank(M, tol if rtol is None else rtol)
+        raise ValueError("matrix_rank: give rtol or tol, not both")
+    return _matrix_rank(M, rtol, tol, bool(hermitian))
 
 
-@api()
-def _matrix_rank(a: Any, rtol: Any) -> Any:
+@api(static=("hermitian",))
+def _matrix_rank(a: Any, rtol: Any, tol: Any, hermitian: bool) -> Any:
     a = _operand("matrix_rank", a)
     if typeof(a).ndim < 2:
         return convert(reduce_max(arithmetic.ne(a, shapes.full_like(a, 0)), tuple(range(typeof(a).ndim))), np.int32)
-    values = linalg.svd(a, compute_uv=False)
+    values = arithmetic.abs_(linalg.eigh(a)[1]) if hermitian else linalg.svd(a, compute_uv=False)
     last = typeof(values).ndim - 1
-    default = max(typeof(a).shape[-2:]) * float(dtypes.finfo(typeof(a).dtype).eps)
-    largest = reduce_max(values, (last,))
-    relative = broadcast_to(convert(default if rtol is None else rtol, typeof(values).dtype), typeof(largest).shape)
-    cutoff = shapes.broadcast_in_dim(arithmetic.mul(largest, relative), typeof(values).shape, range(last))
-    return reduce_sum(convert(arithmetic.gt(values, cutoff), dtypes.canonicalize_dtype(np.int64)), (last,))
+    shape = typeof(values).shape[:-1]
+    if tol is None:
+        default = max(typeof(a).shape[-2:]) * float(dtypes.finfo(typeof(a).dtype).eps)
+        relative = broadcast_to(convert(default if rtol is None else rtol, typeof(values).dtype), shape)
+        cutoff = arithmetic.mul(reduce_max(values, (last,)), relative)
+    else:
+        cutoff = broadcast_to(convert(tol, typeof(values).dtype), shape)
+    above = arithmetic.gt(values, shapes.broadcast_in_dim(cutoff, typeof(values).shape, range(last)))
+    return reduce_sum(convert(above, dtypes.canonicalize_dtype(np.int64)), (last,))

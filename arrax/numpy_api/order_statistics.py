@@ -12,6 +12,7 @@ from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, cumulative, rounding, shapes, sorting, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
+from arrax.lax.selection import order_statistics
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import working_dtype
@@ -52,27 +53,32 @@ def _positions(q: Any, count: Any, method: str) -> Any:
     return arithmetic.max_(arithmetic.min_(place, last), zero)
 
 
+def _at(rows: Any, places: Any) -> Any:
+    """The elements at places of the rows' order."""
+    return order_statistics(rows, convert(places, np.int32))
+
+
 def _between(rows: Any, q: Any, count: Any, method: str) -> Any:
-    """The elements of sorted rows at the places of quantiles, or what lies between two of them.
+    """The elements at the places of quantiles in the rows' order, or what lies between two of them.
 
     Args:
-      rows: sorted array of shape ``(..., n)``.
+      rows: array of shape ``(..., n)``.
       q, count: arrays of shape ``(..., m)``.
     """
     if method == "inverted_cdf":
         place = arithmetic.sub(arithmetic.ceil(arithmetic.mul(q, count)), constant(1, q))
         place = arithmetic.max_(arithmetic.min_(place, arithmetic.sub(count, constant(1, q))), constant(0, q))
-        return take_along_last(rows, convert(place, np.int32))
+        return _at(rows, place)
     place = _positions(q, count, method)
     if method == "nearest":
-        return take_along_last(rows, convert(rounding.round(place, rounding.RoundingMethod.TO_NEAREST_EVEN), np.int32))
+        return _at(rows, rounding.round(place, rounding.RoundingMethod.TO_NEAREST_EVEN))
     low, high = arithmetic.floor(place), arithmetic.ceil(place)
-    below = take_along_last(rows, convert(low, np.int32))
-    if method == "lower":
-        return below
-    above = take_along_last(rows, convert(high, np.int32))
-    if method == "higher":
-        return above
+    if method in ("lower", "higher"):
+        return _at(rows, low if method == "lower" else high)
+    axis, count = typeof(q).ndim - 1, typeof(q).shape[-1]
+    both = _at(rows, structure.concatenate([low, high], axis))
+    below = structure.slice_in_dim(both, 0, count, axis=axis)
+    above = structure.slice_in_dim(both, count, 2 * count, axis=axis)
     if method == "midpoint":
         half = constant(0.5, below)
         return arithmetic.add(arithmetic.mul(below, half), arithmetic.mul(above, half))
@@ -130,9 +136,8 @@ def _of_rows(rows: Any, q: Any, weights: Any, method: str, ignore_nan: bool) -> 
         zero = shapes.full_like(weights, 0)
         found = _weighted(rows, structure.select(missing, zero, weights) if ignore_nan else weights, q)
     else:
-        ordered = sorting.sort(rows, rank - 1, False)
         size = arithmetic.max_(count, constant(1, q)) if ignore_nan else shapes.full(shape, length)
-        found = _between(ordered, q, size, method)
+        found = _between(rows, q, size, method)
     bad = arithmetic.eq(count, constant(0, q)) if ignore_nan else arithmetic.ne(count, length)
     bad = bitwise.bitwise_or(bad, isnan(q))
     return structure.select(bad, shapes.full_like(found, np.nan), found)

@@ -133,7 +133,7 @@ def polyfit(
 
 def _covariances(normal: Any, rests: Any, freedom: int, unscaled: bool, flat: bool) -> Any:
     if unscaled:
-        return normal
+        return normal if flat else expand_dims(normal, 2)
     if freedom <= 0:
         raise ValueError(
             "polyfit: the number of data points must exceed the number of coefficients to scale the covariances"

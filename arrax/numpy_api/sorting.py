@@ -10,8 +10,9 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, shapes, sorting
+from arrax.lax import arithmetic, selection, shapes, sorting
 from arrax.lax.conversion import convert
+from arrax.lax.cpu.ordering import LEAST_ELEMENTS
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import ravel
@@ -35,7 +36,7 @@ def _prepared(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tup
 
 def _on_host(a: Any) -> bool:
     """Whether NumPy orders the elements as compiled code would, at once."""
-    return host.on_host(a) and a.aval.dtype.kind in "biuf"
+    return host.on_host(a) and a.aval.size < LEAST_ELEMENTS and a.aval.dtype.kind in "biuf"
 
 
 @api(static=("axis", "stable", "descending"))
@@ -152,6 +153,21 @@ def _check_place(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
     return a, axis
 
 
+@api(static=("kth", "axis"))
+def _partition(a: Any, kth: int, axis: int) -> Any:
+    last = typeof(a).ndim - 1
+    return shapes.move_axis(
+        selection.partition([shapes.move_axis(a, axis, last)], kth % typeof(a).shape[axis])[0], last, axis
+    )
+
+
+@api(static=("kth", "axis"))
+def _argpartition(a: Any, kth: int, axis: int) -> Any:
+    last = typeof(a).ndim - 1
+    _, places = selection.partition_with_places(shapes.move_axis(a, axis, last), kth % typeof(a).shape[axis])
+    return convert(shapes.move_axis(places, last, axis), dtypes.canonicalize_dtype(np.int64))
+
+
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
     """The elements along an axis so that one stands where sorting would put it: lesser ones before, greater ones behind.
 
@@ -159,13 +175,13 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
       a: array.
       kth: the place, known while tracing.
       axis: axis.
-    Returns: array; here all of the axis is sorted.
+    Returns: array; the order among the lesser and among the greater ones is not determined.
     Raises:
       ValueError: no such place or axis.
     Example: ``jnp.partition(jnp.array([3, 1, 2]), 1)``. Source: ``numpy.partition``.
     """
     a, axis = _check_place("partition", a, kth, axis)
-    return sort(a, axis)
+    return sort(a, axis) if _on_host(a) else _partition(a, operator.index(kth), axis)
 
 
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
@@ -174,7 +190,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     Example: ``jnp.argpartition(jnp.array([3, 1, 2]), 1)``. Source: ``numpy.argpartition``.
     """
     a, axis = _check_place("argpartition", a, kth, axis)
-    return argsort(a, axis)
+    return argsort(a, axis) if _on_host(a) else _argpartition(a, operator.index(kth), axis)
 
 
 def sort_complex(a: Any) -> Any:

@@ -164,10 +164,11 @@ def gumbel_values(bits: Any, shape: tuple[int, ...], dtype: Any, mode: str) -> A
 
 
 def fine_uniform(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Positive numbers below 1 with twice the usual number of random bits: a coarse and a fine part."""
+    """Positive numbers below 1, the lower half of them with twice the usual number of random bits."""
     limits = dtypes.finfo(dtype)
     parts = scaled_uniform(bits, (2, *shape), dtype, limits.tiny, 1)
-    return parts[0] + parts[1] * np.asarray(2.0 ** -(limits.nmant + 1), dtype)[()]
+    finer = parts[0] + parts[1] * np.asarray(2.0**-limits.nmant, dtype)[()]
+    return select_where(parts[0] < np.asarray(0.5, dtype)[()], finer, parts[0])
 
 
 @sampler(static=("shape", "dtype", "mode"), exact=True)

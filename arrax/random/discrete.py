@@ -161,7 +161,7 @@ def _poisson(bits: Bits, lam: Any, *, shape: tuple[int, ...], dtype: Any) -> Any
     small = (lam != lam) | (lam < 10)
     steps = int(dtypes.iinfo(np.int32).max)
     by_products = _poisson_by_products(bits, select_where(small, lam, single.type(0)), dtype, steps)
-    by_rejection = _poisson_by_rejection(bits, select_where(small, single.type(1e5), lam), dtype, steps)
+    by_rejection = _poisson_by_rejection(bits.again(), select_where(small, single.type(1e5), lam), dtype, steps)
     drawn = select_where(small, by_products, by_rejection)
     return select_where(lam == 0, np.zeros((), dtype)[()], drawn)
 
@@ -285,7 +285,7 @@ def binomial_values(bits: Bits, n: Any, p: Any, shape: tuple[int, ...], dtype: A
         bits, select_where(few, n, number(0)), select_where(few, rarer, number(0.5)), steps
     )
     many = select_where(few, number(1e4), n)
-    by_rejection = _binomial_by_rejection(bits, many, select_where(few, number(0.5), rarer), steps)
+    by_rejection = _binomial_by_rejection(bits.again(), many, select_where(few, number(0.5), rarer), steps)
     drawn = select_where(few, by_inversion, by_rejection)
     drawn = select_where((p < 0.5) | (p == 0), drawn, n - drawn)
     drawn = select_where(infinite, number(np.inf), drawn)

@@ -108,7 +108,7 @@ class PRNGKeyArray(runtime.Array):
         place = _data_index(index, self.ndim)
         if config.debug_key_reuse.cell.value:
             key_reuse.take_part(self, index)
-        return PRNGKeyArray(self._impl, self._base_array[place])
+        return wrap(self._impl, self._base_array[place])
 
     def __bool__(self) -> bool:
         raise TypeError("key array cannot be converted to boolean.")

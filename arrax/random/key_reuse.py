@@ -16,6 +16,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config, errors
 from arrax.core.errors import KeyReuseError
+from arrax.core.interpreter import Tracer
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subprograms
 
 Identities = np.ndarray | None
@@ -50,13 +51,11 @@ def refuse_consumed(operation: str, keys: Any, index: int = 0, part: Any = ...) 
 
 def take_part(keys: Any, index: Any) -> None:
     """Indexing: the elements taken now belong to the result, so they count as consumed here."""
-    if not keys.shape:
-        return
+    parts = index if isinstance(index, tuple) else (index,)
+    if not keys.shape or any(isinstance(part, Tracer) for part in parts):
+        return  # nobody knows which elements a traced index takes
     mask = np.broadcast_to(keys._consumed, keys.shape).copy()
-    place = tuple(
-        np.asarray(part) if hasattr(part, "shape") else part
-        for part in (index if isinstance(index, tuple) else (index,))
-    )
+    place = tuple(np.asarray(part) if hasattr(part, "shape") else part for part in parts)
     if np.any(mask[place]):
         raise KeyReuseError("Previously-consumed key passed to slice at index 0")
     mask[place] = True
@@ -80,21 +79,42 @@ def _of_type(aval: Any) -> Identities:
 
 
 class Uses:
-    """Which identities are consumed so far."""
+    """Which identities are consumed so far. A selected key stands for all those among which it was selected."""
 
-    __slots__ = ("consumed",)
+    __slots__ = ("consumed", "choices")
 
-    def __init__(self, consumed: set[int]):
-        self.consumed = consumed
+    def __init__(self) -> None:
+        self.consumed: set[int] = set()
+        self.choices: dict[int, tuple[int, ...]] = {}
 
     def consume(self, name: str, identities: Identities) -> None:
         """Note a use; raises where one of the keys was used before, or stands in the array twice."""
         if identities is None:
             return
         for number in identities.ravel().tolist():
-            if number in self.consumed:
-                raise KeyReuseError(f"In {name}, argument 0 is already consumed.")
-            self.consumed.add(number)
+            for choice in self.choices.get(number, (number,)):
+                if choice in self.consumed:
+                    raise KeyReuseError(f"In {name}, argument 0 is already consumed.")
+                self.consumed.add(choice)
+
+    def is_consumed(self, identities: np.ndarray) -> np.ndarray:
+        """Which of the keys are consumed."""
+        numbers = identities.ravel().tolist()
+        used = [any(choice in self.consumed for choice in self.choices.get(n, (n,))) for n in numbers]
+        return np.array(used, bool).reshape(identities.shape)
+
+    def select(self, cases: Sequence[Identities]) -> Identities:
+        """Keys of which each is one of several, nobody knows which."""
+        known = [case for case in cases if case is not None]
+        if not known:
+            return None
+        made: dict[tuple[int, ...], int] = {}
+        for among in zip(*(ids.ravel().tolist() for ids in known), strict=True):
+            if among not in made:
+                made[among] = next(_numbers)
+                self.choices[made[among]] = tuple({one for n in among for one in self.choices.get(n, (n,))})
+        numbers = [made[among] for among in zip(*(ids.ravel().tolist() for ids in known), strict=True)]
+        return np.array(numbers, np.int64).reshape(known[0].shape)
 
     def run(self, program: Jaxpr | ClosedJaxpr, inputs: Sequence[Identities]) -> list[Identities]:
         """Follow a program; returns the identities of its results."""
@@ -113,6 +133,8 @@ class Uses:
         name, params = eqn.primitive.name, eqn.params
         if name in CONSUMING:
             self.consume(name, args[0])
+        elif name == "select_n":
+            return [self.select(args[1:])]
         elif name in _STRUCTURAL and args[0] is not None:
             return [_STRUCTURAL[name](args, eqn, params)]
         elif name in ("scan", "while", "cond"):
@@ -157,9 +179,10 @@ class Uses:
         try:
             return self.run(program, args)
         except KeyReuseError as error:
+            fact = str(error).partition("\n")[0]
             if any(number in before for ids in args if ids is not None for number in ids.ravel().tolist()):
                 raise KeyReuseError(
-                    f"{name} body function leads to key reuse when repeatedly executed: {error.args[0]}"
+                    f"{name} body function leads to key reuse when repeatedly executed: {fact}"
                 ) from None
             raise
 
@@ -207,28 +230,41 @@ _STRUCTURAL: dict[str, Callable[..., np.ndarray]] = {
 # fmt: on
 
 
-def check_call(jaxpr: Jaxpr, values: Sequence[Any], name: str) -> None:
+def check_call(jaxpr: Jaxpr, values: Sequence[Any], name: str) -> Callable[[Sequence[Any]], None] | None:
     """Before a program runs on concrete values: check it and its keys, and mark the keys that it consumes.
 
+    Returns: what marks those keys among the program's results that it has consumed, or None.
     Raises:
       KeyReuseError: the program uses a key twice, or one that was consumed before.
     """
     keys = {id(value): value for value in values if hasattr(value, "_consumed")}
     if not keys and not any(_is_key(eqn_var.aval) for eqn in jaxpr.eqns for eqn_var in eqn.outvars):
-        return
+        return None
     identities = {number: _fresh(value.shape) for number, value in keys.items()}
-    uses = Uses(set())
-    uses.run(jaxpr, [identities.get(id(value)) for value in values])
+    uses = Uses()
+    results = uses.run(jaxpr, [identities.get(id(value)) for value in values])
+    before = {id(value): value._consumed for value in keys.values()}
+    known = [(ids, keys[number]) for number, ids in identities.items()]
     for index, value in enumerate(values):
         ids = identities.pop(id(value), None)
         if ids is None:
             continue
-        used = np.isin(ids, list(uses.consumed))
+        used = uses.is_consumed(ids)
         if np.any(used & value._consumed):
             operation = name if name in CONSUMING else "jit-compiled function"
             raise KeyReuseError(f"Previously-consumed key passed to {operation} at index {index}")
         if used.any():
             value._consumed = np.asarray(used | value._consumed)
+
+    for ids, value in known:  # what hands them on does not make them new
+        uses.consumed.update(ids[np.broadcast_to(before[id(value)], ids.shape)].tolist())
+
+    def mark(outs: Sequence[Any]) -> None:
+        for out, ids in zip(outs, results, strict=True):
+            if ids is not None and hasattr(out, "_consumed"):
+                out._consumed = uses.is_consumed(ids)
+
+    return mark
 
 
 errors.hooks.check_keys = check_call

@@ -11,7 +11,8 @@ from arrax.lax import arithmetic, reductions, shapes, slicing, structure
 from arrax.lax.gather import gather_p
 from arrax.lax.scatter import scatter_p
 from arrax.random.implementations import KeyDType
-from arrax.random.key_arrays import random_wrap_p, unwrap, wrap
+from arrax.random.key_arrays import PRNGKeyArray, random_wrap_p, unwrap, wrap
+from arrax.xla.placement import array_from_host
 
 
 class StructureOfKeys:
@@ -21,7 +22,18 @@ class StructureOfKeys:
         return wrap(dtype.implementation, data)
 
     def _apply(self, dtype: KeyDType, operation: Any, keys: Any) -> Any:
-        return random_wrap_p.bind(operation(unwrap(keys)), impl=dtype.implementation)
+        out = random_wrap_p.bind(operation(unwrap(keys)), impl=dtype.implementation)
+        if type(keys) is PRNGKeyArray and np.any(keys._consumed):
+            out._consumed = self._mask(operation, keys)
+        return out
+
+    def _mask(self, operation: Any, keys: PRNGKeyArray) -> Any:
+        """Which keys are consumed after an operation on their array: what the operation does to a mask."""
+        rank = len(keys._impl.key_shape)
+        mask = np.broadcast_to(keys._consumed, keys.shape).reshape(keys.shape + (1,) * rank)
+        words = np.broadcast_to(mask, keys.shape + keys._impl.key_shape).astype(np.uint32)
+        moved = np.asarray(operation(array_from_host(words))).astype(bool)
+        return moved.any(axis=tuple(range(moved.ndim - rank, moved.ndim)))
 
     def reshape(self, dtype: KeyDType, keys: Any, shape: tuple[int, ...]) -> Any:
         return self._apply(dtype, lambda data: shapes.reshape(data, (*shape, *dtype.physical_shape)), keys)

@@ -30,6 +30,10 @@ class Bits:
         keys = self.split_array(count)
         return [Bits(take_key(keys, i)) for i in range(count)]
 
+    def again(self) -> Bits:
+        """The same source, for an alternative of which one value only is kept."""
+        return Bits(key_arrays.random_clone_p.bind(self.key))
+
     def split_array(self, count: int) -> Any:
         """The keys of independent sources, as one array."""
         return key_arrays.random_split_p.bind(self.key, shape=(count,))

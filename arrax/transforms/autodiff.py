@@ -21,6 +21,10 @@ from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.ad.transpose import UndefinedPrimal, backward_pass
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.xla.placement import to_device_array
+
+
+_PLAIN = frozenset({int, float, complex})
 
 
 def check_callable(fun: Any) -> None:
@@ -104,10 +108,14 @@ def symbolic_tangent(tangent: Any) -> Any:
 
 
 def concrete_zero(tangent: Any) -> Any:
-    """An array for a symbolic tangent: of float0 for integers."""
-    if type(tangent) is Zero and tangent.aval.dtype == dtypes.float0:
-        return np.zeros(tangent.aval.shape, dtypes.float0)
-    return instantiate(tangent)
+    """An array for a tangent that may be symbolic or a plain number: of float0 for integers."""
+    if type(tangent) is Zero:
+        if tangent.aval.dtype == dtypes.float0:
+            return np.zeros(tangent.aval.shape, dtypes.float0)
+        tangent = instantiate(tangent)
+    if type(tangent) in _PLAIN or isinstance(tangent, np.generic):
+        return to_device_array(tangent) if context.interpreter.is_evaluation else tangent
+    return tangent
 
 
 def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple[Any, ...]:

@@ -121,7 +121,9 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
     if target is None or (type(external_array) is ArrayImpl and target == external_array._sharding._device):
         target = source if type(external_array) is not ArrayImpl else external_array._sharding._device
     if copy is False and target.platform != source.platform:
-        raise ValueError(f"from_dlpack: moving elements from {source} to {target} needs a copy, which copy=False refuses")
+        raise ValueError(
+            f"from_dlpack: moving elements from {source} to {target} needs a copy, which copy=False refuses"
+        )
     if type(external_array) is ArrayImpl:
         return copy_to_device(copy_of(external_array) if copy else external_array, target, True)
     taken = _imported(external_array, kind, source, copy)
@@ -165,7 +167,9 @@ def _imported(external: Any, kind: int, device: Any, copy: bool | None) -> Any:
                 f"dtype {canonical}, which copy=False refuses"
             )
         with np.errstate(all="ignore"):
-            return array_from_host(np.array(view, canonical, order="C"), ShapedArray(view.shape, canonical), device, True, True)
+            return array_from_host(
+                np.array(view, canonical, order="C"), ShapedArray(view.shape, canonical), device, True, True
+            )
     array = runtime.dlpack_managed_tensor_to_buffer(view.__dlpack__(), device, None)
     if copy is False and view.size and array.unsafe_buffer_pointer() != view.ctypes.data:
         raise ValueError("from_dlpack: elements that are not aligned to 64 bytes need a copy, which copy=False refuses")

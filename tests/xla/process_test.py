@@ -173,3 +173,27 @@ except ValueError as error:
 """
     done = run(code, XLA_FLAGS="--xla_force_host_platform_device_count=2")
     assert done.stdout.strip() == "refused", done.stderr
+
+
+def test_the_environment_is_described(capsys):
+    assert "numpy" in arrax.print_environment_info(return_string=True)
+    assert arrax.print_environment_info() is None
+    assert "device info: cpu" in capsys.readouterr().out
+
+
+def test_the_folder_of_stored_programs_is_chosen_by_functions(tmp_path):
+    from arrax.experimental.compilation_cache import compilation_cache
+
+    compilation_cache.set_cache_dir(tmp_path / "programs")
+    try:
+        assert compilation_cache.is_initialized()
+        arrax.jit(lambda x: x * 3.25 + jnp.cos(x))(1.5)
+        assert any((tmp_path / "programs").rglob("*"))
+    finally:
+        compilation_cache.reset_cache()
+    assert arrax.config.jax_compilation_cache_dir is None
+
+
+def test_renamed_names_warn_and_work():
+    with pytest.warns(DeprecationWarning, match="tree.map"):
+        assert arrax.tree_map(lambda x: x + 1, [1]) == [2]

@@ -117,3 +117,35 @@ def lower_order(ctx: Any, *values: Any, dimension: int, num_keys: int, kth: int 
     for number, one in zip(wanted, found, strict=True):
         results[number] = from_rows(one, ctx.avals_out[number], dimension)
     return results
+
+
+def lower_partition(ctx: Any, *values: Any, kth: int) -> list[Any] | None:
+    """Rows along the last axis, in order around one place."""
+    return lower_order(ctx, *values, dimension=ctx.avals_in[0].ndim - 1, num_keys=1, kth=kth)
+
+
+def lower_select(ctx: Any, x: Any, places: Any) -> list[Any] | None:
+    """The elements at places of the order of each row."""
+    avals, axis = ctx.avals_in, ctx.avals_in[0].ndim - 1
+    if not fits(avals[:1], axis) or not avals[1].size or avals[0].dtype.kind == "c":
+        return None
+    rows = [to_rows(value, aval, axis) for value, aval in zip((x, places), avals, strict=True)]
+    out = ctx.avals_out[0]
+    found = call_kernel(
+        ctx, table.select, [value for value, _ in rows], [aval for _, aval in rows], [_rows_type(out, axis)]
+    )
+    return [from_rows(found[0], out, axis)]
+
+
+def lower_greatest(ctx: Any, x: Any, *, k: int, axis: int) -> list[Any] | None:
+    """The greatest elements of each row, where they are so many that the compiler's partial sort takes long."""
+    aval, length = ctx.avals_in[0], ctx.avals_in[0].shape[axis]
+    if not k or not fits([aval], axis) or aval.dtype.itemsize == 1:
+        return None
+    insertions = aval.size // length * k * (1 + math.log(length / k))
+    if aval.size < 20 * LEAST_ELEMENTS or length < 100 or insertions < aval.size / 8:
+        return None
+    value, rows = to_rows(x, aval, axis)
+    outs = ctx.avals_out
+    found = call_kernel(ctx, table.greatest, [value], [rows], [_rows_type(out, axis) for out in outs])
+    return [from_rows(one, out, axis) for one, out in zip(found, outs, strict=True)]

@@ -6,6 +6,8 @@ from typing import Any
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.ad.jvp import jvp
+from arrax.interpreters.batching import batch, batch_size
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, div, eq, mul, neg, scalar
@@ -119,8 +121,20 @@ def _rotated(r: Any, w: Any) -> Any:
     return fori_loop(0, size, step, (r, w))[0]
 
 
+def _update_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (out,), (tangent,) = jvp(lambda r, w: [_rotated(r, w)], primals, tangents)
+    return out, tangent
+
+
+def _update_batch(values: Any, dims: Any) -> tuple[Any, Any]:
+    (out,), (dim,) = batch(lambda r, w: [_rotated(r, w)], values, dims, batch_size(values, dims))
+    return out, dim
+
+
 cholesky_update_p.type_rule = _update_type
 cholesky_update_p.lower[None] = lower_fun(_rotated, multiple_results=False)
+cholesky_update_p.jvp = _update_jvp
+cholesky_update_p.batch = _update_batch
 
 
 def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:

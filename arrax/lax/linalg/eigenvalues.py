@@ -99,7 +99,7 @@ def _jvp(
         )
     values, vectors = eig_p.bind(
         a, compute_left_eigenvectors=False, compute_right_eigenvectors=True,
-        enable_eigvec_derivs=enable_eigvec_derivs, implementation=implementation,
+        enable_eigvec_derivs=True, implementation=implementation,
     )  # fmt: skip
     factors, _, order = lu(vectors)
     inner = lu_solve(factors, order, matmul(convert_element_type(t, typeof(vectors).dtype), vectors))

@@ -21,8 +21,12 @@ _COMPLEX = {"float32": np.dtype(np.complex64), "float64": np.dtype(np.complex128
 INT32 = np.dtype(np.int32)
 
 
-def check_matrices(name: str, aval: ShapedArray, square: bool = False) -> None:
+def check_matrices(name: str, aval: ShapedArray, square: bool = False, half: bool = False) -> None:
     """Refuse what has no decomposition.
+
+    Args:
+      square: whether matrices must be square.
+      half: whether 16-bit floats are welcome too.
 
     Raises:
       ValueError: fewer than two axes; matrices that are not square where they must be.
@@ -32,9 +36,16 @@ def check_matrices(name: str, aval: ShapedArray, square: bool = False) -> None:
         raise ValueError(f"{name} requires an array of at least two axes, got shape {aval.shape}")
     if square and aval.shape[-1] != aval.shape[-2]:
         raise ValueError(f"{name} requires square matrices, got shape {aval.shape}")
-    if dtypes.is_extended(aval.dtype) or aval.dtype.name not in _PREFIXES:
+    if half and aval.dtype in builder.small_floats:
+        return
+    if not has_routines(aval):
         dtype = getattr(aval.dtype, "name", aval.dtype)
         raise TypeError(f"{name} requires float32, float64, complex64 or complex128, got {dtype}")
+
+
+def has_routines(aval: ShapedArray) -> bool:
+    """Whether LAPACK knows the dtype."""
+    return not dtypes.is_extended(aval.dtype) and aval.dtype.name in _PREFIXES
 
 
 def is_complex(aval: ShapedArray) -> bool:

@@ -41,7 +41,7 @@ lu_pivots_to_permutation_p = Primitive("lu_pivots_to_permutation")
 
 def _permutation_type(pivots: ShapedArray, *, permutation_size: int) -> ShapedArray:
     if pivots.ndim < 1 or pivots.dtype != INT32:
-        raise ValueError(f"lu_pivots_to_permutation requires int32 vectors, got {pivots.str_short(False)}")
+        raise TypeError(f"lu_pivots_to_permutation requires int32 vectors, got {pivots.str_short(False)}")
     if permutation_size < pivots.shape[-1]:
         raise ValueError(f"permutation_size {permutation_size} is below the number of pivots {pivots.shape[-1]}")
     return integers((*pivots.shape[:-1], permutation_size))
@@ -94,7 +94,8 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
       permutation_size: number of rows, at least k.
     Returns: int32 array of shape ``(..., permutation_size)``.
     Raises:
-      ValueError: another dtype, or fewer rows than pivots.
+      TypeError: no vectors of int32.
+      ValueError: fewer rows than pivots.
     Example: ``lax.linalg.lu_pivots_to_permutation(jnp.array([1, 1]), 2)`` is ``[1, 0]``.
     """
     pivots = checked_operand("lu_pivots_to_permutation", pivots)

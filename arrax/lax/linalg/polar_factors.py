@@ -123,6 +123,7 @@ def qdwh(
         u, count, converged = polar_factor(x, steps, precision)
     else:
         u, count, converged = _of_part(x, dynamic_shape, steps, precision)
+        x = _masked(x, dynamic_shape)
     return u, symmetrized(matmul(adjoint(u), x)), count, converged
 
 
@@ -132,6 +133,13 @@ def _of_part(x: Any, shape: tuple[int, int], steps: int, eps: float) -> tuple[An
     full = np.zeros((), typeof(x).dtype)[()]
     missing = [typeof(x).shape[-2] - rows, typeof(x).shape[-1] - columns]
     return _padded(u, full, missing), count, converged
+
+
+def _masked(x: Any, shape: tuple[int, int]) -> Any:
+    """A matrix with zeros outside of a leading part."""
+    inside = np.zeros(typeof(x).shape, np.bool_)
+    inside[..., : shape[0], : shape[1]] = True
+    return select(inside, x, full_like(x, 0))
 
 
 def _padded(u: Any, zero: Any, missing: list[int]) -> Any:

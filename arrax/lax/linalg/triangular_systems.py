@@ -11,7 +11,7 @@ from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import neg
 from arrax.lax.families import checked_operand, kind_of
-from arrax.lax.linalg.kernels import check_matrices, is_complex, lapack_call
+from arrax.lax.linalg.kernels import check_matrices, has_routines, is_complex, lapack_call
 from arrax.lax.linalg.matrices import (
     conjugate,
     lower_triangle,
@@ -25,13 +25,13 @@ triangular_solve_p = Primitive("triangular_solve")
 
 
 def _type_rule(a: ShapedArray, b: ShapedArray, *, left_side: bool, **params: Any) -> ShapedArray:
-    check_matrices("triangular_solve", a, square=True)
+    check_matrices("triangular_solve", a, square=True, half=True)
     if a.dtype != b.dtype:
         raise TypeError(f"triangular_solve requires arguments of equal dtypes, got {a.dtype} and {b.dtype}")
     if a.ndim != b.ndim or a.shape[:-2] != b.shape[:-2]:
-        raise TypeError(f"triangular_solve requires equal leading axes, got shapes {a.shape} and {b.shape}")
+        raise ValueError(f"triangular_solve requires equal leading axes, got shapes {a.shape} and {b.shape}")
     if a.shape[-1] != b.shape[-2 if left_side else -1]:
-        raise TypeError(f"Incompatible shapes for arguments to triangular_solve: {a.shape} and {b.shape}.")
+        raise ValueError(f"Incompatible shapes for arguments to triangular_solve: {a.shape} and {b.shape}.")
     return b
 
 
@@ -41,6 +41,9 @@ def _lower_cpu(
     out = ctx.avals_out[0]
     if out.size == 0:
         return [b]
+    if not has_routines(out):
+        flags = {"left_side": left_side, "lower": lower, "transpose_a": transpose_a, "conjugate_a": conjugate_a}
+        return _lower(ctx, a, b, unit_diagonal=unit_diagonal, **flags)
     if conjugate_a and not transpose_a:
         a = _conjugated_ir(a, ctx.avals_in[0])
     attributes = {
@@ -133,8 +136,8 @@ def triangular_solve(
       unit_diagonal: take the diagonal for ones.
     Returns: array of the shape of ``b``.
     Raises:
-      TypeError: shapes or dtypes that don't fit.
-      ValueError: matrices that are not square.
+      ValueError: shapes that don't fit, matrices that are not square.
+      TypeError: dtypes that differ or are not supported.
     Example: ``lax.linalg.triangular_solve(2 * jnp.eye(2), jnp.ones((2, 2)))`` is halves. Source: BLAS ``trsm``.
     """
     a, b = checked_operand("triangular_solve", a), checked_operand("triangular_solve", b)

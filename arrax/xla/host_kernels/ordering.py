@@ -14,7 +14,7 @@ import numpy as np
 
 from arrax.xla.host_kernels import keys
 from arrax.xla.host_kernels.keys import integer_type, pieces
-
+from arrax.xla.host_kernels.partitioning import partition_places, partition_values
 
 _LONG_FOR_RADIX = 512
 
@@ -43,12 +43,14 @@ def order_values(rows: np.ndarray, out: np.ndarray, kth: int = -1) -> None:
         put_in_place(out.view(np.uint8) if dtype.kind == "b" else out, kth)
     elif keys.is_small(dtype):
         _order_small_floats(rows, out, kth)
-    elif rows.shape[1] >= _LONG_ROW and kth < 0:
+    elif kth >= 0 and partition_values(rows, out, kth):
+        return
+    elif rows.shape[1] >= _LONG_ROW:
         bits = integer_type(dtype)
         for row, ordered in zip(rows.view(bits), out.view(bits), strict=True):
             _order_float_row(row, ordered, keys.infinity(dtype))
     else:
-        _order_floats(rows, out, kth)
+        _order_floats(rows, out)
 
 
 def _order_float_row(bits: np.ndarray, out: np.ndarray, infinity: int) -> None:
@@ -71,14 +73,14 @@ def _order_float_row(bits: np.ndarray, out: np.ndarray, infinity: int) -> None:
         out[start : start + originals.size] = originals
 
 
-def _order_floats(rows: np.ndarray, out: np.ndarray, kth: int) -> None:
+def _order_floats(rows: np.ndarray, out: np.ndarray) -> None:
     """By integer keys; values that are equal without being identical are then put where they belong, in their order."""
     dtype = rows.dtype
     bits, ordered = rows.view(integer_type(dtype)), out.view(integer_type(dtype))
     for place in pieces(bits.shape):
         keys.signed_keys(bits[place], ordered[place], np.empty_like(ordered[place]))
         keys.merge_nans(ordered[place], dtype)
-    put_in_place(ordered, kth)
+    put_in_place(ordered, -1)
     alike = [(ordered == key, bits[where]) for key, where in _unlike_equals(bits, dtype)]
     for place in pieces(ordered.shape):
         keys.float_bits(ordered[place], np.empty_like(ordered[place]))
@@ -122,7 +124,11 @@ def order_together(
     Args:
       sources: for each of ``outs`` the operand it is made of; -1 for the places themselves, -2 where nobody reads it.
     """
-    order = permutation(operands[:num_keys], kth)
+    order = None
+    if kth >= 0 and num_keys == 1 and _is_plain(operands[0].dtype):
+        order = partition_places(operands[0], kth)
+    if order is None:
+        order = permutation(operands[:num_keys], kth)
     flat: np.ndarray | None = None
     for out, source in zip(outs, sources, strict=True):
         if source == -1:
@@ -177,6 +183,10 @@ def permutation(operands: Sequence[np.ndarray], kth: int = -1) -> np.ndarray:
             word[place] = part
     found = _by_first_bits(words, widths, place_bits)
     return _in_passes(words, passes, place_bits) if found is None else found
+
+
+def _is_plain(dtype: np.dtype) -> bool:
+    return dtype.kind in "iu" or (dtype.kind not in "bc" and not keys.is_small(dtype))
 
 
 def _by_first_bits(words: Sequence[np.ndarray], widths: Sequence[int], place_bits: int) -> np.ndarray | None:

@@ -6,10 +6,9 @@ import numpy as np
 
 from arrax.xla.host_kernels import keys, ordering
 from arrax.xla.host_kernels.keys import integer_type, pieces
+from arrax.xla.host_kernels.partitioning import comparable, partition_at
 
-_FEW_PLACES = 16
 _FEW_ROWS = 16
-
 
 # ---- order statistics --------------------------------------------------------------------------------------------------
 
@@ -22,42 +21,35 @@ def select_places(rows: np.ndarray, places: np.ndarray, out: np.ndarray) -> None
       places: integers of shape (rows, count), from 0 to length - 1.
       out: shape (rows, count), of the dtype of ``rows``.
     """
-    dtype = rows.dtype
-    if keys.is_small(dtype) and dtype.kind not in "iu":
+    dtype, where = rows.dtype, places.astype(np.intp)
+    if dtype.kind in "iu":
+        work = rows.copy()
+        partition_at(work, np.unique(places))
+        out[...] = np.take_along_axis(work, where, -1)
+    elif keys.is_small(dtype):
         ordered = np.empty_like(rows)
         ordering.order_values(rows, ordered)
-        out[...] = np.take_along_axis(ordered, places, -1)
-        return
-    work = rows.copy() if dtype.kind in "iu" else _float_keys(rows)
-    wanted = np.unique(places)
-    if wanted.size <= _FEW_PLACES:
-        work.partition(wanted, axis=-1)
+        out[...] = np.take_along_axis(ordered, where, -1)
     else:
-        work.sort(axis=-1)
-    found = np.take_along_axis(work, places.astype(np.intp), -1)
-    if dtype.kind in "iu":
-        out[...] = found
+        bits = rows.view(integer_type(dtype))
+        keyed = comparable(bits, dtype, int(places.min()), int(places.max()))
+        partition_at(keyed.rows, np.unique(places))
+        found = np.take_along_axis(keyed.rows, where, -1)
+        keyed.undo(found)
+        _choose_zeros(bits, keys.infinity(dtype), places, found)
+        out.view(bits.dtype)[...] = found
+
+
+def _choose_zeros(bits: np.ndarray, infinity: int, places: np.ndarray, found: np.ndarray) -> None:
+    """Where zeros were found: which of the row's zeros it is, by their order in the row."""
+    least = np.iinfo(bits.dtype).min
+    zeros = np.argwhere((found == 0) | (found == least))
+    if not zeros.size or not (bits == least).any():
         return
-    zeros = np.argwhere(found == 0)
-    bits = out.view(found.dtype)
-    keys.float_bits(found, np.empty_like(found))
-    bits[...] = found
-    source = rows.view(found.dtype)
-    least = np.iinfo(found.dtype).min
-    if zeros.size and (source == least).any():
-        for row, column in zeros:  # which of the zeros it is, by their order in the row
-            all_zeros = source[row][(source[row] & ~least) == 0]
-            before = int(np.count_nonzero(work[row] < 0))
-            bits[row, column] = all_zeros[places[row, column] - before]
-
-
-def _float_keys(rows: np.ndarray) -> np.ndarray:
-    bits = rows.view(integer_type(rows.dtype))
-    out = np.empty_like(bits)
-    for place in pieces(bits.shape):
-        keys.signed_keys(bits[place], out[place], np.empty_like(out[place]))
-        keys.merge_nans(out[place], rows.dtype)
-    return out
+    for row, column in zeros:
+        magnitudes = bits[row] & ~least
+        before = np.count_nonzero((bits[row] < 0) & (magnitudes != 0) & (magnitudes <= infinity))
+        found[row, column] = bits[row][magnitudes == 0][places[row, column] - before]
 
 
 # ---- the greatest ------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from arrax.xla.host_kernels import ordering, selection
+from arrax.xla.host_kernels.pausing import pause
 
 VERSION = 1
 
@@ -37,7 +38,13 @@ def greatest(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Non
     selection.greatest(*inputs, *outputs)
 
 
-KERNELS: tuple[Kernel, ...] = (order, select, greatest)
+def wait(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    """The input, when the pause is over: see ``pausing``."""
+    pause.hold()
+    outputs[0][...] = inputs[0]
+
+
+KERNELS: tuple[Kernel, ...] = (order, select, greatest, wait)
 
 
 def _entry(kernel: Kernel) -> Callable[..., tuple]:

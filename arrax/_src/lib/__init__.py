@@ -1,0 +1,1 @@
+"""Bindings under their old private path."""

@@ -1,0 +1,1 @@
+"""The bindings of MLIR under their old private path."""

@@ -1,0 +1,140 @@
+"""Creating arrays, and dtypes, as the array API standard has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax.core.types import typeof
+from arrax.experimental.array_api.standard import check_arrays, check_dtype, standard
+from arrax.numpy_api import creation, data_types, manipulation, matrices, namespace_info, ranges
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
+    """An array with the elements of an array, a number, nested sequences of numbers, or a buffer.
+
+    Source: array API standard, ``asarray``.
+    """
+    check_dtype("asarray", dtype)
+    return creation.asarray(obj, dtype=dtype, device=device, copy=copy)
+
+
+@standard(creation.arange, arrays=0)
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Any:
+    """Numbers at equal distances, the end excluded."""
+
+
+@standard(creation.empty, arrays=0)
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """An array whose elements don't matter: zeros."""
+
+
+@standard(creation.zeros, arrays=0)
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """An array of zeros."""
+
+
+@standard(creation.ones, arrays=0)
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """An array of ones."""
+
+
+@standard(creation.full, arrays=0)
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """An array of one number."""
+
+
+@standard(creation.eye, arrays=0)
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
+    """A matrix with ones on a diagonal."""
+
+
+@standard(ranges.linspace, arrays=0)
+def linspace(
+    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+) -> Any:
+    """A number of numbers at equal distances."""
+
+
+@standard(creation.empty_like)
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    """An array like another whose elements don't matter: zeros."""
+
+
+@standard(creation.zeros_like)
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    """Zeros like another array."""
+
+
+@standard(creation.ones_like)
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    """Ones like another array."""
+
+
+@standard(creation.full_like)
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """One number like another array."""
+
+
+@standard(namespace_info.from_dlpack, arrays=0)
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """An array with the elements of another library's."""
+
+
+@standard(matrices.tril)
+def tril(x: Any, /, *, k: int = 0) -> Any:
+    """The lower triangles of matrices."""
+
+
+@standard(matrices.triu)
+def triu(x: Any, /, *, k: int = 0) -> Any:
+    """The upper triangles of matrices."""
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+    """The coordinates of the points of a grid, from vectors of one dtype.
+
+    Source: array API standard, ``meshgrid``.
+    """
+    check_arrays("meshgrid", "all", *arrays)
+    if len({typeof(array).dtype for array in arrays}) > 1:
+        raise ValueError("meshgrid: the vectors must have one dtype")
+    return matrices.meshgrid(*arrays, indexing=indexing)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """The elements of an array as another dtype; complex numbers stay complex.
+
+    Source: array API standard, ``astype``.
+    """
+    check_arrays("astype", "all", x)
+    check_dtype("astype", dtype)
+    if data_types.isdtype(x.dtype, "complex floating") and not data_types.isdtype(dtype, "complex floating"):
+        raise TypeError(f"astype: the array API standard does not cast {x.dtype} to {dtype}; take the real part.")
+    return manipulation.astype(x, dtype, copy=copy, device=device)
+
+
+def finfo(type: Any, /) -> Any:
+    """Limits of a floating-point dtype, or that of an array.
+
+    Source: array API standard, ``finfo``.
+    """
+    check_dtype("finfo", type)
+    return data_types.finfo(type)
+
+
+def iinfo(type: Any, /) -> Any:
+    """Limits of an integer dtype, or that of an array.
+
+    Source: array API standard, ``iinfo``.
+    """
+    check_dtype("iinfo", type)
+    return data_types.iinfo(type)
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind.
+
+    Source: array API standard, ``isdtype``.
+    """
+    check_dtype("isdtype", dtype)
+    return data_types.isdtype(dtype, kind)

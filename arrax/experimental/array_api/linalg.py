@@ -1,0 +1,154 @@
+"""Linear algebra, as the array API standard has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax.core.types import typeof
+from arrax.experimental.array_api.standard import check_arrays, promoted, standard
+from arrax.numpy_api import determinants, linear_algebra, linear_systems, matrix_products, norms
+
+
+def _pair(name: str, accepts: str, x1: Any, x2: Any) -> None:
+    check_arrays(name, accepts, x1, x2)
+    promoted(name, typeof(x1).dtype, typeof(x2).dtype)
+
+
+# ---- products --------------------------------------------------------------------------------------------------------
+
+
+def matmul(x1: Any, x2: Any, /) -> Any:
+    """Products of matrices. Source: array API standard, ``matmul``."""
+    _pair("matmul", "numeric", x1, x2)
+    return matrix_products.matmul(x1, x2)
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    """The sum of products over some axes of both arrays. Source: array API standard, ``tensordot``."""
+    _pair("tensordot", "numeric", x1, x2)
+    return matrix_products.tensordot(x1, x2, axes=axes)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Scalar products of vectors along an axis, the first conjugated. Source: array API standard, ``vecdot``."""
+    _pair("vecdot", "numeric", x1, x2)
+    return matrix_products.vecdot(x1, x2, axis=axis)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """The product of each element of a vector with each of another. Source: array API standard, ``outer``."""
+    _pair("outer", "numeric", x1, x2)
+    return matrix_products.outer(x1, x2)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Cross products of vectors of three elements. Source: array API standard, ``cross``."""
+    _pair("cross", "numeric", x1, x2)
+    return matrix_products.cross(x1, x2, axis=axis)
+
+
+@standard(matrix_products.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    """Matrices with rows and columns swapped."""
+
+
+@standard(matrix_products.matrix_power, "floating-point")
+def matrix_power(x: Any, n: int, /) -> Any:
+    """Integer powers of square matrices."""
+
+
+@standard(matrix_products.diagonal)
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """Diagonals of matrices."""
+
+
+@standard(matrix_products.trace, "numeric")
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """Sums of the diagonals of matrices."""
+
+
+# ---- factorizations --------------------------------------------------------------------------------------------------
+
+
+@standard(linear_algebra.cholesky, "floating-point")
+def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+    """The triangular factors of positive definite matrices."""
+
+
+@standard(linear_algebra.qr, "floating-point")
+def qr(x: Any, /, *, mode: str = "reduced") -> Any:
+    """Orthogonal and upper triangular factors (Q, R)."""
+
+
+@standard(linear_algebra.svd, "floating-point")
+def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
+    """Singular vectors and values (U, S, Vh)."""
+
+
+@standard(linear_algebra.svdvals, "floating-point")
+def svdvals(x: Any, /) -> Any:
+    """Singular values."""
+
+
+@standard(linear_algebra.eig, "floating-point")
+def eig(x: Any, /) -> Any:
+    """Eigenvalues and eigenvectors."""
+
+
+@standard(linear_algebra.eigvals, "floating-point")
+def eigvals(x: Any, /) -> Any:
+    """Eigenvalues."""
+
+
+@standard(linear_algebra.eigh, "floating-point")
+def eigh(x: Any, /) -> Any:
+    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices."""
+
+
+@standard(linear_algebra.eigvalsh, "floating-point")
+def eigvalsh(x: Any, /) -> Any:
+    """Eigenvalues of symmetric or Hermitian matrices."""
+
+
+# ---- equations, numbers ----------------------------------------------------------------------------------------------
+
+
+def solve(x1: Any, x2: Any, /) -> Any:
+    """Solutions of linear equations; ``x2`` is a vector or matrices. Source: array API standard, ``solve``."""
+    _pair("solve", "floating-point", x1, x2)
+    return linear_systems.solve(x1, x2)
+
+
+@standard(linear_systems.inv, "floating-point")
+def inv(x: Any, /) -> Any:
+    """Inverses of matrices."""
+
+
+@standard(linear_systems.pinv, "floating-point")
+def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+    """Pseudo-inverses of matrices."""
+
+
+@standard(determinants.det, "floating-point")
+def det(x: Any, /) -> Any:
+    """Determinants."""
+
+
+@standard(determinants.slogdet, "floating-point")
+def slogdet(x: Any, /) -> Any:
+    """Signs and logarithms of the magnitudes of determinants."""
+
+
+@standard(norms.matrix_rank, "floating-point")
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+    """Ranks of matrices."""
+
+
+@standard(norms.matrix_norm, "floating-point")
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """Norms of matrices."""
+
+
+@standard(norms.vector_norm, "floating-point")
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """Norms of vectors."""

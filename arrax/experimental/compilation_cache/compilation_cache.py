@@ -1,0 +1,6 @@
+"""Functions of the store of compiled programs (public face)."""
+
+from arrax.xla.cache_folder import initialize_cache as initialize_cache
+from arrax.xla.cache_folder import is_initialized as is_initialized
+from arrax.xla.cache_folder import reset_cache as reset_cache
+from arrax.xla.cache_folder import set_cache_dir as set_cache_dir

@@ -1,0 +1,119 @@
+"""Parts of an order: the elements at some of its places, and arrays put in order only around one place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.batching import batch_size, move_batch_axis
+from arrax.interpreters.lowering.host_calls import native_or
+from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax.cpu import ordering as cpu_ordering
+from arrax.lax.shapes import broadcasted_iota
+from arrax.lax.sorting import sort, taken_along
+
+# ---- elements at places ------------------------------------------------------------------------------------------------
+
+order_statistics_p = Primitive("order_statistics")
+
+
+def _type(aval: ShapedArray, places: ShapedArray) -> ShapedArray:
+    if aval.shape[:-1] != places.shape[:-1]:
+        raise TypeError(f"order_statistics needs operands of equal leading axes, got {aval.shape} and {places.shape}")
+    return ShapedArray(places.shape, aval.dtype)
+
+
+def _from_sorted(x: Any, places: Any) -> Any:
+    return taken_along(sort(x, is_stable=False), places, typeof(x).ndim - 1)
+
+
+def _numbered(x: Any) -> Any:
+    shape = typeof(x).shape
+    return broadcasted_iota(np.dtype(np.int32 if shape[-1] < 2**31 else np.int64), shape, len(shape) - 1)
+
+
+def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (x, places), (t, _) = primals, tangents
+    if type(t) is Zero:
+        out = order_statistics_p.bind(x, places)
+        return out, Zero.of(out)
+    _, order = sort((x, _numbered(x)), num_keys=1)
+    axis = typeof(x).ndim - 1
+    chosen = taken_along(order, places, axis)
+    return taken_along(x, chosen, axis), taken_along(t, chosen, axis)
+
+
+def _batch(values: Any, dims: Any) -> tuple[Any, int]:
+    size = batch_size(values, dims)
+    x, places = (move_batch_axis(value, dim, size, 0) for value, dim in zip(values, dims, strict=True))
+    return order_statistics_p.bind(x, places), 0
+
+
+_general = lower_fun(_from_sorted, multiple_results=False)
+order_statistics_p.type_rule, order_statistics_p.jvp, order_statistics_p.batch = _type, _jvp, _batch
+order_statistics_p.lower[None] = _general
+order_statistics_p.lower["cpu"] = native_or(_general, cpu_ordering.lower_select)
+
+
+def order_statistics(x: Any, places: Any) -> Any:
+    """The elements that would stand at some places if the last axis were sorted.
+
+    Args:
+      x: array of real numbers, shape ``(..., n)``.
+      places: integers from 0 to n - 1, shape ``(..., m)``.
+    Returns: array of shape ``(..., m)``.
+    """
+    return order_statistics_p.bind(x, places)
+
+
+# ---- order around one place --------------------------------------------------------------------------------------------
+
+partition_p = Primitive("partition", multiple_results=True)
+
+
+def _partition_type(*avals: ShapedArray, kth: int) -> list[ShapedArray]:
+    return list(avals)
+
+
+def _sorted(*values: Any, kth: int) -> tuple[Any, ...]:
+    return sort(values, num_keys=1)
+
+
+def _partition_jvp(primals: Any, tangents: Any, *, kth: int) -> tuple[list[Any], list[Any]]:
+    *outs, order = partition_p.bind(*primals, _numbered(primals[0]), kth=kth)
+    axis = typeof(primals[0]).ndim - 1
+    return outs, [
+        Zero.of(out) if type(t) is Zero else taken_along(t, order, axis) for out, t in zip(outs, tangents, strict=True)
+    ]
+
+
+def _partition_batch(values: Any, dims: Any, *, kth: int) -> tuple[list[Any], list[int]]:
+    size = batch_size(values, dims)
+    moved = [move_batch_axis(value, dim, size, 0) for value, dim in zip(values, dims, strict=True)]
+    outs = partition_p.bind(*moved, kth=kth)
+    return outs, [0] * len(outs)
+
+
+_general_partition = lower_fun(_sorted)
+partition_p.type_rule, partition_p.jvp, partition_p.batch = _partition_type, _partition_jvp, _partition_batch
+partition_p.lower[None] = _general_partition
+partition_p.lower["cpu"] = native_or(_general_partition, cpu_ordering.lower_partition)
+
+
+def partition(values: Any, kth: int) -> tuple[Any, ...]:
+    """Arrays in an order in which no element of the first before the place ``kth`` is greater, and none behind it less.
+
+    Args:
+      values: arrays of one shape, which are put in order along their last axis by the first.
+      kth: the place.
+    """
+    return tuple(partition_p.bind(*values, kth=kth))
+
+
+def partition_with_places(x: Any, kth: int) -> tuple[Any, Any]:
+    """An array in such an order, and where its elements were."""
+    found, places = partition((x, _numbered(x)), kth)
+    return found, places

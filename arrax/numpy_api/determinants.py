@@ -1,0 +1,176 @@
+"""Determinants, and the signs and logarithms of large ones (NumPy reference, routines.linalg)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, linalg, shapes, structure
+from arrax.lax.control_flow.conditionals import cond
+from arrax.lax.conversion import convert
+from arrax.lax.cumulative import cumprod
+from arrax.lax.exponential import log
+from arrax.lax.families import kind_of
+from arrax.lax.linalg import matrices as parts
+from arrax.lax.linalg.lu_factors import lu_solve
+from arrax.lax.reductions import reduce_max, reduce_min, reduce_prod, reduce_sum
+from arrax.numpy_api.api import api
+from arrax.numpy_api.linear_algebra import as_matrices
+from arrax.transforms.custom_jvp import custom_jvp
+
+
+class SlogdetResult(NamedTuple):
+    """Sign (or phase) and logarithm of the magnitude of determinants."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def _parity(pivots: Any) -> Any:
+    """1 where a permutation is odd, else 0."""
+    axis = typeof(pivots).ndim - 1
+    places = shapes.broadcasted_iota(np.int32, typeof(pivots).shape, axis)
+    moved = convert(arithmetic.ne(pivots, places), np.int32)
+    count = reduce_sum(moved, (axis,))
+    return arithmetic.rem(count, shapes.full_like(count, 2))
+
+
+@api()
+def det(a: Any) -> Any:
+    """Determinants.
+
+    Args:
+      a: array of shape ``(..., n, n)``.
+    Returns: array of shape ``(...)``.
+    Raises:
+      ValueError: matrices that are not square.
+    Example: ``jnp.linalg.det(2 * jnp.eye(2))`` is 4. Source: ``numpy.linalg.det``.
+    """
+    a = as_matrices("det", a, square=True)
+    size = typeof(a).shape[-1]
+    if size <= 3:  # polynomials, with derivatives for singular matrices too
+        return _small_determinant(a, size)
+    return _det_by_lu(a)
+
+
+def _product_of_pivots(factors: Any, pivots: Any) -> Any:
+    product = reduce_prod(parts.diagonal(factors), (typeof(factors).ndim - 2,))
+    odd = arithmetic.eq(_parity(pivots), np.int32(1))
+    return structure.select(odd, arithmetic.neg(product), product)
+
+
+@custom_jvp
+def _det_by_lu(a: Any) -> Any:
+    factors, pivots, _ = linalg.lu(a)
+    return _product_of_pivots(factors, pivots)
+
+
+@_det_by_lu.defjvp
+def _det_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """The sum of the tangent's elements, each times its cofactor. Singular matrices have cofactors, but no inverse."""
+    (a,), (t,) = primals, tangents
+    factors, pivots, order = linalg.lu(a)
+    value = _product_of_pivots(factors, pivots)
+    magnitudes = arithmetic.abs_(parts.diagonal(factors))
+    axes = tuple(range(typeof(magnitudes).ndim))
+    limit = arithmetic.mul(reduce_max(magnitudes, axes), arithmetic.scalar(_eps(magnitudes), magnitudes))
+    regular = arithmetic.gt(reduce_min(magnitudes, axes), limit)
+
+    def by_factors(a: Any, t: Any) -> Any:
+        solved = lu_solve(factors, order, t)
+        trace = reduce_sum(parts.diagonal(solved), (typeof(a).ndim - 2,))
+        return arithmetic.mul(value, trace)
+
+    def by_singular_values(a: Any, t: Any) -> Any:
+        left, values, right = linalg.svd(a)
+        inner = parts.diagonal(parts.matmul(parts.adjoint(left), parts.matmul(t, parts.adjoint(right))))
+        others = convert(_products_of_others(values), typeof(a).dtype)
+        total = reduce_sum(arithmetic.mul(inner, others), (typeof(a).ndim - 2,))
+        return arithmetic.mul(total, _det_by_lu(parts.matmul(left, right)))
+
+    return value, cond(regular, by_factors, by_singular_values, a, t)
+
+
+def _eps(x: Any) -> float:
+    return float(dtypes.finfo(typeof(x).dtype).eps)
+
+
+def _products_of_others(values: Any) -> Any:
+    """For each number of vectors, the product of all the others."""
+    axis = typeof(values).ndim - 1
+    below = cumprod(_moved(values, 1), axis)
+    above = cumprod(_moved(values, -1), axis, reverse=True)
+    return arithmetic.mul(below, above)
+
+
+def _moved(values: Any, by: int) -> Any:
+    """Vectors moved by one place, a one coming in."""
+    one = arithmetic.scalar(1, values)
+    return structure.pad(values, one, [(0, 0, 0)] * (typeof(values).ndim - 1) + [(by, -by, 0)])
+
+
+def _entry(a: Any, i: int, j: int) -> Any:
+    return shapes.squeeze(parts.part(a, (i, i + 1), (j, j + 1)), (-2, -1))
+
+
+def _small_determinant(a: Any, size: int) -> Any:
+    if size == 0:
+        return shapes.full_like(a, 1, shape=typeof(a).shape[:-2])
+    if size == 1:
+        return _entry(a, 0, 0)
+    terms = []
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) if size == 3 else ((0, 1, 1),):
+        if size == 2:
+            first = arithmetic.mul(_entry(a, 0, 0), _entry(a, 1, 1))
+            return arithmetic.sub(first, arithmetic.mul(_entry(a, 0, 1), _entry(a, 1, 0)))
+        inner = arithmetic.sub(
+            arithmetic.mul(_entry(a, 1, j), _entry(a, 2, k)), arithmetic.mul(_entry(a, 1, k), _entry(a, 2, j))
+        )
+        terms.append(arithmetic.mul(_entry(a, 0, i), inner))
+    return arithmetic.add(arithmetic.add(terms[0], terms[1]), terms[2])
+
+
+@api(static=("method",))
+def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
+    """Signs and logarithms of the magnitudes of determinants.
+
+    Args:
+      a: array of shape ``(..., n, n)``.
+      method: ``"lu"`` (by default) or ``"qr"``: by which factors.
+    Returns: named tuple ``(sign, logabsdet)`` of shape ``(...)``; 0 and minus infinity for singular matrices.
+    Raises:
+      ValueError: another method, or matrices that are not square.
+    Example: ``jnp.linalg.slogdet(2 * jnp.eye(2)).sign`` is 1. Source: ``numpy.linalg.slogdet``.
+    """
+    a = as_matrices("slogdet", a, square=True)
+    if method not in (None, "lu", "qr"):
+        raise ValueError(f"Unrecognized method {method!r}. Supported methods are 'lu' and 'qr'.")
+    if method == "qr":
+        return _slogdet_by_qr(a)
+    factors, pivots, _ = linalg.lu(a)
+    sign, logarithm = _signs_of(parts.diagonal(factors))
+    odd = arithmetic.eq(_parity(pivots), np.int32(1))
+    return SlogdetResult(structure.select(odd, arithmetic.neg(sign), sign), logarithm)
+
+
+def _signs_of(diagonal: Any) -> tuple[Any, Any]:
+    axis = (typeof(diagonal).ndim - 1,)
+    return reduce_prod(arithmetic.sign(diagonal), axis), reduce_sum(log(arithmetic.abs_(diagonal)), axis)
+
+
+def _slogdet_by_qr(a: Any) -> SlogdetResult:
+    """Each reflection with a factor has determinant ``-tau / conj(tau)``."""
+    reflected, taus = linalg.geqrf(a)
+    sign, logarithm = _signs_of(parts.diagonal(reflected))
+    none = arithmetic.eq(taus, shapes.full_like(taus, 0))
+    one = shapes.full_like(taus, 1)
+    if kind_of(typeof(a).dtype) == "complex":
+        safe = structure.select(none, one, taus)
+        turn = arithmetic.neg(arithmetic.div(safe, arithmetic.conj(safe)))
+    else:
+        turn = arithmetic.neg(one)
+    turned = reduce_prod(structure.select(none, one, turn), (typeof(taus).ndim - 1,))
+    return SlogdetResult(arithmetic.mul(sign, turned), logarithm)

@@ -1,0 +1,233 @@
+"""Systems of linear equations, inverses, least squares (NumPy reference, routines.linalg)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, linalg, shapes, structure
+from arrax.lax.barriers import stop_gradient
+from arrax.lax.control_flow.solves import custom_linear_solve
+from arrax.lax.conversion import convert
+from arrax.lax.linalg import matrices as parts
+from arrax.lax.linalg.kernels import real_dtype
+from arrax.lax.linalg.lu_factors import lu_solve
+from arrax.lax.reductions import reduce_max, reduce_sum
+from arrax.numpy_api.api import api
+from arrax.numpy_api.linear_algebra import as_matrices, hermitian_svd
+from arrax.numpy_api.operands import broadcast_to, check_arraylike, promote_inexact
+from arrax.transforms.custom_jvp import custom_jvp
+
+
+def _solved(a: Any, b: Any) -> Any:
+    """Solutions of systems of equal leading axes, with derivatives that use the factors again."""
+    factors, _, order = linalg.lu(stop_gradient(a))
+
+    def product(x: Any) -> Any:
+        return parts.matmul(a, x)
+
+    return custom_linear_solve(
+        product, b, lambda _, right: lu_solve(factors, order, right),
+        lambda _, right: lu_solve(factors, order, right, trans=1),
+    )  # fmt: skip
+
+
+@api()
+def solve(a: Any, b: Any) -> Any:
+    """The solutions of ``a x = b``.
+
+    Args:
+      a: array of shape ``(..., n, n)``.
+      b: array of shape ``(n,)``, or ``(..., n, k)``; leading axes broadcast.
+    Returns: array of shape ``(..., n)`` or ``(..., n, k)``.
+    Raises:
+      ValueError: shapes that don't fit.
+    Example: ``jnp.linalg.solve(2 * jnp.eye(2), jnp.ones(2))`` is halves. Source: ``numpy.linalg.solve``.
+    """
+    check_arraylike("linalg.solve", a, b)
+    a, b = promote_inexact(a, b)
+    a, b = (convert(x, typeof(x).dtype) for x in (a, b))
+    rows, right = typeof(a).shape, typeof(b).shape
+    if len(rows) < 2 or rows[-1] != rows[-2]:
+        raise ValueError(
+            f"The arguments to solve must have shapes a=[..., m, m] and b=[m] or b=[..., m, k], got {rows} and {right}"
+        )
+    vector = len(right) == 1
+    b = shapes.expand_dims(b, (-1,)) if vector else b
+    if not right or typeof(b).shape[-2] != rows[-1]:
+        raise ValueError(
+            f"The arguments to solve must have shapes a=[..., m, m] and b=[m] or b=[..., m, k], got {rows} and {right}"
+        )
+    batch = shapes.broadcast_shapes(rows[:-2], typeof(b).shape[:-2])
+    a, b = broadcast_to(a, (*batch, *rows[-2:])), broadcast_to(b, (*batch, *typeof(b).shape[-2:]))
+    x = _solved(a, b)
+    return shapes.squeeze(x, (-1,)) if vector else x
+
+
+@api()
+def inv(a: Any) -> Any:
+    """Inverses.
+
+    Args:
+      a: array of shape ``(..., n, n)``.
+    Raises:
+      ValueError: matrices that are not square.
+    Example: ``jnp.linalg.inv(2 * jnp.eye(2))`` is halves. Source: ``numpy.linalg.inv``.
+    """
+    a = as_matrices("inv", a, square=True)
+    unit = np.eye(typeof(a).shape[-1], dtype=typeof(a).dtype)
+    return _solved(a, broadcast_to(unit, typeof(a).shape))
+
+
+def _default_tolerance(a: Any) -> float:
+    return max(typeof(a).shape[-2:]) * float(dtypes.finfo(typeof(a).dtype).eps)
+
+
+def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
+    """Pseudo-inverses (of Moore and Penrose).
+
+    Args:
+      a: array of shape ``(..., m, n)``.
+      rtol: singular values below ``rtol`` times the largest count as zeros; by default ``10 max(m, n)`` times the
+        precision.
+      hermitian: take matrices for Hermitian.
+      rcond: another name of ``rtol``.
+    Returns: array of shape ``(..., n, m)``.
+    Example: ``jnp.linalg.pinv(jnp.ones((2, 2)))`` is quarters. Source: ``numpy.linalg.pinv``.
+    """
+    if rcond is not None and rtol is not None:
+        raise ValueError("pinv: give rtol or rcond, which are the same, not both")
+    return _pinv(a, rcond if rtol is None else rtol, bool(hermitian))
+
+
+@api(static=("hermitian",))
+def _pinv(a: Any, rtol: Any, hermitian: bool) -> Any:
+    a = as_matrices("pinv", a, square=hermitian)
+    if typeof(a).size == 0:
+        return shapes.full_like(parts.transposed(a), 0)
+    batch = typeof(a).shape[:-2]
+    relative = 10 * _default_tolerance(a) if rtol is None else rtol
+    return (_hermitian_pinv if hermitian else _general_pinv)(
+        a, broadcast_to(convert(relative, real_dtype(typeof(a).dtype)), batch)
+    )
+
+
+def _inverted(values: Any, relative: Any) -> Any:
+    """The inverses of numbers of vectors, 0 for those that are small beside the greatest of their vector."""
+    rank = typeof(values).ndim
+    cutoff = arithmetic.mul(reduce_max(values, (rank - 1,)), relative)
+    kept = arithmetic.gt(values, shapes.broadcast_in_dim(cutoff, typeof(values).shape, range(rank - 1)))
+    one = shapes.full_like(values, 1)
+    return structure.select(kept, arithmetic.div(one, structure.select(kept, values, one)), shapes.full_like(values, 0))
+
+
+def _put_together(left: Any, values: Any, right: Any, relative: Any) -> Any:
+    adjoint = parts.adjoint(left)
+    inverses = parts.as_columns(convert(_inverted(values, relative), typeof(adjoint).dtype), typeof(adjoint))
+    return parts.matmul(parts.adjoint(right), arithmetic.mul(adjoint, inverses))
+
+
+@custom_jvp
+def _general_pinv(a: Any, relative: Any) -> Any:
+    return _put_together(*linalg.svd(a, full_matrices=False), relative)
+
+
+@custom_jvp
+def _hermitian_pinv(a: Any, relative: Any) -> Any:
+    return _put_together(*hermitian_svd(a, True), relative)
+
+
+def _pinv_tangent(a: Any, p: Any, t: Any) -> Any:
+    """With P the pseudo-inverse: ``-P A' P + P P^H A'^H (1 - A P) + (1 - P A) A'^H P^H P``.
+
+    Golub, Pereyra: "The differentiation of pseudo-inverses and nonlinear least squares problems" (1973).
+    """
+    back, mirrored = parts.adjoint(p), parts.adjoint(t)
+    moved = parts.matmul(p, parts.matmul(t, p))
+    right = parts.matmul(parts.matmul(p, back), mirrored)
+    right = arithmetic.sub(right, parts.matmul(parts.matmul(right, a), p))
+    left = parts.matmul(mirrored, parts.matmul(back, p))
+    left = arithmetic.sub(left, parts.matmul(p, parts.matmul(a, left)))
+    return arithmetic.add(arithmetic.sub(right, moved), left)
+
+
+@_general_pinv.defjvp
+def _general_pinv_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    p = _general_pinv(*primals)
+    return p, _pinv_tangent(primals[0], p, tangents[0])
+
+
+@_hermitian_pinv.defjvp
+def _hermitian_pinv_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    p = _hermitian_pinv(*primals)
+    return p, _pinv_tangent(parts.symmetrized(primals[0]), p, parts.symmetrized(tangents[0]))
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
+    """The least-squares solution of least norm of ``a x = b``.
+
+    Args:
+      a: array of shape ``(m, n)``.
+      b: array of shape ``(m,)`` or ``(m, k)``.
+      rcond: singular values below ``rcond`` times the largest count as zeros; by default the precision times
+        ``max(m, n)``.
+      numpy_resid: give no residuals where NumPy gives none (less than full rank, or m not above n); not under ``jit``.
+    Returns: ``(x, residuals, rank, singular values)``.
+    Raises:
+      ValueError: shapes that don't fit.
+    Example: ``jnp.linalg.lstsq(jnp.eye(2), jnp.ones(2))[0]`` is ones. Source: ``numpy.linalg.lstsq``.
+    """
+    x, residuals, rank, values = _lstsq(a, b, rcond)
+    rows, columns = np.shape(a)
+    if numpy_resid and (int(rank) < columns or rows <= columns):
+        residuals = shapes.full((0,), 0.0, typeof(residuals).dtype)
+    return x, residuals, rank, values
+
+
+@api(static=("rcond",))
+def _lstsq(a: Any, b: Any, rcond: float | None) -> tuple[Any, Any, Any, Any]:
+    check_arraylike("linalg.lstsq", a, b)
+    a, b = (convert(x, typeof(x).dtype) for x in promote_inexact(a, b))
+    if typeof(a).ndim != 2 or typeof(b).ndim not in (1, 2):
+        raise TypeError(
+            f"{typeof(a).ndim}-dimensional and {typeof(b).ndim}-dimensional arrays given; lstsq needs 2 and 1 or 2"
+        )
+    if typeof(a).shape[0] != typeof(b).shape[0]:
+        raise ValueError(
+            f"lstsq: leading dimensions of input arrays must match, got {typeof(a).shape} and {typeof(b).shape}"
+        )
+    vector = typeof(b).ndim == 1
+    b = shapes.expand_dims(b, (1,)) if vector else b
+    if typeof(a).size == 0:
+        return _without_equations(a, b, vector)
+    left, values, right = linalg.svd(a, full_matrices=False)
+    rtol = _default_tolerance(a) if rcond is None else rcond if rcond >= 0 else float(dtypes.finfo(typeof(a).dtype).eps)
+    real = typeof(values).dtype
+    largest = structure.slice_in_dim(values, 0, 1)
+    cutoff = arithmetic.mul(broadcast_to(largest, typeof(values).shape), shapes.full_like(values, rtol))
+    kept = arithmetic.ge(values, cutoff)
+    kept = structure.select(arithmetic.gt(values, shapes.full_like(values, 0)), kept, shapes.full_like(kept, False))
+    one = shapes.full_like(values, 1)
+    inverses = structure.select(
+        kept, arithmetic.div(one, structure.select(kept, values, one)), shapes.full_like(values, 0)
+    )
+    inner = parts.matmul(parts.adjoint(left), b)
+    inner = arithmetic.mul(inner, parts.as_columns(convert(inverses, typeof(a).dtype), typeof(inner)))
+    x = parts.matmul(parts.adjoint(right), inner)
+    magnitude = arithmetic.abs_(arithmetic.sub(b, parts.matmul(a, x)))
+    residuals = reduce_sum(arithmetic.mul(magnitude, magnitude), (0,))
+    rank = reduce_sum(convert(kept, np.int32), (0,))
+    return shapes.squeeze(x, (1,)) if vector else x, convert(residuals, real), rank, values
+
+
+def _without_equations(a: Any, b: Any, vector: bool) -> tuple[Any, Any, Any, Any]:
+    """The least solution where there are no equations, or no unknowns."""
+    columns, count = typeof(a).shape[1], typeof(b).shape[1]
+    real = typeof(arithmetic.abs_(b)).dtype
+    magnitude = arithmetic.abs_(b)
+    x = shapes.full((columns,) if vector else (columns, count), 0, typeof(a).dtype)
+    residuals = reduce_sum(arithmetic.mul(magnitude, magnitude), (0,))
+    return x, residuals, shapes.full((), 0, np.int32), shapes.full((0,), 0, real)

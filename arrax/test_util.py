@@ -1,0 +1,5 @@
+"""Checks of derivatives for tests (public face)."""
+
+from arrax.transforms.derivative_checks import check_grads as check_grads
+from arrax.transforms.derivative_checks import check_jvp as check_jvp
+from arrax.transforms.derivative_checks import check_vjp as check_vjp

@@ -1,0 +1,95 @@
+"""Rows in order only around some places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from arrax.xla.host_kernels import keys
+from arrax.xla.host_kernels.keys import integer_type, pieces
+
+_FEW_PLACES = 16
+
+
+def partition_at(rows: np.ndarray, wanted: np.ndarray) -> None:
+    """Bring the elements that belong to some places of each row there; ``wanted`` is ascending."""
+    if wanted.size > _FEW_PLACES:
+        rows.sort(axis=-1)
+    elif wanted.size:
+        middle = wanted.size // 2  # one at a time: NumPy is much slower at several
+        place = int(wanted[middle])
+        rows.partition(place, axis=-1)
+        partition_at(rows[:, :place], wanted[:middle])
+        rest = wanted[middle + 1 :] - (place + 1)
+        if rest.size == 1 and rest[0] == 0:
+            _bring_least(rows[:, place + 1 :])
+        else:
+            partition_at(rows[:, place + 1 :], rest)
+
+
+def _bring_least(rows: np.ndarray) -> None:
+    where, numbers = rows.argmin(axis=-1), np.arange(rows.shape[0])
+    least = rows[numbers, where]
+    rows[numbers, where] = rows[:, 0]
+    rows[:, 0] = least
+
+
+def partition_values(rows: np.ndarray, out: np.ndarray, kth: int) -> bool:
+    """The values of rows of several bytes around one place; False, and nothing done, where there are negative NaNs."""
+    if rows.dtype.kind in "iu":
+        np.copyto(out, rows)
+        out.partition(kth, axis=-1)
+        return True
+    mask = _turning(rows.view(integer_type(rows.dtype)), rows.dtype, kth, kth)
+    if mask is None:
+        return False
+    turned = out.view(mask.dtype)
+    np.bitwise_xor(rows.view(mask.dtype), mask, out=turned)
+    turned.partition(kth, axis=-1)
+    np.bitwise_xor(turned, mask, out=turned)
+    return True
+
+
+def partition_places(rows: np.ndarray, kth: int) -> np.ndarray | None:
+    """The places of the elements around one of their order; None where there are negative NaNs."""
+    if rows.dtype.kind not in "iu":
+        mask = _turning(rows.view(integer_type(rows.dtype)), rows.dtype, kth, kth)
+        if mask is None:
+            return None
+        rows = rows.view(mask.dtype) ^ mask
+    return np.argpartition(rows, kth, axis=-1)
+
+
+class Comparable(NamedTuple):
+    """Rows of integers in whose order floats come, as far as it matters for some places; and how to get the floats back."""
+
+    rows: np.ndarray
+    undo: Callable[[np.ndarray], None]
+
+
+def comparable(bits: np.ndarray, dtype: np.dtype, first: int, last: int) -> Comparable:
+    """Rows that may be partitioned at places from ``first`` to ``last``.
+
+    The bits of floats as signed integers are in order, but for the negative ones among themselves. Where all the places are
+    behind these, that does not matter; where all are among these, the others may be in the wrong order instead.
+    """
+    mask = _turning(bits, dtype, first, last)
+    if mask is not None:
+        return Comparable(bits ^ mask, lambda found: np.bitwise_xor(found, mask, out=found))
+    out = np.empty_like(bits)
+    for place in pieces(bits.shape):
+        keys.signed_keys(bits[place], out[place], np.empty_like(out[place]))
+        keys.merge_nans(out[place], dtype)
+    return Comparable(out, lambda found: keys.float_bits(found, np.empty_like(found)))
+
+
+def _turning(bits: np.ndarray, dtype: np.dtype, first: int, last: int) -> np.ndarray | None:
+    """For each row, the bits to be turned over; None where there are places on both sides, or negative NaNs."""
+    top = 1 << (8 * dtype.itemsize - 1)
+    negative = np.count_nonzero(bits < 0, axis=-1)
+    turned = negative > last
+    if bits.view(integer_type(dtype, "u")).max() > top + keys.infinity(dtype) or (~turned & (negative > first)).any():
+        return None
+    return np.where(turned, bits.dtype.type(top - 1), bits.dtype.type(0))[:, None]
