@@ -67,7 +67,7 @@ def _join(nodes: frozenset[str], mode: str) -> str | None:
 
 def _node(dtype: Any, weak: bool) -> str:
     if dtype not in kinds.known_dtypes:
-        raise TypePromotionError(f"dtype {dtype} takes no part in type promotion: it goes with its like only.")
+        raise TypePromotionError(f"dtype={dtype} is not a valid dtype for JAX type promotion.")
     if not weak or dtype in kinds.bool_dtypes:
         return kinds.short_name(dtype)
     return "i*" if dtype in kinds.integer_dtypes else "f*" if dtype in kinds.floating_dtypes else "c*"

@@ -20,14 +20,14 @@ _traceback = runtime.Traceback.get_traceback
 class StagedTracer(Tracer):
     """The result of a recorded operation, or an argument of the program."""
 
-    __slots__ = ("var", "traceback")
+    __slots__ = ("variable", "traceback")
 
     def __init__(self, interpreter: Staging, var: Var, traceback: Any = None):
-        self.interpreter, self.aval, self.var, self.traceback = interpreter, var.aval, var, traceback
+        self.interpreter, self.aval, self.variable, self.traceback = interpreter, var.aval, var, traceback
 
     def origin(self) -> str:
         """Which arguments of the traced function the value depends on."""
-        return errors.describe_origin(self.interpreter, self.var)
+        return errors.describe_origin(self.interpreter, self.variable)
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval!r}>with<DynamicJaxprTrace(level=1/0)>"
@@ -56,7 +56,7 @@ class Staging(Interpreter):
     def atom(self, value: Any) -> Any:
         """The variable or literal for a value."""
         if type(value) is StagedTracer and value.interpreter is self:
-            return value.var
+            return value.variable
         known = self.constants.get(id(value))
         if known is not None:
             return known[0]
@@ -76,7 +76,7 @@ class Staging(Interpreter):
 
     def record(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
         """Record an operation as one equation."""
-        atoms = [arg.var if type(arg) is StagedTracer and arg.interpreter is self else self.atom(arg) for arg in args]
+        atoms = [arg.variable if type(arg) is StagedTracer and arg.interpreter is self else self.atom(arg) for arg in args]
         rule = primitive.type_rule
         avals = [atom.aval for atom in atoms]
         out = rule(*avals, **params) if rule is not None else primitive.infer(avals, params)

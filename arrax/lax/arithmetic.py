@@ -93,7 +93,9 @@ def _abs_lowering(ctx: Any, x: Any) -> list[Any]:
     infinity, equal = builder.full(np.inf, out), builder.attribute("#stablehlo<comparison_direction EQ>")
     for name in ("real", "imag"):
         part = builder.op("abs", out, builder.op(name, out, x))
-        endless = builder.op("compare", ShapedArray(out.shape, np.dtype(np.bool_)), part, infinity, comparison_direction=equal)
+        endless = builder.op(
+            "compare", ShapedArray(out.shape, np.dtype(np.bool_)), part, infinity, comparison_direction=equal
+        )
         size = builder.op("select", out, endless, infinity, size)
     return [size]
 

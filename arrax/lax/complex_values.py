@@ -7,7 +7,7 @@ nothing for that: lowering rules of theirs stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from arrax.lax.bitwise import bitwise_and, bitwise_not, bitwise_or
 from arrax.lax.shapes import full_like
 from arrax.lax.structure import select
 
-Rule = Callable[..., list[Any]]
+Rule = Callable[..., Sequence[Any]]
 Parts = tuple[Any, Any]
 both, either, unless = bitwise_and, bitwise_or, bitwise_not
 
@@ -37,7 +37,7 @@ def corrected(rule: Rule, limits: Callable[[Any, Any, Any, Any], Parts]) -> Rule
     def whole(z: Any, answer: Any) -> Any:
         return complex_(*limits(real_part(z), imag(z), real_part(answer), imag(answer)))
 
-    def lower(ctx: Any, z: Any, **params: Any) -> list[Any]:
+    def lower(ctx: Any, z: Any, **params: Any) -> Sequence[Any]:
         answers = rule(ctx, z, **params)
         (aval,) = ctx.avals_in
         if not dtypes.is_complex(aval.dtype):
@@ -53,7 +53,7 @@ def by_parts(rule: Rule, formula: Callable[[Any, Any], Parts]) -> Rule:
     def whole(z: Any) -> Any:
         return complex_(*formula(real_part(z), imag(z)))
 
-    def lower(ctx: Any, z: Any, **params: Any) -> list[Any]:
+    def lower(ctx: Any, z: Any, **params: Any) -> Sequence[Any]:
         is_complex = dtypes.is_complex(ctx.avals_in[0].dtype)
         return lower_fun(whole, multiple_results=False)(ctx, z) if is_complex else rule(ctx, z, **params)
 

@@ -16,7 +16,7 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inner_function
 from arrax.interpreters.staging import stage
 from arrax.lax.families import checked_operand
-from arrax.native import mlir
+from arrax import native
 
 composite_p = Primitive("composite", multiple_results=True)
 composite_p.holds_programs = True
@@ -34,9 +34,9 @@ def _attribute(value: Any) -> Any:
     if isinstance(value, str):
         return builder.string(value)
     if isinstance(value, tuple | list):
-        return mlir.ir.ArrayAttr.get([_attribute(entry) for entry in value])
+        return native.mlir.ir.ArrayAttr.get([_attribute(entry) for entry in value])
     if isinstance(value, dict):
-        return mlir.ir.DictAttr.get({str(key): _attribute(entry) for key, entry in value.items()})
+        return native.mlir.ir.DictAttr.get({str(key): _attribute(entry) for key, entry in value.items()})
     if isinstance(value, Tracer):
         raise TypeError(f"composite: attributes must be constants, got {value}")
     return builder.dense(np.asarray(value))
@@ -46,13 +46,13 @@ def _lower(
     ctx: Any, *values: Any, jaxpr: ClosedJaxpr, name: str, version: int, attributes: Sequence[tuple[str, Any, Any]]
 ) -> list[Any]:
     function = inner_function(ctx.module_context, name, jaxpr)
-    symbol = mlir.ir.FlatSymbolRefAttr.get(mlir.ir.StringAttr(function.attributes["sym_name"]).value)
+    symbol = native.mlir.ir.FlatSymbolRefAttr.get(native.mlir.ir.StringAttr(function.attributes["sym_name"]).value)
     texts = {key: _attribute(tree_unflatten(tree, leaves)) for key, leaves, tree in attributes if leaves != (None,)}
     config = {
         "name": builder.string(name),
         "decomposition": symbol,
         "version": builder.integer(version, 32),
-        "composite_attributes": mlir.ir.DictAttr.get(texts),
+        "composite_attributes": native.mlir.ir.DictAttr.get(texts),
     }
     types = [builder.ir_type(aval) for aval in ctx.avals_out]
     return list(builder.operation("stablehlo.composite", types, values, config).results)

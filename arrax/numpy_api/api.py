@@ -79,6 +79,15 @@ def api(static: Sequence[str] = (), *, kind: type[Jitted] = LibraryFunction) -> 
     return decorate
 
 
+def _positional(fun: Any) -> Sequence[str]:
+    """The names of the arguments that may be given by position; hundreds of functions ask at import."""
+    code = getattr(fun, "__code__", None)
+    if code is not None and not hasattr(fun, "__wrapped__"):
+        return code.co_varnames[: code.co_argcount]
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [name for name, p in inspect.signature(fun).parameters.items() if p.kind in kinds]
+
+
 def make_api(
     fun: Any, static: Sequence[str] = (), kind: type[Jitted] = LibraryFunction, eager: bool = True
 ) -> Any:  # fmt: skip
@@ -87,11 +96,7 @@ def make_api(
     Args:
       eager: compile it as an operation, quickly; otherwise as ``jit`` would, which gives the same values to the last bit.
     """
-    parameters = list(inspect.signature(fun).parameters.values()) if static else []
-    positions = tuple(
-        n for n, p in enumerate(parameters)
-        if p.name in static and p.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    )  # fmt: skip
+    positions = tuple(n for n, name in enumerate(_positional(fun)) if name in static) if static else ()
     options = JitOptions(
         static_argnums=positions, static_argnames=tuple(static), donate_argnums=(), donate_argnames=(), inline=True,
         eager=eager,

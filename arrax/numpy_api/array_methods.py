@@ -277,7 +277,9 @@ def _absent(name: str) -> Any:
     def get(self: Any) -> Any:
         known = _known(self)
         if known is None:
-            raise ConcretizationTypeError(self, f"The problem arose with the attribute `{name}`: it tells of the memory.")
+            raise ConcretizationTypeError(
+                self, f"The problem arose with the attribute `{name}`: it tells of the memory."
+            )
         return getattr(known, name)
 
     return property(get, doc=f"``{name}`` of the array, where it is known.")

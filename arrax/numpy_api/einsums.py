@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import opt_einsum
 
 from arrax import dtypes
 from arrax.core.types import typeof
@@ -39,6 +39,12 @@ class Formula(NamedTuple):
     steps: tuple[Contraction, ...]
 
 
+@functools.cache
+def _planner() -> Any:
+    """``opt_einsum``, imported with the first formula: most programs have none."""
+    return importlib.import_module("opt_einsum")
+
+
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
@@ -58,14 +64,14 @@ def _parsed(name: str, subscripts: Any, operands: Sequence[Any]) -> tuple[str, l
 
 
 def _letters(numbers: Sequence[Any]) -> str:
-    return "".join("..." if number is Ellipsis else opt_einsum.get_symbol(int(number)) for number in numbers)
+    return "".join("..." if number is Ellipsis else _planner().get_symbol(int(number)) for number in numbers)
 
 
 @functools.lru_cache(4096)
 def _read(name: str, text: str, sizes: tuple[tuple[int, ...], ...], optimize: Any) -> Formula:
     stand_ins = [_Shape(shape) for shape in sizes]
     try:
-        inputs, output, _ = opt_einsum.parser.parse_einsum_input((text.replace(" ", ""), *stand_ins), shapes=False)
+        inputs, output, _ = _planner().parser.parse_einsum_input((text.replace(" ", ""), *stand_ins), shapes=False)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name}: {error}") from None
     terms = inputs.split(",")
@@ -132,7 +138,7 @@ def _path(terms: Sequence[str], output: str, sizes: Sequence[tuple[int, ...]], o
     else:
         strategy = "optimal" if optimize == "optimal" else "auto" if optimize is True else optimize
         text = f"{','.join(terms)}->{output}"
-        path, _ = opt_einsum.contract_path(text, *sizes, shapes=True, optimize=strategy)
+        path, _ = _planner().contract_path(text, *sizes, shapes=True, optimize=strategy)
     return list(path)
 
 
@@ -309,4 +315,4 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
         if isinstance(optimize, bool)
         else optimize
     )
-    return opt_einsum.contract_path(text.replace(" ", ""), *sizes, shapes=True, optimize=strategy)
+    return _planner().contract_path(text.replace(" ", ""), *sizes, shapes=True, optimize=strategy)

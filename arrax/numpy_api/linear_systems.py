@@ -124,7 +124,8 @@ def _inverted(values: Any, relative: Any) -> Any:
     return structure.select(kept, arithmetic.div(one, structure.select(kept, values, one)), shapes.full_like(values, 0))
 
 
-def _put_together(left: Any, values: Any, right: Any, relative: Any) -> Any:
+def _put_together(factors: tuple[Any, Any, Any], relative: Any) -> Any:
+    left, values, right = factors
     adjoint = parts.adjoint(left)
     inverses = parts.as_columns(convert(_inverted(values, relative), typeof(adjoint).dtype), typeof(adjoint))
     return parts.matmul(parts.adjoint(right), arithmetic.mul(adjoint, inverses))
@@ -132,12 +133,12 @@ def _put_together(left: Any, values: Any, right: Any, relative: Any) -> Any:
 
 @custom_jvp
 def _general_pinv(a: Any, relative: Any) -> Any:
-    return _put_together(*linalg.svd(a, full_matrices=False), relative)
+    return _put_together(linalg.svd(a, full_matrices=False), relative)
 
 
 @custom_jvp
 def _hermitian_pinv(a: Any, relative: Any) -> Any:
-    return _put_together(*hermitian_svd(a, True), relative)
+    return _put_together(hermitian_svd(a, True), relative)
 
 
 def _pinv_tangent(a: Any, p: Any, t: Any) -> Any:

@@ -96,6 +96,12 @@ class PRNGKeyArray(runtime.Array):
             "JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use arrax.random.key_data(arr) if you wish to extract the underlying integer array."
         )
 
+    def item(self, *args: int) -> Any:
+        """Refused: keys are no Python numbers."""
+        raise TypeError("keys have no Python value. Use arrax.random.key_data(keys) for their words.")
+
+    tolist = item
+
     def __repr__(self) -> str:
         return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{np.asarray(self._base_array)}"
 

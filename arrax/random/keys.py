@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -34,18 +35,11 @@ def default_implementation(impl: Any = None) -> Implementation:
 
 
 def seed_value(seed: Any) -> Any:
-    """A seed as an integer array; Python ints of up to 64 bits keep their bits."""
-    if isinstance(seed, bool):
-        raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
+    """A seed as an integer array; of Python ints the last 64 bits count with 64-bit types, the last 32 without."""
     if isinstance(seed, int):
-        if config.enable_x64.cell.value:
-            wrapped = seed & ((1 << 64) - 1)
-            return np.uint64(wrapped).astype(np.int64)
-        if not -(1 << 31) <= seed < (1 << 32):
-            raise OverflowError(
-                f"Python int {seed} too large to convert to int32: as a seed it needs 64-bit types (enable_x64)"
-            )
-        return np.int64(seed).astype(np.uint32).astype(np.int32)
+        width = np.uint64 if config.enable_x64.cell.value else np.uint32
+        wrapped = width(seed & int(np.iinfo(width).max))
+        return wrapped.astype(f"int{wrapped.itemsize * 8}")
     aval = typeof(seed)
     if aval.shape != ():
         raise TypeError(f"PRNG key seed must be a scalar; got {seed!r} of shape {aval.shape}.")
@@ -118,6 +112,8 @@ def check_key(name: str, value: Any, allow_batch: bool = False) -> tuple[Any, bo
             implementation = default_implementation()
             rank = len(implementation.key_shape)
             if aval.shape[aval.ndim - rank :] == implementation.key_shape and (aval.ndim == rank or allow_batch):
+                if config.legacy_prng_key.cell.value != "allow":
+                    _object_to_raw_key(name)
                 return wrap(implementation, value), False
             if aval.ndim > rank and aval.shape[aval.ndim - rank :] == implementation.key_shape:
                 raise ValueError(
@@ -125,6 +121,21 @@ def check_key(name: str, value: Any, allow_batch: bool = False) -> tuple[Any, bo
                     f"{implementation.key_shape}. Use vmap for batching."
                 )
     raise TypeError(f"{name}: unexpected PRNG key type {type(value)}: {value!r}. Use arrax.random.key to make one.")
+
+
+def _object_to_raw_key(name: str) -> None:
+    """Warn, or raise, as the option ``legacy_prng_key`` says.
+
+    Raises:
+      ValueError: it says ``error``.
+    """
+    message = (
+        f"{name} was given a raw uint32 array as its key; make keys with arrax.random.key(), or set "
+        'legacy_prng_key="allow" where raw keys are meant'
+    )
+    if config.legacy_prng_key.cell.value == "error":
+        raise ValueError(message)
+    warnings.warn(message, UserWarning, stacklevel=4)
 
 
 def key_and_data(name: str, value: Any) -> tuple[Implementation, Any, bool]:

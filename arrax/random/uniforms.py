@@ -206,6 +206,23 @@ def _clamped(value: Any, limits: Any, dtype: Any) -> Any:
     return convert(arithmetic.min_(arithmetic.max_(value, low), high), dtype)
 
 
+def _bound(value: int, dtype: Any) -> Any:
+    """A Python int as a bound: int32 where it fits, otherwise of 64 bits, or of 32 without 64-bit types.
+
+    Raises:
+      OverflowError: it does not fit.
+    """
+    if -(1 << 31) <= value < 1 << 31:
+        return np.int32(value)
+    if config.enable_x64.cell.value:
+        limits = dtypes.iinfo(dtype)
+        clamped = min(max(value, limits.min), limits.max + 1)
+        return np.int64(clamped) if clamped < 1 << 63 else np.uint64(min(clamped, (1 << 64) - 1))
+    if 0 <= value < 1 << 32:
+        return np.uint32(value)
+    raise OverflowError(f"randint: the bound {value} does not fit into 32 bits, and 64-bit types are off (enable_x64)")
+
+
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Uniformly distributed integers in [minval, maxval).
 
@@ -228,10 +245,8 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
         raise TypeError(f"randint only accepts integer dtypes, got {chosen.name}")
     bounds = []
     for value in (minval, maxval):
-        if isinstance(value, int) and not isinstance(value, bool):
-            limits = dtypes.iinfo(chosen)
-            wide = np.dtype(np.int64) if np.iinfo(np.int32).max < abs(value) else np.dtype(np.int32)
-            value = np.asarray(min(max(value, limits.min), limits.max + 1) if wide.itemsize == 8 else value, wide)[()]
+        if isinstance(value, int):
+            value = _bound(value, chosen)
         if dtypes.is_float(typeof(value).dtype):
             value = convert(value, dtypes.canonicalize_dtype(np.int64))
         if not dtypes.is_integer(typeof(value).dtype):

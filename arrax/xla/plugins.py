@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import importlib.metadata
 import importlib.util
 import pathlib
 import pkgutil
@@ -41,7 +40,8 @@ def plugin_modules() -> Iterator[str]:
     if spec is not None and spec.submodule_search_locations:
         for module in pkgutil.iter_modules(spec.submodule_search_locations):
             yield f"jax_plugins.{module.name}"
-    for entry in importlib.metadata.entry_points(group="jax_plugins"):
+    metadata = importlib.import_module("importlib.metadata")  # slow to import, and rarely needed
+    for entry in metadata.entry_points(group="jax_plugins"):
         yield entry.value
 
 

@@ -68,7 +68,9 @@ def test_functions_of_one_array(function):
 @pytest.mark.parametrize("function", BINARY)
 def test_functions_of_two_arrays(function):
     for pair in itertools.product(NAMES, NAMES):
-        expected = outcome(getattr(strict, function), *(ones(strict, name) for name in pair))
+        theirs = [ones(strict, name) for name in pair]
+        promote = outcome(lambda *xs: strict.empty(0, dtype=strict.result_type(*xs)), *theirs) is not None
+        expected = outcome(getattr(strict, function), *theirs) if promote else None  # mixed kinds are undefined
         operands = [ones(jnp, name) for name in pair]
         assert outcome(ours(array_api, function), *operands) == expected, pair
         if expected is not None:

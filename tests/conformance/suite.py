@@ -73,7 +73,9 @@ def judge(found: dict[str, list[str]], known: set[str], complete: bool) -> list[
     if not found["passed"]:
         complaints.append("no test passed: was the suite found?")
     if complete:
-        complaints += [f"no longer fails, take it off the list: {name}" for name in sorted(known - set(found["failed"]))]
+        complaints += [
+            f"no longer fails, take it off the list: {name}" for name in sorted(known - set(found["failed"]))
+        ]
     return complaints
 
 

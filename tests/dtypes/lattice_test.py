@@ -154,7 +154,7 @@ def test_equal_types_stay_as_they_are(configure):
 
 
 def test_types_outside_the_lattice_join_nothing_else():
-    with pytest.raises(dtypes.TypePromotionError, match="takes no part in type promotion"):
+    with pytest.raises(dtypes.TypePromotionError, match="not a valid dtype for JAX type promotion"):
         dtypes.result_type_of([(dtypes.float0, False), PAIRS["f32"]])
 
 

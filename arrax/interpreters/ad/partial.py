@@ -31,10 +31,10 @@ _traceback = runtime.Traceback.get_traceback
 class UnknownTracer(Tracer):
     """A value that is not known yet: an input of the record, or the result of a recorded operation."""
 
-    __slots__ = ("var",)
+    __slots__ = ("variable",)
 
     def __init__(self, interpreter: Interpreter, var: Var):
-        self.interpreter, self.aval, self.var = interpreter, var.aval, var
+        self.interpreter, self.aval, self.variable = interpreter, var.aval, var
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval!r}>with<JaxprTrace>"
@@ -64,7 +64,7 @@ class Partial(Interpreter):
     def atom(self, value: Any) -> Any:
         """The variable of an unknown, a literal, or the variable of a residual."""
         if type(value) is UnknownTracer and value.interpreter is self:
-            return value.var
+            return value.variable
         known = self.constants.get(id(value))
         if known is not None:
             return known[0]
@@ -116,7 +116,7 @@ class Partial(Interpreter):
     def program(self, inputs: Sequence[Any], outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         """The record from ``inputs`` to the unknown ``outs``, without what they don't need, and its residuals."""
         outvars = [self.atom(out) for out in outs]
-        invars = [tracer.var for tracer in inputs]
+        invars = [tracer.variable for tracer in inputs]
         constvars = [var for var, _ in self.constants.values()]
         whole = Jaxpr((), [*constvars, *invars], outvars, self.eqns, joined_effects(self.eqns))
         count = len(constvars)

@@ -1,0 +1,185 @@
+"""Methods and operators of arrays, on arrays and tracers alike, and what promotion they do."""
+
+import copy
+import operator
+import warnings
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax.core.interpreter import Tracer
+from arrax.numpy_api import array_methods
+
+M = np.float32([[3.0, -1.0, 2.0], [0.5, 4.0, -2.5]])
+I = np.int32([[3, 1, 2], [0, 4, 2]])  # noqa: E741
+
+# fmt: off
+METHODS = {  # what is done: the same with NumPy
+    "T":            lambda m, i: m.T,
+    "all any":      lambda m, i: (i.all(axis=1), i.any()),
+    "arg":          lambda m, i: (m.argmax(axis=0), m.argmin(), m.argsort(axis=1)),
+    "astype":       lambda m, i: i.astype("float32"),
+    "clip":         lambda m, i: (m.clip(0, 2), m.clip(max=1), i.clip(min=1)),
+    "conj":         lambda m, i: (m.conj(), m.conjugate()),
+    "choose":       lambda m, i: (i[0] % 2).choose([m[0], m[1]], mode="clip"),
+    "compress":     lambda m, i: m.compress(np.array([True, False, True]), axis=1),
+    "copy":         lambda m, i: (m.copy(), copy.copy(m), copy.deepcopy(m)),
+    "cumulative":   lambda m, i: (m.cumsum(axis=1), i.cumprod(axis=0)),
+    "diagonal":     lambda m, i: (m.diagonal(1), m.trace()),
+    "dot":          lambda m, i: m.dot(m.T),
+    "flatten":      lambda m, i: (m.flatten(), m.ravel(), m.reshape(3, 2), m.reshape((6,)), m.reshape(-1, order="F")),
+    "max":          lambda m, i: (m.max(axis=1), m.min(axis=0, keepdims=True)),
+    "mean":         lambda m, i: (m.mean(axis=1), m.std(axis=0), m.var(ddof=1)),
+    "parts":        lambda m, i: (m.real, m.imag, m.itemsize, m.nbytes, m.ndim, m.size),
+    "prod":         lambda m, i: (m.prod(axis=1), i.sum(), m.sum(axis=0)),
+    "repeat":       lambda m, i: m.repeat(2, axis=1),
+    "round":        lambda m, i: m.round(),
+    "searchsorted": lambda m, i: np.float32([1, 2, 3]).searchsorted(2.5) + 0 * i,
+    "sort":         lambda m, i: m[0].argsort(),
+    "squeeze":      lambda m, i: m[:1].squeeze(0),
+    "swapaxes":     lambda m, i: (m.swapaxes(0, 1), m.transpose(1, 0), m.transpose()),
+    "take":         lambda m, i: m.take(np.array([2, 0]), axis=1),
+    "view":         lambda m, i: (m.view("int32"), i.view("int16")),
+    "iteration":    lambda m, i: (list(m)[1], len(m), m[0][1], m[..., None]),
+    "unary":        lambda m, i: (-m, +m, abs(m), ~i),
+    "arithmetic":   lambda m, i: (m + m, m - 1, 2 * m, m / i.clip(1), m // 2, m % 2, m**2, 2**m, 1 - m, divmod(m, 2)),
+    "bits":         lambda m, i: (i & 1, i | 4, i ^ 3, i << 1, i >> 1, 1 & i),
+    "order":        lambda m, i: (m < 1, m <= i, m > i, m >= 0, m == i, m != 2),
+    "matmul":       lambda m, i: (m @ m.T, np.ones((1, 2), np.float32) @ m),
+    "NumPy first":  lambda m, i: (np.float32(2) * m, np.int32(3) + i, np.ones(3, np.float32) - m),
+}
+# fmt: on
+
+
+def flat(result):
+    return (
+        [leaf for item in result for leaf in flat(item)] if isinstance(result, tuple | list) else [np.asarray(result)]
+    )
+
+
+def check(ours, theirs):
+    for mine, expected in zip(flat(ours), flat(theirs), strict=True):
+        assert mine.shape == expected.shape
+        np.testing.assert_allclose(mine, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("case", METHODS)
+def test_arrays_have_the_methods_of_numpy(case):
+    check(METHODS[case](jnp.array(M), jnp.array(I)), METHODS[case](M, I))
+
+
+def test_tracers_have_the_methods_of_numpy():
+    results = arrax.jit(lambda m, i: {name: flat_traced(case(m, i)) for name, case in METHODS.items()})(M, I)
+    for name, case in METHODS.items():
+        check(results[name], case(M, I))
+
+
+def flat_traced(result):
+    return (
+        [x for item in result for x in flat_traced(item)] if isinstance(result, tuple | list) else [jnp.asarray(result)]
+    )
+
+
+def test_the_class_has_the_methods_too():
+    np.testing.assert_allclose(arrax.vmap(arrax.Array.sum)(jnp.array(M)), M.sum(axis=1), rtol=1e-6)
+    assert hasattr(jnp.ndarray, "at")
+
+
+def test_foreign_operands_are_asked_in_turn():
+    class Other:
+        def __radd__(self, other):
+            return "mine"
+
+    assert jnp.ones(2) + Other() == "mine"
+    with pytest.raises(TypeError):
+        jnp.ones(2) + "text"
+    with pytest.raises(TypeError):
+        operator.lt(jnp.ones(2), None)
+
+
+def test_arrays_differ_from_none():
+    def compare(x):
+        assert (x == None) is False and (x != None) is True  # noqa: E711
+        return x
+
+    compare(jnp.ones(2))
+    arrax.jit(compare)(1.0)
+
+
+def test_traced_arrays_tell_nothing_of_memory():
+    def look(x):
+        assert x.device is None and copy.deepcopy(x) is x
+        for name in ("addressable_shards", "is_fully_replicated", "unsafe_buffer_pointer"):
+            with pytest.raises(arrax.errors.ConcretizationTypeError, match=name):
+                getattr(x, name)
+        return x
+
+    arrax.jit(look)(1.0)
+
+
+# ---- promotion -------------------------------------------------------------------------------------------------------
+
+
+def test_strict_promotion_refuses_mixed_dtypes():
+    with arrax.numpy_dtype_promotion("strict"):
+        assert (jnp.arange(2) + 1).dtype == np.int32
+        assert (jnp.ones(2) * 2).dtype == np.float32
+        for call in (lambda: jnp.arange(2) + jnp.ones(2), lambda: jnp.add(np.int8(1), np.int16(1))):
+            with pytest.raises(ValueError, match="numpy_dtype_promotion=strict"):
+                call()
+
+
+def test_rank_promotion_is_allowed_warned_of_or_refused():
+    column, row = jnp.ones((2, 1)), jnp.ones(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (column + row).shape == (2, 3)
+    with arrax.numpy_rank_promotion("warn"), pytest.warns(UserWarning, match="add"):
+        assert jnp.add(jnp.ones((2, 4)), jnp.ones(4)).shape == (2, 4)
+    with arrax.numpy_rank_promotion("raise"):
+        assert (column + 1.0).shape == (2, 1)
+        with pytest.raises(ValueError, match="rank_promotion='raise'"):
+            jnp.add(column, row)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jnp.zeros(2, "float64"),
+        lambda: jnp.arange(2, dtype="int64"),
+        lambda: jnp.ones(2).astype("complex128"),
+        lambda: jnp.array([1], dtype=np.uint64),
+        lambda: jnp.sum(jnp.ones(2), dtype="float64"),
+    ],
+)
+def test_requests_of_64_bits_are_truncated_with_a_warning(call):
+    with pytest.warns(UserWarning, match="Explicitly requested dtype .* is not available"):
+        assert call().dtype.itemsize in (4, 8) and call().dtype.name in ("float32", "int32", "uint32", "complex64")
+    with arrax.enable_x64(True), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert call().dtype.name in ("float64", "int64", "uint64", "complex128")
+
+
+def test_great_unsigned_integers_are_taken():
+    with arrax.enable_x64(True):
+        assert jnp.asarray([2**63], dtype="uint64")[0] == np.uint64(2**63)
+        assert jnp.asarray([[2**64 - 1]], dtype="uint64")[0, 0] == np.uint64(2**64 - 1)
+        with pytest.raises(OverflowError):
+            jnp.asarray([2**63])
+
+
+def test_axes_out_of_bounds_are_value_and_index_errors():
+    for error in (ValueError, IndexError):
+        with pytest.raises(error, match="axis 3 is out of bounds"):
+            jnp.expand_dims(jnp.ones((2, 2)), 3)
+
+
+def test_no_field_of_a_tracer_hides_a_method():
+    def fields(cls):
+        yield from getattr(cls, "__slots__", ())
+        for child in cls.__subclasses__():
+            yield from fields(child)
+
+    assert set(fields(Tracer)) & set(array_methods.METHODS | array_methods.TRACED) == set()

@@ -1,0 +1,229 @@
+"""Samples follow their distributions: Kolmogorov-Smirnov and chi-squared tests at a fixed seed, support, extremes."""
+
+import numpy as np
+import pytest
+import scipy.stats as stats
+
+import arrax
+import arrax.numpy as jnp
+from arrax import random
+
+COUNT = 20_000
+LEAST_P = 1e-4  # of some two hundred tests, about one in fifty runs would fail by chance; the seed is fixed
+SHAPE = (COUNT,)
+
+
+def key_for(name):
+    return random.fold_in(random.key(2024), sum(map(ord, name)))
+
+
+def double_maxwell_cdf(x, loc, scale):
+    z = (x - loc) / scale
+    return 0.5 + np.sign(z) * stats.maxwell.cdf(np.abs(z)) / 2
+
+
+# fmt: off
+CONTINUOUS = {  # name: (draw, distribution function)
+    "uniform":            (lambda k: random.uniform(k, SHAPE, minval=-2, maxval=3),  stats.uniform(-2, 5).cdf),
+    "uniform rows":       (lambda k: random.uniform(k, (COUNT // 4, 4)).ravel(),     stats.uniform.cdf),
+    "normal":             (lambda k: random.normal(k, SHAPE),                        stats.norm.cdf),
+    "normal rows":        (lambda k: random.normal(k, (COUNT // 4, 4)).ravel(),      stats.norm.cdf),
+    "normal of keys":     (lambda k: arrax.vmap(random.normal)(random.split(k, COUNT)), stats.norm.cdf),
+    "complex normal":     (lambda k: abs(random.normal(k, SHAPE, "complex64")),      stats.rayleigh(scale=np.sqrt(0.5)).cdf),
+    "truncated normal":   (lambda k: random.truncated_normal(k, -0.5, 2, SHAPE),     stats.truncnorm(-0.5, 2).cdf),
+    "tail normal":        (lambda k: random.truncated_normal(k, 2, 4, SHAPE),        stats.truncnorm(2, 4).cdf),
+    "cauchy":             (lambda k: random.cauchy(k, SHAPE),                        stats.cauchy.cdf),
+    "exponential":        (lambda k: random.exponential(k, SHAPE),                   stats.expon.cdf),
+    "laplace":            (lambda k: random.laplace(k, SHAPE),                       stats.laplace.cdf),
+    "logistic":           (lambda k: random.logistic(k, SHAPE),                      stats.logistic.cdf),
+    "gumbel":             (lambda k: random.gumbel(k, SHAPE),                        stats.gumbel_r.cdf),
+    "gumbel high":        (lambda k: random.gumbel(k, SHAPE, mode="high"),           stats.gumbel_r.cdf),
+    "maxwell":            (lambda k: random.maxwell(k, SHAPE),                       stats.maxwell.cdf),
+    "double maxwell":     (lambda k: random.double_sided_maxwell(k, 1.0, 2.0, SHAPE), lambda x: double_maxwell_cdf(x, 1, 2)),
+    "lognormal":          (lambda k: random.lognormal(k, 0.7, SHAPE),                stats.lognorm(0.7).cdf),
+    "triangular":         (lambda k: random.triangular(k, 0.0, 1.0, 3.0, SHAPE),     stats.triang(1 / 3, 0, 3).cdf),
+    "wald":               (lambda k: random.wald(k, 2.0, SHAPE),                     stats.invgauss(2.0).cdf),
+    "generalized normal": (lambda k: random.generalized_normal(k, 1.5, SHAPE),       stats.gennorm(1.5).cdf),
+    "ball":               (lambda k: jnp.sum(random.ball(k, 3, shape=SHAPE) ** 2, -1) ** 1.5, stats.uniform.cdf),
+    "ball of 1-norm":     (lambda k: jnp.sum(abs(random.ball(k, 2, 1, SHAPE)), -1) ** 2, stats.uniform.cdf),
+    "dirichlet":          (lambda k: random.dirichlet(k, jnp.array([0.5, 1.0, 2.0]), SHAPE)[:, 0], stats.beta(0.5, 3).cdf),
+    "orthogonal":         (lambda k: random.orthogonal(k, 3, (COUNT // 10,))[:, 0, 0], stats.uniform(-1, 2).cdf),
+    "multivariate":       (lambda k: random.multivariate_normal(k, jnp.zeros(2), jnp.array([[2.0, 0.6], [0.6, 1.0]]), SHAPE)[:, 0] / np.sqrt(2), stats.norm.cdf),
+}
+PARAMETRIC = {  # sampler: (draw for a parameter, distribution for it, parameters)
+    "gamma":     (lambda k, a: random.gamma(k, a, SHAPE),             lambda a: stats.gamma(a),        (0.05, 0.5, 1.0, 3.0, 100.0, 1e4)),
+    "loggamma":  (lambda k, a: jnp.exp(random.loggamma(k, a, SHAPE)), lambda a: stats.gamma(a),        (0.1, 1.0, 20.0)),
+    "chisquare": (lambda k, a: random.chisquare(k, a, SHAPE),         lambda a: stats.chi2(a),         (0.5, 1.0, 7.0)),
+    "beta":      (lambda k, a: random.beta(k, a, 1.5, SHAPE),         lambda a: stats.beta(a, 1.5),    (0.1, 1.0, 30.0)),
+    "t":         (lambda k, a: random.t(k, a, SHAPE),                 lambda a: stats.t(a),            (0.7, 3.0, 50.0)),
+    "f":         (lambda k, a: random.f(k, a, 5.0, SHAPE),            lambda a: stats.f(a, 5.0),       (1.0, 8.0)),
+    "pareto":    (lambda k, a: random.pareto(k, a, SHAPE),            lambda a: stats.pareto(a),       (0.5, 3.0)),
+    "rayleigh":  (lambda k, a: random.rayleigh(k, a, SHAPE),          lambda a: stats.rayleigh(scale=a), (0.1, 5.0)),
+    "weibull":   (lambda k, a: random.weibull_min(k, 2.0, a, SHAPE),  lambda a: stats.weibull_min(a, scale=2.0), (0.5, 1.0, 4.0)),
+}
+DISCRETE = {  # sampler: (draw for a parameter, distribution for it, parameters)
+    "bernoulli":      (lambda k, p: random.bernoulli(k, p, SHAPE),                lambda p: stats.bernoulli(p),     (0.02, 0.5, 0.9)),
+    "bernoulli high": (lambda k, p: random.bernoulli(k, p, SHAPE, mode="high"),   lambda p: stats.bernoulli(p),     (0.02, 0.5, 0.9)),
+    "rademacher":     (lambda k, p: (random.rademacher(k, SHAPE) + 1) // 2,       lambda p: stats.bernoulli(p),     (0.5,)),
+    "geometric":      (lambda k, p: random.geometric(k, p, SHAPE),                lambda p: stats.geom(p),          (0.05, 0.5, 0.9)),
+    "poisson":        (lambda k, m: random.poisson(k, m, SHAPE),                  lambda m: stats.poisson(m),       (0.1, 3.0, 9.5, 10.5, 150.0)),
+    "binomial":       (lambda k, p: random.binomial(k, 40.0, p, SHAPE),           lambda p: stats.binom(40, p),     (0.05, 0.3, 0.5, 0.95)),
+    "binomial large": (lambda k, n: random.binomial(k, n, 0.3, SHAPE),            lambda n: stats.binom(n, 0.3),    (3.0, 400.0)),
+    "multinomial":    (lambda k, p: random.multinomial(k, jnp.full(SHAPE, 12.0), jnp.array([p, 0.1, 0.9 - p]))[:, 2], lambda p: stats.binom(12, 0.9 - p), (0.3,)),
+    "randint":        (lambda k, n: random.randint(k, SHAPE, 3, n),               lambda n: stats.randint(3, n),    (5, 17)),
+    "randint int8":   (lambda k, n: random.randint(k, SHAPE, -7, n, "int8"),      lambda n: stats.randint(-7, n),   (9,)),
+    "bits":           (lambda k, n: random.bits(k, SHAPE, "uint8") // n,          lambda n: stats.randint(0, 256 // n), (8,)),
+    "categorical":    (lambda k, p: random.categorical(k, jnp.log(jnp.array([1 - p, p])), shape=SHAPE), lambda p: stats.bernoulli(p), (0.2, 0.7)),
+    "choice":         (lambda k, n: random.choice(k, n, SHAPE),                   lambda n: stats.randint(0, n),    (7,)),
+    "choice by p":    (lambda k, p: random.choice(k, 2, SHAPE, p=jnp.array([1 - p, p])), lambda p: stats.bernoulli(p), (0.35,)),
+    "permutation":    (lambda k, n: arrax.vmap(lambda k: random.permutation(k, n)[2])(random.split(k, COUNT)), lambda n: stats.randint(0, n), (5,)),
+    "without replacement": (lambda k, n: arrax.vmap(lambda k: random.choice(k, n, (2,), False)[1])(random.split(k, COUNT)), lambda n: stats.randint(0, n), (5,)),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_samples_have_their_distribution(name):
+    draw, cdf = CONTINUOUS[name]
+    values = np.asarray(arrax.jit(draw)(key_for(name)), np.float64)
+    assert np.isfinite(values).all()
+    assert stats.kstest(values, cdf).pvalue > LEAST_P
+
+
+@pytest.mark.parametrize("name", PARAMETRIC)
+def test_samples_have_their_distribution_over_parameters(name):
+    draw, distribution, parameters = PARAMETRIC[name]
+    compiled = arrax.jit(draw)
+    for i, parameter in enumerate(parameters):
+        values = np.asarray(compiled(random.fold_in(key_for(name), i), parameter), np.float64)
+        assert np.isfinite(values).all()
+        assert stats.kstest(values, distribution(parameter).cdf).pvalue > LEAST_P, parameter
+
+
+def chi_squared_p(values, distribution):
+    """The p value of counts, where rare outcomes at both ends are one cell each."""
+    low, high = distribution.ppf(20 / COUNT), distribution.ppf(1 - 20 / COUNT)
+    edges = np.arange(low, high + 1)
+    observed = np.array([np.sum(values <= edges[0]), *(np.sum(values == e) for e in edges[1:-1]), np.sum(values > edges[-2] if len(edges) > 1 else values > edges[0])])  # fmt: skip
+    if len(edges) == 1:
+        return 1.0
+    cdf = distribution.cdf(edges)
+    expected = COUNT * np.diff([0.0, *cdf[:-1], 1.0])
+    return stats.chisquare(observed, expected).pvalue
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_counts_have_their_distribution(name):
+    draw, distribution, parameters = DISCRETE[name]
+    static = {"static_argnums": 1} if isinstance(parameters[0], int) else {}
+    compiled = arrax.jit(draw, **static)
+    for i, parameter in enumerate(parameters):
+        values = np.asarray(compiled(random.fold_in(key_for(name), i), parameter)).astype(np.int64)
+        assert chi_squared_p(values, distribution(parameter)) > LEAST_P, parameter
+
+
+def test_correlations_are_those_of_the_covariance():
+    covariance = np.array([[2.0, 0.6, 0.0], [0.6, 1.0, -0.3], [0.0, -0.3, 0.5]])
+    for method in ("cholesky", "eigh", "svd"):
+        draws = random.multivariate_normal(random.key(1), jnp.arange(3.0), covariance, (COUNT,), method=method)
+        np.testing.assert_allclose(np.mean(draws, 0), np.arange(3), atol=0.05)
+        np.testing.assert_allclose(np.cov(draws.T), covariance, atol=0.06)
+
+
+def test_orthogonal_matrices_are_orthogonal():
+    for dtype, shape in (("float32", (3, 3)), ("complex64", (3, 3)), ("float32", (3, 5)), ("float32", (5, 3))):
+        q = np.asarray(random.orthogonal(random.key(0), shape[0], (2,), dtype, m=shape[1]))
+        assert q.shape == (2, *shape)
+        product = np.conj(np.swapaxes(q, 1, 2)) @ q if shape[0] >= shape[1] else q @ np.conj(np.swapaxes(q, 1, 2))
+        np.testing.assert_allclose(product, np.broadcast_to(np.eye(min(shape)), product.shape), atol=1e-5)
+
+
+def test_permutations_keep_every_entry():
+    for count in (1, 2, 1000, 3000):
+        np.testing.assert_array_equal(np.sort(random.permutation(random.key(count), count)), np.arange(count))
+    table = jnp.arange(20).reshape(4, 5)
+    shuffled = np.asarray(random.permutation(random.key(0), table, axis=1))
+    assert {tuple(column) for column in shuffled.T} == {tuple(column) for column in np.asarray(table).T}
+    independent = np.asarray(random.permutation(random.key(0), table, axis=1, independent=True))
+    np.testing.assert_array_equal(np.sort(independent, 1), table)
+
+
+def test_choices_without_replacement_differ():
+    for p in (None, jnp.arange(1.0, 11) / 55):
+        picked = np.asarray(random.choice(random.key(3), 10, (10,), False, p))
+        np.testing.assert_array_equal(np.sort(picked), np.arange(10))
+    assert len(set(np.asarray(random.categorical(random.key(0), jnp.zeros(6), shape=(6,), replace=False)).tolist())) == 6
+
+
+def test_halves_of_one_sequence_are_uncorrelated():
+    """Neighbours, halves and children of a key have nothing to do with each other."""
+    key = random.key(5)
+    x = np.asarray(random.normal(key, (2, COUNT)))
+    first, second = (np.asarray(random.normal(k, (COUNT,))) for k in random.split(key))
+    for a, b in ((x[0], x[1]), (x[0][:-1], x[0][1:]), (first, second), (x[0], first)):
+        assert abs(np.corrcoef(a, b)[0, 1]) < 5 / np.sqrt(COUNT)
+
+
+# ---- extremes ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+@pytest.mark.parametrize(
+    "sampler, low, high",
+    [
+        ("uniform", 0, 1), ("normal", -np.inf, np.inf), ("exponential", 0, np.inf), ("cauchy", -np.inf, np.inf),
+        ("gumbel", -np.inf, np.inf), ("laplace", -np.inf, np.inf), ("logistic", -np.inf, np.inf), ("maxwell", 0, np.inf),
+    ],
+)  # fmt: skip
+def test_narrow_floats_stay_finite_and_within_the_support(sampler, low, high, dtype):
+    values = getattr(random, sampler)(random.key(1), (COUNT,), dtype)
+    assert values.dtype == jnp.dtype(dtype)
+    wide = np.asarray(values.astype("float32"))
+    assert np.isfinite(wide).all() and (wide >= low).all() and (wide <= high).all()
+    if sampler == "uniform":
+        assert (wide < 1).all()
+
+
+def test_extreme_parameters_give_no_nan():
+    key = random.key(0)
+    draws = {
+        "tiny gamma": random.gamma(key, 1e-6, (1000,)),
+        "huge gamma": random.gamma(key, 1e30, (1000,)),
+        "tiny loggamma": random.loggamma(key, 1e-6, (1000,)),
+        "tiny beta": random.beta(key, 1e-5, 1e-5, (1000,)),
+        "huge beta": random.beta(key, 1e8, 1e8, (1000,)),
+        "tiny dirichlet": random.dirichlet(key, jnp.full(4, 1e-5), (300,)),
+        "half gamma": random.gamma(key, 0.5, (1000,), "float16").astype("float32"),
+        "brain dirichlet": random.dirichlet(key, jnp.ones(3), (300,), "bfloat16").astype("float32"),
+        "poisson": random.poisson(key, jnp.array([0.0, 1e-8, 1e6, 2e9]), (200, 4)),
+        "binomial": random.binomial(key, jnp.array([0.0, 1.0, 1e6, 1e9]), jnp.array(0.5), (200, 4)),
+        "truncated": random.truncated_normal(key, 5.0, 6.0, (1000,)),
+    }
+    for name, values in draws.items():
+        assert np.isfinite(np.asarray(values)).all(), name
+    np.testing.assert_allclose(np.sum(draws["tiny dirichlet"], -1), 1, rtol=1e-5)
+    np.testing.assert_allclose(np.mean(draws["huge gamma"]), 1e30, rtol=1e-3)
+    assert ((draws["truncated"] >= 5) & (draws["truncated"] <= 6)).all()
+
+
+def test_certain_events():
+    key = random.key(0)
+    assert not random.bernoulli(key, 0.0, (1000,)).any()
+    assert random.bernoulli(key, 1.0, (1000,)).all()
+    np.testing.assert_array_equal(random.binomial(key, 7.0, jnp.array([0.0, 1.0]), (50, 2)), np.tile([0, 7], (50, 1)))
+    np.testing.assert_array_equal(random.poisson(key, 0.0, (50,)), 0)
+    np.testing.assert_array_equal(random.choice(key, 3, (50,), p=jnp.array([0.0, 1.0, 0.0])), 1)
+    np.testing.assert_array_equal(random.categorical(key, jnp.array([-np.inf, 0.0]), shape=(50,)), 1)
+    np.testing.assert_array_equal(random.randint(key, (50,), 4, 5), 4)
+    np.testing.assert_array_equal(random.geometric(key, 1.0, (50,)), 1)
+
+
+def test_parameters_without_sense_are_marked():
+    key = random.key(0)
+    np.testing.assert_array_equal(random.poisson(key, jnp.array([-1.0, np.nan])), -1)
+    assert np.isnan(random.binomial(key, jnp.array([-1.0, 5.0, np.nan]), jnp.array([0.5, 1.5, 0.5]))).all()
+
+
+def test_infinite_bounds_of_truncation_are_none():
+    values = np.asarray(random.truncated_normal(random.key(1), -np.inf, np.inf, (COUNT,)), np.float64)
+    assert stats.kstest(values, stats.norm.cdf).pvalue > LEAST_P
