@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.report import Group, Row, Times, markdown, text_heading, text_row
 from benchmarks.side import CaseFailed, Side
 
-GROUPS = ("cold_start", "eager", "transforms", "staging", "call_overhead", "runtime")
+GROUPS = ("cold_start", "eager", "transforms", "staging", "call_overhead", "runtime", "numpy")
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 
 
@@ -38,6 +38,12 @@ def sides_of(group: str, options: argparse.Namespace) -> tuple[Side, Side]:
     return Side(python, options.library, group, environment), Side(options.reference, "jax", group, environment)
 
 
+def host_side(group: str) -> Side | None:
+    """The library that runs on the host beside the two, where a group has one."""
+    library = getattr(importlib.import_module(f"benchmarks.{group}"), "HOST_LIBRARY", "")
+    return Side(sys.executable, library, group, {}) if library else None
+
+
 def case_names(sides: tuple[Side, Side], only: str) -> list[str]:
     """The cases, as the side says that can."""
     failures = []
@@ -62,19 +68,23 @@ def run_group(name: str, options: argparse.Namespace) -> tuple[Group, dict[str, 
     """A group's results, printed as they come, and the versions of both sides."""
     about = (importlib.import_module(f"benchmarks.{name}").__doc__ or "").splitlines()[0]
     ours, reference = sides = sides_of(name, options)
+    host = host_side(name)
     try:
         versions = {side: asked.ask(ask="versions") for side, asked in (("arrax", ours), ("reference", reference))}
-        group = Group(name, about, [Row(case) for case in case_names(sides, options.only)])
+        host_name = host.library if host else ""
+        group = Group(name, about, [Row(case) for case in case_names(sides, options.only)], host_name)
         print(text_heading(group), flush=True)
         for row in group.rows:
             for round_number in range(options.rounds):
-                turn = [(ours, row.ours), (reference, row.reference)]
+                turn = [(ours, row.ours), (reference, row.reference), *([(host, row.host)] if host else [])]
                 for side, times in turn if round_number % 2 == 0 else turn[::-1]:
                     time_case(side, row.name, times)
             print(text_row(row), flush=True)
     finally:
         ours.close()
         reference.close()
+        if host:
+            host.close()
     print(f"  {group.summary}", flush=True)
     return group, versions
 

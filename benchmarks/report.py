@@ -31,36 +31,61 @@ class Row:
     name: str
     ours: Times = field(default_factory=Times)
     reference: Times = field(default_factory=Times)
+    host: Times = field(default_factory=Times)
 
     @property
     def ratio(self) -> float | None:
         """Our time by the reference's, if there are both."""
-        if self.ours.error or self.reference.error or math.isinf(self.ours.seconds + self.reference.seconds):
-            return None
-        return self.ours.seconds / self.reference.seconds
+        return quotient(self.ours, self.reference)
+
+    @property
+    def host_ratio(self) -> float | None:
+        """Our time by the host library's, if there are both."""
+        return quotient(self.ours, self.host)
 
     @property
     def errors(self) -> str:
         """Why a side has no time."""
-        sides = (("arrax", self.ours), ("reference", self.reference))
+        sides = (("arrax", self.ours), ("reference", self.reference), ("host", self.host))
         return "; ".join(f"{side}: {times.error}" for side, times in sides if times.error)
+
+
+def quotient(ours: Times, other: Times) -> float | None:
+    """One time by the other, if there are both."""
+    if ours.error or other.error or math.isinf(ours.seconds + other.seconds):
+        return None
+    return ours.seconds / other.seconds
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """The geometric mean of some numbers."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 @dataclass
 class Group:
-    """A group's cases, and what it is about."""
+    """A group's cases, what it is about, and the host library that runs beside, if any."""
 
     name: str
     about: str
     rows: list[Row]
+    host: str = ""
 
     @property
     def summary(self) -> str:
         """The geometric mean of the ratios, how many cases it is of, how many failed."""
         ratios = [row.ratio for row in self.rows if row.ratio is not None]
-        mean = f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}" if ratios else "none"
+        mean = f"{geometric_mean(ratios):.2f}" if ratios else "none"
         failed = [f"{count} failed on {side}" for side, count in self._failures() if count]
-        return ", ".join([f"geometric mean {mean} over {len(ratios)} of {len(self.rows)} cases", *failed])
+        return ", ".join(
+            [f"geometric mean {mean} over {len(ratios)} of {len(self.rows)} cases", *failed, *self._beside_host()]
+        )
+
+    def _beside_host(self) -> list[str]:
+        ratios = [row.host_ratio for row in self.rows if row.host_ratio is not None]
+        if not ratios:
+            return []
+        return [f"by {self.host} {geometric_mean(ratios):.2f}, {sum(r > 1.2 for r in ratios)} above 1.2"]
 
     def _failures(self) -> list[tuple[str, int]]:
         return [
@@ -85,12 +110,15 @@ def format_ratio(ratio: float | None) -> str:
 def text_row(row: Row) -> str:
     """A case as a line of the terminal's table."""
     line = f"  {row.name:<52} {row.ours!s:>10} {row.reference!s:>10} {format_ratio(row.ratio):>7}"
+    if row.host_ratio is not None:
+        line += f" {row.host!s:>10} {format_ratio(row.host_ratio):>7}"
     return f"{line}  {row.errors}" if row.errors else line
 
 
 def text_heading(group: Group) -> str:
     """The lines above a group's table."""
-    return f"\n{group.name}: {group.about}\n  {'':<52} {'arrax':>10} {'reference':>10} {'ratio':>7}"
+    beside = f" {group.host:>10} {'ratio':>7}" if group.host else ""
+    return f"\n{group.name}: {group.about}\n  {'':<52} {'arrax':>10} {'reference':>10} {'ratio':>7}{beside}"
 
 
 def markdown(groups: Sequence[Group], versions: dict[str, dict[str, str]], command: str) -> str:
@@ -116,15 +144,19 @@ def markdown(groups: Sequence[Group], versions: dict[str, dict[str, str]], comma
             "",
             group.about,
             "",
-            "| case | arrax | reference | ratio |",
-            "|---|--:|--:|--:|",
+            "| case | arrax | reference | ratio |" + (f" {group.host} | ratio |" if group.host else ""),
+            "|---|--:|--:|--:|" + ("--:|--:|" if group.host else ""),
         ]
-        lines += [
-            f"| {row.name.replace('|', chr(92) + '|')} | {row.ours} | {row.reference} | {format_ratio(row.ratio)} |"
-            for row in group.rows
-        ]
+        lines += [markdown_row(row, bool(group.host)) for row in group.rows]
         lines += [f"\n`{row.name}`: {row.errors}" for row in group.rows if row.errors]
     return "\n".join(lines) + "\n"
+
+
+def markdown_row(row: Row, with_host: bool) -> str:
+    """A case as a line of the file's table."""
+    name = row.name.replace("|", "\\|")
+    line = f"| {name} | {row.ours} | {row.reference} | {format_ratio(row.ratio)} |"
+    return f"{line} {row.host} | {format_ratio(row.host_ratio)} |" if with_host else line
 
 
 def machine() -> str:

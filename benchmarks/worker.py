@@ -19,7 +19,7 @@ class Bench:
 
     def __init__(self, library: str, group: str) -> None:
         self.lib = importlib.import_module(library)
-        jnp = importlib.import_module(f"{library}.numpy")
+        jnp = self.lib if library == "numpy" else importlib.import_module(f"{library}.numpy")
         module = importlib.import_module(f"benchmarks.{group}")
         self.cases: dict[str, Case] = {case.name: case for case in module.cases(self.lib, jnp)}
 
@@ -37,7 +37,9 @@ def settler(lib: ModuleType) -> Callable[[Any], Any]:
 
     def settle(result: Any) -> Any:
         method = getattr(result, "block_until_ready", None)
-        return method() if method is not None else lib.block_until_ready(result)
+        if method is not None:
+            return method()
+        return lib.block_until_ready(result) if hasattr(lib, "block_until_ready") else result
 
     return settle
 
@@ -45,7 +47,7 @@ def settler(lib: ModuleType) -> Callable[[Any], Any]:
 def versions(library: str) -> dict[str, str]:
     """What this side consists of."""
     found = {"python": platform.python_version()}
-    for package in (library, "jaxlib", "numpy"):
+    for package in dict.fromkeys((library, "jaxlib", "numpy")):
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
@@ -70,7 +72,7 @@ def answer(library: str, group: str, benches: list[Bench], request: dict[str, st
 def main() -> None:
     """Answer until the input ends."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--library", required=True, help="arrax or jax")
+    parser.add_argument("--library", required=True, help="arrax, jax or numpy")
     parser.add_argument("--group", required=True)
     options = parser.parse_args()
     # Answers have the standard output for themselves; whatever libraries print goes to the standard error.

@@ -19,7 +19,7 @@ from arrax.native import runtime
 from arrax.xla import compat, compilation
 from arrax.xla.devices import default_device, platform_name, single_sharding
 from arrax.xla.draining import drain
-from arrax.xla.placement import array_from_host, copy_to_device, host_value
+from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
 
 ArrayImpl = runtime.ArrayImpl
 _MANY_PRODUCTS = 6
@@ -224,6 +224,7 @@ class CompiledProgram:
             value = base
         if type(value) is not ArrayImpl:
             return array_from_host(value, None, device)
+        check_live(value)
         if value._sharding == self.sharding:
             return value
         return copy_to_device(value, device, value._committed)

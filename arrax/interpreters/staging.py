@@ -76,7 +76,9 @@ class Staging(Interpreter):
 
     def record(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
         """Record an operation as one equation."""
-        atoms = [arg.variable if type(arg) is StagedTracer and arg.interpreter is self else self.atom(arg) for arg in args]
+        atoms = [
+            arg.variable if type(arg) is StagedTracer and arg.interpreter is self else self.atom(arg) for arg in args
+        ]
         rule = primitive.type_rule
         avals = [atom.aval for atom in atoms]
         out = rule(*avals, **params) if rule is not None else primitive.infer(avals, params)

@@ -12,6 +12,8 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert_ir
+from arrax.lax.cpu import powers
+from arrax.lax.cpu.expressions import use_formula
 from arrax.lax.families import (
     anything,
     binary,
@@ -27,6 +29,7 @@ from arrax.lax.families import (
     real,
     repeat_scalars,
     shape_slots,
+    signed,
     unary,
     unbroadcast,
 )  # fmt: skip
@@ -113,6 +116,8 @@ def _without_zeros(ans: Any) -> Any:
 
 
 def _complex_result(dtype: Any, *_: Any) -> Any:
+    if dtype not in (np.float32, np.float64):
+        raise TypeError(f"complex numbers have parts of float32 or float64, not of {dtype.name}")
     return np.dtype(np.complex64 if dtype == np.float32 else np.complex128)
 
 
@@ -137,10 +142,10 @@ neg  = unary("neg",  numeric, "negate", linear=True, doc="negation, -x")
 sign = unary("sign", numeric, _sign_lowering, doc="sign: -1, 0 or 1, x/|x| for complex x")
 floor = unary("floor", floating, "floor", doc="greatest integer not above x")
 ceil = unary("ceil", floating, "ceil", doc="least integer not below x")
-abs_ = unary("abs", numeric, _abs_lowering, result=_real_result, jvp=_abs_jvp, doc="magnitude, |x|")
+abs_ = unary("abs", signed | inexact, _abs_lowering, result=_real_result, jvp=_abs_jvp, doc="magnitude, |x|")
 is_finite = unary("is_finite", floating, "is_finite", result=lambda d: np.dtype(np.bool_), doc="test for finite values")
 
-add = binary("add", anything, _as("add", "or"), transpose=_transpose_add, doc="sum, x + y",
+add = binary("add", numeric, _as("add", "or"), transpose=_transpose_add, doc="sum, x + y",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: t))
 sub = binary("sub", numeric, "subtract", transpose=_transpose_sub, doc="difference, x - y",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: neg(t)))
@@ -149,6 +154,8 @@ div = binary("div", numeric, "divide", transpose=_transpose_div, doc="quotient, 
 rem = binary("rem", real, "remainder", doc="remainder with the sign of the dividend",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: mul(neg(t), _truncated_quotient(x, y))))
 # fmt: on
+
+use_formula(rem.primitive, powers.remainder)
 
 
 # A product may be wanted in another dtype than its operands', such as that of sums of 8-bit ones.
@@ -181,14 +188,14 @@ def _mul_transpose(ct: Any, x: Any, y: Any, *, out_dtype: Any = None) -> list[An
 
 
 mul_p = elementwise(
-    "mul", [anything, anything], _mul_lowering, transpose=_mul_transpose,
+    "mul", [numeric, numeric], _mul_lowering, transpose=_mul_transpose,
     result=lambda x, y, out_dtype=None: x if out_dtype is None else out_dtype,
     jvp=[lambda x, y, ans, t, **params: mul_p.bind(t, y, **params), lambda x, y, ans, t, **params: mul_p.bind(x, t, **params)],
 )  # fmt: skip
 
 
 def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
-    """Elementwise product, x y; logical and of bools.
+    """Elementwise product, x y.
 
     Args:
       x, y: arrays or numbers; operands have equal dtypes and shapes, scalars fit any shape.

@@ -45,6 +45,8 @@ def xeinsum(spec: str, *operands: Any) -> Any:
       ValueError: a specification that does not fit the operands.
     Example: ``vmap(lambda x, y: lax.xeinsum("a{i},a{i}->a", x, y), axis_name="i")``.
     """
+    if not isinstance(spec, str):
+        raise TypeError(f"xeinsum: spec must be a string, got {type(spec).__name__}")
     if spec.count("->") != 1:
         raise ValueError(f'xeinsum requires a specification of the form "terms->result", got {spec!r}')
     left, right = spec.replace(" ", "").split("->")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax import native
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -16,7 +17,6 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inner_function
 from arrax.interpreters.staging import stage
 from arrax.lax.families import checked_operand
-from arrax import native
 
 composite_p = Primitive("composite", multiple_results=True)
 composite_p.holds_programs = True

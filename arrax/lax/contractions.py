@@ -88,7 +88,9 @@ def _lower(
     if work is not None:
         wide_x, wide_y = ShapedArray(x_aval.shape, work), ShapedArray(y_aval.shape, work)
         x, y = convert_ir(x, x_aval, wide_x), convert_ir(y, y_aval, wide_y)
-    accumulated = out if work is None or kind_of(out.dtype) == "complex" else ShapedArray(out.shape, work)
+    element = x_aval.dtype if work is None else work
+    same = (kind_of(element) == "complex") == (kind_of(out.dtype) == "complex")
+    accumulated = out if same and work is None else ShapedArray(out.shape, element)
     numbers = builder.attribute(
         f"#stablehlo.dot<lhs_batching_dimensions = {list(x_batch)}, rhs_batching_dimensions = {list(y_batch)}, "
         f"lhs_contracting_dimensions = {list(x_contract)}, rhs_contracting_dimensions = {list(y_contract)}>"
@@ -112,8 +114,11 @@ def _work_dtype(x: Any, y: Any, out: Any, platform: str) -> Any:
         if platform == "cpu" and kind_of(x) in ("signed", "unsigned") and out != x:
             return out
         return np.dtype(np.int32) if x == np.bool_ and out != np.bool_ else None
-    if kind_of(out) == "floating" and out.itemsize < 4:
-        return np.dtype(np.float32)
+    kinds = {kind_of(x), kind_of(y)}
+    if "complex" in kinds:
+        return np.result_type(*(d if kind_of(d) == "complex" or d.itemsize == 8 else np.float32 for d in (x, y)))
+    if (kind_of(out) == "floating" and out.itemsize < 4) or (kind_of(out) != "complex" and "floating" in kinds):
+        return np.dtype(np.float64 if np.float64 in (x, y, out) else np.float32)
     return out
 
 

@@ -39,6 +39,8 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> list[Axes]:
       TypeError: letters that repeat, are missing, or differ between the strings.
     Example: ``lax.conv_general_permutations(("NWC", "WIO", "NWC"))`` is ``[(0, 2, 1), (2, 1, 0), (0, 2, 1)]``.
     """
+    if len(dimension_numbers) != 3 or not all(isinstance(letters, str) for letters in dimension_numbers):
+        raise TypeError(f"convolution dimension_numbers must be three strings, got {dimension_numbers!r}.")
     lhs, rhs, out = dimension_numbers
     for number, (letters, pair) in enumerate(((lhs, "NC"), (rhs, "OI"), (out, "NC"))):
         if any(letters.count(letter) != 1 for letter in pair):

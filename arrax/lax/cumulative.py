@@ -13,13 +13,13 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import computations
-from arrax.lax.arithmetic import abs_, add, eq, max_, mul, neg, scalar, sub
+from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, scalar, sub
 from arrax.lax.associative_scan import prefixes
 from arrax.lax.axis_loop import lower_along_axis
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.exponential import exp, log1p
-from arrax.lax.families import check_dtype, checked_operand, compose_jvp, floating, kind_of, numeric
+from arrax.lax.families import check_dtype, checked_operand, compose_jvp, inexact, kind_of, numeric
 from arrax.lax.recurrence import linear_recurrence, shifted
 from arrax.lax.reductions import accumulator
 from arrax.lax.shapes import full_like, rev
@@ -28,8 +28,12 @@ from arrax.lax.structure import select
 
 def _log_add_exp(x: Any, y: Any) -> Any:
     """log(e^x + e^y); where both are the same infinity, that infinity."""
-    greater = max_(x, y)
-    return select(eq(x, y), add(x, scalar(np.log(2), x)), add(greater, log1p(exp(neg(abs_(sub(x, y)))))))
+    twice = add(x, scalar(np.log(2), x))
+    if kind_of(typeof(x).dtype) == "complex":
+        ordered = ge(real_part(x), real_part(y))
+        greater, lesser = select(ordered, x, y), select(ordered, y, x)
+        return select(eq(x, y), twice, add(greater, log1p(exp(sub(lesser, greater)))))
+    return select(eq(x, y), twice, add(max_(x, y), log1p(exp(neg(abs_(sub(x, y)))))))
 
 
 log_sum_exp = Monoid(_log_add_exp, lambda dtype: -np.inf)
@@ -193,7 +197,7 @@ cummax  = _cumulative("cummax",  numeric, computations.maximum, doc="The greates
                       jvp=_extreme_jvp)
 cummin  = _cumulative("cummin",  numeric, computations.minimum, doc="The least of the elements up to each one",
                       jvp=_extreme_jvp)
-cumlogsumexp = _cumulative("cumlogsumexp", floating, log_sum_exp, jvp=_cumlogsumexp_jvp,
+cumlogsumexp = _cumulative("cumlogsumexp", inexact, log_sum_exp, jvp=_cumlogsumexp_jvp,
                            general=_by_prefixes(_log_add_exp),
                            doc="Logarithms of the sums of the exponentials of the elements up to each one")
 # fmt: on

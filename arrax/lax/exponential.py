@@ -14,6 +14,8 @@ from arrax.lax.accuracy import unary_with_accuracy
 from arrax.lax.arithmetic import add, complex_, div, eq, imag, mul, real_part, scalar, square, sub
 from arrax.lax.complex_values import Parts, exp_limits, expm1_limits, log_limits, sqrt_limits
 from arrax.lax.conversion import convert_element_type, convert_ir
+from arrax.lax.cpu import powers
+from arrax.lax.cpu.expressions import use_formula
 from arrax.lax.families import (
     broadcast_to_shape,
     checked_operand,
@@ -97,6 +99,8 @@ cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", doc="cube root",
 # fmt: on
 
 
+use_formula(cbrt.primitive, powers.cube_root)
+
 # ---- powers --------------------------------------------------------------------------------------------------------
 
 
@@ -141,6 +145,9 @@ pow_p = elementwise(
     "pow", [inexact, inexact | integers], _pow_lowering, jvp=[_pow_jvp_base, _pow_jvp_exponent],
     result=_pow_dtype, same_dtypes=False,
 )  # fmt: skip
+
+
+use_formula(pow_p, powers.power)
 
 
 def pow(x: Any, y: Any) -> Any:

@@ -15,7 +15,7 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import conj, mul, real_part
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import checked_operand, compose_jvp
+from arrax.lax.families import checked_operand, compose_jvp, kind_of
 from arrax.lax.shapes import broadcast_in_dim, move_axis
 from arrax.lax.structure import pad
 
@@ -117,7 +117,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """The discrete Fourier transform over the last axes.
 
     Args:
-      x: array; complex, but for RFFT, which takes real numbers.
+      x: array; RFFT takes real numbers only, the others turn them into complex ones.
       fft_type: FFT; IFFT, its inverse; RFFT, of real numbers, without the redundant half of the last axis; IRFFT, its
         inverse. A FftType or its name.
       fft_lengths: lengths of the one to three axes, on the side where they are complete.
@@ -130,4 +130,14 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     lengths = tuple(map(operator.index, fft_lengths))
     if not lengths:
         return x
-    return fft_p.bind(checked_operand("fft", x), fft_type=_read_type(fft_type), fft_lengths=lengths)
+    kind = _read_type(fft_type)
+    return fft_p.bind(_operand(checked_operand("fft", x), kind), fft_type=kind, fft_lengths=lengths)
+
+
+def _operand(x: Any, fft_type: FftType) -> Any:
+    """Real numbers as complex ones, and integers as floats, where the type asks for them."""
+    dtype = typeof(x).dtype
+    if fft_type != FftType.RFFT:
+        wide = np.complex128 if dtype == np.float64 else np.complex64
+        return x if kind_of(dtype) == "complex" else convert_element_type(x, wide)
+    return convert_element_type(x, np.float32) if kind_of(dtype) in ("bool", "signed", "unsigned") else x

@@ -133,7 +133,8 @@ def _density(a: Any, x: Any) -> Any:
     """x^(a-1) e^-x / Gamma(a), the derivative of P in x."""
     direct = exp(sub(sub(times_log(sub(a, scalar(1, a)), x), x), lgamma(a)))
     nonzero = select(eq(x, full_like(x, 0)), full_like(x, 1), x)
-    return select(gt(a, full_like(a, LARGE)), div(mul(a, exp(_log_weight(a, x))), nonzero), direct)
+    density = select(gt(a, full_like(a, LARGE)), div(mul(a, exp(_log_weight(a, x))), nonzero), direct)
+    return select(eq(x, full_like(x, np.inf)), full_like(x, 0), density)
 
 
 # ---- the operations ------------------------------------------------------------------------------------------------

@@ -279,6 +279,11 @@ def ragged_dot_general(
     """
     x, y, sizes = (checked_operand("ragged_dot_general", v) for v in (lhs, rhs, group_sizes))
     numbers = ragged_dot_dimension_numbers
+    if not isinstance(numbers, RaggedDotDimensionNumbers):
+        raise TypeError(
+            "ragged_dot_general: ragged_dot_dimension_numbers must be RaggedDotDimensionNumbers, "
+            f"got {type(numbers).__name__}"
+        )
     precision = canonical_precision(precision)
     preferred = None if preferred_element_type is None else dtypes.canonicalize_dtype(preferred_element_type)
     if set(numbers.lhs_ragged_dimensions) <= set(numbers.dot_dimension_numbers[1][0]):

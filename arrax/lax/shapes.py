@@ -473,6 +473,8 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
     dtype = dtypes.canonicalize_dtype(dtypes.dtype(dtype))
     shape = canonical_shape(shape, "iota")
     dimension = operator.index(dimension)
+    if dtype == np.bool_:
+        raise TypeError("iota counts in integer, floating or complex numbers, got dtype bool")
     if not 0 <= dimension < len(shape):
         raise ValueError(f"iota dimension must be between 0 and {len(shape)}, got {dimension} for shape {shape}")
     return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension, sharding=None)

@@ -14,8 +14,9 @@ from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.lax.arithmetic import max_, min_, neg
-from arrax.lax.families import checked_operand, compose_jvp, repeat_scalars, scalar_like, shape_slots
+from arrax.lax.arithmetic import gt, lt, max_, min_, neg
+from arrax.lax.bitwise import bitwise_and
+from arrax.lax.families import checked_operand, compose_jvp, kind_of, repeat_scalars, scalar_like, shape_slots
 from arrax.lax.shapes import canonical_axis, full, zeros_of
 
 # ---- concatenate ----------------------------------------------------------------------------------------------------
@@ -429,12 +430,27 @@ def _clamp_type(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedAr
 
 
 def _clamp_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """The tangent of the operand or the bound that is the answer; none where they are equal."""
     low, x, high = primals
     out = clamp_p.bind(low, x, high)
-    through = min_.primitive.jvp(
-        (max_(x, low), high), (max_.primitive.jvp((x, low), (tangents[1], tangents[0]))[1], tangents[2])
-    )[1]
-    return out, through
+    total: Any = Zero.of(out)
+    chosen = (gt(low, x), bitwise_and(lt(low, x), lt(x, high)), lt(high, x))
+    for flags, t in zip(chosen, tangents, strict=True):
+        if type(t) is not Zero:
+            t = t if typeof(t).shape == typeof(out).shape else shape_slots.broadcast_in_dim(t, typeof(out).shape, ())
+            term = select(flags, t, zeros_of(typeof(t)))
+            total = term if type(total) is Zero else slots.add(total, term)
+    return out, total
+
+
+def _clamp_lower(ctx: Any, low: Any, x: Any, high: Any) -> list[Any]:
+    out = ctx.avals_out[0]
+    low, x, high = repeat_scalars(ctx, (low, x, high))
+    if kind_of(out.dtype) not in ("bool", "complex"):
+        return [builder.op("clamp", out, low, x, high)]
+    both = ctx.replace(avals_in=[out, out])
+    (above,) = max_.primitive.lower[None](both, x, low)
+    return list(min_.primitive.lower[None](both, above, high))
 
 
 def _clamp_batch(values: Any, dims: Any) -> tuple[Any, int]:
@@ -455,9 +471,7 @@ def _clamp_batch(values: Any, dims: Any) -> tuple[Any, int]:
 
 
 clamp_p.type_rule = _clamp_type
-clamp_p.lower[None] = lambda ctx, low, x, high: [
-    builder.op("clamp", ctx.avals_out[0], *repeat_scalars(ctx, (low, x, high)))
-]
+clamp_p.lower[None] = _clamp_lower
 clamp_p.jvp = _clamp_jvp
 clamp_p.batch = _clamp_batch
 

@@ -70,11 +70,30 @@ def after_all(*operands: Any) -> Any:
 # ---- queues ---------------------------------------------------------------------------------------------------------
 
 infeed_p = Primitive("infeed", multiple_results=True)
-infeed_p.type_rule = lambda token, *, shapes, partitions: [*shapes, abstract_token]
+
+
+def _check_token(name: str, token: Any) -> None:
+    if token is not abstract_token:
+        raise TypeError(f"{name} requires a token, got an argument of type {token.str_short()}")
+
+
+def _infeed_type(token: Any, *, shapes: Sequence[ShapedArray], partitions: Any) -> list[Any]:
+    _check_token("infeed", token)
+    return [*shapes, abstract_token]
+
+
+infeed_p.type_rule = _infeed_type
 infeed_p.effects_rule = lambda *avals, **params: frozenset({queue_effect})
 
 outfeed_p = Primitive("outfeed")
-outfeed_p.type_rule = lambda token, *avals, partitions: abstract_token
+
+
+def _outfeed_type(token: Any, *avals: Any, partitions: Any) -> Any:
+    _check_token("outfeed", token)
+    return abstract_token
+
+
+outfeed_p.type_rule = _outfeed_type
 outfeed_p.effects_rule = lambda *avals, **params: frozenset({queue_effect})
 
 
@@ -106,6 +125,9 @@ def infeed(token: Any, shape: Any = None, partitions: Any = None) -> tuple[Any, 
     Example: ``lax.infeed(token, shape=arrax.ShapeDtypeStruct((3,), jnp.float32))``. Source: StableHLO ``infeed``.
     """
     leaves, tree = tree_flatten(() if shape is None else shape)
+    for leaf in leaves:
+        if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
+            raise TypeError(f"infeed: shape must hold things with a shape and a dtype, got {leaf!r}")
     shapes = tuple(ShapedArray(leaf.shape, leaf.dtype) for leaf in leaves)
     *outs, token = infeed_p.bind(token, shapes=shapes, partitions=partitions)
     return tree_unflatten(tree, outs), token

@@ -29,6 +29,8 @@ from arrax.lax.complex_values import (
     signed,
     unless,
 )
+from arrax.lax.cpu import angles
+from arrax.lax.cpu.expressions import use_formula
 from arrax.lax.exponential import exp, expm1, rsqrt
 from arrax.lax.families import binary, inexact, lower_named, unary
 from arrax.lax.shapes import full_like
@@ -128,6 +130,13 @@ acosh = unary("acosh", inexact, corrected(lower_named("chlo.acosh"), acosh_limit
 atanh = unary("atanh", inexact, corrected(lower_named("chlo.atanh"), atanh_limits), doc="inverse hyperbolic tangent",
               jvp=lambda x, ans, t: div(t, _one_minus_square(x)))
 # fmt: on
+
+
+for _operation, _formula in (
+    (sin, angles.sine), (cos, angles.cosine), (tan, angles.tangent), (asin, angles.arc_sine), (acos, angles.arc_cosine),
+    (atan, angles.arc_tangent), (atan2, angles.arc_tangent_of_point),
+):  # fmt: skip
+    use_formula(_operation.primitive, _formula)
 
 
 def _one_minus_square(x: object) -> object:

@@ -210,7 +210,8 @@ def glu(x: Any, axis: int = -1) -> Any:
       ValueError: an odd length.
     Example: ``nn.glu(jnp.ones(4)).shape`` is ``(2,)``.
     """
-    size = x.shape[axis]
+    check_arraylike("glu", x)
+    size = typeof(x).shape[axis]
     if size % 2:
         raise ValueError(f"glu: axis size must be divisible by 2, got {size}")
     first = lax.slice_in_dim(x, 0, size // 2, axis=axis)

@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, shapes, structure
+from arrax.lax import arithmetic, bitwise, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
@@ -33,6 +33,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     Example: ``jnp.trim_zeros(jnp.array([0, 1, 0]))`` is ``[1]``. Source: ``numpy.trim_zeros``.
     """
     filt = settle("trim_zeros", filt)
+    if not isinstance(trim, str) or not set(trim.lower()) <= {"f", "b"}:
+        raise ValueError(f"trim_zeros: trim must hold only the letters 'f' and 'b', got {trim!r}")
     values = known(filt)
     if values is None:
         raise ConcretizationTypeError(filt, "Error arose in the `filt` argument of trim_zeros().")
@@ -145,8 +147,8 @@ def _insertion_order(obj: Any, length: int, count: int) -> Any:
     index = arithmetic.min_(arithmetic.max_(index, np.int32(0)), np.int32(length))
     mine, other = (shapes.broadcast_in_dim(index, (count, count), (dim,)) for dim in (0, 1))
     rows, columns = (shapes.broadcasted_iota(np.int32, (count, count), dim) for dim in (0, 1))
-    tied = arithmetic.mul(arithmetic.eq(mine, other), arithmetic.lt(columns, rows))
-    earlier = arithmetic.add(arithmetic.lt(other, mine), tied)
+    tied = bitwise.bitwise_and(arithmetic.eq(mine, other), arithmetic.lt(columns, rows))
+    earlier = bitwise.bitwise_or(arithmetic.lt(other, mine), tied)
     places = arithmetic.add(index, reduce_sum(convert(earlier, np.int32), (1,)))
     return _interleaved(places, length, count)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, cumulative, shapes, structure
+from arrax.lax import arithmetic, bitwise, cumulative, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
@@ -229,7 +229,7 @@ def _unwrap(p: Any, discont: Any, period: Any, axis: int) -> Any:
     even = arithmetic.eq(arithmetic.rem(period, two), constant(0, period)) if whole else np.bool_(True)
     at_edge = arithmetic.eq(wrapped, low)
     rising = arithmetic.gt(steps, constant(0, steps))
-    edge = arithmetic.mul(arithmetic.mul(at_edge, rising), operands.broadcast_to(even, shape))
+    edge = bitwise.bitwise_and(bitwise.bitwise_and(at_edge, rising), operands.broadcast_to(even, shape))
     wrapped = structure.select(edge, high, wrapped)
     correction = subtract(wrapped, steps)
     limit = half if discont is None else convert(discont, typeof(p).dtype)

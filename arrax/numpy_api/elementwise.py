@@ -160,6 +160,8 @@ def _is_nan(x: Any) -> Any:
 
 
 def _copysign(magnitude: Any, sign: Any) -> Any:
+    if dtypes.is_complex(typeof(sign).dtype):
+        raise TypeError("copysign requires real numbers, got complex ones")
     shape = max(typeof(magnitude).shape, typeof(sign).shape, key=len)
     magnitude, sign = broadcast_to_shape(magnitude, shape), broadcast_to_shape(sign, shape)
     positive = arithmetic.abs_(magnitude)

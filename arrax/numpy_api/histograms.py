@@ -11,7 +11,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, shapes, structure
+from arrax.lax import arithmetic, bitwise, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.lax.scatter import ScatterDimensionNumbers, scatter_add
@@ -157,7 +157,7 @@ def _bin_of(edges: Any, values: Any) -> Any:
     last = structure.slice_in_dim(edges, count, count + 1)
     at_end = arithmetic.eq(values, operands.broadcast_to(last, typeof(values).shape))
     place = structure.select(at_end, shapes.full_like(place, count), place)
-    inside = arithmetic.mul(
+    inside = bitwise.bitwise_and(
         arithmetic.ge(place, np.asarray(1).astype(dtype)[()]), arithmetic.le(place, np.asarray(count).astype(dtype)[()])
     )
     return structure.select(inside, arithmetic.sub(place, shapes.full_like(place, 1)), shapes.full_like(place, 1 << 30))
@@ -224,7 +224,7 @@ def _histogramdd(sample: Any, edges: Sequence[Any], weights: Any) -> Any:
         flat = (
             place if flat is None else arithmetic.add(arithmetic.mul(flat, np.asarray(count).astype(dtype)[()]), place)
         )
-        valid = inside if valid is None else arithmetic.mul(valid, inside)
+        valid = inside if valid is None else bitwise.bitwise_and(valid, inside)
     total = int(np.prod(counts, dtype=np.int64))
     flat = structure.select(valid, flat, shapes.full_like(flat, total))
     return shapes.reshape(_bincount(flat, weights, total), tuple(counts))

@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, reductions, rounding, shapes, structure
+from arrax.lax import arithmetic, bitwise, reductions, rounding, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
@@ -288,8 +288,8 @@ def _median(x: Any, axis: int) -> Any:
     other = shapes.broadcast_in_dim(last, grown, [*(i for i in range(rank) if i != axis), rank])
     place = shapes.broadcasted_iota(np.int32, grown, axis)
     place_of_other = shapes.broadcasted_iota(np.int32, grown, rank)
-    tied = arithmetic.mul(arithmetic.eq(other, mine), arithmetic.lt(place_of_other, place))
-    before = convert(arithmetic.add(arithmetic.lt(other, mine), tied), np.int32)
+    tied = bitwise.bitwise_and(arithmetic.eq(other, mine), arithmetic.lt(place_of_other, place))
+    before = convert(bitwise.bitwise_or(arithmetic.lt(other, mine), tied), np.int32)
     order = reductions.reduce_sum(before, (rank,))
     chosen = [
         reductions.reduce_sum(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.numpy_api.creation import asarray
 from arrax.xla.arrays import array_text
@@ -22,6 +23,8 @@ def array_repr(
     Example: ``jnp.array_repr(jnp.ones(1))`` is ``Array([1.], dtype=float32)``. Source: ``numpy.array_repr``.
     """
     array = asarray(arr)
+    if isinstance(array, Tracer):
+        return repr(array)
     if max_line_width is None and precision is None and suppress_small is None:
         return array_text(array)
     head = "Array("

@@ -21,6 +21,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.operands import check_arraylike
 from arrax.transforms.vectorize import vmap
+from arrax.xla.placement import check_live
 
 _SCALARS = (int, float, complex, np.number)
 
@@ -214,6 +215,8 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
       offset: the byte to begin at.
     Example: ``jnp.frombuffer(b"ab", dtype=jnp.uint8)`` is ``[97, 98]``. Source: ``numpy.frombuffer``.
     """
+    if type(buffer) is host.ArrayImpl:
+        check_live(buffer)
     return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
 
 

@@ -35,8 +35,15 @@ def default_implementation(impl: Any = None) -> Implementation:
 
 
 def seed_value(seed: Any) -> Any:
-    """A seed as an integer array; of Python ints the last 64 bits count with 64-bit types, the last 32 without."""
+    """A seed as an integer array; of Python ints the last 64 bits count with 64-bit types, the last 32 without.
+
+    Raises:
+      OverflowError: a Python int beyond int64.
+      TypeError: no integer scalar.
+    """
     if isinstance(seed, int):
+        if not -(1 << 63) <= seed < 1 << 63:
+            raise OverflowError(f"a seed must fit into a 64-bit integer; got {seed}")
         width = np.uint64 if config.enable_x64.cell.value else np.uint32
         wrapped = width(seed & int(np.iinfo(width).max))
         return wrapped.astype(f"int{wrapped.itemsize * 8}")

@@ -23,7 +23,6 @@ from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.xla.placement import to_device_array
 
-
 _PLAIN = frozenset({int, float, complex})
 
 

@@ -19,6 +19,7 @@ from arrax.native import runtime
 from arrax.transforms.arguments import Split, resolve
 from arrax.transforms.tracing import Traced, leaf_type, trace, traces_of
 from arrax.xla.devices import client_of, platform_name
+from arrax.xla.placement import check_live
 from arrax.xla.shutdown import gate
 
 ArrayImpl = runtime.ArrayImpl
@@ -125,8 +126,8 @@ class Jitted:
         for leaf in leaves:
             if isinstance(leaf, Tracer) and not leaf.interpreter.alive:
                 raise errors.escaped_tracer(leaf)
-            if type(leaf) is ArrayImpl and leaf.is_deleted():
-                raise RuntimeError(f"Array has been deleted with shape={leaf.aval.str_short(False)}.")
+            if type(leaf) is ArrayImpl:
+                check_live(leaf)
         return self.trace_types(split, leaves, tree, avals)
 
     def trace_types(self, split: Split, leaves: Sequence[Any], tree: Any, avals: tuple[Any, ...]) -> Traced:

@@ -11,7 +11,7 @@ from arrax.core.types import ShapedArray
 from arrax.native import runtime
 from arrax.xla.arrays import attach, copy_of
 from arrax.xla.devices import client_of
-from arrax.xla.placement import array_from_host, copy_to_device, host_value
+from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
 
 ArrayImpl = runtime.ArrayImpl
 _CPU, _CUDA, _PINNED, _ROCM = 1, 2, 3, 10  # DLPack's numbers of kinds of devices
@@ -61,6 +61,7 @@ def export(
     Raises:
       BufferError: a dtype or a device that cannot be exported; a copy is needed and refused.
     """
+    check_live(array)
     if not is_supported_dtype(array.aval.dtype):
         raise BufferError(f"__dlpack__: DLPack has no dtype {array.aval.dtype}")
     own = device_pair(array)

@@ -40,6 +40,12 @@ def array_from_host(
     return _put(aval, single_sharding(device), [value], [device], committed, not fresh)
 
 
+def check_live(array: Any) -> None:
+    """Raise RuntimeError for an array whose buffer was deleted or donated: the runtime itself may crash on it."""
+    if array.is_deleted():
+        raise RuntimeError(f"Array has been deleted with shape={array.aval.str_short(False)}.")
+
+
 def host_value(array: Any) -> np.ndarray:
     """The elements of a device array as a read-only ndarray, without a copy where the device is the CPU.
 
@@ -49,8 +55,7 @@ def host_value(array: Any) -> np.ndarray:
     cached = array._npy_value
     if cached is not None:
         return cached
-    if array.is_deleted():
-        raise RuntimeError(f"Array has been deleted with shape={array.aval.str_short(False)}.")
+    check_live(array)
     sharding = array._sharding
     if isinstance(sharding, runtime.SingleDeviceSharding):
         # The buffer protocol waits for a fresh result ten times faster than the call that also serves other devices.
@@ -86,6 +91,7 @@ def _assemble(array: Any) -> np.ndarray:
 
 def copy_to_device(array: Any, device: Any, committed: bool, may_alias: bool = True) -> Any:
     """The array on another device (or the same, where it may then share its buffer)."""
+    check_live(array)
     sharding = single_sharding(device)
     if isinstance(array._sharding, runtime.SingleDeviceSharding):
         semantics = runtime.ArrayCopySemantics.REUSE_INPUT if may_alias else runtime.ArrayCopySemantics.ALWAYS_COPY

@@ -152,7 +152,9 @@ def test_choices_without_replacement_differ():
     for p in (None, jnp.arange(1.0, 11) / 55):
         picked = np.asarray(random.choice(random.key(3), 10, (10,), False, p))
         np.testing.assert_array_equal(np.sort(picked), np.arange(10))
-    assert len(set(np.asarray(random.categorical(random.key(0), jnp.zeros(6), shape=(6,), replace=False)).tolist())) == 6
+    assert (
+        len(set(np.asarray(random.categorical(random.key(0), jnp.zeros(6), shape=(6,), replace=False)).tolist())) == 6
+    )
 
 
 def test_halves_of_one_sequence_are_uncorrelated():

@@ -41,9 +41,7 @@ def keys(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
     for num in (1, 2, 3, 7, 0, (2, 3), (), (5, 1), 1001):
         found[f"split {num}"] = lambda key, num=num: random.key_data(random.split(key, num))
     for number in (0, 1, 7, 2**31, 2**32 - 1):
-        found[f"fold_in {number}"] = lambda key, number=number: random.key_data(
-            random.fold_in(key, np.uint32(number))
-        )
+        found[f"fold_in {number}"] = lambda key, number=number: random.key_data(random.fold_in(key, np.uint32(number)))
     found["split vmap"] = lambda key: random.key_data(lib.vmap(random.split)(random.split(key, 3)))
     found["bits vmap"] = lambda key: lib.vmap(lambda k: random.bits(k, (3,)))(random.split(key, 3))
 
@@ -62,8 +60,8 @@ def integers(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
               "uint32": (7, 4_000_000_000)} | ({"int64": (-(2**40), 2**50), "uint64": (1, 2**63)} if x64 else {})  # fmt: skip
     for dtype, (low, high) in bounds.items():
         for shape in ((), (500,)):
-            found[f"randint {dtype} {shape}"] = lambda key, dtype=dtype, shape=shape, low=low, high=high: random.randint(
-                key, shape, np.asarray(low, dtype), np.asarray(high, dtype), dtype
+            found[f"randint {dtype} {shape}"] = lambda key, dtype=dtype, shape=shape, low=low, high=high: (
+                random.randint(key, shape, np.asarray(low, dtype), np.asarray(high, dtype), dtype)
             )
     found["randint default"] = lambda key: random.randint(key, (5,), 0, 1000)
     found["randint whole int8"] = lambda key: random.randint(key, (9,), -128, 128, "int8")
@@ -102,15 +100,15 @@ def orders(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
     found["permutation vector"] = lambda key: random.permutation(key, np.arange(9, dtype=np.int16) * 3)
     for axis in (0, 1, -1):
         for independent in (False, True):
-            found[f"permutation {axis} {independent}"] = (
-                lambda key, axis=axis, independent=independent: random.permutation(key, matrix, axis, independent)
+            found[f"permutation {axis} {independent}"] = lambda key, axis=axis, independent=independent: (
+                random.permutation(key, matrix, axis, independent)
             )
     for shape in ((), (4,), (2, 3)):
         for replace in (True, False):
             for p in (None, weights):
                 if replace or np.prod(shape) <= 5:
-                    found[f"choice {shape} {replace} {p is None}"] = (
-                        lambda key, shape=shape, replace=replace, p=p: random.choice(key, 5, shape, replace, p)
+                    found[f"choice {shape} {replace} {p is None}"] = lambda key, shape=shape, replace=replace, p=p: (
+                        random.choice(key, 5, shape, replace, p)
                     )
     found["choice vector"] = lambda key: random.choice(key, np.arange(5, dtype=np.int16) * 3, (4,), False)
     found["choice rows"] = lambda key: random.choice(key, matrix, (2,), False)
@@ -168,7 +166,9 @@ def discrete(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
     found["poisson scalar"] = lambda key: random.poisson(key, 4.0)
     found["binomial"] = lambda key: random.binomial(key, np.float32([3, 20, 100, 1000]), np.float32(0.4), (3, 4))
     found["binomial rare"] = lambda key: random.binomial(key, np.float32(50), np.float32([0, 0.02, 0.97, 1]), (3, 4))
-    found["multinomial"] = lambda key: random.multinomial(key, np.float32([5, 40]), np.float32([[0.2, 0.3, 0.5], [0.5, 0.0, 0.5]]))
+    found["multinomial"] = lambda key: random.multinomial(
+        key, np.float32([5, 40]), np.float32([[0.2, 0.3, 0.5], [0.5, 0.0, 0.5]])
+    )
 
 
 def gammas(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:

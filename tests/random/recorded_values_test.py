@@ -13,9 +13,27 @@ ROUNDS = [
     for setting in recorded_cases.SETTINGS
     for chapter in recorded_cases.chapters(*setting)
 ]
-FORMULA_DOCUMENTED = ("uniform", "normal", "bits", "split", "fold_in")  # equal to the last bit; others may differ in two
+FORMULA_DOCUMENTED = (
+    "uniform",
+    "normal",
+    "bits",
+    "split",
+    "fold_in",
+)  # equal to the last bit; others may differ in two
 # Third powers of a sum that the compiler contracts, or not, by how it fuses what is around it.
-CUBES = ("gamma", "loggamma", "beta", "chisquare", "dirichlet", "f", "t", "generalized_normal", "ball", "rbg", "unsafe_rbg")
+CUBES = (
+    "gamma",
+    "loggamma",
+    "beta",
+    "chisquare",
+    "dirichlet",
+    "f",
+    "t",
+    "generalized_normal",
+    "ball",
+    "rbg",
+    "unsafe_rbg",
+)
 
 
 def difference(name, values):
@@ -50,7 +68,9 @@ def test_draws_are_those_recorded(setting, chapter):
     assert not [line for line in found if line]
 
 
-@pytest.mark.parametrize("name", ["normal float32 (7,)", "uniform bounds float32", "randint int32 (500,)", "exponential"])
+@pytest.mark.parametrize(
+    "name", ["normal float32 (7,)", "uniform bounds float32", "randint int32 (500,)", "exponential"]
+)
 def test_compiled_functions_draw_what_eager_calls_draw(name):
     draws = recorded_cases.cases(arrax, False, False)
     for seed, key in recorded_cases.keys_of(arrax).items():

@@ -36,7 +36,13 @@ def save(results: dict[str, np.ndarray]) -> None:
             data = entry.pop("bytes")
             entry["start"], entry["stop"] = len(blob), len(blob) + len(data)
             blob += data
-        index.append([name, *(entry[field] for field in ("dtype", "shape")), *[entry.get(f) for f in ("digest", "start", "stop")]])
+        index.append(
+            [
+                name,
+                *(entry[field] for field in ("dtype", "shape")),
+                *[entry.get(f) for f in ("digest", "start", "stop")],
+            ]
+        )
     np.savez_compressed(FILE, index=np.array(json.dumps(index)), values=np.frombuffer(bytes(blob), np.uint8))
 
 

@@ -197,3 +197,22 @@ def test_the_folder_of_stored_programs_is_chosen_by_functions(tmp_path):
 def test_renamed_names_warn_and_work():
     with pytest.warns(DeprecationWarning, match="tree.map"):
         assert arrax.tree_map(lambda x: x + 1, [1]) == [2]
+
+
+@pytest.mark.parametrize("donated", [False, True])
+def test_deleted_arrays_are_refused_everywhere(donated):
+    x = jnp.ones(3) + 0
+    if donated:
+        arrax.jit(lambda x: x + 1, donate_argnums=0)(x)
+    else:
+        x.delete()
+    assert x.is_deleted()
+    for use in (
+        arrax.lax.cosh, np.asarray, repr, jnp.from_dlpack, lambda x: x[0], lambda x: arrax.device_put(x, arrax.devices()[0]),
+        lambda x: x.at[0].set(1), arrax.jit(lambda x: x * 5), arrax.device_get, lambda x: x.copy(), list,
+    ):  # fmt: skip
+        if use is repr:
+            assert "deleted" in repr(x)
+            continue
+        with pytest.raises(RuntimeError, match="deleted"):
+            use(x)

@@ -1,0 +1,268 @@
+"""Elementwise formulas as private functions of a module: what lowering rules of elementary functions are written in.
+
+They compute float32 functions in float64, which the compiler vectorises, and round once at the end: so errors stay close to
+half a unit in the last place, and do not depend on what the compiler fuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import native
+from arrax.core.program import Literal
+from arrax.core.types import ShapedArray
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.host_calls import native_or
+
+# From here on the time saved is more than the time that compiling a formula takes longer than a call of the C library.
+LEAST_ELEMENTS = 1 << 15
+
+Number = int | float
+
+
+class Expression:
+    """An array of a module under construction; operators make operations on it."""
+
+    __slots__ = ("value", "aval")
+
+    def __init__(self, value: Any, aval: ShapedArray):
+        self.value, self.aval = value, aval
+
+    def like(self, number: Any) -> Expression:
+        """A constant of the same type."""
+        return Expression(builder.full(number, self.aval), self.aval)
+
+    def _with(self, name: str, *others: Expression | Number) -> Expression:
+        operands = [other if isinstance(other, Expression) else self.like(other) for other in others]
+        return Expression(builder.op(name, self.aval, self.value, *(x.value for x in operands)), self.aval)
+
+    def __add__(self, other: Expression | Number) -> Expression:
+        return self._with("add", other)
+
+    def __sub__(self, other: Expression | Number) -> Expression:
+        return self._with("subtract", other)
+
+    def __mul__(self, other: Expression | Number) -> Expression:
+        return self._with("multiply", other)
+
+    def __truediv__(self, other: Expression | Number) -> Expression:
+        return self._with("divide", other)
+
+    def __and__(self, other: Expression | Number) -> Expression:
+        return self._with("and", other)
+
+    def __or__(self, other: Expression | Number) -> Expression:
+        return self._with("or", other)
+
+    def __xor__(self, other: Expression | Number) -> Expression:
+        return self._with("xor", other)
+
+    def __lshift__(self, bits: int) -> Expression:
+        return self._with("shift_left", bits)
+
+    def __rshift__(self, bits: int) -> Expression:
+        return self._with("shift_right_arithmetic", bits)
+
+    def __invert__(self) -> Expression:
+        return self._with("not")
+
+    def __abs__(self) -> Expression:
+        return self._with("abs")
+
+    def __neg__(self) -> Expression:
+        return self._with("negate")
+
+    def _compare(self, direction: str, other: Expression | Number) -> Expression:
+        flags = ShapedArray(self.aval.shape, np.dtype(np.bool_))
+        right = other if isinstance(other, Expression) else self.like(other)
+        attribute = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
+        return Expression(builder.op("compare", flags, self.value, right.value, comparison_direction=attribute), flags)
+
+    def __lt__(self, other: Expression | Number) -> Expression:
+        return self._compare("LT", other)
+
+    def __le__(self, other: Expression | Number) -> Expression:
+        return self._compare("LE", other)
+
+    def __gt__(self, other: Expression | Number) -> Expression:
+        return self._compare("GT", other)
+
+    def equals(self, other: Expression | Number) -> Expression:
+        """Whether elements are equal."""
+        return self._compare("EQ", other)
+
+    def differs(self, other: Expression | Number) -> Expression:
+        """Whether elements are not equal; NaN differs from itself."""
+        return self._compare("NE", other)
+
+    def where(self, yes: Expression, no: Expression | Number) -> Expression:
+        """Elements of ``yes`` where this is true, else of ``no``."""
+        other = no if isinstance(no, Expression) else yes.like(no)
+        return Expression(builder.op("select", yes.aval, self.value, yes.value, other.value), yes.aval)
+
+    def least(self, other: Expression | Number) -> Expression:
+        """The lesser of two."""
+        return self._with("minimum", other)
+
+    def greatest(self, other: Expression | Number) -> Expression:
+        """The greater of two."""
+        return self._with("maximum", other)
+
+    def sqrt(self) -> Expression:
+        """Square root."""
+        return self._with("sqrt")
+
+    def floor(self) -> Expression:
+        """The greatest whole number that is not greater."""
+        return self._with("floor")
+
+    def to(self, dtype: Any) -> Expression:
+        """Converted to a dtype."""
+        aval = ShapedArray(self.aval.shape, np.dtype(dtype))
+        return self if aval.dtype == self.aval.dtype else Expression(builder.op("convert", aval, self.value), aval)
+
+    def bits(self) -> Expression:
+        """The bits as a signed integer."""
+        aval = ShapedArray(self.aval.shape, np.dtype(f"int{8 * self.aval.dtype.itemsize}"))
+        return Expression(builder.op("bitcast_convert", aval, self.value), aval)
+
+    def floats(self) -> Expression:
+        """The float whose bits these are."""
+        aval = ShapedArray(self.aval.shape, np.dtype(f"float{8 * self.aval.dtype.itemsize}"))
+        return Expression(builder.op("bitcast_convert", aval, self.value), aval)
+
+    def with_sign_of(self, other: Expression) -> Expression:
+        """A number that is not negative, with another's sign."""
+        return (self.bits() | (other.bits() & int(np.iinfo(other.bits().aval.dtype).min))).floats()
+
+    def polynomial(self, coefficients: Sequence[float]) -> Expression:
+        """The sum of coefficients times powers, the constant one first."""
+        total = self * coefficients[-1] + coefficients[-2]
+        for coefficient in coefficients[-3::-1]:
+            total = total * self + coefficient
+        return total
+
+
+def looked_up(table: np.ndarray, index: Expression) -> Expression:
+    """The entries of a small table at the numbers of an integer array, which are within its bounds."""
+    shape = index.aval.shape
+    start = ShapedArray((*shape, 1), index.aval.dtype)
+    out = ShapedArray(shape, table.dtype)
+    numbers = builder.attribute(
+        f"#stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = {len(shape)}>"
+    )
+    value = builder.op(
+        "gather", out, builder.constant(table), builder.op("reshape", start, index.value), dimension_numbers=numbers,
+        slice_sizes=builder.ints([1]), indices_are_sorted=builder.attribute("false"),
+    )  # fmt: skip
+    return Expression(value, out)
+
+
+def any_of(flags: Expression) -> Expression:
+    """A scalar: whether any flag is set. As the maximum of floats, which the compiler is quickest at."""
+    numbers = flags.where(Expression(flags.value, ShapedArray(flags.aval.shape, np.dtype(np.float32))).like(1), 0)
+    scalar = ShapedArray((), np.dtype(np.float32))
+    axes = builder.ints(range(flags.aval.ndim))
+    init = builder.constant(np.float32(0))
+    found = builder.operation(
+        "stablehlo.reduce", [builder.ir_type(scalar)], [numbers.value, init], {"dimensions": axes}, 1
+    )
+    block = builder.block_with(found, 0, [scalar, scalar])
+    with builder.inside(block):
+        builder.return_([builder.op("maximum", scalar, *block.arguments)])
+    return Expression(found.results[0], scalar) > 0
+
+
+def mended(answer: Expression, flags: Expression, other: Callable[[], Expression]) -> Expression:
+    """``answer``, but elements of ``other`` where flags are set; it is computed only if any is.
+
+    A loop that runs once or not at all: unlike a conditional, it leaves the answer where it is.
+    """
+    again = any_of(flags)
+    avals = [again.aval, answer.aval]
+    loop = builder.operation(
+        "stablehlo.while", [builder.ir_type(aval) for aval in avals], [again.value, answer.value], None, 2
+    )
+    condition, body = (builder.block_with(loop, index, avals) for index in range(2))
+    with builder.inside(condition):
+        builder.return_([condition.arguments[0]])
+    with builder.inside(body):
+        kept = Expression(body.arguments[1], answer.aval)
+        builder.return_([builder.constant(np.False_), flags.where(other(), kept).value])
+    return Expression(loop.results[1], answer.aval)
+
+
+Formula = Callable[..., Expression]
+_SMALL_FLOATS = ("float32", "float16", "bfloat16")
+
+
+def use_formula(primitive: Any, formula: Formula) -> None:
+    """Let programs on the CPU compute an elementwise function by a formula, for large float32 and smaller floats.
+
+    Args:
+      formula: function of float32 expressions and of ``elsewhere``, which gives the general rule's answer.
+    """
+    general = primitive.lower[None]
+
+    def rule(ctx: Any, *values: Any, **params: Any) -> list[Any] | None:
+        out = ctx.avals_out[0]
+        avals = ctx.avals_in
+        plain = all(aval.dtype == out.dtype for aval in avals) and not any(v is not None for v in params.values())
+        if out.size < LEAST_ELEMENTS or out.dtype.name not in _SMALL_FLOATS or not plain or _is_simple(ctx):
+            return None
+        types = [ShapedArray(aval.shape, aval.dtype) for aval in avals]
+        return [_call(ctx, formula, general, types, ShapedArray(out.shape, out.dtype), values)]
+
+    primitive.lower["cpu"] = native_or(general, rule)
+
+
+def _is_simple(ctx: Any) -> bool:
+    """Whether the compiler knows better: powers with a constant exponent such as 2 or 1/2."""
+    atoms = ctx.eqn.invars if ctx.eqn is not None else ()
+    return len(atoms) == 2 and isinstance(atoms[1], Literal) and float(2 * atoms[1].val) in range(-4, 9)
+
+
+def _call(
+    ctx: Any, formula: Formula, general: Callable[..., Any], avals: Sequence[ShapedArray], out: ShapedArray, values: Any
+) -> Any:
+    """Call the formula's private function, which is made once per module and type."""
+    module = ctx.module_context
+    key = ("formula", formula, tuple(avals))
+    function = module.functions.get(key)
+    if function is None:
+        function = module.functions[key] = _function(ctx, formula, general, avals, out)
+    ir = native.mlir.ir
+    name = ir.StringAttr(function.attributes["sym_name"]).value
+    types = [builder.ir_type(out)]
+    return builder.operation("func.call", types, values, {"callee": ir.FlatSymbolRefAttr.get(name)}).results[0]
+
+
+def _function(
+    ctx: Any, formula: Formula, general: Callable[..., Any], avals: Sequence[ShapedArray], out: ShapedArray
+) -> Any:
+    ir, module = native.mlir.ir, ctx.module_context
+    in_types = [builder.ir_type(aval) for aval in avals]
+    attributes = {
+        "sym_name": ir.StringAttr.get(module.fresh_name(f"{ctx.primitive.name}_by_formula")),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(in_types, [builder.ir_type(out)])),
+        "sym_visibility": ir.StringAttr.get("private"),
+    }
+    with ir.InsertionPoint(module.module.body):
+        function = builder.operation("func.func", [], [], attributes, 1)
+    block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
+    with ir.InsertionPoint(block):
+        full = [
+            value if aval.shape == out.shape else builder.broadcast(value, ShapedArray(out.shape, aval.dtype), ())
+            for value, aval in zip(block.arguments, avals, strict=True)
+        ]
+        inner = ctx.replace(avals_in=[out] * len(avals), avals_out=[out])
+
+        def elsewhere() -> Expression:
+            return Expression(general(inner, *full)[0], out).to(np.float32)
+
+        answer = formula(*(Expression(value, out).to(np.float32) for value in full), elsewhere=elsewhere)
+        builder.operation("func.return", [], [answer.to(out.dtype).value])
+    return function

@@ -1,0 +1,183 @@
+"""Generators other than the default: rbg, unsafe_rbg, and those that users define; options; what keys are made of."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.extend.random as extend
+import arrax.numpy as jnp
+from arrax import random
+
+
+def words(keys):
+    return np.asarray(random.key_data(keys))
+
+
+def make_counting(name="<unnamed>"):
+    """A generator for tests, which counts: its bits are the positions plus the key."""
+
+    def bits(key, width, shape):
+        count = int(np.prod(shape, dtype=int))
+        return (jnp.arange(count).reshape(shape) + key[0]).astype(f"uint{width}")
+
+    return extend.define_prng_impl(
+        key_shape=(1,),
+        seed=lambda number: jnp.asarray(number).astype("uint32").reshape(1),
+        split=lambda key, shape: (
+            jnp.arange(int(np.prod(shape, dtype=int)), dtype="uint32").reshape(*shape, 1) + key * 10
+        ),
+        random_bits=bits,
+        fold_in=lambda key, number: key + jnp.asarray(number).astype("uint32"),
+        name=name,
+        tag="count",
+    )
+
+
+def test_a_generator_of_one_s_own():
+    impl = make_counting()
+    key = random.key(5, impl=impl)
+    assert str(key.dtype) == "key<count>" and key.shape == ()
+    np.testing.assert_array_equal(words(key), [5])
+    np.testing.assert_array_equal(random.bits(key, (3,)), [5, 6, 7])
+    np.testing.assert_array_equal(words(random.split(key, 3)), [[50], [51], [52]])
+    np.testing.assert_array_equal(words(random.fold_in(key, 4)), [9])
+    np.testing.assert_array_equal(arrax.vmap(lambda k: random.bits(k, (2,)))(random.split(key)), [[50, 51], [51, 52]])
+    np.testing.assert_array_equal(arrax.jit(random.bits, static_argnums=1)(key, (2,)), [5, 6])
+    assert random.uniform(key, (4,)).shape == (4,)
+    np.testing.assert_array_equal(words(random.wrap_key_data(jnp.uint32([[1], [2]]), impl=impl)), [[1], [2]])
+
+
+def test_named_generators_are_known_by_their_names():
+    make_counting("counting")
+    assert str(random.key(0, impl="counting").dtype) == "key<count>"
+    with pytest.raises(ValueError, match="already"):
+        make_counting("counting")
+
+
+@pytest.mark.parametrize("impl, tag", [("threefry2x32", "fry"), ("rbg", "rbg"), ("unsafe_rbg", "urbg")])
+def test_generators_of_the_house(impl, tag):
+    key = random.key(3, impl=impl)
+    assert str(key.dtype) == f"key<{tag}>"
+    assert random.key_impl(key) == impl
+    assert random.key(3, impl=random.key_impl(key)).dtype == key.dtype == random.key(0, dtype=key.dtype).dtype
+    a, b = random.split(key)
+    assert not np.array_equal(words(a), words(b))
+    x, y = np.asarray(random.normal(a, (500,))), np.asarray(random.normal(b, (500,)))
+    assert abs(np.corrcoef(x, y)[0, 1]) < 0.25 and abs(x.mean()) < 0.25 and abs(x.std() - 1) < 0.2
+    np.testing.assert_array_equal(words(extend.seed_with_impl(getattr(extend, {"fry": "threefry", "rbg": "rbg", "urbg": "unsafe_rbg"}[tag] + "_prng_impl"), 3)), words(key))  # fmt: skip
+    assert random.uniform(random.PRNGKey(0, impl=impl) if impl == "threefry2x32" else key).shape == ()
+
+
+def test_keys_of_rbg_split_like_two_of_threefry():
+    key = random.key(3, impl="rbg")
+    half = random.split(random.key(3))
+    np.testing.assert_array_equal(words(random.split(key)), np.concatenate([words(half)] * 2, 1))
+
+
+def test_mapped_keys_of_rbg_draw_one_stream():
+    """The compiler's generator takes one key: a batch of draws is one draw of the first key."""
+    keys = random.split(random.key(3, impl="rbg"), 4)
+    batch = arrax.vmap(lambda k: random.bits(k, (5,)))(keys)
+    assert batch.shape == (4, 5)
+    np.testing.assert_array_equal(batch, random.bits(keys[0], (4, 5)))
+    fry = random.split(random.key(3), 4)
+    for row, key in zip(arrax.vmap(lambda k: random.bits(k, (5,)))(fry), fry, strict=True):
+        np.testing.assert_array_equal(row, random.bits(key, (5,)))
+
+
+def test_the_default_generator_is_an_option():
+    with arrax.default_prng_impl("rbg"):
+        assert str(random.key(0).dtype) == "key<rbg>"
+        assert random.PRNGKey(0).shape == (4,)
+        assert (
+            repr(random.uniform(random.PRNGKey(0), (3,)))
+            == "Array([0.39904642, 0.8805201 , 0.73571277], dtype=float32)"
+        )
+        with pytest.raises(TypeError):
+            random.uniform(jnp.zeros(2, "uint32"))
+
+
+def test_custom_keys_are_an_option():
+    with arrax.enable_custom_prng(True):
+        assert str(random.PRNGKey(0).dtype) == "key<fry>"
+
+
+def test_raw_keys_can_be_warned_of_and_refused():
+    raw = random.PRNGKey(0)
+    with arrax.legacy_prng_key("warn"), pytest.warns(UserWarning, match="raw uint32 array"):
+        random.uniform(raw)
+    with arrax.legacy_prng_key("error"):
+        with pytest.raises(ValueError, match="raw uint32 array"):
+            random.split(raw)
+        random.uniform(random.key(0))
+
+
+def test_the_hash_has_the_published_values():
+    """Known answers of Threefry-2x32 with twenty rounds."""
+    for key, count, answer in (
+        ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
+        ((0xFFFFFFFF, 0xFFFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (0x1CB996FC, 0xBB002BE7)),
+        ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
+    ):
+        hashed = extend.threefry_2x32(tuple(map(jnp.uint32, key)), jnp.array(count, "uint32"))
+        np.testing.assert_array_equal(hashed, np.array(answer, np.uint32))
+        pair = extend.threefry2x32_p.bind(*map(jnp.uint32, key), *map(jnp.uint32, count))
+        np.testing.assert_array_equal(pair, np.array(answer, np.uint32))
+
+
+def test_the_hash_takes_any_number_of_counters():
+    key = (jnp.uint32(7), jnp.uint32(9))
+    for shape in ((), (1,), (5,), (2, 3)):
+        assert extend.threefry_2x32(key, jnp.zeros(shape, "uint32")).shape == shape
+
+
+# fmt: off
+REFUSED = {
+    "another generator":   (lambda k: random.key(0, impl="mersenne"),                     ValueError, "unrecognized PRNG implementation"),
+    "impl and dtype":      (lambda k: random.key(0, impl="rbg", dtype=k.dtype),           ValueError, "both"),
+    "float seed":          (lambda k: random.key(1.5),                                    TypeError,  "integer"),
+    "array seed":          (lambda k: random.key(jnp.arange(2)),                          TypeError,  "scalar"),
+    "key as a seed":       (lambda k: random.key(k),                                      TypeError,  "scalar seed"),
+    "no key":              (lambda k: random.uniform(3),                                  TypeError,  "PRNG key"),
+    "signed words":        (lambda k: random.uniform(jnp.zeros(2, "int32")),              TypeError,  "PRNG key"),
+    "raw batch":           (lambda k: random.uniform(random.split(random.PRNGKey(0))),    ValueError, "vmap"),
+    "batch":               (lambda k: random.split(random.split(k)),                      ValueError, "vmap"),
+    "wrong words":         (lambda k: random.wrap_key_data(jnp.zeros(3, "uint32")),       TypeError,  "key data"),
+    "wrong width":         (lambda k: random.wrap_key_data(jnp.zeros(2, "int32")),        TypeError,  "key data"),
+    "array to fold":       (lambda k: random.fold_in(k, jnp.arange(2)),                   TypeError,  "scalar"),
+    "int uniform":         (lambda k: random.uniform(k, dtype=int),                       ValueError, "float dtype"),
+    "int normal":          (lambda k: random.normal(k, dtype="int32"),                    ValueError, "float or complex dtype"),
+    "signed bits":         (lambda k: random.bits(k, dtype="int32"),                      ValueError, "unsigned int dtype"),
+    "float randint":       (lambda k: random.randint(k, (2,), 0, 3, "float32"),           TypeError,  "integer dtypes"),
+    "bound too large":     (lambda k: random.randint(k, (2,), 0, 2**40),                  OverflowError, "64-bit"),
+    "negative shape":      (lambda k: random.uniform(k, (-1,)),                           ValueError, "negative"),
+    "bounds' shape":       (lambda k: random.uniform(k, (3,), minval=np.zeros(4)),        ValueError, "broadcast"),
+    "int probability":     (lambda k: random.bernoulli(k, 1),                             TypeError,  "floating dtype"),
+    "bernoulli's mode":    (lambda k: random.bernoulli(k, 0.5, mode="x"),                 ValueError, "mode"),
+    "float permutation":   (lambda k: random.permutation(k, 2.5),                         TypeError,  "integer"),
+    "permutation's axis":  (lambda k: random.permutation(k, np.zeros(3), axis=1),         ValueError, "axis"),
+    "too many choices":    (lambda k: random.choice(k, 3, (4,), False),                   ValueError, "replace"),
+    "no choices":          (lambda k: random.choice(k, 0, (4,)),                          ValueError, ""),
+    "choices' p":          (lambda k: random.choice(k, 3, (4,), p=np.ones(4)),            ValueError, "p must be"),
+    "list of choices":     (lambda k: random.choice(k, [1, 2]),                           TypeError,  "list"),
+    "dirichlet's alpha":   (lambda k: random.dirichlet(k, 2.0),                           ValueError, "ndim"),
+    "mean's rank":         (lambda k: random.multivariate_normal(k, 0.0, np.eye(2)),      ValueError, "mean.ndim"),
+    "covariance's shape":  (lambda k: random.multivariate_normal(k, np.zeros(2), np.eye(3)), ValueError, "cov.shape"),
+    "normal's method":     (lambda k: random.multivariate_normal(k, np.zeros(2), np.eye(2), method="qr"), ValueError, "method"),
+    "gamma's shape":       (lambda k: random.gamma(k, np.ones(3), (2,)),                  ValueError, "shape"),
+    "int gamma":           (lambda k: random.gamma(k, 2.0, dtype=int),                    ValueError, "float dtype"),
+    "float poisson":       (lambda k: random.poisson(k, 2.0, dtype="float32"),            ValueError, "int dtype"),
+    "poisson of rbg":      (lambda k: random.poisson(random.key(0, impl="rbg"), 2.0),     NotImplementedError, "threefry2x32"),
+    "categorical's axis":  (lambda k: random.categorical(k, np.zeros(3), axis=2),         ValueError, "axis"),
+    "categorical's shape": (lambda k: random.categorical(k, np.zeros((2, 3), "f"), shape=(3,)), ValueError, "shape"),
+    "too many categories": (lambda k: random.categorical(k, np.zeros(3, "f"), shape=(4,), replace=False), ValueError, "without replacement"),
+    "gumbel's mode":       (lambda k: random.gumbel(k, mode="x"),                         ValueError, "mode"),
+    "ball's dimension":    (lambda k: random.ball(k, 2.5),                                TypeError,  "integer"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("call, error, message", REFUSED.values(), ids=REFUSED)
+def test_wrong_arguments_are_refused_with_words(call, error, message):
+    with pytest.raises(error, match=message):
+        call(random.key(0))
