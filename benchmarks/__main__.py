@@ -7,10 +7,10 @@ import shlex
 import sys
 from pathlib import Path
 
-from benchmarks.report import Group, Row, Times, markdown, text_heading, text_row
+from benchmarks.report import Group, Row, Times, merged, section, text_heading, text_row
 from benchmarks.side import CaseFailed, Side
 
-GROUPS = ("cold_start", "eager", "transforms", "staging", "call_overhead", "runtime", "numpy")
+GROUPS = ("cold_start", "eager", "transforms", "staging", "call_overhead", "runtime", "numpy", "random")
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 
 
@@ -100,13 +100,15 @@ def command_line(options: argparse.Namespace) -> str:
 def main() -> None:
     """Run, print, and write if asked to."""
     options = parse_options()
-    groups, versions = [], {}
+    groups = []
     for name in options.groups or GROUPS:
         group, versions = run_group(name, options)
         groups.append(group)
+        if options.write:
+            before = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
+            command = command_line(argparse.Namespace(**{**vars(options), "groups": [name]}))
+            RESULTS.write_text(merged(before, {name: section(group, versions, command)}), encoding="utf-8")
     print("\n" + "\n".join(f"{group.name:<16} {group.summary}" for group in groups))
-    if options.write:
-        RESULTS.write_text(markdown(groups, versions, command_line(options)), encoding="utf-8")
 
 
 if __name__ == "__main__":

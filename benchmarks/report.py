@@ -121,35 +121,43 @@ def text_heading(group: Group) -> str:
     return f"\n{group.name}: {group.about}\n  {'':<52} {'arrax':>10} {'reference':>10} {'ratio':>7}{beside}"
 
 
-def markdown(groups: Sequence[Group], versions: dict[str, dict[str, str]], command: str) -> str:
-    """The whole file of results."""
+_SUMMARY = "Summary: "
+_HEAD = """# Results
+
+Shortest times of the rounds; a ratio below 1 says that arrax takes less time. What is measured: README.md.
+
+| group | ratio |
+|---|---|
+"""
+
+
+def section(group: Group, versions: dict[str, dict[str, str]], command: str) -> str:
+    """A group's part of the file of results: when, where and how, and a table."""
+    found = (f"{side}: {', '.join(f'{name} {v}' for name, v in names.items())}" for side, names in versions.items())
+    head, rule = (f" {group.host} | ratio |", "--:|--:|") if group.host else ("", "")
     lines = [
-        "# Results",
+        f"## {group.name}",
         "",
-        "Shortest times of the rounds; a ratio below 1 says that arrax takes less time. What is measured: README.md.",
+        group.about,
         "",
-        f"- Date: {date.today().isoformat()}",
-        f"- Machine: {machine()}",
-        *(f"- {side}: {', '.join(f'{name} {v}' for name, v in found.items())}" for side, found in versions.items()),
-        f"- Command: `{command}`",
+        f"{_SUMMARY}{group.summary}",
         "",
-        "| group | ratio |",
-        "|---|---|",
-        *(f"| {group.name} | {group.summary} |" for group in groups),
+        f"{date.today().isoformat()}, {machine()}; {'; '.join(found)}; `{command}`",
+        "",
+        f"| case | arrax | reference | ratio |{head}",
+        f"|---|--:|--:|--:|{rule}",
+        *(markdown_row(row, bool(group.host)) for row in group.rows),
+        *(f"\n`{row.name}`: {row.errors}" for row in group.rows if row.errors),
     ]
-    for group in groups:
-        lines += [
-            "",
-            f"## {group.name}",
-            "",
-            group.about,
-            "",
-            "| case | arrax | reference | ratio |" + (f" {group.host} | ratio |" if group.host else ""),
-            "|---|--:|--:|--:|" + ("--:|--:|" if group.host else ""),
-        ]
-        lines += [markdown_row(row, bool(group.host)) for row in group.rows]
-        lines += [f"\n`{row.name}`: {row.errors}" for row in group.rows if row.errors]
     return "\n".join(lines) + "\n"
+
+
+def merged(text: str, sections: dict[str, str]) -> str:
+    """The file of results with the sections of some groups replaced or added, and the table at its top made anew."""
+    parts = {part.split("\n", 1)[0]: f"## {part.rstrip()}\n" for part in text.split("\n## ")[1:]}
+    parts |= sections
+    summaries = [f"| {name} | {part.split(_SUMMARY, 1)[1].splitlines()[0]} |\n" for name, part in sorted(parts.items())]
+    return _HEAD + "".join(summaries) + "\n" + "\n".join(part for _, part in sorted(parts.items()))
 
 
 def markdown_row(row: Row, with_host: bool) -> str:

@@ -150,7 +150,10 @@ def test_imports_form_no_circle(graph):
 
 def test_imports_stand_at_the_top_of_files(imports):
     late = [
-        (f"{module}:{entry.line}", entry.target) for module in sorted(imports) for entry in imports[module] if entry.late
+        (f"{module}:{entry.line}", entry.target)
+        for module in sorted(imports)
+        for entry in imports[module]
+        if entry.late
     ]
     # Libraries that few programs need and that are slow to import wait for their first use.
     assert [target for _, target in late if target not in ("opt_einsum", "importlib.metadata")] == [], late

@@ -27,10 +27,14 @@ default_registry = pytree.default_registry()
 """The registry of all functions here; in it None is a node without children."""
 none_leaf_registry = pytree.PyTreeRegistry(enable_none=False)
 """The same classes, but None is a leaf: for parameters such as ``in_axes``, where None means something."""
+call_registry = pytree.PyTreeRegistry()
+"""The registry of compiled calls: the same classes, and beside them arrays of keys, whose words are what C++ passes on."""
+_registries = (default_registry, none_leaf_registry, call_registry)
 
 # A treedef pickles its registry by name, so that these names must lead back here.
 default_registry.__module__, default_registry.__name__ = __name__, "default_registry"
 none_leaf_registry.__module__, none_leaf_registry.__name__ = __name__, "none_leaf_registry"
+call_registry.__module__, call_registry.__name__ = __name__, "call_registry"
 
 
 def register_pytree_node(
@@ -53,7 +57,7 @@ def register_pytree_node(
     Example: ``register_pytree_node(Box, lambda box: ((box.value,), None), lambda _, children: Box(*children))``.
     """
     _require_class("register_pytree_node", nodetype)
-    for registry in (default_registry, none_leaf_registry):
+    for registry in _registries:
         registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
 
 
@@ -144,7 +148,7 @@ def register_dataclass(
         data_fields, meta_fields = _fields_by_declaration(nodetype, drop_fields)
     data, meta = tuple(data_fields), tuple(meta_fields)
     _check_fields(nodetype, data, meta, drop_fields)
-    for registry in (default_registry, none_leaf_registry):
+    for registry in _registries:
         registry.register_dataclass_node(nodetype, data, meta)
     return nodetype
 

@@ -252,9 +252,13 @@ class CompiledProgram:
             mark_results(outs)
         return outs
 
-    def fast_path(self, out_tree: Any, leaves: Sequence[Any]) -> FastPath | None:
-        """The record for the C++ call path, or None where calls must pass through Python."""
-        if any(self._keys) or self.lowered.calls_users or self.effects:
+    def fast_path(self, out_tree: Any, leaves: Sequence[Any], keys_are_nodes: bool = False) -> FastPath | None:
+        """The record for the C++ call path, or None where calls must pass through Python.
+
+        Args:
+          keys_are_nodes: whether the tree's leaves are the words of key arrays in their place.
+        """
+        if any(self._keys) and not keys_are_nodes or self.lowered.calls_users or self.effects:
             return None
         if config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value:
             return None
@@ -262,7 +266,7 @@ class CompiledProgram:
         count = sum(kept)
         outs = len(self.out_avals)
         return FastPath(
-            self.executable, out_tree, [self.sharding] * count, [self.sharding] * outs, list(self.out_avals),
+            self.executable, out_tree, [self.sharding] * count, [self.sharding] * outs, list(map(physical_aval, self.out_avals)),
             [self.placement.committed] * outs, kept, [None] * count, list(self.const_args),
         )  # fmt: skip
 

@@ -42,6 +42,8 @@ def _type_rule(aval: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, 
         raise ValueError(f"fft over {count} axes needs an operand with as many, got shape {aval.shape}")
     known = _COMPLEX if fft_type == FftType.RFFT else _REAL
     if aval.dtype.name not in known:
+        if fft_type == FftType.RFFT and aval.dtype.kind == "c":
+            raise ValueError(f"fft of type RFFT requires real input, got {aval.dtype.name}.")
         kinds = "float32 or float64" if fft_type == FftType.RFFT else "complex64 or complex128"
         raise TypeError(f"fft of type {fft_type.name} requires {kinds} input, got {aval.dtype.name}.")
     half = (*fft_lengths[:-1], fft_lengths[-1] // 2 + 1)

@@ -20,6 +20,7 @@ from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_element_type, convert_ir
+from arrax.lax.cpu.reducing import use_kernel_for_fold, use_kernel_for_places
 from arrax.lax.families import (
     anything,
     bools,
@@ -186,6 +187,12 @@ reduce_xor  = reduction("reduce_xor",  integers | bools, computations.parity, do
 
 reduce_sum.primitive.transpose = _reduce_sum_transpose
 shape_slots.reduce_sum = reduce_sum
+
+for _reduction, _fold_name in (
+    (reduce_sum, "add"), (reduce_max, "maximum"), (reduce_min, "minimum"), (reduce_and, "logical_and"),
+    (reduce_or, "logical_or"),
+):  # fmt: skip
+    use_kernel_for_fold(_reduction.primitive, _fold_name)
 
 _NAMED: dict[Monoid, Any] = {
     computations.sum_: reduce_sum,
@@ -368,3 +375,6 @@ def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
 
 argmax = _index_of_extreme("argmax", computations.maximum, "The index of the greatest element along an axis")
 argmin = _index_of_extreme("argmin", computations.minimum, "The index of the least element along an axis")
+
+use_kernel_for_places(argmax.primitive, True)
+use_kernel_for_places(argmin.primitive, False)

@@ -126,7 +126,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     size = math.prod(shape[:ind])
     if size * size != typeof(a).size:
         raise ValueError(
-            f"tensorinv is only possible when the product of the first `ind` dimensions equals that of the remaining dimensions; got shape={shape} with ind={ind}."
+            f"tensorinv: the first ind={ind} axes of shape {shape} must hold as many entries as the others together."
         )
     return shapes.reshape(inv(shapes.reshape(a, (size, size))), (*shape[ind:], *shape[:ind]))
 

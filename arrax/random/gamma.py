@@ -86,7 +86,7 @@ def _evaluate(avals: Any, raw: Any, *, log_space: bool) -> Any:
         if implementation.name == "threefry2x32":
             flat = vmap(lambda key, a: _one_gamma(key, a, log_space))(keys, elements)
         else:  # other generators may give mapped keys one common stream
-            flat = loop_over(lambda pair: _one_gamma(*pair, log_space), (keys, elements))
+            flat = loop_over(lambda pair: _one_gamma(pair[0], pair[1], log_space), (keys, elements))
         return shapes.reshape(flat, shape[rank:])
 
     if typeof(a).size == 0:

@@ -10,6 +10,7 @@ import numpy as np
 
 from arrax.core import config
 from arrax.core.interpreter import Primitive, Tracer, context
+from arrax.core.pytree_nodes import call_registry
 from arrax.core.types import ShapedArray, Zero, register_type, typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import shapes
@@ -180,6 +181,13 @@ _STRUCTURAL = (
 attach(PRNGKeyArray, {name: method for name, method in METHODS.items() if name in _STRUCTURAL or name in OPERATORS})
 register_operand(PRNGKeyArray)
 register_type(PRNGKeyArray, lambda keys: keys.aval)
+
+
+call_registry.register_node(
+    PRNGKeyArray,
+    lambda keys: ((keys._base_array,), keys._impl),
+    lambda implementation, words: PRNGKeyArray(implementation, *words),
+)
 
 
 def is_key(value: Any) -> bool:

@@ -11,6 +11,8 @@ from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.lax.shapes import broadcast_shapes, canonical_shape
 
+_SCALARS = (float, int)
+
 
 @functools.lru_cache(4096)
 def _known_shape(lengths: tuple[int, ...], kinds: tuple[type, ...]) -> tuple[int, ...]:
@@ -41,7 +43,8 @@ def shape_of(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
       ValueError: parameters that do not broadcast to the shape.
     """
     if shape is None:
-        return broadcast_shapes(*[typeof(parameter).shape for parameter in parameters])
+        own = [typeof(parameter).shape for parameter in parameters if type(parameter) not in _SCALARS]
+        return broadcast_shapes(*own) if own else ()
     lengths = checked_shape(name, shape)
     check_broadcast(name, lengths, *parameters)
     return lengths
@@ -50,6 +53,8 @@ def shape_of(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
 def check_broadcast(name: str, shape: tuple[int, ...], *parameters: Any) -> None:
     """Refuse parameters that do not broadcast to ``shape``."""
     for parameter in parameters:
+        if type(parameter) in _SCALARS:
+            continue
         own = typeof(parameter).shape
         if own and (len(own) > len(shape) or broadcast_shapes(shape, own) != shape):
             raise ValueError(f"{name}: parameters of shape {own} do not broadcast to the requested shape {shape}")

@@ -61,11 +61,10 @@ def scaled_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any
     low, high = convert(minval, dtype), convert(maxval, dtype)
     if not typeof(low).ndim and not typeof(high).ndim:
         return between(bits_of, shape, dtype, low, high)
-    return between.__wrapped__(bits_of, shape, dtype, low, high)
+    return _between(bits_of, shape, dtype, low, high)
 
 
-@in_rows
-def between(bits_of: Any, shape: tuple[int, ...], dtype: Any, low: Any, high: Any) -> Any:
+def _between(bits_of: Any, shape: tuple[int, ...], dtype: Any, low: Any, high: Any) -> Any:
     """Numbers in [low, high) for bounds of the dtype."""
     floats = unit_uniform(bits_of, shape, dtype)
     span = arithmetic.sub(high, low)
@@ -73,9 +72,18 @@ def between(bits_of: Any, shape: tuple[int, ...], dtype: Any, low: Any, high: An
     return arithmetic.max_(low, arithmetic.add(arithmetic.mul(floats, span), low))
 
 
+between = in_rows(_between)
+"""Numbers in [low, high) for scalar bounds of the dtype: ``between(bits_of, shape, dtype, low, high)``."""
+
+
 @sampler(static=("shape", "dtype"), exact=True)
 def _uniform(bits_of: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return scaled_uniform(bits_of, shape, dtype, minval, maxval)
+
+
+@sampler(static=("shape", "dtype"), exact=True)
+def _standard_uniform(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return unit_uniform(bits_of, shape, dtype)
 
 
 def uniform(
@@ -92,9 +100,11 @@ def uniform(
       ValueError: no floating dtype.
     Example: ``arrax.random.uniform(arrax.random.key(0), (3,))``.
     """
-    lengths = checked_shape("uniform", shape)
+    lengths, chosen = checked_shape("uniform", shape), float_dtype("uniform", dtype)
+    if type(minval) is type(maxval) is float and minval == 0 and maxval == 1:
+        return _standard_uniform(key, shape=lengths, dtype=chosen)
     check_broadcast("uniform", lengths, minval, maxval)
-    return _uniform(key, minval, maxval, shape=lengths, dtype=float_dtype("uniform", dtype))
+    return _uniform(key, minval, maxval, shape=lengths, dtype=chosen)
 
 
 @in_rows
@@ -206,6 +216,16 @@ def _clamped(value: Any, limits: Any, dtype: Any) -> Any:
     return convert(arithmetic.min_(arithmetic.max_(value, low), high), dtype)
 
 
+_INT64 = np.dtype(np.int64)
+
+
+def _requested_integer(dtype: Any) -> Any:
+    chosen = dtypes.check_user_dtype("randint", np.int64 if dtype is int else dtype)
+    if not dtypes.is_integer(chosen):
+        raise TypeError(f"randint only accepts integer dtypes, got {chosen.name}")
+    return chosen
+
+
 def _bound(value: int, dtype: Any) -> Any:
     """A Python int as a bound: int32 where it fits, otherwise of 64 bits, or of 32 without 64-bit types.
 
@@ -213,7 +233,7 @@ def _bound(value: int, dtype: Any) -> Any:
       OverflowError: it does not fit.
     """
     if -(1 << 31) <= value < 1 << 31:
-        return np.int32(value)
+        return np.int32(value) if config.enable_x64.cell.value else value
     if config.enable_x64.cell.value:
         limits = dtypes.iinfo(dtype)
         clamped = min(max(value, limits.min), limits.max + 1)
@@ -236,13 +256,9 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
     Example: ``arrax.random.randint(arrax.random.key(0), (3,), 0, 10)``.
     """
     lengths = checked_shape("randint", shape)
-    chosen = (
-        dtypes.canonicalize_dtype(np.int64)
-        if dtype is None
-        else dtypes.check_user_dtype("randint", np.int64 if dtype is int else dtype)
-    )
-    if not dtypes.is_integer(chosen):
-        raise TypeError(f"randint only accepts integer dtypes, got {chosen.name}")
+    chosen = dtypes.canonicalize_dtype(_INT64) if dtype is None else _requested_integer(dtype)
+    if type(minval) is type(maxval) is int:
+        return _randint(key, _bound(minval, chosen), _bound(maxval, chosen), shape=lengths, dtype=chosen)
     bounds = []
     for value in (minval, maxval):
         if isinstance(value, int):

@@ -64,7 +64,9 @@ def _difference_quotient(f: Callable, args: Any, directions: Any, step: float) -
 
 def _assert_close(what: str, got: Any, expected: Any, atol: float, rtol: float, err_msg: str) -> None:
     if tree_structure(got) != tree_structure(expected):
-        raise AssertionError(f"{what}: structures differ: {tree_structure(got)} and {tree_structure(expected)}. {err_msg}")
+        raise AssertionError(
+            f"{what}: structures differ: {tree_structure(got)} and {tree_structure(expected)}. {err_msg}"
+        )
     for a, b in zip(tree_leaves(got), tree_leaves(expected), strict=True):
         if typeof(a).dtype == dtypes.float0 or typeof(b).dtype == dtypes.float0:
             continue
@@ -149,7 +151,9 @@ def check_vjp(
     quotients = _difference_quotient(f, args, directions, step)
     weights = tree_map(functools.partial(_direction, random), values)
     found, expected = _product(pullback(weights), directions), _product(weights, quotients)
-    _assert_close("The vjp differs from finite differences.", np.float64(found), np.float64(expected), atol, rtol, err_msg)
+    _assert_close(
+        "The vjp differs from finite differences.", np.float64(found), np.float64(expected), atol, rtol, err_msg
+    )
 
 
 def check_grads(

@@ -10,6 +10,7 @@ from typing import Any
 from arrax.core import config, errors
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context
+from arrax.core.pytree_nodes import call_registry
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.execution import CompiledProgram, Placement, SpecialValueFound, common_placement, lower_program
@@ -102,8 +103,8 @@ class Jitted:
             with config.disable_jit(True):
                 self.fun(*args, **kwargs)  # once more, one operation after the other: the culprit raises by its name
             raise
-        record = compiled.fast_path(traced.out_tree, leaves)
-        return tree_unflatten(traced.out_tree, outs), record
+        result = tree_unflatten(traced.out_tree, outs)
+        return result, compiled.fast_path(call_registry.flatten(result)[1], leaves, keys_are_nodes=True)
 
     def split(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Split, list[Any], Any]:
         """The call's arguments, static ones apart, and the leaves of the others."""
@@ -205,7 +206,7 @@ def register_jitted(jitted: Jitted, cache: Any) -> Any:
     fun, options = jitted.fun, jitted.options
     function = runtime.pjit(
         jitted.name, fun, jitted.run_first, list(options.static_argnums), list(options.static_argnames),
-        (type(jitted).__name__, options.key()), _registry, _refuse_fallback, cache,
+        (type(jitted).__name__, options.key()), call_registry, _refuse_fallback, cache,
     )  # fmt: skip
     jitted.function = function
     function._jitted = jitted

@@ -299,7 +299,7 @@ ROWS = np.ones((2, 3), np.float32)
         (lambda: LA.multi_dot([ROWS]), "at least two arrays"),
         (lambda: LA.multi_dot([ROWS, ROWS]), "must match first dimension"),
         (lambda: LA.tensorinv(np.ones((2, 3)), ind=0), "positive integer"),
-        (lambda: LA.tensorinv(np.ones((2, 3)), ind=1), "only possible"),
+        (lambda: LA.tensorinv(np.ones((2, 3)), ind=1), "as many entries"),
         (lambda: LA.tensorsolve(np.ones((2, 3)), np.ones(2)), "Expected a of square shape"),
         (lambda: LA.cross(ROWS[:, :2], ROWS[:, :2]), "3-dimensional vectors"),
         (lambda: LA.outer(ROWS, ROWS[0]), "one-dimensional"),

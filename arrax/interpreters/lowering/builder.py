@@ -130,7 +130,9 @@ def constant(value: Any, aval: Any = None) -> Any:
     if aval is not None and array.dtype != aval.dtype and array.dtype != dtypes.float0:
         with np.errstate(all="ignore"):
             array = array.astype(aval.dtype)
-    if array.size == 0 and array.shape != () and array.dtype.kind == "c":  # the bindings know no empty complex attribute
+    if (
+        array.size == 0 and array.shape != () and array.dtype.kind == "c"
+    ):  # the bindings know no empty complex attribute
         return full(0, ShapedArray(array.shape, array.dtype))
     result = tensor_type(array.shape, array.dtype)
     return _create()("stablehlo.constant", results=[result], attributes={"value": dense(array)}).results[0]

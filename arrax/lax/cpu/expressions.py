@@ -219,10 +219,13 @@ def use_formula(primitive: Any, formula: Formula) -> None:
     primitive.lower["cpu"] = native_or(general, rule)
 
 
+_SIMPLE_EXPONENTS = frozenset(float(twice) for twice in range(-4, 9))
+
+
 def _is_simple(ctx: Any) -> bool:
     """Whether the compiler knows better: powers with a constant exponent such as 2 or 1/2."""
-    atoms = ctx.eqn.invars if ctx.eqn is not None else ()
-    return len(atoms) == 2 and isinstance(atoms[1], Literal) and float(2 * atoms[1].val) in range(-4, 9)
+    atoms: list[Any] = list(ctx.eqn.invars) if ctx.eqn is not None else []
+    return len(atoms) == 2 and isinstance(atoms[1], Literal) and float(2 * atoms[1].val) in _SIMPLE_EXPONENTS
 
 
 def _call(

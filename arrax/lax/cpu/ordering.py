@@ -81,12 +81,12 @@ def from_rows(x: Any, aval: ShapedArray, axis: int) -> Any:
         x = builder.op("reshape", moved, x)
     if order == list(range(aval.ndim)):
         return x
-    return builder.op("transpose", aval, x, permutation=builder.ints(np.argsort(order)))
+    return builder.op("transpose", aval, x, permutation=builder.ints(np.argsort(order).tolist()))
 
 
 def _is_place(x: Any, aval: ShapedArray, axis: int) -> bool:
     """Whether a value numbers the places along an axis."""
-    operation = getattr(x, "owner", None)
+    operation: Any = getattr(x, "owner", None)
     if getattr(operation, "name", None) != "stablehlo.iota" or aval.dtype.kind not in "iu":
         return False
     return int(operation.attributes["iota_dimension"]) == axis

@@ -121,9 +121,12 @@ eig_p.jvp = _jvp
 batch_in_front(eig_p)
 
 
+Switch = bool
+
+
 def eig(
-    x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True,
-    enable_eigvec_derivs: bool = False, implementation: EigImplementation | None = None, use_magma: bool | None = None,
+    x: Any, *, compute_left_eigenvectors: Switch = True, compute_right_eigenvectors: Switch = True,
+    enable_eigvec_derivs: Switch = False, implementation: EigImplementation | None = None, use_magma: bool | None = None,
 ) -> list[Any]:  # fmt: skip
     """Eigenvalues and eigenvectors of any square matrices (not on TPU).
 

@@ -99,9 +99,13 @@ eigh_p.jvp = _jvp
 batch_in_front(eigh_p)
 
 
+Switch = bool
+IndexRange = tuple[int, int] | None  # first, and one past the last
+
+
 def eigh(
-    x: Any, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True,
-    subset_by_index: tuple[int, int] | None = None, implementation: EighImplementation | None = None,
+    x: Any, *, lower: Switch = True, symmetrize_input: Switch = True, sort_eigenvalues: Switch = True,
+    subset_by_index: IndexRange = None, implementation: EighImplementation | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Eigenvectors and eigenvalues of Hermitian matrices.
 

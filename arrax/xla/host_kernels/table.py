@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.xla.host_kernels import ordering, selection
+from arrax.xla.host_kernels import ordering, reducing, selection
 from arrax.xla.host_kernels.pausing import pause
 
 VERSION = 1
@@ -44,7 +44,17 @@ def wait(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
     outputs[0][...] = inputs[0]
 
 
-KERNELS: tuple[Kernel, ...] = (order, select, greatest, wait)
+def place_of_extreme(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], is_greatest: int, axis: int) -> None:
+    """Places of the greatest or least elements: see ``reducing.place_of_extreme``."""
+    reducing.place_of_extreme(inputs[0], outputs[0], is_greatest, axis)
+
+
+def fold(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operation: int) -> None:
+    """Rows combined: see ``reducing.fold``."""
+    reducing.fold(inputs[0], outputs[0], operation)
+
+
+KERNELS: tuple[Kernel, ...] = (order, select, greatest, wait, place_of_extreme, fold)
 
 
 def _entry(kernel: Kernel) -> Callable[..., tuple]:

@@ -1,0 +1,88 @@
+"""Reductions on the CPU by host kernels, where the compiler's code works element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax.core.types import ShapedArray
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.host_calls import call_kernel, native_or
+from arrax.xla.host_kernels import reducing, table
+
+LEAST_ELEMENTS = 1 << 16  # a call costs some 30 us
+_LEAST_LENGTH = 64  # of a row
+_PLAIN = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
+
+
+def _rows_along(aval: ShapedArray, axes: Sequence[int]) -> ShapedArray | None:
+    """The type of the matrix whose rows are reduced; None where they are short or do not lie side by side."""
+    kept = aval.ndim - len(axes)
+    if aval.size < LEAST_ELEMENTS or sorted(axes) != list(range(kept, aval.ndim)):
+        return None
+    length = math.prod(aval.shape[kept:])
+    return ShapedArray((aval.size // length, length), aval.dtype) if length >= _LEAST_LENGTH else None
+
+
+def _columns_along(aval: ShapedArray, axes: Sequence[int]) -> ShapedArray | None:
+    """The type of the matrix whose columns are reduced; the first axis is."""
+    length = aval.shape[0]
+    if aval.size < LEAST_ELEMENTS or tuple(axes) != (0,) or length < _LEAST_LENGTH:
+        return None
+    return ShapedArray((length, aval.size // length), aval.dtype)
+
+
+def _called(ctx: Any, kernel: Any, x: Any, matrix: ShapedArray, *numbers: int, axis: int = 1) -> list[Any]:
+    out = ctx.avals_out[0]
+    column = ShapedArray((matrix.shape[0], 1) if axis else (1, matrix.shape[1]), out.dtype)
+    found = call_kernel(ctx, kernel, [builder.op("reshape", matrix, x)], [matrix], [column], *numbers)
+    return [builder.op("reshape", ShapedArray(out.shape, out.dtype), found[0])]
+
+
+def use_kernel_for_places(primitive: Any, greatest: bool) -> None:
+    """Let programs on the CPU find extremes by a host kernel."""
+
+    def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any] | None:
+        aval = ctx.avals_in[0]
+        if aval.dtype.name not in _PLAIN and aval.dtype not in (np.float32, np.float64):
+            return None
+        for axis, matrix in ((1, _rows_along(aval, axes)), (0, _columns_along(aval, axes))):
+            if matrix is not None:
+                return _called(ctx, table.place_of_extreme, x, matrix, int(greatest), axis, axis=axis)
+        return None
+
+    primitive.lower["cpu"] = native_or(primitive.lower[None], rule)
+
+
+def use_kernel_for_fold(primitive: Any, name: str) -> None:
+    """Let programs on the CPU reduce integers and flags by a host kernel; ``name`` is one of its ``FOLDS``."""
+
+    def rule(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any] | None:
+        aval = ctx.avals_in[0]
+        rows = _rows_along(aval, axes)
+        if rows is None or aval.dtype.name not in _PLAIN:
+            return None
+        if aval.dtype == np.bool_:
+            flags = {"maximum": "logical_or", "minimum": "logical_and"}.get(name, name)
+            return _called(ctx, table.fold, x, rows, reducing.FOLDS.index(flags))
+        if name.startswith("logical"):
+            return None
+        flags_behind = _flags_behind(x) if name == "add" else None
+        if flags_behind is not None:
+            as_flags = ShapedArray(rows.shape, np.dtype(np.bool_))
+            return _called(ctx, table.fold, flags_behind, as_flags, reducing.FOLDS.index("count"))
+        return _called(ctx, table.fold, x, rows, reducing.FOLDS.index(name))
+
+    primitive.lower["cpu"] = native_or(primitive.lower[None], rule)
+
+
+def _flags_behind(x: Any) -> Any:
+    """The flags that integers were converted from, if they were."""
+    operation: Any = getattr(x, "owner", None)
+    if getattr(operation, "name", None) != "stablehlo.convert":
+        return None
+    source = operation.operands[0]
+    return source if str(source.type).endswith("xi1>") else None
