@@ -203,6 +203,21 @@ dtype_settings.x64_enabled = lambda: enable_x64.cell.value
 dtype_settings.promotion_mode = lambda: numpy_dtype_promotion.cell.value
 
 
+@contextmanager
+def explicit_transfer(direction: str) -> Iterator[None]:
+    """What the user asked for by name: guarded only at the ``…_explicit`` levels. ``direction`` is "put" or "get"."""
+    if all(option.cell.value is None for option in transfer_guard.directions):
+        yield
+        return
+    state, name = runtime.guard_lib.thread_local_state(), f"explicit_device_{direction}"
+    before = getattr(state, name)
+    setattr(state, name, True)
+    try:
+        yield
+    finally:
+        setattr(state, name, before)
+
+
 class _TransferGuard:
     """All three directions of the transfer guard at once, as an option."""
 
@@ -259,20 +274,27 @@ class Configuration:
         return {f"jax_{name}": option.value for name, option in _options.items()}
 
     def config_with_absl(self) -> None:
-        """Define every option as an absl flag, ``--jax_NAME``."""
+        """Define every option as an absl flag, ``--jax_NAME``; ``absl.app.run`` takes over what it parses."""
         flags = native.absl_flags.flags
         for name, option in _options.items():
-            if f"jax_{name}" not in flags.FLAGS:
-                default = None if option.value is None else str(option.value)
-                flags.DEFINE_string(f"jax_{name}", default, option.doc)
+            flag, value = f"jax_{name}", option.value
+            if flag in flags.FLAGS:
+                continue
+            if option.kind is bool:
+                flags.DEFINE_bool(flag, value, option.doc)
+            elif option.choices:
+                flags.DEFINE_enum(flag, value, list(option.choices), option.doc)
+            else:
+                flags.DEFINE_string(flag, None if value is None else str(value), option.doc)
+        native.absl_flags.app.call_after_init(self.complete_absl_config)
 
-    def complete_absl_config(self) -> None:
+    def complete_absl_config(self, absl_flags: Any = None) -> None:
         """Take over the values that absl parsed."""
-        flags = native.absl_flags.flags.FLAGS
+        flags = (native.absl_flags.flags if absl_flags is None else absl_flags).FLAGS
         for name, option in _options.items():
             flag = flags[f"jax_{name}"] if f"jax_{name}" in flags else None
             if flag is not None and flag.present:
-                option.set_global(option.parse(flag.value))
+                option.set_global(flag.value if option.kind is bool else option.parse(flag.value))
 
     def parse_flags_with_absl(self) -> None:
         """Take options given as ``--jax_NAME=value`` on the command line, leaving the rest for the program."""

@@ -158,7 +158,7 @@ def _join(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def describe_origin(staging: Any, var: Var) -> str:
+def describe_origin(staging: Any, var: Any) -> str:
     """Why a value is a tracer: the arguments it depends on, or the operations that made it."""
     info = staging.info
     if info is None:

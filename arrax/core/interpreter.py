@@ -55,6 +55,22 @@ def swap_interpreter(new: Interpreter) -> Interpreter:
     return previous
 
 
+def run_in(interpreter: Interpreter, fun: Callable, *args: Any) -> Any:
+    """Call a function with a new interpreter current, which ends with it.
+
+    Ctrl-C may come at any call: nothing is called before all is as it was.
+    """
+    previous, axes, scopes = context.interpreter, context.axes, context.scopes
+    try:
+        swap_interpreter(interpreter)
+        return fun(*args)
+    finally:
+        interpreter.alive = False
+        context.interpreter, context.axes, context.scopes = previous, axes, scopes
+        if previous.is_evaluation is not interpreter.is_evaluation:
+            config.tracing.set_local(not previous.is_evaluation)
+
+
 class current:
     """Context manager: ``with current(interpreter): …``."""
 

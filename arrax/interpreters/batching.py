@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core import errors
-from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, named_axes, swap_interpreter
+from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, named_axes, run_in, swap_interpreter
 from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.registries import primitive_batchers as primitive_batchers
@@ -130,16 +130,11 @@ def batch(
     """Outputs of a flat function over a batch, each with the place of its batch axis (None where it has none)."""
     interpreter = Batch(context.interpreter, size, axis_name, spmd_axis_name)
     inputs = [interpreter.join(value, dim) for value, dim in zip(values, dims, strict=True)]
-    previous = swap_interpreter(interpreter)
-    try:
-        if axis_name is not None:
-            with named_axes((axis_name, size)):
-                outs = fun(*inputs)
-        else:
-            outs = fun(*inputs)
-    finally:
-        swap_interpreter(previous)
-        interpreter.alive = False
+    if axis_name is not None:
+        with named_axes((axis_name, size)):
+            outs = run_in(interpreter, fun, *inputs)
+    else:
+        outs = run_in(interpreter, fun, *inputs)
     pairs = [interpreter.lift(out) for out in outs]
     return [value for value, _ in pairs], [dim for _, dim in pairs]
 

@@ -58,8 +58,11 @@ def common_placement(leaves: Sequence[Any], name: str, device: Any = None) -> Pl
     found: Any = None
     first: Any = None
     for leaf in leaves:
-        if type(leaf) is ArrayImpl and leaf._committed:
-            sharding = leaf._sharding
+        placed = (
+            leaf if type(leaf) is ArrayImpl else getattr(leaf, "_base_array", None)
+        )  # keys lie where their words do
+        if placed is not None and placed._committed:
+            sharding = placed._sharding
             devices = sharding._internal_device_list
             if found is None:
                 found, first = devices, leaf

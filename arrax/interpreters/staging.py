@@ -7,22 +7,25 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from arrax.core import config, errors
 from arrax.core.functions import FunctionInfo
-from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, swap_interpreter
+from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in
 from arrax.core.program import Jaxpr, JaxprEqn, Literal, SourceInfo, Var, joined_effects, literalable, no_effects
 from arrax.core.types import typeof
 from arrax.native import runtime
 
+PYTHON_SCALARS = frozenset((bool, int, float, complex))
 _traceback = runtime.Traceback.get_traceback
 
 
 class StagedTracer(Tracer):
-    """The result of a recorded operation, or an argument of the program."""
+    """The result of a recorded operation, an argument of the program, or a constant that stands in it."""
 
     __slots__ = ("variable", "traceback")
 
-    def __init__(self, interpreter: Staging, var: Var, traceback: Any = None):
+    def __init__(self, interpreter: Staging, var: Var | Literal, traceback: Any = None):
         self.interpreter, self.aval, self.variable, self.traceback = interpreter, var.aval, var, traceback
 
     def origin(self) -> str:
@@ -52,6 +55,16 @@ class Staging(Interpreter):
         var = Var(aval)
         self.invars.append(var)
         return StagedTracer(self, var)
+
+    def constant(self, value: Any) -> StagedTracer:
+        """A scalar of NumPy or Python as a value of the program; no equation is recorded."""
+        return StagedTracer(self, Literal(value), context.source or _traceback())
+
+    def number(self, value: Any) -> Any:
+        """The scalar of NumPy or Python behind an operand, if it is known now; otherwise None."""
+        if type(value) is StagedTracer:
+            return value.variable.val if type(value.variable) is Literal else None
+        return value if type(value) in PYTHON_SCALARS or isinstance(value, np.generic) else None
 
     def atom(self, value: Any) -> Any:
         """The variable or literal for a value."""
@@ -111,20 +124,20 @@ def stage(
     """
     interpreter = Staging(context.interpreter, info)
     tracers = [interpreter.argument(aval) for aval in in_avals]
-    previous = swap_interpreter(interpreter)
-    source, context.source = context.source, None
-    try:
-        outs = fun(*tracers)
-        jaxpr, consts = interpreter.program(outs)
-    finally:
-        context.source = source
-        swap_interpreter(previous)
-        interpreter.alive = False
+
+    def recorded() -> tuple[Jaxpr, list[Any]]:
+        source, context.source = context.source, None
+        try:
+            return interpreter.program(fun(*tracers))
+        finally:
+            context.source = source
+
+    jaxpr, consts = run_in(interpreter, recorded)
     if config.enable_checks.cell.value:
         errors.hooks.check_program(jaxpr)
     if config.check_tracer_leaks.cell.value:
         reference = weakref.ref(interpreter)
-        del interpreter, tracers, outs
+        del interpreter, tracers, recorded
         _refuse_leaks(reference, info)
     return jaxpr, consts
 

@@ -155,7 +155,7 @@ rem = binary("rem", real, "remainder", doc="remainder with the sign of the divid
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: mul(neg(t), _truncated_quotient(x, y))))
 # fmt: on
 
-use_formula(rem.primitive, powers.remainder)
+use_formula(rem.primitive, powers.remainder, least=1 << 17)
 
 
 # A product may be wanted in another dtype than its operands', such as that of sums of 8-bit ones.
@@ -344,7 +344,7 @@ def _integer_pow_lowering(ctx: Any, x: Any, *, y: int) -> list[Any]:
 def _integer_pow_jvp(x: Any, ans: Any, t: Any, *, y: int) -> Any:
     if y == 0:
         return Zero(typeof(t))
-    return mul(t, mul(scalar(y, x), integer_pow(x, y - 1)))
+    return mul(t, mul(scalar(y, x), x if y == 2 else integer_pow(x, y - 1)))
 
 
 integer_pow_p = elementwise("integer_pow", [numeric], _integer_pow_lowering, jvp=[_integer_pow_jvp])

@@ -54,7 +54,32 @@ def _transpose(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: An
     return [convert_element_type_p.bind(ct, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=None)]
 
 
+def _stage(interpreter: Any, args: Any, params: dict[str, Any]) -> Any:
+    """Constants are converted while the program is recorded, where nothing is lost."""
+    known = interpreter.number(args[0])
+    value = None if known is None else _converted(known, params["new_dtype"], params["weak_type"])
+    if value is not None:
+        return interpreter.constant(value)
+    return interpreter.record(convert_element_type_p, args, params)
+
+
+def _converted(x: Any, dtype: Any, weak_type: bool) -> Any:
+    """A scalar of NumPy or Python in another dtype; None where the two differ in value."""
+    before = np.asarray(x, typeof(x).dtype)
+    if kind_of(before.dtype) == "complex" and kind_of(dtype) != "complex":
+        return None
+    with np.errstate(all="ignore"):
+        after = before.astype(dtype)
+    if not dtypes.is_inexact(dtype) and after != before:
+        return None
+    if not weak_type:
+        return after[()]
+    value = after.item()
+    return value if typeof(value).dtype == dtype else None
+
+
 convert_element_type_p.type_rule = _type_rule
+convert_element_type_p.stage = _stage
 convert_element_type_p.lower[None] = _lower
 convert_element_type_p.jvp = _jvp
 convert_element_type_p.transpose = _transpose

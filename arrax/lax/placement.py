@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core.config import explicit_transfer
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -70,7 +71,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     leaves, tree = tree_flatten(x)
     single = device is None or isinstance(device, runtime.Device | runtime.Sharding)
     places = [device] * len(leaves) if single else broadcast_prefix(device, x, is_leaf=lambda d: d is None)
-    return tree_unflatten(tree, [_put(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
+    with explicit_transfer("put"):
+        return tree_unflatten(tree, [_put(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
 
 
 def _put(x: Any, device: Any) -> Any:
@@ -88,10 +90,11 @@ def device_get(x: Any) -> Any:
     Example: ``arrax.device_get(jnp.ones(2))`` is a ``numpy.ndarray``.
     """
     leaves, tree = tree_flatten(x)
-    for leaf in leaves:
-        if type(leaf) is ArrayImpl and leaf._npy_value is None and not leaf.is_deleted():
-            leaf.copy_to_host_async()
-    return tree_unflatten(tree, [_get(leaf) for leaf in leaves])
+    with explicit_transfer("get"):
+        for leaf in leaves:
+            if type(leaf) is ArrayImpl and leaf._npy_value is None and not leaf.is_deleted():
+                leaf.copy_to_host_async()
+        return tree_unflatten(tree, [_get(leaf) for leaf in leaves])
 
 
 def _get(leaf: Any) -> Any:

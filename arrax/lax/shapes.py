@@ -109,7 +109,14 @@ def _broadcast_transpose(ct: Any, x: Any, *, shape: Any, broadcast_dimensions: A
     return [reshape(summed, x.aval.shape) if grown else summed]
 
 
+def _stage_broadcast(interpreter: Any, args: Any, params: dict[str, Any]) -> Any:
+    """A constant of no axes needs no equation."""
+    known = interpreter.number(args[0]) if params["shape"] == () else None
+    return interpreter.record(broadcast_in_dim_p, args, params) if known is None else interpreter.constant(known)
+
+
 broadcast_in_dim_p.type_rule = _broadcast_type
+broadcast_in_dim_p.stage = _stage_broadcast
 broadcast_in_dim_p.lower[None] = lambda ctx, x, *, shape, broadcast_dimensions, sharding=None: [
     builder.broadcast(x, ctx.avals_out[0], broadcast_dimensions)
 ]

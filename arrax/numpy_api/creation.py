@@ -320,12 +320,10 @@ def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:
     lead = len(shape) - len(own)
     if lead < 0:
         raise ValueError(f"Incompatible shapes for broadcasting: {own} and requested shape {shape}")
-    kept = [i for i, length in enumerate(own) if length != 1]
-    for i in kept:
-        if own[i] != shape[lead + i]:
+    for length, new_length in zip(own, shape[lead:], strict=True):
+        if length not in (1, new_length):
             raise ValueError(f"Incompatible shapes for broadcasting: {own} and requested shape {shape}")
-    squeezed = shapes.squeeze(value, [i for i in range(len(own)) if i not in kept])
-    return shapes.broadcast_in_dim(squeezed, shape, [lead + i for i in kept])
+    return shapes.broadcast_in_dim(value, shape, range(lead, len(shape)))
 
 
 def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any, bool]:

@@ -144,11 +144,7 @@ def broadcast_to(value: Any, shape: tuple[int, ...]) -> Any:
     own = typeof(value).shape
     if own == shape:
         return value
-    lead = len(shape) - len(own)
-    kept = [i for i, length in enumerate(own) if length != 1 or shape[lead + i] == 1]
-    if len(kept) != len(own):
-        value = shapes.squeeze(value, [i for i in range(len(own)) if i not in kept])
-    return shapes.broadcast_in_dim(value, shape, [lead + i for i in kept])
+    return shapes.broadcast_in_dim(value, shape, range(len(shape) - len(own), len(shape)))
 
 
 def refuse_out(name: str, out: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.functions import function_name
-from arrax.core.interpreter import Tracer, context, swap_interpreter
+from arrax.core.interpreter import Tracer, context, run_in
 from arrax.core.program import Jaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import Partial as TreePartial
@@ -149,12 +149,7 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     flat = flat_function(fun, tree, has_aux, outputs)
     interpreter = JVP(context.interpreter)
     inputs = [interpreter.join(x, symbolic_tangent(t)) for x, t in zip(flat_primals, flat_tangents, strict=True)]
-    previous = swap_interpreter(interpreter)
-    try:
-        outs = flat(*inputs)
-    finally:
-        swap_interpreter(previous)
-        interpreter.alive = False
+    outs = run_in(interpreter, flat, *inputs)
     pairs = [interpreter.lift(out) for out in outs]
     value = tree_unflatten(outputs["tree"], [x for x, _ in pairs])
     tangent = tree_unflatten(outputs["tree"], [concrete_zero(t) for _, t in pairs])
@@ -173,8 +168,7 @@ class Linearized:
     __slots__ = ("outs", "jaxpr", "residuals", "in_nonzero", "out_nonzero", "out_avals", "interpreters")
 
     def __init__(self, flat: Callable[..., Sequence[Any]], primals: Sequence[Any]):
-        ambient = context.interpreter
-        partial = Partial(ambient)
+        partial = Partial(context.interpreter)
         interpreter = JVP(partial)
         avals = [typeof(x).to_tangent_aval() for x in primals]
         self.in_nonzero = [aval.dtype != dtypes.float0 for aval in avals]
@@ -182,11 +176,9 @@ class Linearized:
             partial.unknown(aval) if nz else Zero(aval) for aval, nz in zip(avals, self.in_nonzero, strict=True)
         ]
         inputs = [interpreter.join(x, t) for x, t in zip(primals, tangents, strict=True)]
-        swap_interpreter(interpreter)
-        try:
-            outs = flat(*inputs)
-            pairs = [interpreter.lift(out) for out in outs]
-            swap_interpreter(partial)
+
+        def program_of_tangents() -> None:
+            pairs = run_in(interpreter, lambda: [interpreter.lift(out) for out in flat(*inputs)])
             out_tangents = [t for _, t in pairs]
             self.out_nonzero = [type(t) is not Zero for t in out_tangents]
             self.outs = [x for x, _ in pairs]
@@ -197,9 +189,8 @@ class Linearized:
             self.jaxpr, self.residuals = partial.program(
                 inputs_unknown, [t for t in out_tangents if type(t) is not Zero]
             )
-        finally:
-            swap_interpreter(ambient)
-            partial.alive = interpreter.alive = False
+
+        run_in(partial, program_of_tangents)
         self.out_avals = [typeof(x) for x in self.outs]
         self.interpreters = (partial, interpreter)
 

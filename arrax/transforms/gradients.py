@@ -39,7 +39,7 @@ class Chosen:
         listed = (argnums,) if isinstance(argnums, int) else tuple(int(n) for n in argnums)
         for n in listed:
             if not -len(args) <= n < len(args):
-                raise ValueError(
+                raise TypeError(
                     f"cannot differentiate with respect to argnums={argnums}: the call has only {len(args)} positional arguments, "
                     f"it would need {max(n + 1 if n >= 0 else -n for n in listed)}."
                 )
@@ -202,7 +202,8 @@ def _basis(leaves: Sequence[Any]) -> list[Any]:
     for aval in avals:
         block = np.zeros((total, aval.size), aval.dtype)
         block[start : start + aval.size] = np.eye(aval.size, dtype=aval.dtype)
-        result.append(block.reshape(total, *aval.shape))
+        block = block.reshape(total, *aval.shape)
+        result.append(convert(block, aval.dtype, True) if aval.weak_type else block)
         start += aval.size
     return result
 
@@ -245,8 +246,9 @@ def jacfwd(fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorph
             return out if has_aux else (*out, ())
 
         value, columns, aux = vmap(push, out_axes=(None, 0, None))(*basis)
-        for leaf in tree_flatten(value)[0]:
-            _check_output("jacfwd", holomorphic, typeof(leaf))
+        if holomorphic:
+            for leaf in tree_flatten(value)[0]:
+                _check_output("jacfwd", holomorphic, typeof(leaf))
 
         def pieces(y: Any, column: Any) -> Any:
             found = _split_leading(column, avals, typeof(y).shape, after=True)

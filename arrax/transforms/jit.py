@@ -20,7 +20,7 @@ from arrax.native import runtime
 from arrax.transforms.arguments import Split, resolve
 from arrax.transforms.tracing import Traced, leaf_type, trace, traces_of
 from arrax.xla.devices import client_of, platform_name
-from arrax.xla.placement import check_live
+from arrax.xla.placement import array_from_host, check_live
 from arrax.xla.shutdown import gate
 
 ArrayImpl = runtime.ArrayImpl
@@ -95,13 +95,15 @@ class Jitted:
             return self.bind(traced, leaves), None
         if config.disable_jit.cell.value:
             return self.fun(*args, **kwargs), None
-        donated = self.donated(split, leaves)
+        rerun = config.debug_nans.cell.value or config.debug_infs.cell.value  # which needs the arguments once more
+        donated = None if rerun else self.donated(split, leaves)
         compiled = self.compile(traced, leaves, donated)
         try:
             outs = compiled.call(leaves)
         except SpecialValueFound:
-            with config.disable_jit(True):
-                self.fun(*args, **kwargs)  # once more, one operation after the other: the culprit raises by its name
+            arrays = [leaf if hasattr(leaf, "aval") else array_from_host(leaf) for leaf in leaves]
+            with config.disable_jit(True):  # once more, one operation after the other: the culprit raises by its name
+                split.call(self.fun, *tree_unflatten(tree, arrays))
             raise
         result = tree_unflatten(traced.out_tree, outs)
         return result, compiled.fast_path(call_registry.flatten(result)[1], leaves, keys_are_nodes=True)

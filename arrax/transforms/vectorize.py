@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.functions import function_name
-from arrax.core.interpreter import context, named_axes, swap_interpreter
+from arrax.core.interpreter import context, named_axes, run_in
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -113,14 +113,13 @@ def vmap(
         batch = Batch(context.interpreter, size, axis_name, spmd_axis_name)
         dims = [None if a is None else a % typeof(x).ndim for a, x in zip(axes, leaves, strict=True)]
         inputs = [batch.join(x, dim) for x, dim in zip(leaves, dims, strict=True)]
-        previous = swap_interpreter(batch)
-        try:
+
+        def mapped() -> Any:
             with named_axes(*(((axis_name, size),) if axis_name is not None else ())):
                 mapped_args, mapped_kwargs = tree_unflatten(tree, inputs)
-                outs, out_tree = tree_flatten(fun(*mapped_args, **mapped_kwargs))
-        finally:
-            swap_interpreter(previous)
-            batch.alive = False
+                return tree_flatten(fun(*mapped_args, **mapped_kwargs))
+
+        outs, out_tree = run_in(batch, mapped)
         targets = flatten_axes("vmap out_axes", out_tree, out_axes)
         return tree_unflatten(
             out_tree, [_place(fun, batch, out, target) for out, target in zip(outs, targets, strict=True)]

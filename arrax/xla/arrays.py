@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.config import explicit_transfer
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
-from arrax.xla.placement import array_from_host, host_value
+from arrax.xla.placement import array_from_host, check_live, host_value
 
 ArrayImpl = runtime.ArrayImpl
 Array = runtime.Array
@@ -155,14 +156,11 @@ def _deepcopy(self: Any, memo: Any) -> Any:
 
 def copy_of(array: Any) -> Any:
     """A copy with a buffer of its own, placed alike."""
+    check_live(array)  # the runtime would crash
     sharding = array._sharding
-    if isinstance(sharding, runtime.SingleDeviceSharding):
-        return runtime.batched_device_put(
-            array.aval, sharding, [np.array(host_value(array))], [sharding._device], array._committed, False
-        )
-    (moved,) = runtime.batched_copy_array_to_devices_with_sharding(
-        [array], [sharding._internal_device_list], [sharding], [runtime.ArrayCopySemantics.ALWAYS_COPY]
-    )
+    devices, semantics = [sharding._internal_device_list], [runtime.ArrayCopySemantics.ALWAYS_COPY]
+    with explicit_transfer("put"):
+        (moved,) = runtime.batched_copy_array_to_devices_with_sharding([array], devices, [sharding], semantics)
     return moved
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core import errors
-from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, swap_interpreter
+from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import Zero, instantiate, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
@@ -91,12 +91,7 @@ def jvp(
     """Values and tangents of a flat function; tangents may be symbolic Zeros, among the results too."""
     interpreter = JVP(context.interpreter if parent is None else parent)
     inputs = [interpreter.join(x, t) for x, t in zip(primals, tangents, strict=True)]
-    previous = swap_interpreter(interpreter)
-    try:
-        outs = fun(*inputs)
-    finally:
-        swap_interpreter(previous)
-        interpreter.alive = False
+    outs = run_in(interpreter, fun, *inputs)
     pairs = [interpreter.lift(out) for out in outs]
     return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, swap_interpreter
+from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.program import (
     ClosedJaxpr,
     Jaxpr,
@@ -142,12 +142,7 @@ def partial_eval(
     inputs = [
         value if aval is None else interpreter.unknown(aval) for value, aval in zip(known, unknown_avals, strict=True)
     ]
-    previous = swap_interpreter(interpreter)
-    try:
-        outs = list(fun(*inputs))
-    finally:
-        swap_interpreter(previous)
-        interpreter.alive = False
+    outs = list(run_in(interpreter, fun, *inputs))
     unknown = [interpreter.is_unknown(out) for out in outs]
     jaxpr, residuals = interpreter.program(
         [tracer for tracer in inputs if interpreter.is_unknown(tracer)],
@@ -192,12 +187,7 @@ def _split_program(program: ClosedJaxpr, unknown: list[bool], forced: list[bool]
         avals = [var.aval if u else None for var, u in zip(jaxpr.invars, unknown, strict=True)]
         interpreter = Partial(context.interpreter)
         tracers = [x if aval is None else interpreter.unknown(aval) for x, aval in zip(inputs, avals, strict=True)]
-        previous = swap_interpreter(interpreter)
-        try:
-            outs = list(eval_jaxpr(jaxpr, program.consts, *tracers))
-        finally:
-            swap_interpreter(previous)
-            interpreter.alive = False
+        outs = run_in(interpreter, eval_jaxpr, jaxpr, program.consts, *tracers)
         out_unknown = [force or interpreter.is_unknown(out) for out, force in zip(outs, forced, strict=True)]
         waiting = [tracer for tracer in tracers if interpreter.is_unknown(tracer)]
         rest, residuals = interpreter.program(waiting, [o for o, u in zip(outs, out_unknown, strict=True) if u])

@@ -1,0 +1,155 @@
+"""Settings: read and set by name, attribute, context, environment, command line; each thread may have its own."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+
+
+@pytest.fixture(autouse=True)
+def restored():
+    """Settings as before, whatever a test does."""
+    before = arrax.config.values
+    yield
+    for name, value in before.items():
+        if arrax.config.read(name) != value:
+            arrax.config.update(name, value)
+
+
+@pytest.mark.parametrize("name", ["jax_debug_nans", "arrax_debug_nans", "debug_nans"])
+def test_names_have_optional_prefixes(name):
+    arrax.config.update(name, True)
+    assert arrax.config.read(name) is True and getattr(arrax.config, name) is True
+    assert arrax.config.values["jax_debug_nans"] is True
+
+
+def test_attributes_can_be_set():
+    arrax.config.jax_enable_x64 = True
+    assert jnp.arange(2.0).dtype == np.float64
+
+
+def test_contexts_end_also_after_exceptions():
+    with pytest.raises(ZeroDivisionError), arrax.enable_x64(True):
+        assert arrax.config.jax_enable_x64
+        1 / 0  # noqa: B018
+    assert not arrax.config.jax_enable_x64
+
+
+def test_a_context_holds_in_its_thread_only():
+    seen = []
+    with arrax.enable_x64(True):
+        thread = threading.Thread(target=lambda: seen.append(arrax.config.jax_enable_x64))
+        thread.start()
+        thread.join()
+    assert seen == [False]
+
+
+def test_contexts_win_over_updates():
+    with arrax.debug_nans(False):
+        arrax.config.update("debug_nans", True)
+        assert not arrax.config.debug_nans
+    assert arrax.config.debug_nans
+
+
+@pytest.mark.parametrize(
+    "change, error, words",
+    [
+        (lambda: arrax.config.update("jax_nonsense", 1), AttributeError, "jax_nonsense"),
+        (lambda: arrax.config.jax_nonsense, AttributeError, "jax_nonsense"),
+        (lambda: arrax.config.update("enable_x64", "maybe"), ValueError, "maybe"),
+        (lambda: arrax.config.update("enable_x64", 2.5), TypeError, "2.5"),
+        (lambda: arrax.config.update("numpy_rank_promotion", "never"), ValueError, "never"),
+        (lambda: arrax.default_matmul_precision("best").__enter__(), ValueError, "best"),
+        (lambda: arrax.transfer_guard("never").__enter__(), ValueError, "never"),
+    ],
+)
+def test_wrong_names_and_values_are_refused(change, error, words):
+    with pytest.raises(error, match=words):
+        change()
+
+
+def run(code, *arguments, **environment):
+    """The words that a program prints, in a process of its own."""
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
+    return done.stdout.split() if done.returncode == 0 else [done.stderr.strip().splitlines()[-1]]
+
+
+SHOW = "print(arrax.config.jax_enable_x64, arrax.config.jax_default_prng_impl)"
+
+
+def test_the_environment_sets_options():
+    assert run(f"import arrax; {SHOW}", JAX_ENABLE_X64="1", ARRAX_DEFAULT_PRNG_IMPL="rbg") == ["True", "rbg"]
+    assert "maybe" in run("import arrax", JAX_ENABLE_X64="maybe")[0]
+
+
+def test_the_command_line_sets_options():
+    code = f"import arrax; arrax.config.parse_flags_with_absl(); {SHOW}"
+    assert run(code, "--jax_enable_x64", "--jax_default_prng_impl=rbg", "other") == ["True", "rbg"]
+
+
+def test_absl_programs_set_options():
+    code = (
+        "import arrax, absl.app; arrax.config.config_with_absl()\n"
+        "def main(rest): print(arrax.config.jax_enable_x64, arrax.config.jax_debug_nans, *rest[1:])\n"
+        "absl.app.run(main)"
+    )
+    assert run(code, "--jax_enable_x64", "--nojax_debug_nans", "rest") == ["True", "False", "rest"]
+
+
+# ---- what the options do ------------------------------------------------------------------------------------------------
+
+
+def test_nans_and_infinities_are_reported_where_they_are_made():
+    with arrax.debug_nans(True):
+        with pytest.raises(FloatingPointError, match="log"):
+            jnp.log(-1.0)
+        with pytest.raises(FloatingPointError, match="div"):
+            arrax.jit(lambda x: x / 0.0 * 2)(0.0)
+        assert arrax.jit(lambda x: x + 1)(1.0) == 2
+    with arrax.debug_infs(True), pytest.raises(FloatingPointError, match="div"):
+        1 / jnp.zeros(2)
+    assert np.isnan(jnp.log(-1.0))
+
+
+def test_ranks_may_not_be_promoted_silently():
+    matrix, row = jnp.ones((2, 3)), jnp.ones(3)
+    with arrax.numpy_rank_promotion("raise"), pytest.raises(ValueError, match="rank"):
+        matrix + row
+    with arrax.numpy_rank_promotion("warn"), pytest.warns(UserWarning, match="rank"):
+        matrix + row
+    with arrax.numpy_rank_promotion("raise"):
+        assert (matrix + 1.0).shape == (matrix + matrix[:1]).shape == (2, 3)
+
+
+def test_precision_of_products_by_default():
+    with arrax.default_matmul_precision("float32"):
+        program = arrax.make_jaxpr(lambda a: a @ a)(jnp.ones((2, 2)))
+    assert program.eqns[0].params["precision"] == (arrax.lax.Precision.HIGHEST, arrax.lax.Precision.HIGHEST)
+
+
+def test_default_device_and_default_generator():
+    device = arrax.devices("cpu")[0]
+    with arrax.default_device(device):
+        assert jnp.ones(2).devices() == {device} and not jnp.ones(2).committed
+    with arrax.default_prng_impl("rbg"):
+        assert "rbg" in repr(arrax.random.key_impl(arrax.random.key(0)))
+
+
+def test_transfers_are_guarded():
+    x, host = jnp.arange(3.0), np.arange(3.0)
+    with arrax.transfer_guard("disallow"):
+        assert float(arrax.device_put(host).sum()) == arrax.device_get(x).sum() == 3  # asked for by name
+        with pytest.raises(RuntimeError, match="host-to-device"):
+            jnp.sin(host)
+        with pytest.raises(RuntimeError, match="host-to-device"):
+            arrax.jit(lambda x: x + 1)(host)
+    with arrax.transfer_guard_host_to_device("disallow_explicit"), pytest.raises(RuntimeError, match="host-to-device"):
+        arrax.device_put(host)
+    assert jnp.sin(host).shape == (3,)
