@@ -37,7 +37,7 @@ def _environment(name: str) -> str | None:
 class Option:
     """One setting. Call it with a value to get a context manager: ``with enable_x64(True): …``."""
 
-    __slots__ = ("name", "kind", "default", "choices", "doc", "cell", "on_change", "nullable")
+    __slots__ = ("name", "kind", "default", "choices", "doc", "cell", "on_change", "nullable", "in_key")
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Option:
         on_change: Callable[[Any], None] | None = None,
     ):
         self.name, self.kind, self.default, self.choices, self.doc = name, kind, default, choices, doc
-        self.on_change, self.nullable = on_change, default is None
+        self.on_change, self.nullable, self.in_key = on_change, default is None, in_key
         text = _environment(name)
         value = default if text is None else self.parse(text)
         self.cell = runtime.Config(f"arrax_{name}", value, include_in_jit_key=in_key, include_in_trace_context=in_key)
@@ -123,6 +123,13 @@ class Option:
 
 
 _options: dict[str, Option] = {}
+
+
+def traced_options() -> list[str]:
+    """Names of the options whose values the runtime's trace context lists, in its order."""
+    return [name for name, option in _options.items() if option.in_key]
+
+
 _PRECISIONS = (
     "default", "high", "highest", "bfloat16", "tensorfloat32", "float32", "fastest", "BF16_BF16_F32",
     "BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9", "F32_F32_F32", "F64_F64_F64", "TF32_TF32_F32",

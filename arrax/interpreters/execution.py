@@ -103,9 +103,22 @@ class LoweredProgram(NamedTuple):
 def _choose_level(jaxpr: Jaxpr, eager: bool) -> str:
     if eager:
         avals = [var.aval for var in jaxpr.invars] + [atom.aval for atom in jaxpr.outvars]
-        if sum(aval.size for aval in avals if isinstance(aval, ShapedArray)) <= compilation.EAGER_ELEMENTS:
+        small = sum(aval.size for aval in avals if isinstance(aval, ShapedArray)) <= compilation.EAGER_ELEMENTS
+        if small and not _depends_on_level(jaxpr):
             return "eager"
     return "dots" if _count_products(jaxpr) >= _MANY_PRODUCTS else "jit"
+
+
+# Their last bits are others in code compiled at the lowest level. A function gives the same bits however it is called.
+_DEPENDING = frozenset("tanh rsqrt log1p erf_inv atanh asinh acosh".split())
+
+
+def _depends_on_level(jaxpr: Jaxpr) -> bool:
+    return any(
+        eqn.primitive.name in _DEPENDING
+        or any(_depends_on_level(open_jaxpr(inner)) for inner in subprograms(eqn.params))
+        for eqn in jaxpr.eqns
+    )
 
 
 def _count_products(jaxpr: Jaxpr) -> int:

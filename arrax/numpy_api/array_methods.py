@@ -160,6 +160,11 @@ def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
     return creation.device_put(self, device)
 
 
+def _contains(self: Any, value: Any) -> bool:
+    """Whether any element equals ``value``, as in NumPy."""
+    return bool(reductions.any(self == value))
+
+
 def _flat_iterator(self: Any) -> Any:
     return manipulation.ravel(self)
 
@@ -167,7 +172,7 @@ def _flat_iterator(self: Any) -> Any:
 # fmt: off
 METHODS: dict[str, Any] = {
     **OPERATORS,
-    "__getitem__": indexing.getitem, "__iter__": _iterate, "__setitem__": indexing.setitem_refused,
+    "__getitem__": indexing.getitem, "__iter__": _iterate, "__contains__": _contains, "__setitem__": indexing.setitem_refused,
     "__array_namespace__": _array_namespace, "__array_priority__": 100,
     "at": property(lambda self: updates.IndexUpdater(self), doc="Functional updates: ``x.at[index].set(value)``."),
     "T": property(lambda self: manipulation.transpose(self), doc="The array with its axes reversed."),

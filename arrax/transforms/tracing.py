@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core import config
-from arrax.core.functions import FunctionInfo, argument_names, describe_function, function_name
+from arrax.core.functions import FunctionInfo, argument_names, describe_function
 from arrax.core.interpreter import Tracer, context
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -19,6 +19,7 @@ from arrax.core.types import typeof
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.transforms.arguments import Split
+from arrax.transforms.cache_misses import explain
 
 logger = logging.getLogger("arrax")
 _trace_context = runtime.trace_context
@@ -121,13 +122,12 @@ def trace(
         found = store.get(key)
         if found is not None:
             return found
-        if config.explain_cache_misses.cell.value:
-            _explain(fun, key, store)
-    names = None
     try:
         names = _dynamic_names(fun, split)
     except Exception:  # names serve messages only
         names = None
+    if store is not None and config.explain_cache_misses.cell.value:
+        explain(fun, key, list(store), names)
     traced = _trace(fun, split, tree, avals, describe_function(fun, transformation, names))
     if store is not None and not traced.captured and not config.check_tracer_leaks.cell.value:
         if len(store) >= _ENTRIES_PER_FUNCTION:
@@ -194,27 +194,3 @@ def _output(value: Any, tree: Any, index: int, info: FunctionInfo) -> Any:
             "which is not a valid array type"
         ) from None
     return value
-
-
-def _explain(fun: Callable, key: Any, store: dict[Any, Traced]) -> None:
-    """Log why a function is traced (again)."""
-    name = function_name(fun)
-    if not store:
-        logger.warning("TRACING CACHE MISS for %s because: never seen function %s", name, name)
-        return
-    tree, avals, static, count, settings, axes = key
-    others = list(store)
-    reasons = []
-    if all(other[0] != tree or other[3] != count for other in others):
-        reasons.append("never seen input pytree")
-    elif all(other[2] != static for other in others):
-        reasons.append("never seen static arguments")
-    elif all(other[1] != avals for other in others):
-        seen = "; ".join(", ".join(a.str_short() for a in other[1]) for other in others[-3:])
-        now = ", ".join(f"{a.str_short()}{' (weak)' if a.weak_type else ''}" for a in avals)
-        reasons.append(f"never seen input type signature: {now}; seen before: {seen}")
-    elif all(other[4] != settings for other in others):
-        reasons.append("tracing context changed (a config option)")
-    else:
-        reasons.append("a new combination of arguments, static arguments and settings")
-    logger.warning("TRACING CACHE MISS for %s because: %s", name, "; ".join(reasons))

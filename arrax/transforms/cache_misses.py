@@ -1,0 +1,106 @@
+"""Why a function is traced again: what is new about a call, against the nearest earlier one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from arrax.core import config
+from arrax.core.errors import frame_text, user_frames
+from arrax.core.functions import describe_function
+from arrax.core.pytree_mismatch import mismatches
+from arrax.core.pytree_nodes import default_registry
+from arrax.core.pytree_paths import keystr
+from arrax.core.pytrees import tree_unflatten
+from arrax.native import runtime
+
+logger = logging.getLogger("arrax")
+
+
+class TraceKey(NamedTuple):
+    """What a trace depends on, besides the function.
+
+    Attributes:
+      tree, avals: structure and types of the dynamic arguments.
+      static: static arguments by position, and by name.
+      count: number of positional arguments.
+      settings: values of the options that traces depend on. axes: named axes around the call.
+    """
+
+    tree: Any
+    avals: tuple[Any, ...]
+    static: Any
+    count: int
+    settings: tuple[Any, ...]
+    axes: tuple[Any, ...]
+
+
+def explain(fun: Callable, key: tuple, earlier: Sequence[tuple], names: Sequence[str] | None) -> None:
+    """Log why a call is traced.
+
+    Args:
+      key: a ``TraceKey``'s entries, of the call. earlier: those of the traces that exist.
+      names: of the flat dynamic arguments.
+    """
+    frames = user_frames(runtime.Traceback.get_traceback(), 1)
+    at = f" at {frame_text(frames[0])}" if frames else ""
+    function = describe_function(fun, "jit").describe()
+    if not earlier:
+        logger.warning("TRACING CACHE MISS%s: %s was never traced before", at, function)
+        return
+    now, others = TraceKey(*key), [TraceKey(*other) for other in reversed(earlier)]
+    found = min((list(_differences(now, other, names)) for other in others), key=len)
+    listed = "".join(f"\n  * {difference}" for difference in found)
+    logger.warning(
+        "TRACING CACHE MISS%s: %s was traced before, nearest to now for a call with other%s", at, function, listed
+    )
+
+
+def _differences(now: TraceKey, before: TraceKey, names: Sequence[str] | None) -> Iterator[str]:
+    if now.count != before.count:
+        yield f"number of positional arguments: now {now.count}, before {before.count}"
+    yield from _static_differences(now.static, before.static)
+    if now.tree != before.tree:
+        yield from _tree_differences(now.tree, before.tree)
+    else:
+        for index, (new, old) in enumerate(zip(now.avals, before.avals, strict=True)):
+            if new != old:
+                name = names[index] if names is not None and index < len(names) else f"number {index}"
+                yield _type_difference(name, new, old)
+    for option, new, old in zip(config.traced_options(), now.settings, before.settings, strict=True):
+        if new != old:
+            yield f"setting {option}: now {new!r}, before {old!r}"
+    if now.axes != before.axes:
+        yield f"named axes: now {_axes(now.axes)}, before {_axes(before.axes)}"
+
+
+def _static_differences(now: Any, before: Any) -> Iterator[str]:
+    for kind, new, old in zip(("argument", "keyword argument"), map(dict, now), map(dict, before), strict=True):
+        for which in [*new, *(name for name in old if name not in new)]:
+            texts = [repr(values[which].value) if which in values else "not static" for values in (new, old)]
+            if new.get(which) != old.get(which):
+                yield f"static {kind} {which}: now {texts[0]}, before {texts[1]}"
+
+
+def _tree_differences(now: Any, before: Any) -> Iterator[str]:
+    if now.children()[1] != before.children()[1]:
+        new, old = (sorted(map(str, tree.children()[1].node_data()[1])) for tree in (now, before))
+        if new != old:
+            yield f"keyword arguments: now {new}, before {old}"
+            return
+    for mismatch in mismatches(
+        tree_unflatten(now, range(now.num_leaves)), before, default_registry, full_is_treedef=True
+    ):
+        yield f"structure of (args, kwargs){keystr(mismatch.path)}: {mismatch.describe('now it', 'before it')}"
+
+
+def _type_difference(name: str, new: Any, old: Any) -> str:
+    if new.str_short() != old.str_short():
+        return f"type of {name}: now {new.str_short()}, before {old.str_short()}"
+    weak = [" weakly typed (as Python numbers are)" if getattr(aval, "weak_type", False) else "" for aval in (new, old)]
+    return f"type of {name}: now {new.str_short()}{weak[0]}, before {old.str_short()}{weak[1]}"
+
+
+def _axes(axes: Sequence[tuple[Any, int]]) -> str:
+    return ", ".join(f"{name} of size {size}" for name, size in axes) or "none"

@@ -1,0 +1,140 @@
+"""Programs (jaxprs): what they print, how they are evaluated, checked, pruned."""
+
+import textwrap
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+from arrax.core.checking import check_jaxpr
+from arrax.core.program import Literal
+from arrax.interpreters.dce import dce_jaxpr
+
+X = jnp.arange(3.0)
+
+
+def block(text):
+    return textwrap.dedent(text).strip()
+
+
+# fmt: off
+PRINTED = {
+    "one line": (lambda x: jnp.sin(x), (X,), "{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }"),
+    "nothing":  (lambda: (), (), "{ lambda ; . let  in () }"),
+    "identity": (lambda x: x, (X,), "{ lambda ; a:f32[3]. let  in (a,) }"),
+    "literals": (lambda x: (x * 2, 3, True), (1.0,), "{ lambda ; a:f32[]. let b:f32[] = mul a 2.0 in (b, 3, True) }"),
+    "types": (
+        lambda a, b, c, d: (a, b, c, d),
+        (np.int8(1), np.ones((1, 2), bool), np.complex64(1), jnp.bfloat16(1)),
+        "{ lambda ; a:i8[] b:bool[1,2] c:c64[] d:bf16[]. let  in (a, b, c, d) }",
+    ),
+    "constants": (lambda x: x + X, (X,), "{ lambda a:f32[3]; b:f32[3]. let c:f32[3] = add b a in (c,) }"),
+    "unused results and parameters of None": (
+        lambda x: lax.top_k(x, 2)[0], (X,), """
+        { lambda ; a:f32[3]. let b:f32[2] _:i32[2] = top_k[axis=0 k=2] a in (b,) }
+        """,
+    ),
+    "many equations": (
+        lambda x: jnp.sin(jnp.cos(jnp.tan(x))) * x, (X,), """
+        { lambda ; a:f32[3]. let
+            b:f32[3] = tan a
+            c:f32[3] = cos b
+            d:f32[3] = sin c
+            e:f32[3] = mul d a
+          in (e,) }
+        """,
+    ),
+    "programs inside": (
+        lambda x: arrax.jit(jnp.sin)(x) + 1, (X,), """
+        { lambda ; a:f32[3]. let
+            b:f32[3] = pjit[
+              name=sin
+              jaxpr={ lambda ; c:f32[3]. let d:f32[3] = sin c in (d,) }
+            ] a
+            e:f32[3] = add b 1.0
+          in (e,) }
+        """,
+    ),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", PRINTED)
+def test_programs_print_as_documented(case):
+    function, arguments, text = PRINTED[case]
+    assert str(arrax.make_jaxpr(function)(*arguments)) == block(text)
+
+
+def test_variables_are_named_in_order_through_the_alphabet():
+    def long(x):
+        for _ in range(60):
+            x = jnp.sin(x)
+        return x
+
+    lines = str(arrax.make_jaxpr(long)(1.0)).splitlines()
+    assert lines[25].strip() == "z:f32[] = sin y" and lines[26].strip() == "ba:f32[] = sin z"
+    assert lines[52].strip() == "ca:f32[] = sin bz"
+
+
+def test_static_arguments_shapes_and_named_axes():
+    program, shapes = arrax.make_jaxpr(lambda n, x: {"y": x * n}, static_argnums=0, return_shape=True)(3, X)
+    assert str(program) == "{ lambda ; a:f32[3]. let b:f32[3] = mul a 3.0 in (b,) }"
+    assert shapes == {"y": arrax.ShapeDtypeStruct((3,), jnp.float32)}
+    collective = arrax.make_jaxpr(lambda x: lax.psum(x, "i"), axis_env=[("i", 4)])(X)
+    assert collective.eqns[0].primitive is lax.psum_p and collective.out_avals[0].shape == (3,)
+
+
+def test_programs_know_their_types_and_parts():
+    program = arrax.make_jaxpr(lambda x: jnp.sin(x) + X)(X)
+    assert (
+        [str(aval) for aval in program.in_avals] == ["ShapedArray(float32[3])"] == [str(a) for a in program.out_avals]
+    )
+    assert len(program.consts) == 1 and len(program.jaxpr.constvars) == 1 and len(program.eqns) == 2
+    assert not program.effects and program.eqns[0].source_info.traceback is not None
+
+
+def test_programs_are_evaluated_by_any_interpretation():
+    program = arrax.make_jaxpr(lambda x: jnp.sin(x) * X)(X)
+
+    def again(x):
+        return arrax.core.eval_jaxpr(program.jaxpr, program.consts, x)[0]
+
+    np.testing.assert_allclose(again(X), jnp.sin(X) * X, rtol=1e-6)
+    np.testing.assert_allclose(arrax.jit(again)(X), jnp.sin(X) * X, rtol=1e-6)
+    np.testing.assert_allclose(arrax.grad(lambda x: again(x).sum())(X), jnp.cos(X) * X, rtol=1e-6)
+    assert str(arrax.make_jaxpr(again)(X)) == str(program)
+    assert arrax.core.jaxpr_as_fun(program)(X)[0].shape == (3,)
+
+
+def test_the_checker_finds_what_is_wrong():
+    jaxpr = arrax.make_jaxpr(lambda x: jnp.sin(jnp.cos(x)))(X).jaxpr
+    check_jaxpr(jaxpr)
+    first, second = jaxpr.eqns
+    for eqns, words in (
+        ([second], "used but not bound"),
+        ([first, first, second], "bound twice"),
+        ([first, second.replace(invars=[Literal(1.0)])], "sin|type|aval"),
+    ):
+        with pytest.raises((TypeError, arrax.core.JaxprTypeError), match=words):
+            check_jaxpr(jaxpr.replace(eqns=eqns))
+
+
+def test_dead_equations_are_dropped_everywhere():
+    def wasteful(x):
+        jnp.cos(x)
+        (carry, _), ys = lax.scan(lambda c, a: ((c[0] * a, c[1] + 1), jnp.tan(a)), (1.0, 0), x)
+        return carry, ys
+
+    jaxpr = arrax.make_jaxpr(wasteful)(X).jaxpr
+    pruned, used = dce_jaxpr(jaxpr, [True, False])
+    assert used == [True] and len(pruned.eqns) == 1
+    body = pruned.eqns[0].params["jaxpr"].jaxpr
+    assert [eqn.primitive.name for eqn in body.eqns if eqn.primitive.name in ("tan", "cos", "add")] == []
+    assert dce_jaxpr(jaxpr, [False, False])[1] == [False]
+
+
+def test_constants_need_no_equations():
+    program = arrax.make_jaxpr(lambda x: x + jnp.float32(2) + jnp.full((), 3.0) * jnp.asarray(1, jnp.float32))(X)
+    assert {eqn.primitive.name for eqn in program.eqns} <= {"add", "mul"}

@@ -1,0 +1,109 @@
+"""Recomputation: values and derivatives as without it, and what is kept for the backward pass by each policy."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax.ad_checkpoint import checkpoint_name, print_saved_residuals
+
+X = jnp.linspace(0.1, 1.0, 4).reshape(2, 2)
+policies = arrax.checkpoint_policies
+
+
+def network(x):
+    y = checkpoint_name(jnp.sin(x @ x), "hidden")
+    return jnp.tanh(checkpoint_name(y @ x, "output")).sum()
+
+
+# fmt: off
+KEPT = {  # policy -> residuals that are no arguments
+    "nothing":          (None, 0),
+    "nothing_saveable": (policies.nothing_saveable, 0),
+    "dots":             (policies.dots_saveable, 2),
+    "dots, no batch":   (policies.dots_with_no_batch_dims_saveable, 2),
+    "old name":         (policies.checkpoint_dots, 2),
+    "one name":         (policies.save_only_these_names("hidden"), 1),
+    "two names":        (policies.save_only_these_names("hidden", "output"), 2),
+    "either policy":    (policies.save_from_both_policies(policies.save_only_these_names("hidden"),
+                                                          policies.save_only_these_names("output")), 2),
+}
+# fmt: on
+
+
+def kept(f, x, capsys):
+    print_saved_residuals(f, x)
+    return [line for line in capsys.readouterr().out.splitlines() if "argument" not in line]
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_policies_decide_what_is_kept(case, capsys):
+    policy, count = KEPT[case]
+    assert len(kept(arrax.checkpoint(network, policy=policy), X, capsys)) == count
+
+
+def test_everything_is_what_no_recomputation_keeps(capsys):
+    whole = kept(arrax.checkpoint(network, policy=policies.everything_saveable), X, capsys)
+    assert len(whole) >= len(kept(network, X, capsys)) > 2
+    assert kept(arrax.checkpoint(network, policy=policies.save_anything_except_these_names("hidden")), X, capsys)
+
+
+@pytest.mark.parametrize("policy", [None, policies.dots_saveable, policies.everything_saveable])
+def test_values_and_derivatives_do_not_change(policy):
+    again = arrax.checkpoint(network, policy=policy)
+    batch = jnp.stack([X, 2 * X, -X])
+    for transformed in (
+        lambda f: f(X),
+        lambda f: arrax.grad(f)(X),
+        lambda f: arrax.jit(arrax.grad(f))(X),
+        lambda f: arrax.jvp(f, (X,), (X,))[1],
+        lambda f: arrax.vmap(arrax.grad(f))(batch),
+        lambda f: arrax.grad(lambda x: arrax.grad(f)(x).sum())(X),
+        lambda f: arrax.linearize(f, X)[1](X),
+        lambda f: arrax.lax.scan(lambda c, x: (c + f(x), arrax.grad(f)(x)), 0.0, batch)[1],
+    ):
+        np.testing.assert_allclose(transformed(again), transformed(network), rtol=2e-5)
+
+
+def test_recursive_recomputation_keeps_few_values(capsys):
+    def chain(functions):
+        if len(functions) == 1:
+            return functions[0]
+        first, second = functions[: len(functions) // 2], functions[len(functions) // 2 :]
+        if len(functions) == 2:
+            return lambda x: first[0](second[0](x))
+        return lambda x: chain(first)(arrax.checkpoint(chain(second))(x))
+
+    print_saved_residuals(chain([jnp.sin] * 8), 3.0)
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("argument" in line for line in lines) == 1 and sum("output of sin" in line for line in lines) == 1
+    assert sum("output of cos" in line for line in lines) == 2 and len(lines) == 4
+    print_saved_residuals(lambda x: functools.reduce(lambda y, _: jnp.sin(y), range(8), x), 3.0)
+    assert capsys.readouterr().out.count("output of cos") == 8
+
+
+def test_static_arguments_and_keywords():
+    @functools.partial(arrax.checkpoint, static_argnums=(1,))
+    def f(x, double, *, scale=1.0):
+        return scale * x * (2 if double else 1)
+
+    assert arrax.grad(f)(3.0, True) == 2 and arrax.grad(f)(3.0, False, scale=5.0) == 5
+    with pytest.raises(Exception, match="static_argnums|bool"):
+        arrax.checkpoint(lambda x, double: x if double else -x)(1.0, True)
+
+
+def test_names_are_the_identity():
+    np.testing.assert_array_equal(checkpoint_name(X, "n"), X)
+    assert arrax.grad(lambda x: checkpoint_name(x, "n") ** 2)(3.0) == 6
+    np.testing.assert_array_equal(arrax.vmap(lambda x: checkpoint_name(x, "n"))(X), X)
+
+
+def test_random_numbers_and_closed_over_tracers():
+    def loss(w, key):
+        return arrax.checkpoint(lambda x: jnp.sum(w * x * arrax.random.uniform(key, (2, 2))))(X)
+
+    key = arrax.random.key(0)
+    expected = X * arrax.random.uniform(key, (2, 2))
+    np.testing.assert_allclose(arrax.jit(arrax.grad(loss))(jnp.ones((2, 2)), key), expected, rtol=1e-6)
