@@ -1,8 +1,12 @@
 """The documented exceptions (public face of ``arrax.core.errors``)."""
 
+from arrax.core.checking import JaxprTypeError as JaxprTypeError
 from arrax.core.errors import ConcretizationTypeError as ConcretizationTypeError
+from arrax.core.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
+from arrax.core.errors import JAXIndexError as JAXIndexError
 from arrax.core.errors import JaxRuntimeError as JaxRuntimeError
 from arrax.core.errors import JaxStackTraceBeforeTransformation as JaxStackTraceBeforeTransformation
+from arrax.core.errors import JAXTypeError as JAXTypeError
 from arrax.core.errors import KeyReuseError as KeyReuseError
 from arrax.core.errors import LeakedTrace as LeakedTrace
 from arrax.core.errors import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError

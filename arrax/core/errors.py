@@ -29,7 +29,15 @@ def _origin(tracer: Any) -> str:
     return tracer.origin() if isinstance(tracer, Tracer) else ""
 
 
-class ConcretizationTypeError(_ErrorWithPage, TypeError):
+class JAXTypeError(_ErrorWithPage, TypeError):
+    """A traced value was used as only a known one can be."""
+
+
+class JAXIndexError(_ErrorWithPage, IndexError):
+    """An index that only a known value can be."""
+
+
+class ConcretizationTypeError(JAXTypeError):
     """A traced value stands where a concrete one is required, such as an axis or a shape.
 
     Mend: mark the argument as static (``static_argnums``), or use an operation whose shape doesn't depend on values, such
@@ -42,7 +50,7 @@ class ConcretizationTypeError(_ErrorWithPage, TypeError):
         )
 
 
-class NonConcreteBooleanIndexError(_ErrorWithPage, IndexError):
+class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean mask is used as an index: the size of the result would depend on its values.
 
     Mend: ``jnp.where(mask, x, 0)``.
@@ -53,7 +61,7 @@ class NonConcreteBooleanIndexError(_ErrorWithPage, IndexError):
         super().__init__(f"Array boolean indices must be concrete: {aval}{_origin(tracer)}")
 
 
-class TracerArrayConversionError(_ErrorWithPage, TypeError):
+class TracerArrayConversionError(JAXTypeError):
     """A traced value reaches a NumPy function.
 
     Mend: use the function of ``arrax.numpy``; index ``jnp.asarray(x)`` instead of a NumPy array.
@@ -66,7 +74,7 @@ class TracerArrayConversionError(_ErrorWithPage, TypeError):
         )
 
 
-class TracerIntegerConversionError(_ErrorWithPage, TypeError):
+class TracerIntegerConversionError(JAXTypeError):
     """A traced value stands where Python needs an int, such as a list index or a static argument.
 
     Mend: mark the argument as static, or index an array instead of a list.
@@ -92,7 +100,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
         )
 
 
-class UnexpectedTracerError(_ErrorWithPage, TypeError):
+class UnexpectedTracerError(JAXTypeError):
     """A value of a finished trace is used: it escaped its function through a side channel.
 
     Mend: return the value from the function instead of storing it elsewhere.

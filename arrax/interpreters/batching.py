@@ -191,3 +191,33 @@ def defbroadcasting(primitive: Primitive) -> None:
         return primitive.bind(*[bdim_at_front(v, d, size) for v, d in zip(values, dims, strict=True)], **params), 0
 
     primitive.batch = rule
+
+
+def defreducer(primitive: Primitive, ident: Any = None) -> None:
+    """A primitive that folds the axes of its operand which its parameter ``axes`` names; ``ident`` is not needed."""
+
+    def rule(
+        values: Sequence[Any], dims: Sequence[int | None], *, axes: Sequence[int], **params: Any
+    ) -> tuple[Any, int]:
+        (x,), (dim,) = values, dims
+        assert dim is not None
+        moved = tuple(axis + (axis >= dim) for axis in axes)
+        return primitive.bind(x, axes=moved, **params), dim - sum(axis < dim for axis in moved)
+
+    primitive.batch = rule
+
+
+def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any = None) -> Any:
+    """``x`` repeated ``sz`` times along a new axis."""
+    return slots.broadcast(x, sz, axis)
+
+
+def moveaxis(x: Any, src: int, dst: int) -> Any:
+    """``x`` with its axis ``src`` at ``dst``."""
+    rank = typeof(x).ndim
+    return slots.move_axis(x, src % rank, dst % rank)
+
+
+def matchaxis(axis_name: Any, sz: int, mesh_axis: Any, src: int | None, dst: int, x: Any) -> Any:
+    """``x`` with its batch axis, or a new one of length ``sz`` where it has none, at ``dst``."""
+    return move_batch_axis(x, src, sz, dst)

@@ -110,7 +110,7 @@ def _choose_level(jaxpr: Jaxpr, eager: bool) -> str:
 
 
 # Their last bits are others in code compiled at the lowest level. A function gives the same bits however it is called.
-_DEPENDING = frozenset("tanh rsqrt log1p erf_inv atanh asinh acosh".split())
+_DEPENDING = frozenset({"tanh", "rsqrt", "log1p", "erf_inv"})
 
 
 def _depends_on_level(jaxpr: Jaxpr) -> bool:

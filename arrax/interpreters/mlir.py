@@ -3,6 +3,7 @@
 from typing import Any
 
 from arrax import native
+from arrax.interpreters.lowering.builder import element_type as dtype_to_ir_type
 from arrax.interpreters.lowering.builder import ir_type as aval_to_ir_type
 from arrax.interpreters.lowering.builder import tensor_type as tensor_type
 from arrax.interpreters.lowering.module import LoweringContext as LoweringRuleContext
@@ -11,8 +12,14 @@ from arrax.interpreters.lowering.module import lower_fun as lower_fun
 from arrax.interpreters.registries import register_lowering as register_lowering
 
 __all__ = [
-    "LoweringRuleContext", "aval_to_ir_type", "ir_constant", "lower_fun", "register_lowering", "tensor_type",
+    "LoweringRuleContext", "aval_to_ir_type", "dtype_to_ir_type", "ir_constant", "ir_constants", "lower_fun",
+    "register_lowering", "tensor_type",
 ]  # fmt: skip
+
+
+def ir_constants(value: Any) -> list[Any]:
+    """The constant operations that represent a concrete value: one."""
+    return [ir_constant(value)]
 
 
 def __getattr__(name: str) -> Any:

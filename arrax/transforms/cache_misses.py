@@ -24,14 +24,14 @@ class TraceKey(NamedTuple):
     Attributes:
       tree, avals: structure and types of the dynamic arguments.
       static: static arguments by position, and by name.
-      count: number of positional arguments.
+      positional: number of positional arguments.
       settings: values of the options that traces depend on. axes: named axes around the call.
     """
 
     tree: Any
     avals: tuple[Any, ...]
     static: Any
-    count: int
+    positional: int
     settings: tuple[Any, ...]
     axes: tuple[Any, ...]
 
@@ -58,8 +58,8 @@ def explain(fun: Callable, key: tuple, earlier: Sequence[tuple], names: Sequence
 
 
 def _differences(now: TraceKey, before: TraceKey, names: Sequence[str] | None) -> Iterator[str]:
-    if now.count != before.count:
-        yield f"number of positional arguments: now {now.count}, before {before.count}"
+    if now.positional != before.positional:
+        yield f"number of positional arguments: now {now.positional}, before {before.positional}"
     yield from _static_differences(now.static, before.static)
     if now.tree != before.tree:
         yield from _tree_differences(now.tree, before.tree)

@@ -85,3 +85,16 @@ def test_missing_rules_are_named():
         r"Transpose rule \(for reverse-mode differentiation\) for 'multiply_add' not implemented",
         lambda: arrax.grad(lambda x: bare.bind(x, 2.0, 1.0))(3.0),
     )
+
+
+def test_reductions_and_batch_axes_for_primitives_of_ones_own():
+    total = arrax.core.Primitive("total")
+    total.def_impl(lambda x, *, axes: np.sum(np.asarray(x), axes))
+    batching.defreducer(total)
+    batch = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+    for in_axis in range(3):
+        mapped = arrax.vmap(lambda x: total.bind(x, axes=(1,)), in_axes=in_axis)(batch)
+        np.testing.assert_allclose(mapped, np.moveaxis(batch, in_axis, 0).sum(2))
+    assert batching.broadcast(arrax.numpy.ones(2), 3, 1).shape == (2, 3)
+    assert batching.moveaxis(arrax.numpy.ones((2, 3, 4)), -1, 0).shape == (4, 2, 3)
+    assert batching.matchaxis(None, 5, None, None, 1, arrax.numpy.ones(2)).shape == (2, 5)

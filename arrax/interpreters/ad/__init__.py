@@ -7,8 +7,11 @@ from arrax.core.types import Zero as Zero
 from arrax.interpreters.registries import primitive_jvps as primitive_jvps
 from arrax.interpreters.registries import primitive_transposes as primitive_transposes
 
+_ALIASES = {"JVPTrace": "JVP", "add_jaxvals": "add_tangents"}
+
 
 def __getattr__(name: str) -> Any:
+    name = _ALIASES.get(name, name)
     for room in ("jvp", "transpose", "rules"):
         module = import_module(f"arrax.interpreters.ad.{room}")
         if hasattr(module, name):

@@ -1,0 +1,24 @@
+"""The language, for libraries that extend arrax: programs, primitives, types (public face of ``arrax.core``)."""
+
+from typing import Any
+
+from arrax.core.checking import JaxprTypeError as JaxprTypeError
+from arrax.core.checking import check_jaxpr as check_jaxpr
+from arrax.core.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
+from arrax.core.interpreter import Primitive as Primitive
+from arrax.core.program import ClosedJaxpr as ClosedJaxpr
+from arrax.core.program import DropVar as DropVar
+from arrax.core.program import Jaxpr as Jaxpr
+from arrax.core.program import JaxprEqn as JaxprEqn
+from arrax.core.program import Literal as Literal
+from arrax.core.program import Var as Var
+from arrax.core.program import no_effects as no_effects
+from arrax.core.types import AbstractToken as AbstractToken
+from arrax.interpreters.programs import concrete_or_error as concrete_or_error
+from arrax.interpreters.programs import jaxpr_as_fun as jaxpr_as_fun
+from arrax.interpreters.programs import jaxprs_in_params as jaxprs_in_params
+from arrax.interpreters.programs import subjaxprs as subjaxprs
+from arrax.xla.arrays import Array as _Array
+
+array_types: set[Any] = {_Array}
+"""Classes whose instances are arrays."""
