@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from arrax.core import config
+
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
 PAGES = sorted(page.name for page in DOCS.glob("*.md"))
 
@@ -25,3 +27,10 @@ def test_the_blocks_of_a_page_run(page):
 def test_the_index_lists_every_page():
     index = (DOCS / "index.md").read_text()
     assert all(f"({page})" in index for page in PAGES if page != "index.md")
+
+
+def test_the_configuration_page_lists_every_option_with_its_default():
+    page = (DOCS / "configuration.md").read_text()
+    for name, option in config._options.items():
+        default = "" if option.default is None else f"`{option.default}`"
+        assert f"| `{name}`{'*' if option.in_key else ''} | {default} | {option.doc} |" in page, name

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core import config
-from arrax.core.functions import FunctionInfo, argument_names, describe_function
+from arrax.core.functions import FunctionInfo, argument_names, describe_function, function_name
 from arrax.core.interpreter import Tracer, context
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -122,6 +122,10 @@ def trace(
         found = store.get(key)
         if found is not None:
             return found
+    if config.no_tracing.cell.value:
+        raise RuntimeError(
+            f"{function_name(fun)} would be traced for {transformation}, but the option no_tracing is set"
+        )
     try:
         names = _dynamic_names(fun, split)
     except Exception:  # names serve messages only

@@ -8,12 +8,12 @@ from typing import Any
 
 from arrax.core.functions import function_name
 from arrax.core.interpreter import context, named_axes, run_in
-from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.transforms.autodiff import check_callable, check_leaf
+from arrax.transforms.tracing import flat_names
 
 
 def _axis_sizes(
@@ -27,7 +27,7 @@ def _axis_sizes(
         shape = check_leaf(name, leaf).shape
         if not -len(shape) <= axis < len(shape):
             raise ValueError(
-                f"{name} cannot map an argument of shape {shape} along axis {axis}: its rank should be at least "
+                f"{name} cannot map argument {_names(fun, args)[index]} of shape {shape} along axis {axis}: its rank should be at least "
                 f"{axis + 1 if axis >= 0 else -axis}, but it is {len(shape)}"
             )
         sizes.setdefault(shape[axis], []).append(index)
@@ -44,13 +44,12 @@ def _common_size(
         raise ValueError(f"{name}: in_axes needs at least one non-None entry, or axis_size must be given")
     if len(sizes) == 1:
         return next(iter(sizes))
-    paths = [path for path, _ in tree_flatten_with_path(args)[0]]
-    lines = []
+    names, lines = _names(fun, args), []
     for size, indices in sizes.items():
         for index in indices[:3]:
             shape = typeof(leaves[index]).shape
             lines.append(
-                f"  * the mapped axis {axes[index]} of argument {_argument(paths[index])} of shape {shape} had size {size}"
+                f"  * the mapped axis {axes[index]} of argument {names[index]} of shape {shape} had size {size}"
             )
         if not indices:
             lines.append(f"  * axis_size was given as {size}")
@@ -58,11 +57,10 @@ def _common_size(
     raise ValueError(f"{name} got inconsistent sizes for array axes to be mapped (in {function_name(fun)}):\n{listed}")
 
 
-def _argument(path: tuple[Any, ...]) -> str:
-    position = getattr(path[1], "idx", None) if len(path) > 1 else None
-    if position is None:
-        return keystr(path[1:])
-    return f"args[{position}]{keystr(path[2:])}"
+def _names(fun: Callable, args: tuple[tuple, dict[str, Any]]) -> list[str]:
+    """What the leaves of the arguments are called: ``x``, ``params['w']``."""
+    positional, keywords = args
+    return flat_names(fun, positional, {name: keywords[name] for name in sorted(keywords)})
 
 
 def vmap(

@@ -26,6 +26,7 @@ from arrax.native import runtime
 from arrax.xla import compat
 from arrax.xla.devices import device_list
 from arrax.xla.disk_store import DiskStore, default_folder
+from arrax.xla.ir_dumps import dump
 from arrax.xla.modules import bytecode_of, copy_apart
 
 logger = logging.getLogger("arrax")
@@ -37,7 +38,7 @@ CACHE_FORMAT = 1
 LEVELS: dict[str, dict[str, Any]] = {
     "eager": {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False},
     "jit":   {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False},
-    "dots":  {"xla_backend_optimization_level": 1},  # many contractions: the emitters make them cheaper to compile and run
+    "fused": {"xla_backend_optimization_level": 1},  # what the fusion emitters pay for: see interpreters/compile_levels.py
 }
 # fmt: on
 EAGER_ELEMENTS = 10_000  # above this, code at the lowest level is slower
@@ -170,6 +171,8 @@ def compile_module(
     Raises:
       RuntimeError: XLA refuses the program (out of memory, unsupported operation, unknown compile option).
     """
+    if config.dump_ir_to.value:
+        dump(module, name, config.dump_ir_to.value)
     client = devices[0].client
     options = options_for(client, devices, level, compiler_options, num_replicas)
     bytecode = bytecode_of(module)

@@ -153,3 +153,30 @@ def test_transfers_are_guarded():
     with arrax.transfer_guard_host_to_device("disallow_explicit"), pytest.raises(RuntimeError, match="host-to-device"):
         arrax.device_put(host)
     assert jnp.sin(host).shape == (3,)
+
+
+def test_tracing_can_be_forbidden():
+    function = arrax.jit(lambda x: x + 1)
+    function(1.0)
+    with arrax.config._option("no_tracing")(True):
+        assert function(2.0) == 3
+        with pytest.raises(RuntimeError, match="no_tracing"):
+            function(jnp.ones(2))
+
+
+def test_programs_are_dumped(tmp_path):
+    arrax.config.update("dump_ir_to", str(tmp_path / "new"))
+    arrax.jit(lambda tenfold: tenfold * 10)(1.0)
+    (path,) = (tmp_path / "new").iterdir()
+    assert "stablehlo.multiply" in path.read_text()
+
+
+def test_raw_keys_can_be_refused():
+    raw = arrax.random.PRNGKey(0)
+    arrax.config.update("legacy_prng_key", "warn")
+    with pytest.warns(UserWarning, match="raw uint32"):
+        arrax.random.normal(raw, (2,))
+    arrax.config.update("legacy_prng_key", "error")
+    with pytest.raises(ValueError, match="raw uint32"):
+        arrax.random.normal(raw, (2,))
+    arrax.random.normal(arrax.random.key(0), (2,))

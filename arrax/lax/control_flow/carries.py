@@ -29,9 +29,9 @@ def promoted(values: Sequence[Any], outs: Sequence[Any]) -> list[Any] | None:
         aval = typeof(value)
         if not getattr(aval, "weak_type", False) or aval.dtype == out.dtype or dtypes.is_extended(out.dtype):
             continue
-        dtype, weak = dtypes.result_type_of([(aval.dtype, True), (out.dtype, out.weak_type)])
+        dtype, _ = dtypes.result_type_of([(aval.dtype, True), (out.dtype, out.weak_type)])
         if dtype != aval.dtype:
-            result[index], changed = convert(value, dtype, weak), True
+            result[index], changed = convert(value, dtype), True
     return result if changed else None
 
 

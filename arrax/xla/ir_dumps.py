@@ -1,0 +1,23 @@
+"""The option ``dump_ir_to``: the programs that are handed to the compiler, as text files."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pathlib
+import re
+import warnings
+from typing import Any
+
+_numbers = itertools.count()
+
+
+def dump(module: Any, name: str, folder: str) -> None:
+    """Write a module to ``folder/PROCESS_NUMBER_NAME.mlir``; a folder that cannot be written is only warned of."""
+    readable = re.sub(r"[^\w.-]+", "_", name)[:80]
+    path = pathlib.Path(folder) / f"{os.getpid()}_{next(_numbers):04d}_{readable}.mlir"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(str(module))
+    except OSError as error:
+        warnings.warn(f"dump_ir_to: cannot write {path}: {error}", stacklevel=2)
