@@ -1,6 +1,6 @@
 """The strict layer of operations. The face: public names only."""
 
-from arrax.lax import linalg as linalg
+from arrax.core.late_names import late_names
 from arrax.lax import type_slots as _type_slots  # (fills the slots of types)
 from arrax.lax.accuracy import AccuracyMode as AccuracyMode
 from arrax.lax.accuracy import Tolerance as Tolerance
@@ -34,8 +34,6 @@ from arrax.lax.arithmetic import sign as sign
 from arrax.lax.arithmetic import square as square
 from arrax.lax.arithmetic import sub as sub
 from arrax.lax.associative_scan import associative_scan as associative_scan
-from arrax.lax.axis_contractions import pdot as pdot
-from arrax.lax.axis_contractions import xeinsum as xeinsum
 from arrax.lax.barriers import dce_sink as dce_sink
 from arrax.lax.barriers import dce_sink_p as dce_sink_p
 from arrax.lax.barriers import dtype as dtype
@@ -71,22 +69,6 @@ from arrax.lax.collective_rules import pmin_p as pmin_p
 from arrax.lax.collective_rules import ppermute_p as ppermute_p
 from arrax.lax.collective_rules import psum_p as psum_p
 from arrax.lax.collective_rules import reduce_scatter_p as reduce_scatter_p
-from arrax.lax.collectives import all_gather as all_gather
-from arrax.lax.collectives import all_to_all as all_to_all
-from arrax.lax.collectives import axis_index as axis_index
-from arrax.lax.collectives import axis_size as axis_size
-from arrax.lax.collectives import pbroadcast as pbroadcast
-from arrax.lax.collectives import pcast as pcast
-from arrax.lax.collectives import pmax as pmax
-from arrax.lax.collectives import pmean as pmean
-from arrax.lax.collectives import pmin as pmin
-from arrax.lax.collectives import ppermute as ppermute
-from arrax.lax.collectives import pshuffle as pshuffle
-from arrax.lax.collectives import psum as psum
-from arrax.lax.collectives import psum_scatter as psum_scatter
-from arrax.lax.collectives import pswapaxes as pswapaxes
-from arrax.lax.composites import composite as composite
-from arrax.lax.composites import composite_p as composite_p
 from arrax.lax.contractions import DotDimensionNumbers as DotDimensionNumbers
 from arrax.lax.contractions import batch_matmul as batch_matmul
 from arrax.lax.contractions import dot as dot
@@ -109,19 +91,6 @@ from arrax.lax.control_flow.solves import linear_solve_p as linear_solve_p
 from arrax.lax.control_flow.solves import root_p as root_p
 from arrax.lax.conversion import convert_element_type as convert_element_type
 from arrax.lax.conversion import convert_element_type_p as convert_element_type_p
-from arrax.lax.convolution import conv as conv
-from arrax.lax.convolution import conv_general_dilated as conv_general_dilated
-from arrax.lax.convolution import conv_general_dilated_local as conv_general_dilated_local
-from arrax.lax.convolution import conv_general_dilated_patches as conv_general_dilated_patches
-from arrax.lax.convolution import conv_transpose as conv_transpose
-from arrax.lax.convolution import conv_with_general_padding as conv_with_general_padding
-from arrax.lax.convolution_geometry import ConvDimensionNumbers as ConvDimensionNumbers
-from arrax.lax.convolution_geometry import ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers
-from arrax.lax.convolution_geometry import conv_dimension_numbers as conv_dimension_numbers
-from arrax.lax.convolution_geometry import conv_general_permutations as conv_general_permutations
-from arrax.lax.convolution_geometry import conv_general_shape_tuple as conv_general_shape_tuple
-from arrax.lax.convolution_geometry import conv_shape_tuple as conv_shape_tuple
-from arrax.lax.convolution_geometry import conv_transpose_shape_tuple as conv_transpose_shape_tuple
 from arrax.lax.convolution_rules import conv_general_dilated_p as conv_general_dilated_p
 from arrax.lax.cumulative import cumlogsumexp as cumlogsumexp
 from arrax.lax.cumulative import cummax as cummax
@@ -142,145 +111,16 @@ from arrax.lax.exponential import pow as pow
 from arrax.lax.exponential import pow_p as pow_p
 from arrax.lax.exponential import rsqrt as rsqrt
 from arrax.lax.exponential import sqrt as sqrt
-from arrax.lax.fft import FftType as FftType
-from arrax.lax.fft import fft as fft
-from arrax.lax.fft import fft_p as fft_p
 from arrax.lax.gather import GatherDimensionNumbers as GatherDimensionNumbers
 from arrax.lax.gather import GatherScatterMode as GatherScatterMode
 from arrax.lax.gather import gather as gather
 from arrax.lax.gather import gather_p as gather_p
-from arrax.lax.high_products import mulhi as mulhi
-from arrax.lax.high_products import mulhi_p as mulhi_p
-from arrax.lax.incomplete_beta import betainc as betainc
-from arrax.lax.incomplete_beta import regularized_incomplete_beta_p as regularized_incomplete_beta_p
-from arrax.lax.incomplete_gamma import igamma as igamma
-from arrax.lax.incomplete_gamma import igamma_grad_a as igamma_grad_a
-from arrax.lax.incomplete_gamma import igammac as igammac
-from arrax.lax.incomplete_gamma import random_gamma_grad as random_gamma_grad
-from arrax.lax.linalg.cholesky_factors import cholesky_p as cholesky_p
-from arrax.lax.linalg.cholesky_factors import cholesky_update_p as cholesky_update_p
-from arrax.lax.linalg.eigenvalues import eig_p as eig_p
-from arrax.lax.linalg.lu_factors import lu_p as lu_p
-from arrax.lax.linalg.lu_factors import lu_pivots_to_permutation_p as lu_pivots_to_permutation_p
-from arrax.lax.linalg.qr_factors import geqp3_p as geqp3_p
-from arrax.lax.linalg.qr_factors import geqrf_p as geqrf_p
-from arrax.lax.linalg.qr_factors import householder_product_p as householder_product_p
-from arrax.lax.linalg.qr_factors import ormqr_p as ormqr_p
-from arrax.lax.linalg.qr_factors import qr_p as qr_p
-from arrax.lax.linalg.similar_forms import hessenberg_p as hessenberg_p
-from arrax.lax.linalg.similar_forms import schur_p as schur_p
-from arrax.lax.linalg.similar_forms import tridiagonal_p as tridiagonal_p
-from arrax.lax.linalg.singular_values import gesvdj_p as gesvdj_p
-from arrax.lax.linalg.singular_values import svd_p as svd_p
-from arrax.lax.linalg.symmetric_eigenvalues import eigh_p as eigh_p
-from arrax.lax.linalg.symmetric_products import symmetric_product_p as symmetric_product_p
-from arrax.lax.linalg.triangular_systems import triangular_solve_p as triangular_solve_p
-from arrax.lax.linalg.tridiagonal_systems import tridiagonal_solve_p as tridiagonal_solve_p
-from arrax.lax.named_primitives import abs_p as abs_p
-from arrax.lax.named_primitives import acos_p as acos_p
-from arrax.lax.named_primitives import acosh_p as acosh_p
-from arrax.lax.named_primitives import add_p as add_p
-from arrax.lax.named_primitives import and_p as and_p
-from arrax.lax.named_primitives import argmax_p as argmax_p
-from arrax.lax.named_primitives import argmin_p as argmin_p
-from arrax.lax.named_primitives import asin_p as asin_p
-from arrax.lax.named_primitives import asinh_p as asinh_p
-from arrax.lax.named_primitives import atan2_p as atan2_p
-from arrax.lax.named_primitives import atan_p as atan_p
-from arrax.lax.named_primitives import atanh_p as atanh_p
-from arrax.lax.named_primitives import bessel_i0e_p as bessel_i0e_p
-from arrax.lax.named_primitives import bessel_i1e_p as bessel_i1e_p
-from arrax.lax.named_primitives import cbrt_p as cbrt_p
-from arrax.lax.named_primitives import ceil_p as ceil_p
-from arrax.lax.named_primitives import clz_p as clz_p
-from arrax.lax.named_primitives import complex_p as complex_p
-from arrax.lax.named_primitives import cos_p as cos_p
-from arrax.lax.named_primitives import cosh_p as cosh_p
-from arrax.lax.named_primitives import cumlogsumexp_p as cumlogsumexp_p
-from arrax.lax.named_primitives import cummax_p as cummax_p
-from arrax.lax.named_primitives import cummin_p as cummin_p
-from arrax.lax.named_primitives import cumprod_p as cumprod_p
-from arrax.lax.named_primitives import cumsum_p as cumsum_p
-from arrax.lax.named_primitives import digamma_p as digamma_p
-from arrax.lax.named_primitives import div_p as div_p
-from arrax.lax.named_primitives import eq_p as eq_p
-from arrax.lax.named_primitives import eq_to_p as eq_to_p
-from arrax.lax.named_primitives import erf_inv_p as erf_inv_p
-from arrax.lax.named_primitives import erf_p as erf_p
-from arrax.lax.named_primitives import erfc_p as erfc_p
-from arrax.lax.named_primitives import exp2_p as exp2_p
-from arrax.lax.named_primitives import exp_p as exp_p
-from arrax.lax.named_primitives import expm1_p as expm1_p
-from arrax.lax.named_primitives import floor_p as floor_p
-from arrax.lax.named_primitives import ge_p as ge_p
-from arrax.lax.named_primitives import gt_p as gt_p
-from arrax.lax.named_primitives import igamma_grad_a_p as igamma_grad_a_p
-from arrax.lax.named_primitives import igamma_p as igamma_p
-from arrax.lax.named_primitives import igammac_p as igammac_p
-from arrax.lax.named_primitives import imag_p as imag_p
-from arrax.lax.named_primitives import is_finite_p as is_finite_p
-from arrax.lax.named_primitives import le_p as le_p
-from arrax.lax.named_primitives import le_to_p as le_to_p
-from arrax.lax.named_primitives import lgamma_p as lgamma_p
-from arrax.lax.named_primitives import log1p_p as log1p_p
-from arrax.lax.named_primitives import log_p as log_p
-from arrax.lax.named_primitives import logistic_p as logistic_p
-from arrax.lax.named_primitives import lt_p as lt_p
-from arrax.lax.named_primitives import lt_to_p as lt_to_p
-from arrax.lax.named_primitives import max_p as max_p
-from arrax.lax.named_primitives import min_p as min_p
-from arrax.lax.named_primitives import ne_p as ne_p
-from arrax.lax.named_primitives import neg_p as neg_p
-from arrax.lax.named_primitives import nextafter_p as nextafter_p
-from arrax.lax.named_primitives import not_p as not_p
-from arrax.lax.named_primitives import or_p as or_p
-from arrax.lax.named_primitives import polygamma_p as polygamma_p
-from arrax.lax.named_primitives import population_count_p as population_count_p
-from arrax.lax.named_primitives import random_gamma_grad_p as random_gamma_grad_p
-from arrax.lax.named_primitives import real_p as real_p
-from arrax.lax.named_primitives import reduce_and_p as reduce_and_p
-from arrax.lax.named_primitives import reduce_max_p as reduce_max_p
-from arrax.lax.named_primitives import reduce_min_p as reduce_min_p
-from arrax.lax.named_primitives import reduce_or_p as reduce_or_p
-from arrax.lax.named_primitives import reduce_prod_p as reduce_prod_p
-from arrax.lax.named_primitives import reduce_sum_p as reduce_sum_p
-from arrax.lax.named_primitives import reduce_xor_p as reduce_xor_p
-from arrax.lax.named_primitives import rem_p as rem_p
-from arrax.lax.named_primitives import rsqrt_p as rsqrt_p
-from arrax.lax.named_primitives import shift_left_p as shift_left_p
-from arrax.lax.named_primitives import shift_right_arithmetic_p as shift_right_arithmetic_p
-from arrax.lax.named_primitives import shift_right_logical_p as shift_right_logical_p
-from arrax.lax.named_primitives import sign_p as sign_p
-from arrax.lax.named_primitives import sin_p as sin_p
-from arrax.lax.named_primitives import sinh_p as sinh_p
-from arrax.lax.named_primitives import sqrt_p as sqrt_p
-from arrax.lax.named_primitives import square_p as square_p
-from arrax.lax.named_primitives import sub_p as sub_p
-from arrax.lax.named_primitives import tan_p as tan_p
-from arrax.lax.named_primitives import tanh_p as tanh_p
-from arrax.lax.named_primitives import xor_p as xor_p
-from arrax.lax.named_primitives import zeta_p as zeta_p
 from arrax.lax.placement import copy_p as copy_p
 from arrax.lax.placement import device_put_p as device_put_p
-from arrax.lax.point_to_point import precv as precv
-from arrax.lax.point_to_point import precv_p as precv_p
-from arrax.lax.point_to_point import psend as psend
-from arrax.lax.point_to_point import psend_p as psend_p
-from arrax.lax.point_to_point import ragged_all_to_all as ragged_all_to_all
-from arrax.lax.point_to_point import ragged_all_to_all_p as ragged_all_to_all_p
 from arrax.lax.precision import DotAlgorithm as DotAlgorithm
 from arrax.lax.precision import DotAlgorithmPreset as DotAlgorithmPreset
 from arrax.lax.precision import Precision as Precision
 from arrax.lax.precision import PrecisionLike as PrecisionLike
-from arrax.lax.ragged_products import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
-from arrax.lax.ragged_products import ragged_dot as ragged_dot
-from arrax.lax.ragged_products import ragged_dot_general as ragged_dot_general
-from arrax.lax.ragged_products import ragged_dot_general_p as ragged_dot_general_p
-from arrax.lax.random_bits import RandomAlgorithm as RandomAlgorithm
-from arrax.lax.random_bits import rng_bit_generator as rng_bit_generator
-from arrax.lax.random_bits import rng_bit_generator_p as rng_bit_generator_p
-from arrax.lax.random_bits import rng_uniform as rng_uniform
-from arrax.lax.random_bits import rng_uniform_p as rng_uniform_p
 from arrax.lax.recurrence import linear_recurrence_p as linear_recurrence_p
 from arrax.lax.reductions import argmax as argmax
 from arrax.lax.reductions import argmin as argmin
@@ -300,8 +140,6 @@ from arrax.lax.rounding import reduce_precision as reduce_precision
 from arrax.lax.rounding import reduce_precision_p as reduce_precision_p
 from arrax.lax.rounding import round as round
 from arrax.lax.rounding import round_p as round_p
-from arrax.lax.scaled_products import scaled_dot as scaled_dot
-from arrax.lax.scaled_products import scaled_dot_p as scaled_dot_p
 from arrax.lax.scatter import ScatterDimensionNumbers as ScatterDimensionNumbers
 from arrax.lax.scatter import scatter as scatter
 from arrax.lax.scatter import scatter_add as scatter_add
@@ -340,8 +178,6 @@ from arrax.lax.shapes import squeeze_p as squeeze_p
 from arrax.lax.shapes import transpose as transpose
 from arrax.lax.shapes import transpose_p as transpose_p
 from arrax.lax.shapes import zeros_like_array as zeros_like_array
-from arrax.lax.sharding_constraints import sharding_constraint_p as sharding_constraint_p
-from arrax.lax.sharding_constraints import with_sharding_constraint as with_sharding_constraint
 from arrax.lax.slicing import dynamic_index_in_dim as dynamic_index_in_dim
 from arrax.lax.slicing import dynamic_slice as dynamic_slice
 from arrax.lax.slicing import dynamic_slice_in_dim as dynamic_slice_in_dim
@@ -360,23 +196,6 @@ from arrax.lax.sorting import sort_key_val as sort_key_val
 from arrax.lax.sorting import sort_p as sort_p
 from arrax.lax.sorting import top_k as top_k
 from arrax.lax.sorting import top_k_p as top_k_p
-from arrax.lax.special import bessel_i0e as bessel_i0e
-from arrax.lax.special import bessel_i1e as bessel_i1e
-from arrax.lax.special import digamma as digamma
-from arrax.lax.special import erf as erf
-from arrax.lax.special import erf_inv as erf_inv
-from arrax.lax.special import erfc as erfc
-from arrax.lax.special import lgamma as lgamma
-from arrax.lax.special import polygamma as polygamma
-from arrax.lax.special import zeta as zeta
-from arrax.lax.stacking import split as split
-from arrax.lax.stacking import split_p as split_p
-from arrax.lax.stacking import stack as stack
-from arrax.lax.stacking import stack_p as stack_p
-from arrax.lax.stacking import tile as tile
-from arrax.lax.stacking import tile_p as tile_p
-from arrax.lax.stacking import unstack as unstack
-from arrax.lax.stacking import unstack_p as unstack_p
 from arrax.lax.structure import clamp as clamp
 from arrax.lax.structure import clamp_p as clamp_p
 from arrax.lax.structure import concatenate as concatenate
@@ -389,14 +208,6 @@ from arrax.lax.structure import select_n_p as select_n_p
 from arrax.lax.structure import slice_ as slice
 from arrax.lax.structure import slice_in_dim as slice_in_dim
 from arrax.lax.structure import slice_p as slice_p
-from arrax.lax.tokens import after_all as after_all
-from arrax.lax.tokens import after_all_p as after_all_p
-from arrax.lax.tokens import create_token as create_token
-from arrax.lax.tokens import create_token_p as create_token_p
-from arrax.lax.tokens import infeed as infeed
-from arrax.lax.tokens import infeed_p as infeed_p
-from arrax.lax.tokens import outfeed as outfeed
-from arrax.lax.tokens import outfeed_p as outfeed_p
 from arrax.lax.trigonometric import acos as acos
 from arrax.lax.trigonometric import acosh as acosh
 from arrax.lax.trigonometric import asin as asin
@@ -410,13 +221,69 @@ from arrax.lax.trigonometric import sin as sin
 from arrax.lax.trigonometric import sinh as sinh
 from arrax.lax.trigonometric import tan as tan
 from arrax.lax.trigonometric import tanh as tanh
-from arrax.lax.window_geometry import padtype_to_pads as padtype_to_pads
-from arrax.lax.window_geometry import reduce_window_shape_tuple as reduce_window_shape_tuple
-from arrax.lax.window_scatter import select_and_scatter_p as select_and_scatter_p
-from arrax.lax.window_selection import select_and_gather_add_p as select_and_gather_add_p
-from arrax.lax.window_selection import select_and_scatter_add_p as select_and_scatter_add_p
-from arrax.lax.windows import reduce_window as reduce_window
-from arrax.lax.windows import reduce_window_max_p as reduce_window_max_p
-from arrax.lax.windows import reduce_window_min_p as reduce_window_min_p
-from arrax.lax.windows import reduce_window_p as reduce_window_p
-from arrax.lax.windows import reduce_window_sum_p as reduce_window_sum_p
+
+__getattr__, __dir__, __all__ = late_names(__name__, {
+    "arrax.lax.axis_contractions": ("pdot", "xeinsum",),
+    "arrax.lax.collectives": (
+        "all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast", "pmax", "pmean", "pmin",
+        "ppermute", "pshuffle", "psum", "psum_scatter", "pswapaxes",
+    ),
+    "arrax.lax.composites": ("composite", "composite_p",),
+    "arrax.lax.convolution": (
+        "conv", "conv_general_dilated", "conv_general_dilated_local", "conv_general_dilated_patches",
+        "conv_transpose", "conv_with_general_padding",
+    ),
+    "arrax.lax.convolution_geometry": (
+        "ConvDimensionNumbers", "ConvGeneralDilatedDimensionNumbers", "conv_dimension_numbers",
+        "conv_general_permutations", "conv_general_shape_tuple", "conv_shape_tuple", "conv_transpose_shape_tuple",
+    ),
+    "arrax.lax.counting": ("count_p",),
+    "arrax.lax.fft": ("FftType", "fft", "fft_p",),
+    "arrax.lax.high_products": ("mulhi", "mulhi_p",),
+    "arrax.lax.incomplete_beta": ("betainc", "regularized_incomplete_beta_p",),
+    "arrax.lax.incomplete_gamma": ("igamma", "igamma_grad_a", "igammac", "random_gamma_grad",),
+    "arrax.lax.linalg.cholesky_factors": ("cholesky_p", "cholesky_update_p",),
+    "arrax.lax.linalg.eigenvalues": ("eig_p",),
+    "arrax.lax.linalg.lu_factors": ("lu_p", "lu_pivots_to_permutation_p",),
+    "arrax.lax.linalg.qr_factors": ("geqp3_p", "geqrf_p", "householder_product_p", "ormqr_p", "qr_p",),
+    "arrax.lax.linalg.similar_forms": ("hessenberg_p", "schur_p", "tridiagonal_p",),
+    "arrax.lax.linalg.singular_values": ("gesvdj_p", "svd_p",),
+    "arrax.lax.linalg.symmetric_eigenvalues": ("eigh_p",),
+    "arrax.lax.linalg.symmetric_products": ("symmetric_product_p",),
+    "arrax.lax.linalg.triangular_systems": ("triangular_solve_p",),
+    "arrax.lax.linalg.tridiagonal_systems": ("tridiagonal_solve_p",),
+    "arrax.lax.named_primitives": (
+        "abs_p", "acos_p", "acosh_p", "add_p", "and_p", "argmax_p", "argmin_p", "asin_p", "asinh_p", "atan2_p",
+        "atan_p", "atanh_p", "bessel_i0e_p", "bessel_i1e_p", "cbrt_p", "ceil_p", "clz_p", "complex_p", "cos_p",
+        "cosh_p", "cumlogsumexp_p", "cummax_p", "cummin_p", "cumprod_p", "cumsum_p", "digamma_p", "div_p", "eq_p",
+        "eq_to_p", "erf_inv_p", "erf_p", "erfc_p", "exp2_p", "exp_p", "expm1_p", "floor_p", "ge_p", "gt_p",
+        "igamma_grad_a_p", "igamma_p", "igammac_p", "imag_p", "is_finite_p", "le_p", "le_to_p", "lgamma_p", "log1p_p",
+        "log_p", "logistic_p", "lt_p", "lt_to_p", "max_p", "min_p", "ne_p", "neg_p", "nextafter_p", "not_p", "or_p",
+        "polygamma_p", "population_count_p", "random_gamma_grad_p", "real_p", "reduce_and_p", "reduce_max_p",
+        "reduce_min_p", "reduce_or_p", "reduce_prod_p", "reduce_sum_p", "reduce_xor_p", "rem_p", "rsqrt_p",
+        "shift_left_p", "shift_right_arithmetic_p", "shift_right_logical_p", "sign_p", "sin_p", "sinh_p", "sqrt_p",
+        "square_p", "sub_p", "tan_p", "tanh_p", "xor_p", "zeta_p",
+    ),
+    "arrax.lax.point_to_point": ("precv", "precv_p", "psend", "psend_p", "ragged_all_to_all", "ragged_all_to_all_p",),
+    "arrax.lax.ragged_products": (
+        "RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "ragged_dot_general_p",
+    ),
+    "arrax.lax.random_bits": (
+        "RandomAlgorithm", "rng_bit_generator", "rng_bit_generator_p", "rng_uniform", "rng_uniform_p",
+    ),
+    "arrax.lax.scaled_products": ("scaled_dot", "scaled_dot_p",),
+    "arrax.lax.sharding_constraints": ("sharding_constraint_p", "with_sharding_constraint",),
+    "arrax.lax.special": (
+        "bessel_i0e", "bessel_i1e", "digamma", "erf", "erf_inv", "erfc", "lgamma", "polygamma", "zeta",
+    ),
+    "arrax.lax.stacking": ("split", "split_p", "stack", "stack_p", "tile", "tile_p", "unstack", "unstack_p",),
+    "arrax.lax.tokens": (
+        "after_all", "after_all_p", "create_token", "create_token_p", "infeed", "infeed_p", "outfeed", "outfeed_p",
+    ),
+    "arrax.lax.window_geometry": ("padtype_to_pads", "reduce_window_shape_tuple",),
+    "arrax.lax.window_scatter": ("select_and_scatter_p",),
+    "arrax.lax.window_selection": ("select_and_gather_add_p", "select_and_scatter_add_p",),
+    "arrax.lax.windows": (
+        "reduce_window", "reduce_window_max_p", "reduce_window_min_p", "reduce_window_p", "reduce_window_sum_p",
+    ),
+}, rooms=("linalg",))  # fmt: skip

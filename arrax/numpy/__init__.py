@@ -23,6 +23,7 @@ from numpy import signedinteger as signedinteger
 from numpy import unsignedinteger as unsignedinteger
 from numpy.exceptions import ComplexWarning as ComplexWarning
 
+from arrax.core.late_names import late_names
 from arrax.dtypes.scalars import bfloat16 as bfloat16
 from arrax.dtypes.scalars import bool_ as bool
 from arrax.dtypes.scalars import bool_ as bool_
@@ -64,8 +65,6 @@ from arrax.dtypes.scalars import uint8 as uint8
 from arrax.dtypes.scalars import uint16 as uint16
 from arrax.dtypes.scalars import uint32 as uint32
 from arrax.dtypes.scalars import uint64 as uint64
-from arrax.numpy import fft as fft
-from arrax.numpy import linalg as linalg
 from arrax.numpy_api import array_methods as _array_methods  # (gives arrays and tracers their methods)
 from arrax.numpy_api.accumulations import cumprod as cumprod
 from arrax.numpy_api.accumulations import cumsum as cumsum
@@ -73,9 +72,6 @@ from arrax.numpy_api.accumulations import cumulative_prod as cumulative_prod
 from arrax.numpy_api.accumulations import cumulative_sum as cumulative_sum
 from arrax.numpy_api.accumulations import nancumprod as nancumprod
 from arrax.numpy_api.accumulations import nancumsum as nancumsum
-from arrax.numpy_api.adding_removing import delete as delete
-from arrax.numpy_api.adding_removing import insert as insert
-from arrax.numpy_api.adding_removing import trim_zeros as trim_zeros
 from arrax.numpy_api.averages import average as average
 from arrax.numpy_api.averages import mean as mean
 from arrax.numpy_api.averages import std as std
@@ -83,10 +79,6 @@ from arrax.numpy_api.averages import var as var
 from arrax.numpy_api.comparisons import allclose as allclose
 from arrax.numpy_api.comparisons import array_equal as array_equal
 from arrax.numpy_api.comparisons import array_equiv as array_equiv
-from arrax.numpy_api.convolutions import convolve as convolve
-from arrax.numpy_api.convolutions import correlate as correlate
-from arrax.numpy_api.correlations import corrcoef as corrcoef
-from arrax.numpy_api.correlations import cov as cov
 from arrax.numpy_api.creation import arange as arange
 from arrax.numpy_api.creation import array as array
 from arrax.numpy_api.creation import asarray as asarray
@@ -109,11 +101,6 @@ from arrax.numpy_api.data_types import isdtype as isdtype
 from arrax.numpy_api.data_types import issubdtype as issubdtype
 from arrax.numpy_api.data_types import promote_types as promote_types
 from arrax.numpy_api.data_types import result_type as result_type
-from arrax.numpy_api.differences import diff as diff
-from arrax.numpy_api.differences import ediff1d as ediff1d
-from arrax.numpy_api.differences import gradient as gradient
-from arrax.numpy_api.differences import trapezoid as trapezoid
-from arrax.numpy_api.differences import unwrap as unwrap
 from arrax.numpy_api.einsums import einsum as einsum
 from arrax.numpy_api.einsums import einsum_path as einsum_path
 from arrax.numpy_api.elementwise import abs as abs
@@ -196,32 +183,9 @@ from arrax.numpy_api.elementwise import tan as tan
 from arrax.numpy_api.elementwise import tanh as tanh
 from arrax.numpy_api.elementwise import true_divide as true_divide
 from arrax.numpy_api.elementwise import trunc as trunc
-from arrax.numpy_api.histograms import bincount as bincount
-from arrax.numpy_api.histograms import histogram as histogram
-from arrax.numpy_api.histograms import histogram2d as histogram2d
-from arrax.numpy_api.histograms import histogram_bin_edges as histogram_bin_edges
-from arrax.numpy_api.histograms import histogramdd as histogramdd
-from arrax.numpy_api.index_tricks import c_ as c_
-from arrax.numpy_api.index_tricks import diag_indices as diag_indices
-from arrax.numpy_api.index_tricks import diag_indices_from as diag_indices_from
-from arrax.numpy_api.index_tricks import index_exp as index_exp
-from arrax.numpy_api.index_tricks import indices as indices
-from arrax.numpy_api.index_tricks import ix_ as ix_
-from arrax.numpy_api.index_tricks import mask_indices as mask_indices
-from arrax.numpy_api.index_tricks import mgrid as mgrid
-from arrax.numpy_api.index_tricks import ogrid as ogrid
-from arrax.numpy_api.index_tricks import r_ as r_
-from arrax.numpy_api.index_tricks import ravel_multi_index as ravel_multi_index
-from arrax.numpy_api.index_tricks import s_ as s_
-from arrax.numpy_api.index_tricks import tril_indices as tril_indices
-from arrax.numpy_api.index_tricks import tril_indices_from as tril_indices_from
-from arrax.numpy_api.index_tricks import triu_indices as triu_indices
-from arrax.numpy_api.index_tricks import triu_indices_from as triu_indices_from
-from arrax.numpy_api.index_tricks import unravel_index as unravel_index
 from arrax.numpy_api.indexing import take as take
 from arrax.numpy_api.indexing import take_along_axis as take_along_axis
 from arrax.numpy_api.inspection import isscalar as isscalar
-from arrax.numpy_api.interpolation import interp as interp
 from arrax.numpy_api.joining import append as append
 from arrax.numpy_api.joining import array_split as array_split
 from arrax.numpy_api.joining import block as block
@@ -297,25 +261,7 @@ from arrax.numpy_api.matrices import tri as tri
 from arrax.numpy_api.matrices import tril as tril
 from arrax.numpy_api.matrices import triu as triu
 from arrax.numpy_api.matrices import vander as vander
-from arrax.numpy_api.namespace_info import __array_api_version__ as __array_api_version__
-from arrax.numpy_api.namespace_info import __array_namespace_info__ as __array_namespace_info__
 from arrax.numpy_api.namespace_info import from_dlpack as from_dlpack
-from arrax.numpy_api.nan_reductions import nanargmax as nanargmax
-from arrax.numpy_api.nan_reductions import nanargmin as nanargmin
-from arrax.numpy_api.nan_reductions import nanmax as nanmax
-from arrax.numpy_api.nan_reductions import nanmean as nanmean
-from arrax.numpy_api.nan_reductions import nanmin as nanmin
-from arrax.numpy_api.nan_reductions import nanprod as nanprod
-from arrax.numpy_api.nan_reductions import nanstd as nanstd
-from arrax.numpy_api.nan_reductions import nansum as nansum
-from arrax.numpy_api.nan_reductions import nanvar as nanvar
-from arrax.numpy_api.number_parts import frexp as frexp
-from arrax.numpy_api.number_parts import gcd as gcd
-from arrax.numpy_api.number_parts import lcm as lcm
-from arrax.numpy_api.number_parts import ldexp as ldexp
-from arrax.numpy_api.number_parts import packbits as packbits
-from arrax.numpy_api.number_parts import spacing as spacing
-from arrax.numpy_api.number_parts import unpackbits as unpackbits
 from arrax.numpy_api.order_statistics import median as median
 from arrax.numpy_api.order_statistics import nanmedian as nanmedian
 from arrax.numpy_api.order_statistics import nanpercentile as nanpercentile
@@ -323,18 +269,6 @@ from arrax.numpy_api.order_statistics import nanquantile as nanquantile
 from arrax.numpy_api.order_statistics import percentile as percentile
 from arrax.numpy_api.order_statistics import quantile as quantile
 from arrax.numpy_api.padding import pad as pad
-from arrax.numpy_api.polynomial_fits import polyfit as polyfit
-from arrax.numpy_api.polynomial_fits import roots as roots
-from arrax.numpy_api.polynomials import poly as poly
-from arrax.numpy_api.polynomials import polyadd as polyadd
-from arrax.numpy_api.polynomials import polyder as polyder
-from arrax.numpy_api.polynomials import polydiv as polydiv
-from arrax.numpy_api.polynomials import polyint as polyint
-from arrax.numpy_api.polynomials import polymul as polymul
-from arrax.numpy_api.polynomials import polysub as polysub
-from arrax.numpy_api.polynomials import polyval as polyval
-from arrax.numpy_api.printing import array_repr as array_repr
-from arrax.numpy_api.printing import array_str as array_str
 from arrax.numpy_api.products import cross as cross
 from arrax.numpy_api.products import dot as dot
 from arrax.numpy_api.products import inner as inner
@@ -391,34 +325,42 @@ from arrax.numpy_api.selection import nan_to_num as nan_to_num
 from arrax.numpy_api.selection import piecewise as piecewise
 from arrax.numpy_api.selection import select as select
 from arrax.numpy_api.selection import where as where
-from arrax.numpy_api.sets import intersect1d as intersect1d
-from arrax.numpy_api.sets import setdiff1d as setdiff1d
-from arrax.numpy_api.sets import setxor1d as setxor1d
-from arrax.numpy_api.sets import union1d as union1d
-from arrax.numpy_api.sets import unique as unique
-from arrax.numpy_api.sets import unique_all as unique_all
-from arrax.numpy_api.sets import unique_counts as unique_counts
-from arrax.numpy_api.sets import unique_inverse as unique_inverse
-from arrax.numpy_api.sets import unique_values as unique_values
 from arrax.numpy_api.sorting import argpartition as argpartition
 from arrax.numpy_api.sorting import argsort as argsort
 from arrax.numpy_api.sorting import lexsort as lexsort
 from arrax.numpy_api.sorting import partition as partition
 from arrax.numpy_api.sorting import sort as sort
 from arrax.numpy_api.sorting import sort_complex as sort_complex
-from arrax.numpy_api.ufuncs import frompyfunc as frompyfunc
-from arrax.numpy_api.ufuncs import ufunc as ufunc
-from arrax.numpy_api.vectorization import apply_along_axis as apply_along_axis
-from arrax.numpy_api.vectorization import apply_over_axes as apply_over_axes
-from arrax.numpy_api.vectorization import vectorize as vectorize
-from arrax.numpy_api.windows import bartlett as bartlett
-from arrax.numpy_api.windows import blackman as blackman
-from arrax.numpy_api.windows import hamming as hamming
-from arrax.numpy_api.windows import hanning as hanning
-from arrax.numpy_api.windows import i0 as i0
-from arrax.numpy_api.windows import kaiser as kaiser
-from arrax.numpy_api.writing import fill_diagonal as fill_diagonal
-from arrax.numpy_api.writing import place as place
-from arrax.numpy_api.writing import put as put
-from arrax.numpy_api.writing import put_along_axis as put_along_axis
 from arrax.xla.arrays import Array as ndarray
+
+__getattr__, __dir__, __all__ = late_names(__name__, {
+    "arrax.numpy_api.adding_removing": ("delete", "insert", "trim_zeros",),
+    "arrax.numpy_api.convolutions": ("convolve", "correlate",),
+    "arrax.numpy_api.correlations": ("corrcoef", "cov",),
+    "arrax.numpy_api.differences": ("diff", "ediff1d", "gradient", "trapezoid", "unwrap",),
+    "arrax.numpy_api.histograms": ("bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",),
+    "arrax.numpy_api.index_tricks": (
+        "c_", "diag_indices", "diag_indices_from", "index_exp", "indices", "ix_", "mask_indices", "mgrid", "ogrid",
+        "r_", "ravel_multi_index", "s_", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from",
+        "unravel_index",
+    ),
+    "arrax.numpy_api.interpolation": ("interp",),
+    "arrax.numpy_api.namespace_info": ("__array_api_version__", "__array_namespace_info__",),
+    "arrax.numpy_api.nan_reductions": (
+        "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar",
+    ),
+    "arrax.numpy_api.number_parts": ("frexp", "gcd", "lcm", "ldexp", "packbits", "spacing", "unpackbits",),
+    "arrax.numpy_api.polynomial_fits": ("polyfit", "roots",),
+    "arrax.numpy_api.polynomials": (
+        "poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval",
+    ),
+    "arrax.numpy_api.printing": ("array_repr", "array_str",),
+    "arrax.numpy_api.sets": (
+        "intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse",
+        "unique_values",
+    ),
+    "arrax.numpy_api.ufuncs": ("frompyfunc", "ufunc",),
+    "arrax.numpy_api.vectorization": ("apply_along_axis", "apply_over_axes", "vectorize",),
+    "arrax.numpy_api.windows": ("bartlett", "blackman", "hamming", "hanning", "i0", "kaiser",),
+    "arrax.numpy_api.writing": ("fill_diagonal", "place", "put", "put_along_axis",),
+}, rooms=("fft", "linalg"))  # fmt: skip

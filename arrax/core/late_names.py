@@ -1,0 +1,37 @@
+"""Faces that load their rooms on first use: importing the package stays quick, whatever it holds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+def late_names(
+    face: str, names: Mapping[str, Sequence[str]], rooms: Sequence[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a module that does not import all its names itself.
+
+    Args:
+      face: the module's name; it calls this after its own imports.
+      names: by module, the public names that stand in it.
+      rooms: submodules of the face.
+    """
+    homes = {name: home for home, listed in names.items() for name in listed}
+
+    def find(name: str) -> Any:
+        if name in homes:
+            return getattr(import_module(homes[name]), name)
+        if name in rooms:
+            return import_module(f"{face}.{name}")
+        raise AttributeError(f"module {face!r} has no attribute {name!r}")
+
+    own = [
+        name
+        for name, value in sys.modules[face].__dict__.items()
+        if not name.startswith("_") and not isinstance(value, ModuleType) and value is not late_names
+    ]
+    public = sorted({*own, *homes, *rooms})
+    return find, lambda: public, public
