@@ -16,13 +16,13 @@ from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
 from arrax.lax.exponential import log, log1p, sqrt
 from arrax.lax.reductions import reduce_or
-from arrax.lax.shapes import broadcast_shapes
 from arrax.lax.special import lgamma
 from arrax.numpy_api.operands import broadcast_to
+from arrax.random import parameters
 from arrax.random.keys import check_key
-from arrax.random.parameters import check_broadcast, checked_shape, float_dtype, integer_dtype, shape_of
+from arrax.random.parameters import checked_shape, float_dtype, integer_dtype, shape_of, type_of
 from arrax.random.samplers import Bits, sampler
-from arrax.random.uniforms import random_signs, scaled_uniform, select_where, unit_uniform
+from arrax.random.uniforms import positive_uniform, random_signs, scaled_uniform, select_where, unit_uniform
 
 
 def _any(mask: Any) -> Any:
@@ -50,6 +50,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, o
       p: floating probabilities, broadcast to ``shape``.
       shape: the result's shape, by default ``p``'s.
       mode: ``"low"`` or ``"high"``: the latter draws twice as many bits, for probabilities near 0.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       TypeError: a ``p`` that is not floating.
       ValueError: another mode, or a ``p`` that does not broadcast to the shape.
@@ -57,10 +58,10 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, o
     """
     if mode not in ("low", "high"):
         raise ValueError(f"bernoulli: mode must be 'low' or 'high', got {mode!r}")
-    dtype = typeof(p).dtype
+    dtype = type_of("bernoulli", "p", p).dtype
     if not dtypes.is_float(dtype):
-        raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype.name}.")
-    return _bernoulli(key, p, shape=shape_of("bernoulli", shape, p), mode=mode)
+        raise TypeError(f"bernoulli: p must be floating, got {dtype.name}")
+    return _bernoulli(key, out_sharding, p, shape=shape_of("bernoulli", shape, p), mode=mode)
 
 
 @sampler(static=("shape", "dtype"))
@@ -75,16 +76,17 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
       key: a key.
       shape: the result's shape.
       dtype: signed or floating dtype, by default int32 (int64 with x64).
+      out_sharding: where the result lies, None or a sharding of one device.
     Example: ``arrax.random.rademacher(arrax.random.key(0), (4,))``.
     """
     chosen = dtypes.canonicalize_dtype(np.int64) if dtype is None else dtypes.check_user_dtype("rademacher", dtype)
-    return _rademacher(key, shape=checked_shape("rademacher", shape), dtype=chosen)
+    return _rademacher(key, out_sharding, shape=checked_shape("rademacher", shape), dtype=chosen)
 
 
 @sampler(static=("shape", "dtype"))
 def _geometric(bits: Bits, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     p = p if dtypes.is_float(typeof(p).dtype) else convert(p, float_dtype("geometric", None))
-    u = unit_uniform(bits, shape, typeof(p).dtype)
+    u = positive_uniform(bits, shape, typeof(p).dtype)
     return convert(floor(log(u) / broadcast_to(log1p(-p), shape)) + 1, dtype)
 
 
@@ -96,11 +98,14 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sha
       p: probability of success, broadcast to ``shape``.
       shape: the result's shape, by default ``p``'s.
       dtype: integer dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype, or a ``p`` that does not broadcast to the shape.
     Example: ``arrax.random.geometric(arrax.random.key(0), 0.3, (4,))``.
     """
-    return _geometric(key, p, shape=shape_of("geometric", shape, p), dtype=integer_dtype("geometric", dtype))
+    return _geometric(
+        key, out_sharding, p, shape=shape_of("geometric", shape, p), dtype=integer_dtype("geometric", dtype)
+    )
 
 
 # ---- Poisson -------------------------------------------------------------------------------------------------------------
@@ -174,6 +179,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sha
       lam: mean, broadcast to ``shape``.
       shape: the result's shape, by default ``lam``'s.
       dtype: integer dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype, or a ``lam`` that does not broadcast to the shape.
       NotImplementedError: keys of another generator than threefry2x32.
@@ -182,8 +188,10 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sha
     """
     name = check_key("poisson", key)[0].dtype.implementation.name
     if name != "threefry2x32":
-        raise NotImplementedError(f"`poisson` is only implemented for the threefry2x32 RNG, not {name}")
-    return _poisson(key, lam, shape=shape_of("poisson", shape, lam), dtype=integer_dtype("poisson", dtype))
+        raise NotImplementedError(f"poisson takes keys of threefry2x32, got one of {name}")
+    return _poisson(
+        key, out_sharding, lam, shape=shape_of("poisson", shape, lam), dtype=integer_dtype("poisson", dtype)
+    )
 
 
 # ---- binomial ------------------------------------------------------------------------------------------------------------
@@ -312,7 +320,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     random variates", 1993.
     """
     lengths = shape_of("binomial", shape, n, p)
-    return _binomial(key, n, p, shape=lengths, dtype=float_dtype("binomial", dtype))
+    return _binomial(key, None, n, p, shape=lengths, dtype=float_dtype("binomial", dtype))
 
 
 @sampler(static=("shape", "dtype", "unroll"))
@@ -334,6 +342,10 @@ def _multinomial(bits: Bits, n: Any, p: Any, *, shape: tuple[int, ...], dtype: A
     return convert(shapes.transpose(counts, (*range(1, len(shape)), 0)), dtype)
 
 
+def _means_integers(dtype: Any) -> bool:
+    return dtype is not None and dtypes.is_integer(dtypes.check_user_dtype("multinomial", dtype))
+
+
 def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1) -> Any:
     """How often each of several outcomes comes up in ``n`` trials, as floats.
 
@@ -342,19 +354,20 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = Non
       n: number of trials, broadcast to ``shape`` without its last axis.
       p: probabilities, the outcomes along the last axis; broadcast to ``shape``.
       shape: the result's shape, the axis of the outcomes included.
-      dtype: floating dtype.
+      dtype: floating or integer dtype.
       unroll: how the loop over the outcomes is unrolled, see ``lax.scan``.
     Raises:
       ValueError: another dtype, or parameters that do not broadcast to the shape.
     Example: ``arrax.random.multinomial(arrax.random.key(0), 10, jnp.array([.2, .3, .5]))``.
     """
-    own, trials = typeof(p).shape, typeof(n).shape
+    own, trials = type_of("multinomial", "p", p).shape, type_of("multinomial", "n", n).shape
     if not own:
-        raise ValueError("multinomial requires p.ndim >= 1, got p.ndim == 0")
+        raise ValueError("multinomial: p must have an axis of outcomes, got a scalar")
     if shape is None:
-        lengths = (*broadcast_shapes(trials, own[:-1]), own[-1])
+        lengths = (*parameters.common_shape("multinomial", trials, own[:-1]), own[-1])
     else:
         lengths = checked_shape("multinomial", shape)
-        check_broadcast("multinomial", lengths, p)
-        check_broadcast("multinomial", lengths[:-1], n)
-    return _multinomial(key, n, p, shape=lengths, dtype=float_dtype("multinomial", dtype), unroll=unroll)
+        parameters.check_broadcast("multinomial", lengths, p)
+        parameters.check_broadcast("multinomial", lengths[:-1], n)
+    chosen = integer_dtype("multinomial", dtype) if _means_integers(dtype) else float_dtype("multinomial", dtype)
+    return _multinomial(key, None, n, p, shape=lengths, dtype=chosen, unroll=unroll)

@@ -24,7 +24,7 @@ from arrax.lax.structure import select
 from arrax.numpy_api.operands import broadcast_to
 from arrax.random.continuous import exponential_values
 from arrax.random.key_arrays import key_primitive, wrap
-from arrax.random.parameters import checked_shape, float_dtype, shape_of, static_int
+from arrax.random.parameters import checked_shape, float_dtype, shape_of, static_length, type_of
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import normal_values, random_signs, unit_uniform
 from arrax.transforms.vectorize import vmap
@@ -119,9 +119,14 @@ def gamma_values(bits: Bits, a: Any, shape: tuple[int, ...], dtype: Any, log_spa
     return random_gamma_p.bind(bits.key, broadcast_to(convert(a, dtype), shape), log_space=log_space)
 
 
-@sampler(static=("shape", "dtype", "log_space"))
-def _gamma(bits: Bits, a: Any, *, shape: tuple[int, ...], dtype: Any, log_space: bool) -> Any:
-    return gamma_values(bits, a, shape, dtype, log_space)
+@sampler(static=("shape", "dtype"))
+def _gamma(bits: Bits, a: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return gamma_values(bits, a, shape, dtype, False)
+
+
+@sampler(static=("shape", "dtype"))
+def _loggamma(bits: Bits, a: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return gamma_values(bits, a, shape, dtype, True)
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -132,11 +137,12 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_shardin
       a: positive shape parameter, broadcast to ``shape``.
       shape: the result's shape, by default ``a``'s.
       dtype: floating dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype, or an ``a`` that does not broadcast to the shape.
     Example: ``arrax.random.gamma(arrax.random.key(0), 2., (3,))``. Source: Marsaglia and Tsang, 2000.
     """
-    return _gamma(key, a, shape=shape_of("gamma", shape, a), dtype=float_dtype("gamma", dtype), log_space=False)
+    return _gamma(key, out_sharding, a, shape=shape_of("gamma", shape, a), dtype=float_dtype("gamma", dtype))
 
 
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -147,11 +153,12 @@ def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_shar
       a: positive shape parameter, broadcast to ``shape``.
       shape: the result's shape, by default ``a``'s.
       dtype: floating dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype, or an ``a`` that does not broadcast to the shape.
     Example: ``arrax.random.loggamma(arrax.random.key(0), 1e-3, (3,))``.
     """
-    return _gamma(key, a, shape=shape_of("loggamma", shape, a), dtype=float_dtype("loggamma", dtype), log_space=True)
+    return _loggamma(key, out_sharding, a, shape=shape_of("loggamma", shape, a), dtype=float_dtype("loggamma", dtype))
 
 
 @sampler(static=("shape", "dtype"))
@@ -171,11 +178,12 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_
       a, b: positive parameters, broadcast to ``shape``.
       shape: the result's shape, by default that of the parameters together.
       dtype: floating dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype, or parameters that do not broadcast to the shape.
     Example: ``arrax.random.beta(arrax.random.key(0), 2., 3., (3,))``.
     """
-    return _beta(key, a, b, shape=shape_of("beta", shape, a, b), dtype=float_dtype("beta", dtype))
+    return _beta(key, out_sharding, a, b, shape=shape_of("beta", shape, a, b), dtype=float_dtype("beta", dtype))
 
 
 def chisquare_values(bits: Bits, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -197,11 +205,14 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sh
       df: positive degrees of freedom, broadcast to ``shape``.
       shape: the result's shape, by default ``df``'s.
       dtype: floating dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype, or a ``df`` that does not broadcast to the shape.
     Example: ``arrax.random.chisquare(arrax.random.key(0), 3., (2,))``.
     """
-    return _chisquare(key, df, shape=shape_of("chisquare", shape, df), dtype=float_dtype("chisquare", dtype))
+    return _chisquare(
+        key, out_sharding, df, shape=shape_of("chisquare", shape, df), dtype=float_dtype("chisquare", dtype)
+    )
 
 
 @sampler(static=("shape", "dtype"))
@@ -221,11 +232,12 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *,
       dfnum, dfden: positive degrees of freedom, broadcast to ``shape``.
       shape: the result's shape, by default that of the parameters together.
       dtype: floating dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype, or parameters that do not broadcast to the shape.
     Example: ``arrax.random.f(arrax.random.key(0), 3., 4., (2,))``.
     """
-    return _f(key, dfnum, dfden, shape=shape_of("f", shape, dfnum, dfden), dtype=float_dtype("f", dtype))
+    return _f(key, out_sharding, dfnum, dfden, shape=shape_of("f", shape, dfnum, dfden), dtype=float_dtype("f", dtype))
 
 
 @sampler(static=("shape", "dtype"))
@@ -243,11 +255,12 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
       df: positive degrees of freedom, broadcast to ``shape``.
       shape: the result's shape, by default ``df``'s.
       dtype: floating dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype, or a ``df`` that does not broadcast to the shape.
     Example: ``arrax.random.t(arrax.random.key(0), 3., (2,))``.
     """
-    return _t(key, df, shape=shape_of("t", shape, df), dtype=float_dtype("t", dtype))
+    return _t(key, out_sharding, df, shape=shape_of("t", shape, df), dtype=float_dtype("t", dtype))
 
 
 @sampler(static=("shape", "dtype"))
@@ -268,57 +281,64 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out
       alpha: positive parameters; its last axis is that of the vectors, the others broadcast to ``shape``.
       shape: the result's shape without the axis of the vectors, by default ``alpha``'s.
       dtype: floating dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype, an ``alpha`` without axes or one that does not broadcast to the shape.
     Example: ``arrax.random.dirichlet(arrax.random.key(0), jnp.ones(3), (2,))`` has the shape (2, 3).
     """
-    own = typeof(alpha).shape
+    own = type_of("dirichlet", "alpha", alpha).shape
     if not own:
-        raise ValueError(f"dirichlet requires alpha.ndim >= 1, got alpha.ndim == {len(own)}")
+        raise ValueError("dirichlet: alpha must have an axis of outcomes, got a scalar")
     lead = own[:-1] if shape is None else checked_shape("dirichlet", shape)
     full = shape_of("dirichlet", (*lead, own[-1]), alpha)
-    return _dirichlet(key, alpha, shape=full, dtype=float_dtype("dirichlet", dtype))
+    return _dirichlet(key, out_sharding, alpha, shape=full, dtype=float_dtype("dirichlet", dtype))
 
 
 def generalized_normal_values(bits: Bits, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Signed powers 1/p of gamma numbers of 1/p."""
     first, second = bits.split(2)
-    g = gamma_values(first, 1 / p, shape, dtype, False)
-    return random_signs(second, shape, dtype) * pow(g, np.asarray(1 / p, dtype)[()])
+    exponent = 1 / p
+    g = gamma_values(first, exponent, shape, dtype, False)
+    return random_signs(second, shape, dtype) * pow(g, broadcast_to(convert(exponent, dtype), shape))
 
 
-@sampler(static=("p", "shape", "dtype"))
-def _generalized_normal(bits: Bits, *, p: float, shape: tuple[int, ...], dtype: Any) -> Any:
+@sampler(static=("shape", "dtype"))
+def _generalized_normal(bits: Bits, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return generalized_normal_values(bits, p, shape, dtype)
 
 
-def generalized_normal(key: Any, p: float, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of the generalized normal distribution, whose density is proportional to e^(-|x|^p).
 
     Args:
       key: a key.
-      p: positive number: 1 gives Laplace's, 2 the normal distribution of variance 1/2.
+      p: positive number, broadcast to ``shape``: 1 gives Laplace's, 2 the normal distribution of variance 1/2.
       shape: the result's shape.
       dtype: floating dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype.
     Example: ``arrax.random.generalized_normal(arrax.random.key(0), 1.5, (3,))``.
     """
-    lengths, chosen = checked_shape("generalized_normal", shape), float_dtype("generalized_normal", dtype)
-    return _generalized_normal(key, p=float(p), shape=lengths, dtype=chosen)
+    lengths, chosen = shape_of("generalized_normal", shape or (), p), float_dtype("generalized_normal", dtype)
+    return _generalized_normal(key, out_sharding, _floating(p, chosen), shape=lengths, dtype=chosen)
 
 
-@sampler(static=("d", "p", "shape", "dtype"))
-def _ball(bits: Bits, *, d: int, p: float, shape: tuple[int, ...], dtype: Any) -> Any:
+def _floating(p: Any, dtype: Any) -> Any:
+    """A norm's exponent, integers as numbers of the result's dtype."""
+    return p if dtypes.is_float(typeof(p).dtype) else convert(p, dtype)
+
+
+@sampler(static=("d", "shape", "dtype"))
+def _ball(bits: Bits, p: Any, *, d: int, shape: tuple[int, ...], dtype: Any) -> Any:
     first, second = bits.split(2)
     g = generalized_normal_values(first, p, (*shape, d), dtype)
-    exponent = np.asarray(p, dtype)[()]
-    powers = reduce_sum(pow(abs(g), exponent), (len(shape),))
-    radius = pow(add(powers, exponential_values(second, shape, dtype)), np.asarray(1 / p, dtype)[()])
+    powers = reduce_sum(pow(abs(g), broadcast_to(convert(p, dtype), (*shape, d))), (len(shape),))
+    radius = pow(add(powers, exponential_values(second, shape, dtype)), broadcast_to(convert(1 / p, dtype), shape))
     return g / shapes.expand_dims(radius, (len(shape),))
 
 
-def ball(key: Any, d: int, p: float = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Vectors distributed uniformly in the unit ball of the p-norm.
 
     Args:
@@ -327,10 +347,14 @@ def ball(key: Any, d: int, p: float = 2, shape: Any = (), dtype: Any = None, *, 
       p: positive number, the norm's.
       shape: the result's shape without the axis of the vectors.
       dtype: floating dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       TypeError: a ``d`` that is no integer.
       ValueError: another dtype.
     Example: ``arrax.random.ball(arrax.random.key(0), 3, shape=(2,))`` has the shape (2, 3).
     """
-    chosen = float_dtype("ball", dtype)
-    return _ball(key, d=static_int("ball", "d", d), p=float(p), shape=checked_shape("ball", shape), dtype=chosen)
+    chosen, lengths = float_dtype("ball", dtype), checked_shape("ball", shape)
+    if type_of("ball", "p", p).shape:
+        raise ValueError(f"ball: p must be a single number, got an array of shape {typeof(p).shape}")
+    count = static_length("ball", "d", d)
+    return _ball(key, out_sharding, _floating(p, chosen), d=count, shape=lengths, dtype=chosen)

@@ -44,7 +44,7 @@ def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     if typeof(key).shape != (4,) or typeof(key).dtype != np.uint32:
         raise TypeError(f"rbg keys are uint32 arrays of shape (4,), got {typeof(key).str_short()}")
     if bit_width not in (8, 16, 32, 64):
-        raise TypeError("requires 8-, 16-, 32- or 64-bit field width.")
+        raise TypeError(f"random bits come 8, 16, 32 or 64 at a time, not {bit_width}")
     return rng_bit_generator(key, shape, np.dtype(f"uint{bit_width}"))[1]
 
 

@@ -35,6 +35,9 @@ class Implementation:
     def __repr__(self) -> str:
         return f"PRNGImpl(name={self.name!r}, tag={self.tag!r}, key_shape={self.key_shape})"
 
+    def __reduce__(self) -> tuple:
+        return implementation_of, (self.name,)
+
 
 class KeyDType(dtypes.ExtendedDType):
     """The dtype of typed keys, ``key<fry>``. Structural operations act on the key data underneath (see key_arrays)."""
@@ -122,7 +125,7 @@ def register(implementation: Implementation) -> None:
       ValueError: the name is taken.
     """
     if implementation.name in _implementations:
-        raise ValueError(f"PRNG with name {implementation.name!r} already registered")
+        raise ValueError(f"a generator named {implementation.name!r} exists already")
     _implementations[implementation.name] = implementation
 
 
@@ -146,11 +149,9 @@ def implementation_of(spec: Any) -> Implementation:
         return spec.implementation
     if isinstance(spec, str):
         if spec not in _implementations:
-            raise ValueError(
-                f"unrecognized PRNG implementation {spec!r}. Did you mean one of: {', '.join(_implementations)}"
-            )
+            raise ValueError(f"no generator is named {spec!r}; there are {', '.join(_implementations)}")
         return _implementations[spec]
-    raise TypeError(f"unrecognized type {type(spec)} for specifying PRNG implementation.")
+    raise TypeError(f"a generator is given by its name, its key dtype or itself; got {spec!r} of type {type(spec)}")
 
 
 def dtype_of(name: str) -> KeyDType:

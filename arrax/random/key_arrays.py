@@ -36,8 +36,8 @@ class PRNGKeyArray(runtime.Array):
         shape = data.shape[: len(data.shape) - rank]
         if data.shape[len(shape) :] != implementation.key_shape or data.dtype != np.uint32:
             raise TypeError(
-                f"JAX encountered invalid PRNG key data: expected key_data.shape to end with "
-                f"{implementation.key_shape} and dtype uint32; got {data.shape=} and dtype {data.dtype}"
+                f"key data of {implementation.name} is uint32 of a shape that ends with {implementation.key_shape}, "
+                f"got {data.dtype} of shape {data.shape}"
             )
         self.aval = ShapedArray(shape, implementation.dtype)
 
@@ -87,19 +87,17 @@ class PRNGKeyArray(runtime.Array):
 
     def __iter__(self) -> Iterator[PRNGKeyArray]:
         if not self.shape:
-            raise TypeError("iteration over a 0-d key array")
+            raise TypeError("one key, of shape (), is no sequence of keys; split it")
         if config.debug_key_reuse.cell.value:
             key_reuse.take_part(self, ...)
         return iter([PRNGKeyArray(self._impl, row) for row in self._base_array])
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(
-            "JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use arrax.random.key_data(arr) if you wish to extract the underlying integer array."
-        )
+        raise TypeError("keys have no form in NumPy; arrax.random.key_data(keys) gives their words")
 
     def item(self, *args: int) -> Any:
         """Refused: keys are no Python numbers."""
-        raise TypeError("keys have no Python value. Use arrax.random.key_data(keys) for their words.")
+        raise TypeError("keys have no value in Python; arrax.random.key_data(keys) gives their words")
 
     tolist = item
 
@@ -118,7 +116,7 @@ class PRNGKeyArray(runtime.Array):
         return wrap(self._impl, self._base_array[place])
 
     def __bool__(self) -> bool:
-        raise TypeError("key array cannot be converted to boolean.")
+        raise TypeError("keys are neither true nor false; arrax.random.key_data(keys) gives their words")
 
     def __copy__(self) -> PRNGKeyArray:
         return PRNGKeyArray(self._impl, copy.copy(self._base_array))
@@ -166,7 +164,7 @@ def _data_index(index: Any, rank: int) -> Any:
     parts = index if isinstance(index, tuple) else (index,)
     used = sum(map(_axes_used, parts))
     if used > rank:
-        raise IndexError(f"Too many indices: array is {rank}-dimensional, but {used} were indexed")
+        raise IndexError(f"{used} indices for a key array of {rank} dimensions")
     for place, part in enumerate(parts):
         if part is Ellipsis:
             return (*parts[:place], *(slice(None) for _ in range(rank - used)), *parts[place + 1 :], Ellipsis)

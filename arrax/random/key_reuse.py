@@ -94,7 +94,7 @@ class Uses:
         for number in identities.ravel().tolist():
             for choice in self.choices.get(number, (number,)):
                 if choice in self.consumed:
-                    raise KeyReuseError(f"In {name}, argument 0 is already consumed.")
+                    raise KeyReuseError(f"{name} takes a key that was consumed before")
                 self.consumed.add(choice)
 
     def is_consumed(self, identities: np.ndarray) -> np.ndarray:
@@ -181,9 +181,7 @@ class Uses:
         except KeyReuseError as error:
             fact = str(error).partition("\n")[0]
             if any(number in before for ids in args if ids is not None for number in ids.ravel().tolist()):
-                raise KeyReuseError(
-                    f"{name} body function leads to key reuse when repeatedly executed: {fact}"
-                ) from None
+                raise KeyReuseError(f"each turn of {name} consumes the same key: {fact}") from None
             raise
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from typing import Any
 
@@ -14,7 +13,6 @@ from arrax.core.interpreter import Tracer, context
 from arrax.core.types import ShapedArray, typeof
 from arrax.lax.conversion import convert
 from arrax.lax.families import kind_of
-from arrax.lax.shapes import canonical_shape
 from arrax.native import runtime
 from arrax.numpy_api.api import api
 from arrax.random import hardware as _hardware  # noqa: F401  (registers rbg and unsafe_rbg)
@@ -23,6 +21,7 @@ from arrax.random import key_structure as _key_structure  # noqa: F401  (gives k
 from arrax.random.implementations import Implementation, KeyDType, implementation_of
 from arrax.random.key_arrays import PRNGKeyArray, is_key, unwrap, wrap
 from arrax.random.key_reuse import consume
+from arrax.random.parameters import checked_shape, placed, static_int, type_of
 from arrax.random.threefry import threefry
 from arrax.xla.placement import array_from_host
 
@@ -47,11 +46,11 @@ def seed_value(seed: Any) -> Any:
         width = np.uint64 if config.enable_x64.cell.value else np.uint32
         wrapped = width(seed & int(np.iinfo(width).max))
         return wrapped.astype(f"int{wrapped.itemsize * 8}")
-    aval = typeof(seed)
+    aval = type_of("key", "seed", seed)
     if aval.shape != ():
-        raise TypeError(f"PRNG key seed must be a scalar; got {seed!r} of shape {aval.shape}.")
+        raise TypeError(f"key: a seed must be a single integer, got {seed!r} of shape {aval.shape}")
     if isinstance(aval.dtype, dtypes.ExtendedDType) or not dtypes.is_integer(aval.dtype):
-        raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
+        raise TypeError(f"key: a seed must be a single integer, got {seed!r} of type {aval.dtype.name}")
     return seed
 
 
@@ -75,7 +74,9 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """
     implementation = default_implementation() if impl is dtype is None else _chosen("key", impl, dtype)
     if is_key(seed):
-        raise TypeError("key accepts a scalar seed, but was given a PRNG key. Use arrax.random.split or clone instead.")
+        raise TypeError(
+            "key: a seed must be a single integer, got a key; new keys come of old ones by split or fold_in"
+        )
     value = seed_value(seed)
     if context.interpreter.is_evaluation and implementation is threefry and not isinstance(value, ArrayImpl):
         return PRNGKeyArray(implementation, _seed_on_host(value))
@@ -109,9 +110,7 @@ def check_key(name: str, value: Any, allow_batch: bool = False) -> tuple[Any, bo
     """
     if is_key(value):
         if value.ndim and not allow_batch:
-            raise ValueError(
-                f"{name} accepts a single key, but was given a key array of shape {value.shape} != (). Use vmap for batching."
-            )
+            raise ValueError(f"{name} takes one key, got keys of shape {value.shape}; arrax.vmap maps it over them")
         return value, True
     if isinstance(value, ArrayImpl | Tracer | np.ndarray) or hasattr(value, "__jax_array__"):
         aval = typeof(value)
@@ -124,10 +123,10 @@ def check_key(name: str, value: Any, allow_batch: bool = False) -> tuple[Any, bo
                 return wrap(implementation, value), False
             if aval.ndim > rank and aval.shape[aval.ndim - rank :] == implementation.key_shape:
                 raise ValueError(
-                    f"{name} accepts a single key, but was given a key array of shape {aval.shape} != "
-                    f"{implementation.key_shape}. Use vmap for batching."
+                    f"{name} takes one key, for raw ones an array of shape {implementation.key_shape}, got the shape "
+                    f"{aval.shape}; arrax.vmap maps it over several keys"
                 )
-    raise TypeError(f"{name}: unexpected PRNG key type {type(value)}: {value!r}. Use arrax.random.key to make one.")
+    raise TypeError(f"{name} takes a random key (arrax.random.key makes one), got {value!r} of type {type(value)}")
 
 
 def _object_to_raw_key(name: str) -> None:
@@ -178,7 +177,7 @@ def split(key: Any, num: Any = 2) -> Any:
     Example: ``k1, k2 = arrax.random.split(arrax.random.key(0))``.
     """
     typed, was_typed = check_key("split", key)
-    shape = (operator.index(num),) if not isinstance(num, tuple | list) else canonical_shape(num, "split")
+    shape = checked_shape("split", num if isinstance(num, tuple | list) else (static_int("split", "num", num),))
     if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
         consume("random_split", typed)
         data = _split_data(typed._base_array, typed._impl, shape)
@@ -197,12 +196,11 @@ def fold_in(key: Any, data: Any) -> Any:
     """
     typed, was_typed = check_key("fold_in", key)
     number = np.uint32(data & 0xFFFFFFFF) if isinstance(data, int) else data
-    if typeof(number).shape != ():
-        raise TypeError(
-            f"fold_in accepts a scalar as data, but was given an array of shape {typeof(number).shape}. Use vmap for batching."
-        )
-    if kind_of(typeof(number).dtype) not in ("signed", "unsigned", "floating", "bool"):
-        raise TypeError(f"fold_in takes an integer, got {data!r}")
+    aval = type_of("fold_in", "data", number)
+    if aval.shape != ():
+        raise TypeError(f"fold_in: data must be a single integer, got one of shape {aval.shape}; arrax.vmap maps it")
+    if kind_of(aval.dtype) not in ("signed", "unsigned", "floating", "bool"):
+        raise TypeError(f"fold_in: data must be a single integer, got {data!r}")
     if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
         folded = _fold_in_data(typed._base_array, number, typed._impl)
         return PRNGKeyArray(typed._impl, folded) if was_typed else folded
@@ -217,12 +215,14 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
       key: a key.
       shape: the result's shape.
       dtype: uint8, uint16, uint32 (by default; uint64 with x64) or uint64.
+      out_sharding: where the result lies, None or a sharding of one device.
     Example: ``arrax.random.bits(arrax.random.key(0), (3,))``.
     """
     chosen = dtypes.canonicalize_dtype(np.uint64) if dtype is None else dtypes.check_user_dtype("bits", dtype)
     if chosen.kind != "u":
-        raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {chosen}")
-    return random_bits("bits", key, chosen.itemsize * 8, canonical_shape(shape, "bits"))
+        raise ValueError(f"bits: dtype must be one of unsigned integers, got {chosen}")
+    drawn = random_bits("bits", key, chosen.itemsize * 8, checked_shape("bits", shape))
+    return drawn if out_sharding is None else placed("bits", drawn, out_sharding)
 
 
 def random_bits(name: str, key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:

@@ -18,9 +18,8 @@ from arrax.lax.linalg.qr_factors import qr
 from arrax.lax.linalg.singular_values import svd
 from arrax.lax.linalg.symmetric_eigenvalues import eigh
 from arrax.lax.reductions import reduce_sum
-from arrax.lax.shapes import broadcast_shapes
 from arrax.numpy_api.operands import broadcast_to
-from arrax.random.parameters import checked_shape, float_dtype, static_int
+from arrax.random.parameters import checked_shape, common_shape, float_dtype, static_length, type_of
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import complex_normal_values, normal_values
 
@@ -74,31 +73,31 @@ def multivariate_normal(
       shape: the result's shape without the axis of the vectors, by default that of the parameters together.
       dtype: floating dtype, by default that of the parameters together.
       method: how the covariance is factored: ``"cholesky"`` (fast), ``"eigh"`` or ``"svd"`` (robust).
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: shapes that do not fit, another dtype or method.
     Example: ``arrax.random.multivariate_normal(arrax.random.key(0), jnp.zeros(2), jnp.eye(2), (3,))`` has the shape (3, 2).
     """
+    own = type_of("multivariate_normal", "mean", mean).shape
+    matrices = type_of("multivariate_normal", "cov", cov).shape
     if dtype is None:  # that of the parameters
         common, _ = dtypes.result_type_of([dtypes.value_pair(mean), dtypes.value_pair(cov)])
         dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(common))
     chosen = float_dtype("multivariate_normal", dtype)
     if method not in METHODS:
         raise ValueError(f"multivariate_normal: method must be one of {', '.join(METHODS)}, got {method!r}")
-    own, matrices = typeof(mean).shape, typeof(cov).shape
-    if len(own) < 1:
-        raise ValueError("multivariate_normal requires mean.ndim >= 1, got mean.ndim == 0")
-    if len(matrices) < 2:
-        raise ValueError(f"multivariate_normal requires cov.ndim >= 2, got cov.ndim == {len(matrices)}")
+    if not own:
+        raise ValueError("multivariate_normal: mean must be a vector or several, got a scalar")
     n = own[-1]
     if matrices[-2:] != (n, n):
         raise ValueError(
-            f"multivariate_normal requires cov.shape == (..., n, n) for n={n}, but got cov.shape == {matrices}."
+            f"multivariate_normal: for a mean of {n} entries, cov must have the shape (..., {n}, {n}), got {matrices}"
         )
-    batch = broadcast_shapes(own[:-1], matrices[:-2])
+    batch = common_shape("multivariate_normal", own[:-1], matrices[:-2])
     lead = batch if shape is None else checked_shape("multivariate_normal", shape)
-    if broadcast_shapes(lead, batch) != lead:
+    if common_shape("multivariate_normal", lead, batch) != lead:
         raise ValueError(f"multivariate_normal: parameters of batch shape {batch} do not broadcast to shape {lead}")
-    return _multivariate_normal(key, mean, cov, shape=(*lead, n), dtype=chosen, method=method)
+    return _multivariate_normal(key, out_sharding, mean, cov, shape=(*lead, n), dtype=chosen, method=method)
 
 
 @sampler(static=("rows", "columns", "shape", "dtype"))
@@ -122,6 +121,7 @@ def orthogonal(
       shape: the result's shape without the axes of the matrices.
       dtype: floating or complex dtype.
       m: number of columns, by default ``n``; the lesser of both many rows or columns are orthonormal.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       TypeError: numbers that are no integers.
       ValueError: another dtype.
@@ -129,9 +129,9 @@ def orthogonal(
     the classical compact groups", 2007.
     """
     chosen = float_dtype("orthogonal", dtype, also_complex=True)
-    rows = static_int("orthogonal", "n", n)
-    columns = rows if m is None else static_int("orthogonal", "m", m)
+    rows = static_length("orthogonal", "n", n)
+    columns = rows if m is None else static_length("orthogonal", "m", m)
     lengths = checked_shape("orthogonal", shape)
     if rows == 0 or columns == 0:
         return shapes.full((*lengths, rows, columns), np.zeros((), chosen)[()])
-    return _orthogonal(key, rows=rows, columns=columns, shape=lengths, dtype=chosen)
+    return _orthogonal(key, out_sharding, rows=rows, columns=columns, shape=lengths, dtype=chosen)

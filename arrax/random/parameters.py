@@ -9,7 +9,9 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
+from arrax.lax.placement import device_put
 from arrax.lax.shapes import broadcast_shapes, canonical_shape
+from arrax.native import runtime
 
 _SCALARS = (float, int)
 
@@ -33,7 +35,34 @@ def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
             return _known_shape(shape, tuple(map(type, shape)))
         except (TypeError, ValueError):
             pass  # the message below names the sampler
-    return canonical_shape(shape, name)
+    try:
+        return canonical_shape(shape, name)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
+
+
+def type_of(name: str, argument: str, value: Any) -> Any:
+    """The type of a parameter.
+
+    Raises:
+      TypeError: no array.
+    """
+    try:
+        return typeof(value)
+    except TypeError as error:
+        raise TypeError(f"{name}: {argument} must be an array or a number. {error}") from None
+
+
+def common_shape(name: str, *lengths: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that parameters have together.
+
+    Raises:
+      ValueError: shapes that do not fit.
+    """
+    try:
+        return broadcast_shapes(*lengths)
+    except ValueError:
+        raise ValueError(f"{name}: the shapes {', '.join(map(str, lengths))} do not fit together") from None
 
 
 def shape_of(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
@@ -43,8 +72,8 @@ def shape_of(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
       ValueError: parameters that do not broadcast to the shape.
     """
     if shape is None:
-        own = [typeof(parameter).shape for parameter in parameters if type(parameter) not in _SCALARS]
-        return broadcast_shapes(*own) if own else ()
+        own = [type_of(name, "a parameter", p).shape for p in parameters if type(p) not in _SCALARS]
+        return common_shape(name, *own) if own else ()
     lengths = checked_shape(name, shape)
     check_broadcast(name, lengths, *parameters)
     return lengths
@@ -55,19 +84,24 @@ def check_broadcast(name: str, shape: tuple[int, ...], *parameters: Any) -> None
     for parameter in parameters:
         if type(parameter) in _SCALARS:
             continue
-        own = typeof(parameter).shape
-        if own and (len(own) > len(shape) or broadcast_shapes(shape, own) != shape):
+        own = type_of(name, "a parameter", parameter).shape
+        if own and not fits(own, shape):
             raise ValueError(f"{name}: parameters of shape {own} do not broadcast to the requested shape {shape}")
+
+
+def fits(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a shape broadcasts to another one."""
+    return len(own) <= len(shape) and all(
+        length in (1, other) for length, other in zip(reversed(own), reversed(shape), strict=False)
+    )
 
 
 @functools.lru_cache(1024)
 def _float_dtype(name: str, dtype: Any, also_complex: bool, x64: bool) -> Any:
-    chosen = dtypes.check_user_dtype(
-        name, np.float64 if dtype is float else np.complex128 if dtype is complex else dtype
-    )
+    chosen = dtypes.check_user_dtype(name, dtype)
     if not (dtypes.is_float(chosen) or also_complex and dtypes.is_complex(chosen)):
-        kinds = "float or complex" if also_complex else "float"
-        raise ValueError(f"dtype argument to `{name}` must be a {kinds} dtype, got {chosen.name}")
+        kinds = "floating or complex" if also_complex else "floating"
+        raise ValueError(f"{name}: dtype must be {kinds}, got {chosen.name}")
     return chosen
 
 
@@ -93,9 +127,9 @@ def integer_dtype(name: str, dtype: Any) -> Any:
     """
     if dtype is None:
         return dtypes.canonicalize_dtype(np.int64)
-    chosen = dtypes.check_user_dtype(name, np.int64 if dtype is int else dtype)
+    chosen = dtypes.check_user_dtype(name, dtype)
     if not dtypes.is_integer(chosen):
-        raise ValueError(f"dtype argument to `{name}` must be an int dtype, got {chosen.name}")
+        raise ValueError(f"{name}: dtype must be one of integers, got {chosen.name}")
     return chosen
 
 
@@ -105,9 +139,30 @@ def static_int(name: str, argument: str, value: Any) -> int:
     Raises:
       TypeError: something else.
     """
-    try:
-        return value.__index__()
-    except AttributeError:
-        raise TypeError(
-            f"{name}: {argument} must be an integer, got {value!r} of type {type(value).__name__}"
-        ) from None
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"{name}: {argument} must be an integer, got {value!r} of type {type(value).__name__}")
+    return value.__index__()
+
+
+def static_length(name: str, argument: str, value: Any) -> int:
+    """A Python int that is not negative.
+
+    Raises:
+      TypeError: no integer.
+      ValueError: a negative one.
+    """
+    length = static_int(name, argument, value)
+    if length < 0:
+        raise ValueError(f"{name}: {argument} must not be negative, got {length}")
+    return length
+
+
+def placed(name: str, values: Any, sharding: Any) -> Any:
+    """The numbers on the device of ``out_sharding``.
+
+    Raises:
+      TypeError: something else than a sharding of one device.
+    """
+    if not isinstance(sharding, runtime.SingleDeviceSharding):
+        raise TypeError(f"{name}: out_sharding must be None or a sharding of one device, got {sharding!r}")
+    return device_put(values, sharding)

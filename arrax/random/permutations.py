@@ -15,13 +15,13 @@ from arrax.lax.cumulative import cumsum
 from arrax.lax.exponential import log
 from arrax.lax.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from arrax.lax.reductions import argmax, reduce_sum
-from arrax.lax.shapes import broadcast_shapes, canonical_axis
+from arrax.lax.shapes import canonical_axis
 from arrax.lax.sorting import sort_key_val, top_k
 from arrax.lax.structure import slice_in_dim
 from arrax.numpy_api.operands import broadcast_to, check_arraylike
 from arrax.random.continuous import checked_mode, gumbel_values
 from arrax.random.keys import check_key
-from arrax.random.parameters import checked_shape
+from arrax.random.parameters import checked_shape, fits, static_int
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import integer_values, unit_uniform
 
@@ -59,7 +59,7 @@ def _permutation(bits: Bits, x: Any, *, axis: int, independent: bool) -> Any:
     return rows(x, order, axis)
 
 
-@sampler(static=("count", "dtype"))
+@sampler(static=("count", "dtype"), name="permutation")
 def _permuted_numbers(bits: Bits, *, count: int, dtype: Any) -> Any:
     return shuffled(bits, shapes.iota(dtype, count), 0)
 
@@ -72,6 +72,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
       x: array, or an integer n that stands for ``arange(n)``.
       axis: the axis along which ``x`` is permuted.
       independent: give each line along the axis an order of its own.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       TypeError: a number that is no integer.
       ValueError: an axis that ``x`` doesn't have.
@@ -81,12 +82,11 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
     check_arraylike("permutation", x)
     aval = typeof(x)
     if aval.ndim:
-        place = canonical_axis(axis, aval.ndim)
-        return _permutation(key, x, axis=place, independent=bool(independent))
-    canonical_axis(axis, 1)
+        place = canonical_axis(static_int("permutation", "axis", axis), aval.ndim, "permutation: axis")
+        return _permutation(key, out_sharding, x, axis=place, independent=bool(independent))
     if not dtypes.is_integer(aval.dtype):
         raise TypeError(f"permutation: x must be an integer or at least 1-dimensional, got {x!r}")
-    return _permuted_numbers(key, count=int(x), dtype=dtypes.canonicalize_dtype(np.int64))
+    return _permuted_numbers(key, out_sharding, count=max(int(x), 0), dtype=dtypes.canonicalize_dtype(np.int64))
 
 
 # ---- choice --------------------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def _first_not_below(ascending: Any, values: Any) -> Any:
     return reduce_sum(convert(below, np.int32), (len(own),))
 
 
-@sampler(static=("count", "shape", "replace", "mode"))
+@sampler(static=("count", "shape", "replace", "mode"), name="choice")
 def _choice_of_numbers(bits: Bits, p: Any, *, count: int, shape: tuple[int, ...], replace: bool, mode: str) -> Any:
     return _places(bits, p, count, shape, replace, mode)
 
@@ -156,7 +156,7 @@ def choice(
     check_key("choice", key)
     check_arraylike("choice", a, *(() if p is None else (p,)))
     aval, lengths, chosen = typeof(a), checked_shape("choice", shape), checked_mode("choice", mode)
-    place = canonical_axis(axis, aval.ndim or 1)
+    place = canonical_axis(static_int("choice", "axis", axis), aval.ndim, "choice: axis") if aval.ndim else 0
     if not aval.ndim and not dtypes.is_integer(aval.dtype):
         raise TypeError(f"choice: a must be an integer or at least 1-dimensional, got {a!r}")
     count, number = aval.shape[place] if aval.ndim else int(a), math.prod(lengths)
@@ -167,8 +167,8 @@ def choice(
         shape_left = (*aval.shape[:place], *lengths, *aval.shape[place + 1 :]) if aval.ndim else lengths
         return shapes.full(shape_left, 0, aval.dtype)
     if not aval.ndim:
-        return _choice_of_numbers(key, p, count=count, shape=lengths, replace=bool(replace), mode=chosen)
-    return _choice(key, a, p, shape=lengths, replace=bool(replace), axis=place, mode=chosen)
+        return _choice_of_numbers(key, None, p, count=count, shape=lengths, replace=bool(replace), mode=chosen)
+    return _choice(key, None, a, p, shape=lengths, replace=bool(replace), axis=place, mode=chosen)
 
 
 def _check_choice(count: int, number: int, replace: bool, p: Any) -> None:
@@ -217,6 +217,7 @@ def categorical(
         default it is that shape.
       replace: whether an outcome may come again among the samples of one distribution.
       mode: ``"low"`` or ``"high"``, see ``gumbel``.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another shape, more samples without replacement than outcomes, or another mode.
     Example: ``arrax.random.categorical(arrax.random.key(0), jnp.zeros(3), shape=(4,))``. Source: the Gumbel-max trick.
@@ -226,11 +227,11 @@ def categorical(
     if not dtypes.is_float(typeof(logits).dtype):
         logits = convert(logits, dtypes.canonicalize_dtype(np.float64))
     own = typeof(logits).shape
-    place = canonical_axis(axis, len(own))
+    place = canonical_axis(static_int("categorical", "axis", axis), len(own), "categorical: axis")
     batch = own[:place] + own[place + 1 :]
     lengths = batch if shape is None else checked_shape("categorical", shape)
     tail = lengths[len(lengths) - len(batch) :]
-    if len(lengths) < len(batch) or broadcast_shapes(tail, batch) != tail:
+    if len(lengths) < len(batch) or not fits(batch, tail):
         raise ValueError(f"categorical: shape {lengths} must end with that of the distributions, {batch}")
     wanted = math.prod(lengths[: len(lengths) - len(batch)])
     if not replace and wanted > own[place]:
@@ -240,4 +241,4 @@ def categorical(
         wide.insert(place, own[place])
         logits = broadcast_to(logits, tuple(wide))
     chosen = checked_mode("categorical", mode)
-    return _categorical(key, logits, axis=place, shape=lengths, replace=bool(replace), mode=chosen)
+    return _categorical(key, out_sharding, logits, axis=place, shape=lengths, replace=bool(replace), mode=chosen)

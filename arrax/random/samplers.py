@@ -12,6 +12,7 @@ from arrax.random import key_arrays
 from arrax.random.key_arrays import PRNGKeyArray, wrap
 from arrax.random.key_reuse import consume
 from arrax.random.keys import check_key
+from arrax.random.parameters import placed
 
 
 class Bits:
@@ -50,35 +51,37 @@ def split_in_two(bits: Bits) -> list[Bits]:
     return bits.split(2)
 
 
-def sampler(static: tuple[str, ...], exact: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: make ``body(bits, *parameters, **static)`` a function ``(key, *parameters, **static)``.
+def sampler(static: tuple[str, ...], name: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: make ``body(bits, *parameters, **static)`` a function ``(key, out_sharding, *parameters, **static)``.
 
-    An eager call hands the key's data to a compiled function; inside a trace the body runs on the typed key.
+    An eager call hands the key's data to a compiled function; inside a trace the body runs on the typed key. Both compile
+    at the level of ``jit``, so that they give the same last bits.
 
     Args:
       static: names of the arguments that are part of the program.
-      exact: for arithmetic on floats, compile eager calls as ``jit`` does, so that both give the same last bits.
+      name: what messages call it, by default the body's name.
     """
 
     def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
-        name = body.__name__.lstrip("_")
+        called = name or body.__name__.lstrip("_")
 
         def on_data(data: Any, *parameters: Any, implementation: Any, **fixed: Any) -> Any:
             return body(Bits(wrap(implementation, data)), *parameters, **fixed)
 
-        on_data.__name__ = on_data.__qualname__ = name
+        on_data.__name__ = on_data.__qualname__ = called
         on_data.__signature__ = _signature(static)  # type: ignore[attr-defined]
-        compiled = make_api(on_data, static=("implementation", *static), eager=not exact)
+        compiled = make_api(on_data, static=("implementation", *static), eager=False)
 
-        def sample(key: Any, *parameters: Any, **fixed: Any) -> Any:
-            typed = key if type(key) is PRNGKeyArray and not key.aval.ndim else check_key(name, key)[0]
+        def sample(key: Any, out_sharding: Any, *parameters: Any, **fixed: Any) -> Any:
+            if out_sharding is not None:
+                return placed(called, sample(key, None, *parameters, **fixed), out_sharding)
+            typed = key if type(key) is PRNGKeyArray and not key.aval.ndim else check_key(called, key)[0]
             if context.interpreter.is_evaluation and type(typed) is PRNGKeyArray:
                 consume("jit-compiled function", typed)
                 return compiled(typed._base_array, *parameters, implementation=typed._impl, **fixed)
             return body(Bits(typed), *parameters, **fixed)
 
-        sample.__name__ = name
-        sample.body = body  # type: ignore[attr-defined]
+        sample.__name__ = called
         return sample
 
     return decorate

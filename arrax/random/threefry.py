@@ -95,9 +95,9 @@ def seed(number: Any) -> Any:
     """Key data of an integer: its high and low 32 bits."""
     aval = typeof(number)
     if aval.shape != ():
-        raise TypeError(f"PRNG key seed must be a scalar; got {number!r}.")
+        raise TypeError(f"a seed must be a single integer, got {aval.str_short()}")
     if aval.dtype.kind not in "iu":
-        raise TypeError(f"PRNG key seed must be an integer; got {number!r}")
+        raise TypeError(f"a seed must be a single integer, got {aval.str_short()}")
     low = convert(
         number if aval.dtype.itemsize < 8 else bitwise.bitwise_and(number, np.asarray(0xFFFFFFFF, aval.dtype)[()]),
         np.uint32,
@@ -140,7 +140,7 @@ def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     """Uniformly distributed unsigned ints of 8, 16, 32 or 64 bits."""
     _check_key(key)
     if bit_width not in (8, 16, 32, 64):
-        raise TypeError("requires 8-, 16-, 32- or 64-bit field width.")
+        raise TypeError(f"random bits come 8, 16, 32 or 64 at a time, not {bit_width}")
     if config.threefry_partitionable.cell.value:
         return _bits_by_position(key, bit_width, shape)
     return _bits_in_sequence(key, bit_width, shape)

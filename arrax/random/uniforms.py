@@ -20,7 +20,7 @@ from arrax.lax.shapes import broadcast_shapes, reshape
 from arrax.lax.special import erf_inv
 from arrax.lax.structure import select
 from arrax.numpy_api.operands import broadcast_to
-from arrax.random.parameters import check_broadcast, checked_shape, float_dtype
+from arrax.random.parameters import check_broadcast, checked_shape, float_dtype, type_of
 from arrax.random.samplers import sampler, split_in_two
 from arrax.random.settled import has_short_rows, settled
 
@@ -56,6 +56,12 @@ def unit_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return arithmetic.sub(bitcast_convert_type(bitwise.bitwise_or(shifted, one), dtype), np.ones((), dtype)[()])
 
 
+def positive_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers in (0, 1], whose logarithms are finite: those of ``unit_uniform``, with 1 in the place of 0."""
+    u = unit_uniform(bits_of, shape, dtype)
+    return select_where(arithmetic.eq(u, np.zeros((), dtype)[()]), np.ones((), dtype)[()], u)
+
+
 def scaled_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any, maxval: Any) -> Any:
     """Numbers in [minval, maxval)."""
     low, high = convert(minval, dtype), convert(maxval, dtype)
@@ -76,12 +82,12 @@ between = in_rows(_between)
 """Numbers in [low, high) for scalar bounds of the dtype: ``between(bits_of, shape, dtype, low, high)``."""
 
 
-@sampler(static=("shape", "dtype"), exact=True)
+@sampler(static=("shape", "dtype"))
 def _uniform(bits_of: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return scaled_uniform(bits_of, shape, dtype, minval, maxval)
 
 
-@sampler(static=("shape", "dtype"), exact=True)
+@sampler(static=("shape", "dtype"), name="uniform")
 def _standard_uniform(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return unit_uniform(bits_of, shape, dtype)
 
@@ -96,15 +102,16 @@ def uniform(
       shape: the result's shape.
       dtype: floating dtype.
       minval, maxval: bounds, broadcast to ``shape``.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: no floating dtype.
     Example: ``arrax.random.uniform(arrax.random.key(0), (3,))``.
     """
     lengths, chosen = checked_shape("uniform", shape), float_dtype("uniform", dtype)
     if type(minval) is type(maxval) is float and minval == 0 and maxval == 1:
-        return _standard_uniform(key, shape=lengths, dtype=chosen)
+        return _standard_uniform(key, out_sharding, shape=lengths, dtype=chosen)
     check_broadcast("uniform", lengths, minval, maxval)
-    return _uniform(key, minval, maxval, shape=lengths, dtype=chosen)
+    return _uniform(key, out_sharding, minval, maxval, shape=lengths, dtype=chosen)
 
 
 @in_rows
@@ -123,7 +130,7 @@ def complex_normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> A
     return arithmetic.div(values, np.asarray(math.sqrt(2), dtype)[()])
 
 
-@sampler(static=("shape", "dtype"), exact=True)
+@sampler(static=("shape", "dtype"))
 def _normal(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return (
         complex_normal_values(bits_of, shape, dtype)
@@ -139,11 +146,14 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
       key: a key.
       shape: the result's shape.
       dtype: floating or complex dtype.
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype.
     Example: ``arrax.random.normal(arrax.random.key(0), (3,))``.
     """
-    return _normal(key, shape=checked_shape("normal", shape), dtype=float_dtype("normal", dtype, also_complex=True))
+    return _normal(
+        key, out_sharding, shape=checked_shape("normal", shape), dtype=float_dtype("normal", dtype, also_complex=True)
+    )
 
 
 @in_rows
@@ -220,9 +230,9 @@ _INT64 = np.dtype(np.int64)
 
 
 def _requested_integer(dtype: Any) -> Any:
-    chosen = dtypes.check_user_dtype("randint", np.int64 if dtype is int else dtype)
+    chosen = dtypes.check_user_dtype("randint", dtype)
     if not dtypes.is_integer(chosen):
-        raise TypeError(f"randint only accepts integer dtypes, got {chosen.name}")
+        raise TypeError(f"randint: dtype must be one of integers, got {chosen.name}")
     return chosen
 
 
@@ -251,6 +261,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
       shape: the result's shape.
       minval, maxval: integer bounds, broadcast to ``shape``.
       dtype: integer dtype, by default int32 (int64 with x64).
+      out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       TypeError: no integers.
     Example: ``arrax.random.randint(arrax.random.key(0), (3,), 0, 10)``.
@@ -258,15 +269,16 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
     lengths = checked_shape("randint", shape)
     chosen = dtypes.canonicalize_dtype(_INT64) if dtype is None else _requested_integer(dtype)
     if type(minval) is type(maxval) is int:
-        return _randint(key, _bound(minval, chosen), _bound(maxval, chosen), shape=lengths, dtype=chosen)
+        return _randint(key, out_sharding, _bound(minval, chosen), _bound(maxval, chosen), shape=lengths, dtype=chosen)
     bounds = []
     for value in (minval, maxval):
         if isinstance(value, int):
             value = _bound(value, chosen)
-        if dtypes.is_float(typeof(value).dtype):
+        own = type_of("randint", "a bound", value).dtype
+        if dtypes.is_float(own):
             value = convert(value, dtypes.canonicalize_dtype(np.int64))
-        if not dtypes.is_integer(typeof(value).dtype):
-            raise TypeError(f"randint requires integer minval and maxval, got {typeof(value).dtype}")
+        elif not dtypes.is_integer(own):
+            raise TypeError(f"randint: minval and maxval must be integers, got {own.name}")
         bounds.append(value)
     check_broadcast("randint", lengths, *bounds)
-    return _randint(key, *bounds, shape=lengths, dtype=chosen)
+    return _randint(key, out_sharding, *bounds, shape=lengths, dtype=chosen)

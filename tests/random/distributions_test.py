@@ -45,6 +45,7 @@ CONTINUOUS = {  # name: (draw, distribution function)
     "wald":               (lambda k: random.wald(k, 2.0, SHAPE),                     stats.invgauss(2.0).cdf),
     "generalized normal": (lambda k: random.generalized_normal(k, 1.5, SHAPE),       stats.gennorm(1.5).cdf),
     "ball":               (lambda k: jnp.sum(random.ball(k, 3, shape=SHAPE) ** 2, -1) ** 1.5, stats.uniform.cdf),
+    "normal of norms":    (lambda k: random.generalized_normal(k, jnp.full(SHAPE, 2.0), SHAPE), stats.norm(0, np.sqrt(0.5)).cdf),
     "ball of 1-norm":     (lambda k: jnp.sum(abs(random.ball(k, 2, 1, SHAPE)), -1) ** 2, stats.uniform.cdf),
     "dirichlet":          (lambda k: random.dirichlet(k, jnp.array([0.5, 1.0, 2.0]), SHAPE)[:, 0], stats.beta(0.5, 3).cdf),
     "orthogonal":         (lambda k: random.orthogonal(k, 3, (COUNT // 10,))[:, 0, 0], stats.uniform(-1, 2).cdf),
@@ -184,6 +185,16 @@ def test_narrow_floats_stay_finite_and_within_the_support(sampler, low, high, dt
     assert np.isfinite(wide).all() and (wide >= low).all() and (wide <= high).all()
     if sampler == "uniform":
         assert (wide < 1).all()
+
+
+def test_no_draw_is_infinite_where_the_uniform_number_is_0():
+    """In 16 bits zeros come often enough to be met."""
+    key = random.key(7)
+    for dtype in ("bfloat16", "float16"):
+        assert (np.asarray(random.uniform(key, (COUNT,), dtype)) == 0).any()
+        assert np.isfinite(np.asarray(random.rayleigh(key, 1.0, (COUNT,), dtype)).astype("float32")).all()
+        trials = random.geometric(key, jnp.asarray(0.3, dtype), (COUNT,))
+        assert 1 <= trials.min() and trials.max() < 60
 
 
 def test_extreme_parameters_give_no_nan():

@@ -106,7 +106,7 @@ def test_dtypes_of_keys_are_extended_ones():
 def test_keys_iterate_and_unpack():
     first, *rest = random.split(random.key(0), 4)
     assert (first.shape, len(rest)) == ((), 3)
-    with pytest.raises(TypeError, match="0-d"):
+    with pytest.raises(TypeError, match="no sequence"):
         iter(first)
 
 
@@ -141,10 +141,10 @@ REFUSED = {
     "lax.add":  (lambda k: lax.add(k, k),     "key<fry>"),
     "astype":   (lambda k: k.astype("uint32"), "key<fry>"),
     "to NumPy": (lambda k: np.asarray(k),     "key_data"),
-    "bool":     (lambda k: bool(k[0, 0]),     "boolean"),
+    "bool":     (lambda k: bool(k[0, 0]),     "neither true"),
     "with data": (lambda k: jnp.concatenate([k, jnp.zeros((2, 3), "uint32")]), "key<fry>"),
     "mixed":    (lambda k: jnp.concatenate([k, random.split(random.key(0, impl="rbg"), (2, 3))]), "key<"),
-    "words by index": (lambda k: k[0, 0, 1],  "[Tt]oo many indices"),
+    "words by index": (lambda k: k[0, 0, 1],  "indices for a key array"),
     "as a seed": (lambda k: random.key(k[0, 0]), "key"),
     "a batch":  (lambda k: random.uniform(k), "vmap"),
     "grad":     (lambda k: arrax.grad(lambda k: 1.0)(k[0, 0]), "key<fry>"),

@@ -77,6 +77,22 @@ def test_compiled_functions_draw_what_eager_calls_draw(name):
         assert difference(f"00 {name} {seed}", np.asarray(arrax.jit(draws[name])(key))) is None
 
 
+WITH_PARAMETERS = {
+    "gamma": (0.7,), "loggamma": (0.3,), "beta": (0.5, 2.0), "t": (3.0,), "f": (3.0, 5.0), "chisquare": (2.0,),
+    "truncated_normal": (-1.5, 0.7), "triangular": (-1.0, 0.3, 2.0), "binomial": (100.0, 0.3), "poisson": (30.0,),
+    "wald": (3.0,), "pareto": (2.0,), "rayleigh": (2.0,), "lognormal": (0.7,), "geometric": (0.2,),
+    "generalized_normal": (1.5,), "weibull_min": (3.0, 2.0), "bernoulli": (0.3,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITH_PARAMETERS)
+def test_compiled_draws_with_parameters_are_eager_ones_to_the_last_bit(name):
+    sampler, key = getattr(arrax.random, name), arrax.random.key(5)
+    eager = sampler(key, *WITH_PARAMETERS[name], (50,))
+    compiled = arrax.jit(lambda key, *parameters: sampler(key, *parameters, (50,)))(key, *WITH_PARAMETERS[name])
+    assert np.asarray(eager).tobytes() == np.asarray(compiled).tobytes()
+
+
 def test_raw_keys_draw_what_typed_keys_draw():
     raw, typed = arrax.random.PRNGKey(42), arrax.random.key(42)
     np.testing.assert_array_equal(raw, arrax.random.key_data(typed))

@@ -1,0 +1,83 @@
+"""Which of the compiler's settings a program is worth: quick to compile, or quicker to run (see ``compilation.LEVELS``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from arrax.core.program import Jaxpr, JaxprEqn, Var, open_jaxpr, subprograms
+from arrax.core.types import ShapedArray
+from arrax.xla import compilation
+
+_MANY_PRODUCTS = 6
+_LARGE = 1 << 16  # elements above which running counts for more than compiling
+_INLINED = frozenset({"pjit", "remat2", "custom_jvp_call", "custom_vjp_call"})
+_COSTLY = frozenset({"exp", "exp2", "log", "tanh", "logistic", "erf", "pow", "sin", "cos"})
+
+# Their last bits are others in code compiled at the lowest level. A function gives the same bits however it is called.
+_DEPENDING = frozenset({"tanh", "rsqrt", "log1p", "erf_inv"})
+
+
+def choose_level(jaxpr: Jaxpr, eager: bool) -> str:
+    """The settings for a program, by name.
+
+    Args:
+      eager: whether it is one operation that was called outside of compiled functions.
+    """
+    if eager:
+        avals = [var.aval for var in jaxpr.invars] + [atom.aval for atom in jaxpr.outvars]
+        small = sum(map(_size, avals)) <= compilation.EAGER_ELEMENTS
+        if small and not _depends_on_level(jaxpr):
+            return "eager"
+    bodies = list(_bodies(jaxpr))
+    products = sum(eqn.primitive.name == "dot_general" for body in bodies for eqn in body.eqns)
+    return "fused" if products >= _MANY_PRODUCTS or any(map(_gains_from_emitters, bodies)) else "jit"
+
+
+def _bodies(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
+    """A program and those that it calls once: not those of loops."""
+    yield jaxpr
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name in _INLINED:
+            for inner in subprograms(eqn.params):
+                yield from _bodies(open_jaxpr(inner))
+
+
+def _gains_from_emitters(body: Jaxpr) -> bool:
+    """Whether one of its operations runs faster by more than it takes longer to compile (all measured on jaxlib 0.10.2)."""
+    return any(map(_is_large_convolution, body.eqns)) or any(map(_scatters_elements, body.eqns)) or _recomputes(body)
+
+
+def _is_large_convolution(eqn: JaxprEqn) -> bool:
+    return eqn.primitive.name == "conv_general_dilated" and _size(eqn.outvars[0].aval) >= _LARGE
+
+
+def _scatters_elements(eqn: JaxprEqn) -> bool:
+    """Many single elements: half the time. (Rows take twice as long.)"""
+    if not eqn.primitive.name.startswith("scatter") or eqn.params["dimension_numbers"].update_window_dims:
+        return False
+    return _size(eqn.invars[-1].aval) >= _LARGE
+
+
+def _recomputes(body: Jaxpr) -> bool:
+    """Whether there is a costly array that a sum and something else need: without the emitters each computes it anew."""
+    costly = {
+        eqn.outvars[0] for eqn in body.eqns if eqn.primitive.name in _COSTLY and _size(eqn.outvars[0].aval) >= _LARGE
+    }
+    if not costly:
+        return False
+    uses = Counter(var for eqn in body.eqns for var in eqn.invars if isinstance(var, Var))
+    sums = (eqn.invars[0] for eqn in body.eqns if eqn.primitive.name == "reduce_sum")
+    return any(isinstance(var, Var) and var in costly and uses[var] > 1 for var in sums)
+
+
+def _size(aval: object) -> int:
+    return aval.size if isinstance(aval, ShapedArray) else 0
+
+
+def _depends_on_level(jaxpr: Jaxpr) -> bool:
+    return any(
+        eqn.primitive.name in _DEPENDING
+        or any(_depends_on_level(open_jaxpr(inner)) for inner in subprograms(eqn.params))
+        for eqn in jaxpr.eqns
+    )
