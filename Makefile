@@ -4,14 +4,17 @@
 #   make test          all tests (TESTS=tests/lax narrows, WORKERS=4 sets how many processes)
 #   make test-newest   the tests on the newest Python here, with the newest jaxlib for it
 #   make conformance   the array API standard's conformance suite on arrax.numpy (ARRAY_API_TESTS=/path/to/checkout)
+#   make fuzz          random NumPy expressions against NumPy for an hour (MINUTES=60)
+#   make docs-numpy    rewrite docs/numpy.md, the status of each NumPy function
 #   make lint types    ruff, mypy
 #   make bench         side by side with the reference implementation (BENCH="eager staging" narrows)
+#   make plot-numpy    draw the results of the benchmark group numpy for the README
 #   make clean         remove environments and caches
 #
 # PYTHON=/path/to/python chooses the interpreter for .venv.
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-newest conformance lint types bench clean
+.PHONY: demo test test-newest conformance fuzz docs-numpy lint types bench plot-numpy clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,6 +22,7 @@ WORKERS ?= auto
 TESTS ?= tests
 BENCH ?=
 CONFORMANCE ?= --max-examples 50
+MINUTES ?= 60
 
 # The first of the candidates that runs and is new enough: version managers leave stubs that only print an error.
 first_of = $(shell for python in $(1); do \
@@ -38,6 +42,12 @@ test: $(VENV)/ready-test
 conformance: $(VENV)/ready-conformance
 	$(BIN)/python -m tests.conformance.suite $(CONFORMANCE)
 
+fuzz: $(VENV)/ready-test
+	$(BIN)/python -m tests.numpy_api.agreement.fuzz --minutes $(MINUTES)
+
+docs-numpy: $(VENV)/ready-test
+	$(BIN)/python -m docs.numpy_status
+
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -47,6 +57,9 @@ types: $(VENV)/ready-dev
 
 bench: $(VENV)/ready-demo .venv-reference/ready
 	$(BIN)/python -m benchmarks $(BENCH) --reference .venv-reference/bin/python
+
+plot-numpy: $(VENV)/ready-demo
+	$(BIN)/python -m benchmarks.plot_numpy
 
 test-newest:
 	@newest="$(NEWEST_PYTHON)"; if [ -n "$$newest" ]; then \

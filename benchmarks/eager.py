@@ -13,7 +13,10 @@ Calls = dict[str, Callable[[], Any]]
 
 def cases(lib: ModuleType, jnp: ModuleType) -> Iterator[Repeated]:
     """All calls of this file."""
-    for chapter in (arithmetic, reductions, shapes, indexing, updates, creation, random_numbers, conversions):
+    for chapter in (
+        arithmetic, functions, matrices, reductions, order, shapes, joining, indexing, updates, creation, random_numbers,
+        conversions,
+    ):  # fmt: skip
         for name, run in chapter(lib, jnp).items():
             yield Repeated(name, run)
 
@@ -57,6 +60,62 @@ def arithmetic(lib: ModuleType, jnp: ModuleType) -> Calls:
     }
 
 
+def functions(lib: ModuleType, jnp: ModuleType) -> Calls:
+    """More elementwise functions."""
+    x, y, whole = jnp.arange(12.0).reshape(3, 4), jnp.full((3, 4), 2.0), jnp.arange(12).reshape(3, 4)
+    row, mask = jnp.arange(4.0), jnp.arange(12).reshape(3, 4) > 4
+    return {
+        "abs(x)": lambda: abs(x),
+        "x == y": lambda: x == y,
+        "x // y": lambda: x // y,
+        "x ** y": lambda: x**y,
+        "whole & 3": lambda: whole & 3,
+        "whole << 1": lambda: whole << 1,
+        "~mask": lambda: ~mask,
+        "mask & mask": lambda: mask & mask,
+        "divmod(x, y)": lambda: divmod(x, y),
+        "jnp.log(y)": lambda: jnp.log(y),
+        "jnp.tanh(x)": lambda: jnp.tanh(x),
+        "jnp.arctan2(x, y)": lambda: jnp.arctan2(x, y),
+        "jnp.hypot(x, y)": lambda: jnp.hypot(x, y),
+        "jnp.floor(x)": lambda: jnp.floor(x),
+        "jnp.round(x, 1)": lambda: jnp.round(x, 1),
+        "jnp.sign(x)": lambda: jnp.sign(x),
+        "jnp.square(x)": lambda: jnp.square(x),
+        "jnp.power(x, 2.5)": lambda: jnp.power(x, 2.5),
+        "jnp.logaddexp(x, y)": lambda: jnp.logaddexp(x, y),
+        "jnp.minimum(x, y)": lambda: jnp.minimum(x, y),
+        "jnp.isclose(x, y)": lambda: jnp.isclose(x, y),
+        "jnp.allclose(x, y)": lambda: jnp.allclose(x, y),
+        "jnp.nan_to_num(x)": lambda: jnp.nan_to_num(x),
+        "jnp.logical_and(mask, mask)": lambda: jnp.logical_and(mask, mask),
+        "jnp.polyval(row, x)": lambda: jnp.polyval(row, x),
+        "jnp.interp(x, row, row)": lambda: jnp.interp(x, row, row),
+        "nn.gelu(x)": lambda: lib.nn.gelu(x),
+        "nn.sigmoid(x)": lambda: lib.nn.sigmoid(x),
+        "nn.one_hot(whole[0], 4)": lambda: lib.nn.one_hot(whole[0], 4),
+    }
+
+
+def matrices(lib: ModuleType, jnp: ModuleType) -> Calls:
+    """More products and linear algebra."""
+    x, row, square = jnp.arange(12.0).reshape(3, 4), jnp.arange(4.0), jnp.eye(4) * 3 + 1
+    return {
+        "square @ row": lambda: square @ row,
+        "jnp.matmul(x, square)": lambda: jnp.matmul(x, square),
+        "jnp.vdot(row, row)": lambda: jnp.vdot(row, row),
+        "jnp.inner(x, row)": lambda: jnp.inner(x, row),
+        "jnp.tensordot(x, x, 2)": lambda: jnp.tensordot(x, x, 2),
+        "jnp.einsum('ij->ji', x)": lambda: jnp.einsum("ij->ji", x),
+        "jnp.trace(square)": lambda: jnp.trace(square),
+        "jnp.linalg.det(square)": lambda: jnp.linalg.det(square),
+        "jnp.linalg.cholesky(square)": lambda: jnp.linalg.cholesky(square),
+        "jnp.linalg.eigh(square)": lambda: jnp.linalg.eigh(square),
+        "jnp.linalg.norm(x, axis=1)": lambda: jnp.linalg.norm(x, axis=1),
+        "jnp.fft.fft(row)": lambda: jnp.fft.fft(row),
+    }
+
+
 def reductions(lib: ModuleType, jnp: ModuleType) -> Calls:
     """Reductions, scans, sorting."""
     x = jnp.arange(12.0).reshape(3, 4)
@@ -77,6 +136,31 @@ def reductions(lib: ModuleType, jnp: ModuleType) -> Calls:
     }
 
 
+def order(lib: ModuleType, jnp: ModuleType) -> Calls:
+    """More reductions; order, places, counts."""
+    x, whole, row = jnp.arange(12.0).reshape(3, 4), jnp.arange(12).reshape(3, 4), jnp.arange(4.0)
+    return {
+        "x.mean()": lambda: x.mean(),
+        "x.min(axis=0)": lambda: x.min(axis=0),
+        "jnp.prod(x)": lambda: jnp.prod(x),
+        "jnp.any(x > 0, axis=1)": lambda: jnp.any(x > 0, axis=1),
+        "jnp.argmin(x)": lambda: jnp.argmin(x),
+        "jnp.nansum(x)": lambda: jnp.nansum(x),
+        "jnp.average(x, axis=0)": lambda: jnp.average(x, axis=0),
+        "jnp.ptp(x)": lambda: jnp.ptp(x),
+        "jnp.quantile(x, 0.3)": lambda: jnp.quantile(x, 0.3),
+        "jnp.count_nonzero(x)": lambda: jnp.count_nonzero(x),
+        "jnp.cumprod(x)": lambda: jnp.cumprod(x),
+        "jnp.diff(row)": lambda: jnp.diff(row),
+        "nn.logsumexp(x)": lambda: lib.nn.logsumexp(x),
+        "lax.top_k(row, 2)": lambda: lib.lax.top_k(row, 2),
+        "jnp.searchsorted(row, x)": lambda: jnp.searchsorted(row, x),
+        "jnp.nonzero(x)": lambda: jnp.nonzero(x),
+        "jnp.bincount(whole[0])": lambda: jnp.bincount(whole[0]),
+        "jnp.isin(whole, whole[0])": lambda: jnp.isin(whole, whole[0]),
+    }
+
+
 def shapes(lib: ModuleType, jnp: ModuleType) -> Calls:
     """Rearranging."""
     x, y = jnp.arange(12.0).reshape(3, 4), jnp.ones((3, 4))
@@ -94,6 +178,26 @@ def shapes(lib: ModuleType, jnp: ModuleType) -> Calls:
         "jnp.tile(x, (2, 2))": lambda: jnp.tile(x, (2, 2)),
         "jnp.flip(x)": lambda: jnp.flip(x),
         "jnp.roll(x, 1)": lambda: jnp.roll(x, 1),
+    }
+
+
+def joining(lib: ModuleType, jnp: ModuleType) -> Calls:
+    """More rearranging: several arrays, triangles, diagonals."""
+    x, y, row, square = jnp.arange(12.0).reshape(3, 4), jnp.ones((3, 4)), jnp.arange(4.0), jnp.eye(4)
+    return {
+        "x.swapaxes(0, 1)": lambda: x.swapaxes(0, 1),
+        "x.squeeze()": lambda: x.squeeze(),
+        "jnp.moveaxis(x, 0, 1)": lambda: jnp.moveaxis(x, 0, 1),
+        "jnp.vstack([x, y])": lambda: jnp.vstack([x, y]),
+        "jnp.hstack([x, y])": lambda: jnp.hstack([x, y]),
+        "jnp.append(row, 1.0)": lambda: jnp.append(row, 1.0),
+        "jnp.repeat(x, 2, axis=0)": lambda: jnp.repeat(x, 2, axis=0),
+        "jnp.rot90(x)": lambda: jnp.rot90(x),
+        "jnp.meshgrid(row, row)": lambda: jnp.meshgrid(row, row),
+        "jnp.tril(square)": lambda: jnp.tril(square),
+        "jnp.diag(row)": lambda: jnp.diag(row),
+        "jnp.atleast_2d(row)": lambda: jnp.atleast_2d(row),
+        "jnp.where(mask)": lambda: jnp.where(x > 3),
     }
 
 

@@ -183,7 +183,7 @@ def moving() -> dict[str, Program]:
         "roll": (lambda xp, a: xp.roll(a, 12345), x),
         "roll of columns": (lambda xp, a: xp.roll(a, 7, axis=1), table),
         "flip": (lambda xp, a: xp.flip(a) + 0, x),
-        "transpose": (lambda xp, a: a.T + 1, table),
+        "transpose": (lambda xp, a: xp.ravel(a.T), table),
         "concatenate": (lambda xp, a, b: xp.concatenate([a, b]), x, y),
         "stack": (lambda xp, a, b: xp.stack([a, b], axis=1), x, y),
         "repeat": (lambda xp, a: xp.repeat(a, 2), x),

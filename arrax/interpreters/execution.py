@@ -10,8 +10,9 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config, errors
-from arrax.core.program import ClosedJaxpr, Jaxpr, Var, open_jaxpr, subprograms
+from arrax.core.program import ClosedJaxpr, Jaxpr, Var
 from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.compile_levels import choose_level
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.lowering.module import lower_module
@@ -22,7 +23,6 @@ from arrax.xla.draining import drain
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
 
 ArrayImpl = runtime.ArrayImpl
-_MANY_PRODUCTS = 6
 _EMBEDDED_ELEMENTS = 4096  # host constants up to this size stand in the program, larger ones are passed as arguments
 
 
@@ -100,38 +100,6 @@ class LoweredProgram(NamedTuple):
     level: str
 
 
-def _choose_level(jaxpr: Jaxpr, eager: bool) -> str:
-    if eager:
-        avals = [var.aval for var in jaxpr.invars] + [atom.aval for atom in jaxpr.outvars]
-        small = sum(aval.size for aval in avals if isinstance(aval, ShapedArray)) <= compilation.EAGER_ELEMENTS
-        if small and not _depends_on_level(jaxpr):
-            return "eager"
-    return "dots" if _count_products(jaxpr) >= _MANY_PRODUCTS else "jit"
-
-
-# Their last bits are others in code compiled at the lowest level. A function gives the same bits however it is called.
-_DEPENDING = frozenset({"tanh", "rsqrt", "log1p", "erf_inv"})
-
-
-def _depends_on_level(jaxpr: Jaxpr) -> bool:
-    return any(
-        eqn.primitive.name in _DEPENDING
-        or any(_depends_on_level(open_jaxpr(inner)) for inner in subprograms(eqn.params))
-        for eqn in jaxpr.eqns
-    )
-
-
-def _count_products(jaxpr: Jaxpr) -> int:
-    """Matrix products outside of loops: what tells a network's program from others for the compiler's settings."""
-    total = 0
-    for eqn in jaxpr.eqns:
-        if eqn.primitive.name == "dot_general":
-            total += 1
-        elif eqn.primitive.name in ("pjit", "remat2", "custom_jvp_call", "custom_vjp_call"):
-            total += sum(_count_products(open_jaxpr(inner)) for inner in subprograms(eqn.params))
-    return total
-
-
 def hoist_constants(program: ClosedJaxpr) -> tuple[Jaxpr, list[Any], list[Any]]:
     """Large and device-held constants become leading inputs; small host ones stay. Returns (jaxpr, inputs, embedded)."""
     passed: list[tuple[Var, Any]] = []
@@ -180,7 +148,7 @@ def lower_program(
     flags = list(donated) if donated is not None else [False] * len(kept)
     return LoweredProgram(
         module, kept, const_args, jaxpr, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
-        ctx.calls_users, jaxpr.effects, _choose_level(jaxpr, eager),
+        ctx.calls_users, jaxpr.effects, choose_level(jaxpr, eager),
     )  # fmt: skip
 
 

@@ -238,7 +238,7 @@ __getattr__, __dir__, __all__ = late_names(__name__, {
         "conv_general_permutations", "conv_general_shape_tuple", "conv_shape_tuple", "conv_transpose_shape_tuple",
     ),
     "arrax.lax.counting": ("count_p",),
-    "arrax.lax.fft": ("FftType", "fft", "fft_p",),
+    "arrax.lax.fourier_transforms": ("FftType", "fft", "fft_p",),
     "arrax.lax.high_products": ("mulhi", "mulhi_p",),
     "arrax.lax.incomplete_beta": ("betainc", "regularized_incomplete_beta_p",),
     "arrax.lax.incomplete_gamma": ("igamma", "igamma_grad_a", "igammac", "random_gamma_grad",),

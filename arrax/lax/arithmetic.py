@@ -12,8 +12,9 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert_ir
-from arrax.lax.cpu import powers
+from arrax.lax.cpu import powers, quotients
 from arrax.lax.cpu.expressions import use_formula
+from arrax.lax.cpu.quotients import use_floats_for_integers
 from arrax.lax.families import (
     anything,
     binary,
@@ -156,6 +157,8 @@ rem = binary("rem", real, "remainder", doc="remainder with the sign of the divid
 # fmt: on
 
 use_formula(rem.primitive, powers.remainder, least=1 << 17)
+use_floats_for_integers(div.primitive, quotients.quotient)
+use_floats_for_integers(rem.primitive, quotients.remainder)
 
 
 # A product may be wanted in another dtype than its operands', such as that of sums of 8-bit ones.

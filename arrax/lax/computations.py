@@ -61,6 +61,26 @@ class Monoid(NamedTuple):
         inner = ctx.replace(primitive=primitive, avals_in=[aval, aval], avals_out=[aval])
         return primitive.lower[None](inner, x, y)[0]
 
+    def lower_in_window(self, ctx: Any, dtype: Any, x: Any, y: Any) -> Any:
+        """The same inside a window reduction, where compilers for CPUs drop NaN from extremes: by a comparison, which keeps it."""
+        if ctx.platform != "cpu" or not drops_nan(self, dtype):
+            return self.lower(ctx, dtype, x, y)
+        aval, flag = ShapedArray((), dtype), ShapedArray((), np.dtype(np.bool_))
+        attributes = {
+            name: builder.attribute(f"#stablehlo<comparison_direction {name}>")
+            for name in ("GT" if self is maximum else "LT", "NE")
+        }
+        kept = [
+            builder.op("compare", flag, x, other, comparison_direction=attribute)
+            for other, attribute in zip((y, x), attributes.values(), strict=True)
+        ]
+        return builder.op("select", aval, builder.op("or", flag, *kept), x, y)
+
+
+def drops_nan(monoid: Monoid, dtype: Any) -> bool:
+    """Whether reductions by a monoid may lose NaN in compiled code: extremes, in the reductions of XLA's compiler for CPUs."""
+    return monoid in (maximum, minimum) and kind_of(dtype) == "floating"
+
 
 sum_ = Monoid(add, lambda dtype: 0)
 product = Monoid(mul, lambda dtype: 1)

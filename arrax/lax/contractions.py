@@ -16,6 +16,7 @@ from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.precision import (
+    accumulation_dtype,
     algorithm_attribute,
     canonical_precision,
     precision_attribute,
@@ -27,6 +28,7 @@ DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[
 dot_general_p = Primitive("dot_general")
 dot_general_p.hidden_params = frozenset({"out_sharding"})
 dot_general_p.param_texts["dimension_numbers"] = lambda numbers: str(tuple(tuple(map(list, pair)) for pair in numbers))
+_ACCUMULATED: dict[str, tuple[str, ...]] = {"i": ("u", "i", "f", "c"), "u": ("u", "i", "f", "c")}
 Dimensions = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
 
 
@@ -217,7 +219,7 @@ def dot_general(
       preferred_element_type: dtype to accumulate in and return.
     Returns: array with the batch axes, then the free axes of ``lhs``, then those of ``rhs``.
     Raises:
-      TypeError: axes or lengths that don't fit, dtypes that differ.
+      TypeError: axes or lengths that don't fit, dtypes that differ, a ``preferred_element_type`` narrower than integers.
     Example: ``lax.dot_general(x, y, (((1,), (0,)), ((), ())))`` is a matrix product. Source: StableHLO ``dot_general``.
     """
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
@@ -225,8 +227,9 @@ def dot_general(
         (tuple(map(operator.index, x_contract)), tuple(map(operator.index, y_contract))),
         (tuple(map(operator.index, x_batch)), tuple(map(operator.index, y_batch))),
     )
-    preferred = None if preferred_element_type is None else dtypes.canonicalize_dtype(preferred_element_type)
     x, y = checked_operand("dot_general", lhs), checked_operand("dot_general", rhs)
+    operands = (typeof(x).dtype, typeof(y).dtype)
+    preferred = accumulation_dtype("dot_general", operands, preferred_element_type, _ACCUMULATED)
     return dot_general_p.bind(
         x, y, dimension_numbers=numbers, precision=canonical_precision(precision), preferred_element_type=preferred,
         out_sharding=None,

@@ -95,7 +95,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     Returns: array of the same shape.
     Example: ``lax.convert_element_type(jnp.arange(3), jnp.float32)``. Source: StableHLO ``convert``.
     """
-    weak = new_dtype in (int, float, complex)
+    weak = any(new_dtype is kind for kind in (int, float, complex))  # (an equal dtype, such as float64, is not)
     return convert(operand, new_dtype, weak)
 
 

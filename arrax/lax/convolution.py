@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.lax.contractions import dot_general
 from arrax.lax.convolution_geometry import (
@@ -22,12 +21,14 @@ from arrax.lax.convolution_geometry import (
 )
 from arrax.lax.convolution_rules import conv_general_dilated_p
 from arrax.lax.families import checked_operand
-from arrax.lax.precision import canonical_precision
+from arrax.lax.precision import accumulation_dtype, canonical_precision
 from arrax.lax.shapes import rev, transpose
 from arrax.lax.window_geometry import dilated
 
 Lengths = Sequence[int]
 Padding = str | Sequence[tuple[int, int]]
+
+_ACCUMULATED: dict[str, tuple[str, ...]] = {"i": ("i", "f"), "u": ("u", "i", "f"), "f": ("f",), "c": ("c",)}
 
 
 def conv_general_dilated(
@@ -51,7 +52,7 @@ def conv_general_dilated(
       preferred_element_type: dtype to accumulate in and return.
     Returns: array of batch, output channels and space, in the order that ``dimension_numbers`` gives.
     Raises:
-      TypeError: ranks, dtypes or numbers of entries that don't fit.
+      TypeError: ranks, dtypes or numbers of entries that don't fit; a ``preferred_element_type`` that is too narrow.
       ValueError: channels or groups that don't fit, an unknown padding.
     Example: ``lax.conv_general_dilated(jnp.ones((1, 1, 5)), jnp.ones((1, 1, 3)), (1,), "SAME")``.
     Source: StableHLO ``convolution``.
@@ -64,7 +65,8 @@ def conv_general_dilated(
     spread, gaps = entries("lhs_dilation", lhs_dilation, count), entries("rhs_dilation", rhs_dilation, count)
     spans = [dilated(k, gap) for k, gap in zip(lengths_at(kernel, spec.rhs_spec[2:]), gaps, strict=True)]
     pads = read_padding(padding, lengths_at(own, spec.lhs_spec[2:]), spans, strides, spread != (1,) * count)
-    preferred = None if preferred_element_type is None else dtypes.canonicalize_dtype(preferred_element_type)
+    operands = (typeof(x).dtype, typeof(y).dtype)
+    preferred = accumulation_dtype("conv_general_dilated", operands, preferred_element_type, _ACCUMULATED)
     return conv_general_dilated_p.bind(
         x, y, window_strides=strides, padding=pads, lhs_dilation=spread, rhs_dilation=gaps, dimension_numbers=spec,
         feature_group_count=operator.index(feature_group_count), batch_group_count=operator.index(batch_group_count),

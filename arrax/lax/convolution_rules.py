@@ -14,6 +14,7 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
+from arrax.lax.cpu.convolving import use_products_for_vectors
 from arrax.lax.families import kind_of
 from arrax.lax.precision import precision_attribute
 from arrax.lax.shapes import move_axis, reshape, rev
@@ -268,6 +269,7 @@ def _batch(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
 
 conv_general_dilated_p.type_rule = _type_rule
 conv_general_dilated_p.lower[None] = _lower
+use_products_for_vectors(conv_general_dilated_p)
 conv_general_dilated_p.jvp = _jvp
 conv_general_dilated_p.transpose = _transpose
 conv_general_dilated_p.batch = _batch

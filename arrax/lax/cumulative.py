@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
-from arrax.lax import computations
+from arrax.lax import blocked_scan, computations
 from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, scalar, sub
 from arrax.lax.associative_scan import prefixes
 from arrax.lax.axis_loop import lower_along_axis
@@ -57,6 +58,13 @@ def _carried(monoid: Monoid, dtype: Any) -> Any:
     return accumulator(dtype)
 
 
+def _groups_freely(monoid: Monoid, dtype: Any) -> bool:
+    """Whether the result is the same however terms are grouped."""
+    if monoid in (computations.maximum, computations.minimum):
+        return kind_of(dtype) != "complex"
+    return monoid in (computations.sum_, computations.product) and kind_of(dtype) in ("signed", "unsigned")
+
+
 def _loop_lowering(monoid: Monoid, general: Any) -> Any:
     """For CPUs: one sequential loop, which compiles four times faster than a window reduction, and runs faster too.
 
@@ -69,6 +77,10 @@ def _loop_lowering(monoid: Monoid, general: Any) -> Any:
             return [x]
         if ctx.module_context.num_devices > 1:
             return general(ctx, x, axis=axis, reverse=reverse)
+        if _groups_freely(monoid, aval.dtype) and blocked_scan.pays(aval, axis):
+            plain = ShapedArray(aval.shape, aval.dtype)
+            combined = functools.partial(_combination, ctx, monoid)
+            return [blocked_scan.lower_in_blocks(ctx, x, plain, combined, monoid.identity(aval.dtype), axis, reverse)]
         dtype = _carried(monoid, aval.dtype)
         entry = (*aval.shape[:axis], 1, *aval.shape[axis + 1 :])
         small, wide = ShapedArray(entry, aval.dtype), ShapedArray(entry, dtype)
@@ -104,7 +116,7 @@ def _window_lowering(monoid: Monoid) -> Any:
             [convert_ir(x, aval, wide), builder.constant(monoid.identity(dtype))],
             {"window_dimensions": builder.ints(window), "padding": builder.matrix(padding, 2)}, 1,
         )  # fmt: skip
-        fill_region(ctx, operation, 0, [dtype], lambda a, b: [monoid.lower(ctx, dtype, a, b)])
+        fill_region(ctx, operation, 0, [dtype], lambda a, b: [monoid.lower_in_window(ctx, dtype, a, b)])
         return [convert_ir(operation.results[0], wide, aval)]
 
     return rule

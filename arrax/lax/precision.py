@@ -104,6 +104,43 @@ def canonical_precision(precision: Any) -> Any:
     return (one, one) if isinstance(one, Precision) else one
 
 
+def accumulation_dtype(name: str, operands: tuple[Any, Any], preferred: Any, kinds: dict[str, tuple[str, ...]]) -> Any:
+    """The dtype that a user wants products to be summed in and returned, or None.
+
+    Args:
+      name: the operation, for messages.
+      operands: the dtypes that are multiplied.
+      preferred: what the user gave.
+      kinds: for each kind of operand the kinds (``i``, ``u``, ``f``, ``c``) that are wide enough for its sums; others,
+        and narrower dtypes of these, are refused. Operands of kinds that are not named take any.
+    Raises:
+      TypeError: a dtype that cannot hold the products.
+    """
+    if preferred is None:
+        return None
+    dtype = dtypes.canonicalize_dtype(preferred)
+    for operand in operands:
+        allowed = kinds.get(_kind(operand))
+        if allowed is not None and (_kind(dtype) not in allowed or dtype.itemsize < operand.itemsize):
+            raise TypeError(
+                f"{name}: preferred_element_type {dtype.name} cannot hold sums of products of {operand.name}: expected a "
+                f"dtype that is at least as wide and keeps what {operand.name} holds."
+            )
+    return dtype
+
+
+def _kind(dtype: Any) -> str:
+    for letter, kind in (
+        ("u", np.unsignedinteger),
+        ("i", np.signedinteger),
+        ("f", np.floating),
+        ("c", np.complexfloating),
+    ):
+        if dtypes.issubdtype(dtype, kind):
+            return letter
+    return "b"
+
+
 PrecisionLike = (
     None | str | Precision | tuple[str, str] | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
 )

@@ -82,7 +82,49 @@ def lower_monoid(ctx: Any, x: Any, monoid: Monoid, axes: Sequence[int], wide: bo
     init = builder.constant(monoid.identity(dtype))
     result = ShapedArray(out.shape, dtype)
     reduced = reduce_ir(ctx, [x], [init], axes, [result], lambda a, b: [monoid.lower(ctx, dtype, a, b)])[0]
-    return convert_ir(reduced, result, out)
+    return convert_ir(with_nan(ctx, reduced, monoid, x, ShapedArray(aval.shape, dtype), axes, result), result, out)
+
+
+def with_nan(
+    ctx: Any, reduced: Any, monoid: Monoid, x: Any, aval: ShapedArray, axes: Sequence[int], out: ShapedArray
+) -> Any:
+    """A reduction of floats, or NaN where there is any: XLA's compiler for CPUs drops it from extremes of long axes."""
+    if ctx.platform != "cpu" or not computations.drops_nan(monoid, aval.dtype) or not aval.size or _has_no_nan(x):
+        return reduced
+    flags, flag = ShapedArray(aval.shape, np.dtype(np.bool_)), ShapedArray(out.shape, np.dtype(np.bool_))
+    # As the greatest of zeros and ones, which the compiler is quickest at.
+    marks, mark = (ShapedArray(shape, aval.dtype) for shape in (aval.shape, out.shape))
+    ones = builder.op("select", marks, _compare(flags, "NE", x, x), builder.full(1, marks), builder.full(0, marks))
+    greatest, none = computations.maximum, builder.constant(np.zeros((), aval.dtype))
+    found = reduce_ir(ctx, [ones], [none], axes, [mark], lambda a, b: [greatest.lower(ctx, aval.dtype, a, b)])
+    any_nan = _compare(flag, "GT", found[0], builder.full(0, mark))
+    return builder.op("select", out, any_nan, builder.full(np.nan, out), reduced)
+
+
+def _has_no_nan(x: Any) -> bool:
+    """Whether NaN has just been replaced: ``select(v != v, number, v)``."""
+    operation: Any = getattr(x, "owner", None)
+    if getattr(operation, "name", None) != "stablehlo.select":
+        return False
+    flags, _, kept = operation.operands
+    test: Any = getattr(flags, "owner", None)
+    if getattr(test, "name", None) != "stablehlo.compare" or "NE" not in str(test.attributes["comparison_direction"]):
+        return False
+    return all(operand == kept for operand in test.operands) and _is_number(operation.operands[1])
+
+
+def _is_number(x: Any) -> bool:
+    operation: Any = getattr(x, "owner", None)
+    while getattr(operation, "name", None) == "stablehlo.broadcast_in_dim":
+        operation = operation.operands[0].owner
+    if getattr(operation, "name", None) != "stablehlo.constant":
+        return False
+    text = str(operation.attributes["value"])
+    return "0x" not in text or any(f"<{bits}>" in text for bits in _INFINITIES)
+
+
+# As constants are printed, in which NaN is a number of this kind, too.
+_INFINITIES = ("0xFF800000", "0x7F800000", "0xFFF0000000000000", "0x7FF0000000000000")
 
 
 # ---- the named reductions ------------------------------------------------------------------------------------------
@@ -303,6 +345,7 @@ def _index_lowering(extreme: Monoid) -> Any:
         reduced = ShapedArray(out.shape, dtype)
         init = builder.constant(extreme.identity(dtype))
         best = reduce_ir(ctx, [x], [init], axes, [reduced], lambda a, b: [extreme.lower(ctx, dtype, a, b)])[0]
+        best = with_nan(ctx, best, extreme, x, ShapedArray(aval.shape, dtype), axes, reduced)
         spread = builder.broadcast(best, aval, _kept(aval.ndim, axes))
         flags = ShapedArray(aval.shape, np.dtype(np.bool_))
         here = _compare(flags, "EQ", x, spread)

@@ -47,7 +47,7 @@ def _named_reduction(name: str, accepts: frozenset, monoid: Monoid) -> Primitive
         wide = ShapedArray(out.shape, dtype)
         x = convert_ir(x, aval, ShapedArray(aval.shape, dtype))
         operation = _reduce_ir([x], [builder.constant(monoid.identity(dtype))], [wide], Windows(**geometry))
-        fill_region(ctx, operation, 0, [dtype], lambda a, b: [monoid.lower(ctx, dtype, a, b)])
+        fill_region(ctx, operation, 0, [dtype], lambda a, b: [monoid.lower_in_window(ctx, dtype, a, b)])
         return [convert_ir(operation.results[0], wide, out)]
 
     def batched(values: Any, dims: Any, **geometry: Any) -> tuple[Any, int]:

@@ -127,9 +127,13 @@ def _var(a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdi
     x = convert(a, work)
     rank = typeof(x).ndim if where is None else len(shapes.broadcast_shapes(typeof(x).shape, typeof(where).shape))
     axes = canonical_axes(axis, rank)
-    middle = _mean(x, where, axes, work, True) if mean is None else convert(as_operand(mean), work)
-    shape = shapes.broadcast_shapes(typeof(x).shape, typeof(middle).shape)
-    centered = arithmetic.sub(operands.broadcast_to(x, shape), operands.broadcast_to(middle, shape))
+    if mean is None and where is None:
+        kept = [axis for axis in range(rank) if axis not in axes]
+        centered = arithmetic.sub(x, shapes.broadcast_in_dim(_mean(x, None, axes, work, False), typeof(x).shape, kept))
+    else:
+        middle = _mean(x, where, axes, work, True) if mean is None else convert(as_operand(mean), work)
+        shape = shapes.broadcast_shapes(typeof(x).shape, typeof(middle).shape)
+        centered = arithmetic.sub(operands.broadcast_to(x, shape), operands.broadcast_to(middle, shape))
     spread = masked(name, squares(centered), where, 0)
     out = _per_degree(spread, where, ddof, axes)
     out = exponential.sqrt(out) if name == "std" else out
@@ -141,6 +145,8 @@ def _per_degree(spread: Any, where: Any, ddof: Any, axes: tuple[int, ...]) -> An
     dtype = typeof(spread).dtype
     total = reduce_sum(spread, axes)
     count = count_of(spread, where, axes, dtype)
+    if isinstance(count, np.generic) and isinstance(ddof, int | float) and count.item() > ddof:
+        return over(total, np.asarray(count.item() - ddof).astype(dtype)[()])  # in a trace both are known
     return per_freedom(total, arithmetic.sub(count, convert(ddof, dtype)))
 
 

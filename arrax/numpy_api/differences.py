@@ -21,6 +21,7 @@ from arrax.numpy_api.logic import not_equal
 from arrax.numpy_api.manipulation import moveaxis, ravel
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, check_arraylike_or_none, promote_inexact
 from arrax.numpy_api.routes import settle, shape_of
+from arrax.numpy_api.tiers import tiered
 
 
 def _neighbours(a: Any, axis: int) -> Any:
@@ -51,6 +52,7 @@ def _edge(a: Any, value: Any, axis: int) -> Any:
     return operands.broadcast_to(value, (*shape[:axis], 1, *shape[axis + 1 :]))
 
 
+@tiered(static=("n", "axis"))
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along an axis.
 
@@ -135,8 +137,10 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
 
 @api(static=("axes",))
 def _gradient(f: Any, spacings: Sequence[Any], axes: tuple[int, ...]) -> list[Any]:
-    f, *spacings = promote_inexact(f, *spacings)
+    (f,) = promote_inexact(f) if not spacings else (f,)
+    f, *spacings = promote_inexact(f, *(spacings or [1.0]))
     f, *spacings = (convert(v, typeof(v).dtype) for v in (f, *spacings))
+    spacings = spacings * len(axes) if len(spacings) == 1 else spacings
     return [_slopes(f, spacing, axis) for axis, spacing in zip(axes, spacings, strict=True)]
 
 
@@ -162,17 +166,16 @@ def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edg
     axes = canonical_axes(axis if axis is None or isinstance(axis, int) else tuple(axis), typeof(f).ndim)
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError(f"gradient: invalid number of spacing arguments {len(varargs)} for {axis=}")
-    spacings = list(varargs) if varargs else [1.0]
-    spacings = spacings * len(axes) if len(spacings) == 1 else spacings
-    for one, spacing in zip(axes, spacings, strict=True):
+    for place, one in enumerate(axes):
         length = shape_of(f)[one]
         if length < 2:
             raise ValueError(f"gradient: at least 2 places are needed along axis {one}, got shape {shape_of(f)}")
+        spacing = varargs[place if len(varargs) > 1 else 0] if varargs else 1.0
         if typeof(spacing).ndim and typeof(spacing).shape != (length,):
             raise ValueError(
                 f"gradient: spacing of shape {typeof(spacing).shape} does not fit axis {one} of shape {shape_of(f)}"
             )
-    slopes = _gradient(f, [settle("gradient", spacing) for spacing in spacings], axes)
+    slopes = _gradient(f, [settle("gradient", spacing) for spacing in varargs], axes)
     return slopes[0] if len(axes) == 1 else slopes
 
 
@@ -181,6 +184,7 @@ def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edg
 
 @api(static=("axis",))
 def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
+    (y,) = promote_inexact(y)
     y, widths = promote_inexact(y, dx if x is None else x)
     y, widths = convert(y, typeof(y).dtype), convert(widths, typeof(y).dtype)
     rank = typeof(y).ndim

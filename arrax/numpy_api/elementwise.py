@@ -23,7 +23,8 @@ from arrax.numpy_api.operands import (
     promote_dtypes,
     promote_inexact,
     promote_numeric,
-)  # fmt: skip
+    refuse_options,
+)
 
 Promotion = Callable[..., list[Any]]
 
@@ -41,8 +42,15 @@ def _document(function: Any, name: str, doc: str, operands: str) -> Any:
     return function
 
 
-def unary(name: str, operation: Callable[[Any], Any], promote: Promotion, doc: str, by_name: bool = False) -> Any:
-    """A function of one array, which may be passed by name where ``by_name`` is set."""
+def unary(
+    name: str, operation: Callable[[Any], Any], promote: Promotion, doc: str, by_name: bool = False,
+    universal: bool = False,
+) -> Any:  # fmt: skip
+    """A function of one array, which may be passed by name where ``by_name`` is set.
+
+    Args:
+      universal: it takes ``out`` and ``where``, though only as None.
+    """
 
     def body(x: Any, /) -> Any:
         check_arraylike(name, x)
@@ -51,11 +59,18 @@ def unary(name: str, operation: Callable[[Any], Any], promote: Promotion, doc: s
     def named(x: Any) -> Any:
         return body(x)
 
-    return make_api(_document(named if by_name else body, name, doc, "x"))
+    def with_options(x: Any, /, *, out: None = None, where: None = None) -> Any:
+        refuse_options(name, out, where)
+        return body(x)
+
+    return make_api(_document(with_options if universal else named if by_name else body, name, doc, "x"))
 
 
-def binary(name: str, operation: Callable[[Any, Any], Any], promote: Promotion, doc: str, by_name: bool = False) -> Any:
-    """A function of two arrays, which may be passed by name where ``by_name`` is set."""
+def binary(
+    name: str, operation: Callable[[Any, Any], Any], promote: Promotion, doc: str, by_name: bool = False,
+    universal: bool = False,
+) -> Any:  # fmt: skip
+    """A function of two arrays; the options as in ``unary``."""
 
     def body(x1: Any, x2: Any, /) -> Any:
         check_arraylike(name, x1, x2)
@@ -64,7 +79,11 @@ def binary(name: str, operation: Callable[[Any, Any], Any], promote: Promotion, 
     def named(x1: Any, x2: Any) -> Any:
         return body(x1, x2)
 
-    return make_api(_document(named if by_name else body, name, doc, "x1, x2"))
+    def with_options(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> Any:
+        refuse_options(name, out, where)
+        return body(x1, x2)
+
+    return make_api(_document(with_options if universal else named if by_name else body, name, doc, "x1, x2"))
 
 
 def _kept(*values: Any) -> list[Any]:
@@ -73,6 +92,14 @@ def _kept(*values: Any) -> list[Any]:
 
 def _is_complex(x: Any) -> bool:
     return dtypes.is_complex(typeof(x).dtype)
+
+
+def _sum(x: Any, y: Any) -> Any:
+    return bitwise.bitwise_or(x, y) if _is_bool(x) else arithmetic.add(x, y)
+
+
+def _product(x: Any, y: Any) -> Any:
+    return bitwise.bitwise_and(x, y) if _is_bool(x) else arithmetic.mul(x, y)
 
 
 def _is_float(x: Any) -> bool:
@@ -269,11 +296,11 @@ def _sinc(x: Any) -> Any:
 
 def _heaviside(x: Any, y: Any) -> Any:
     zero, one = constant(0, x), constant(1, x)
-    at_zero = _select(
-        arithmetic.eq(x, zero), y, broadcast_to_shape(one, max(typeof(x).shape, typeof(y).shape, key=len))
-    )
-    below = _select(broadcast_to_shape(arithmetic.lt(x, zero), typeof(at_zero).shape), zero, at_zero)
-    return _select(broadcast_to_shape(_is_nan(x), typeof(below).shape), constant(np.nan, x), below)
+    shape = typeof(x).shape or typeof(y).shape
+    x = broadcast_to_shape(x, shape)
+    at_zero = _select(arithmetic.eq(x, zero), y, one)
+    below = _select(arithmetic.lt(x, zero), zero, at_zero)
+    return _select(_is_nan(x), constant(np.nan, x), below)
 
 
 def _hypot(x: Any, y: Any) -> Any:
@@ -341,30 +368,37 @@ def _true_divide(x: Any, y: Any) -> Any:
 
 logaddexp_p = _make_logaddexp()
 
+
+def _logaddexp2(x1: Any, x2: Any) -> Any:
+    ln2 = constant(np.log(2), x1)
+    return arithmetic.div(_logaddexp(arithmetic.mul(x1, ln2), arithmetic.mul(x2, ln2)), ln2)
+
+
 # fmt: off
-add          = binary("add",      arithmetic.add, promote_dtypes, "sum, x1 + x2 (logical or of bools)")
-subtract     = binary("subtract", arithmetic.sub, promote_dtypes, "difference, x1 - x2")
-multiply     = binary("multiply", arithmetic.mul, promote_dtypes, "product, x1 x2 (logical and of bools)")
+add          = binary("add",      _sum,           promote_dtypes, "sum, x1 + x2 (logical or of bools)", universal=True)
+subtract     = binary("subtract", arithmetic.sub, promote_dtypes, "difference, x1 - x2", universal=True)
+multiply     = binary("multiply", _product,       promote_dtypes, "product, x1 x2 (logical and of bools)", universal=True)
 divide       = binary("divide",   _true_divide,   promote_inexact, "quotient x1 / x2, a floating number")
 true_divide  = divide
 floor_divide = binary("floor_divide", _floor_divide, promote_numeric, "quotient rounded down")
 remainder    = binary("remainder", _remainder, promote_numeric, "remainder of the sign of the divisor")
 mod          = remainder
 fmod         = binary("fmod", arithmetic.rem, promote_numeric, "remainder of the sign of the dividend")
-maximum      = binary("maximum", arithmetic.max_, promote_dtypes, "greater of two values, NaN if either is")
-minimum      = binary("minimum", arithmetic.min_, promote_dtypes, "lesser of two values, NaN if either is")
+maximum      = binary("maximum", arithmetic.max_, promote_dtypes, "greater of two values, NaN if either is", universal=True)
+minimum      = binary("minimum", arithmetic.min_, promote_dtypes, "lesser of two values, NaN if either is", universal=True)
 fmax         = binary("fmax", _fmax, promote_dtypes, "greater of two values, ignoring NaN", by_name=True)
 fmin         = binary("fmin", _fmin, promote_dtypes, "lesser of two values, ignoring NaN", by_name=True)
 arctan2      = binary("arctan2", _arctan2, promote_inexact, "angle of the point (x2, x1)")
 atan2        = arctan2
 hypot        = binary("hypot", _hypot, promote_inexact, "length of the vector (x1, x2)")
-logaddexp    = binary("logaddexp", _logaddexp, promote_inexact, "log(exp(x1) + exp(x2)) without overflow")
+logaddexp    = binary("logaddexp", _logaddexp, promote_inexact, "log(exp(x1) + exp(x2)) without overflow", universal=True)
+logaddexp2   = binary("logaddexp2", _logaddexp2, promote_inexact, "log2(2**x1 + 2**x2) without overflow", universal=True)
 heaviside    = binary("heaviside", _heaviside, promote_inexact, "step function: 0 below zero, x2 at zero, 1 above")
 copysign     = binary("copysign", _copysign, promote_inexact, "x1 with the sign of x2")
 nextafter    = binary("nextafter", bitwise.nextafter, promote_inexact, "next number after x1 towards x2")
 
 positive     = unary("positive", lambda x: x, _kept, "the value itself")
-negative     = unary("negative", _negative, _kept, "negation, -x")
+negative     = unary("negative", _negative, _kept, "negation, -x", universal=True)
 absolute     = unary("absolute", _absolute, _kept, "magnitude, |x|")
 abs          = absolute
 fabs         = unary("fabs", _fabs, promote_inexact, "magnitude as a floating number")
@@ -484,18 +518,6 @@ def float_power(x1: Any, x2: Any, /) -> Any:
 
 
 @api()
-def logaddexp2(x1: Any, x2: Any, /) -> Any:
-    """``log2(2 ** x1 + 2 ** x2)`` without overflow, elementwise.
-
-    Example: ``jnp.logaddexp2(1., 1.)`` is 2. Source: ``numpy.logaddexp2``.
-    """
-    check_arraylike("logaddexp2", x1, x2)
-    x1, x2 = broadcast_operands("logaddexp2", *promote_inexact(x1, x2))
-    ln2 = constant(np.log(2), x1)
-    return arithmetic.div(_logaddexp(arithmetic.mul(x1, ln2), arithmetic.mul(x2, ln2)), ln2)
-
-
-@api()
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """Quotient rounded down and remainder, elementwise.
 
@@ -526,7 +548,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     Example: ``jnp.angle(1j)`` is pi / 2. Source: ``numpy.angle``.
     """
     check_arraylike("angle", z)
-    (z,) = promote_inexact(z)
+    whole = kind_of(typeof(z).dtype) in ("signed", "unsigned", "bool")
+    (z,) = (convert(z, dtypes.canonicalize_dtype(float), typeof(z).weak_type),) if whole else promote_inexact(z)
     parts = (arithmetic.imag(z), arithmetic.real_part(z)) if _is_complex(z) else (full_like(z, 0), z)
     radians_ = trigonometric.atan2(*parts)
     return arithmetic.mul(radians_, constant(180 / np.pi, radians_)) if deg else radians_

@@ -14,8 +14,8 @@ from arrax.core.types import typeof
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.families import kind_of
-from arrax.lax.fft import FftType
-from arrax.lax.fft import fft as transform
+from arrax.lax.fourier_transforms import FftType
+from arrax.lax.fourier_transforms import fft as transform
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact

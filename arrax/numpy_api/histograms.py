@@ -13,6 +13,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, shapes, structure
 from arrax.lax.conversion import convert
+from arrax.lax.counting import count_values
 from arrax.lax.reductions import reduce_sum
 from arrax.lax.scatter import ScatterDimensionNumbers, scatter_add
 from arrax.numpy_api import operands
@@ -20,6 +21,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.differences import diff
 from arrax.numpy_api.elementwise import divide
+from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.joining import stack
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, promote_inexact
@@ -34,9 +36,10 @@ from arrax.numpy_api.searching import index_dtype, search_sorted
 
 @api(static=("length",))
 def _bincount(x: Any, weights: Any, length: int) -> Any:
-    dtype = index_dtype() if weights is None else typeof(weights).dtype
-    size = typeof(x).size
-    ones = shapes.full((size,), 1, dtype) if weights is None else convert(weights, dtype)
+    if weights is None:
+        return count_values(x, length, index_dtype())
+    dtype, size = typeof(weights).dtype, typeof(x).size
+    weights = convert(weights, dtype)
     place = (
         arithmetic.max_(x, np.zeros((), typeof(x).dtype)[()])
         if dtypes.issubdtype(typeof(x).dtype, np.signedinteger)
@@ -46,7 +49,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
     if size == 0 or length == 0:
         return start
     return scatter_add(
-        start, shapes.expand_dims(place, (1,)), ones, ScatterDimensionNumbers((), (0,), (0,)), mode="drop"
+        start, shapes.expand_dims(place, (1,)), weights, ScatterDimensionNumbers((), (0,), (0,)), mode="drop"
     )
 
 
@@ -163,12 +166,32 @@ def _bin_of(edges: Any, values: Any) -> Any:
     return structure.select(inside, arithmetic.sub(place, shapes.full_like(place, 1)), shapes.full_like(place, 1 << 30))
 
 
-@api()
-def _histogram(a: Any, edges: Any, weights: Any) -> Any:
+_FEW_BINS = 1 << 12
+
+
+def _equal_bin_of(edges: Any, values: Any) -> Any:
+    """``_bin_of`` where all bins have the same width: by a division, whose result may be off by one."""
+    count, shape, dtype = typeof(edges).shape[0] - 1, typeof(values).shape, index_dtype()
+    low, high = (operands.broadcast_to(structure.slice_in_dim(edges, i, i + 1), shape) for i in (0, count))
+    share = arithmetic.div(arithmetic.sub(values, low), arithmetic.sub(high, low))
+    scaled = arithmetic.mul(share, shapes.full_like(share, count))
+    zero, last, one = (np.asarray(number).astype(dtype)[()] for number in (0, count - 1, 1))
+    guess = arithmetic.min_(arithmetic.max_(convert(scaled, dtype), zero), last)
+    below = arithmetic.lt(values, take_slices(edges, guess, 0))
+    above = arithmetic.ge(values, take_slices(edges, arithmetic.add(guess, one), 0))
+    place = arithmetic.sub(arithmetic.add(guess, convert(above, dtype)), convert(below, dtype))
+    inside = bitwise.bitwise_and(arithmetic.ge(values, low), arithmetic.le(values, high))
+    return structure.select(inside, arithmetic.min_(place, last), shapes.full_like(place, 1 << 30))
+
+
+@api(static=("equal",))
+def _histogram(a: Any, edges: Any, weights: Any, equal: bool) -> Any:
     a, edges = promote_inexact(a, edges)
     a, edges = convert(a, typeof(a).dtype), convert(edges, typeof(edges).dtype)
-    weights = shapes.full_like(a, 1) if weights is None else weights
-    return _bincount(_bin_of(edges, a), weights, typeof(edges).shape[0] - 1)
+    count = typeof(edges).shape[0] - 1
+    numbered = _equal_bin_of if equal and count <= _FEW_BINS else _bin_of
+    counts = _bincount(numbered(edges, a), weights, count)
+    return convert(counts, typeof(a).dtype) if weights is None else counts
 
 
 def histogram(
@@ -195,7 +218,7 @@ def histogram(
             f"histogram: weights should have the same shape as a, got {typeof(weights).shape} and {typeof(a).shape}."
         )
     edges = histogram_bin_edges(a, bins, range)
-    counts = _histogram(ravel(a), edges, None if weights is None else ravel(weights))
+    counts = _histogram(ravel(a), edges, None if weights is None else ravel(weights), _is_count(bins))
     return (_density(counts, [edges]), edges) if density else (counts, edges)
 
 

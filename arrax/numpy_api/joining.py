@@ -206,6 +206,7 @@ def column_stack(tup: Any) -> Any:
     return join_all("column_stack", arrays, 1, None)
 
 
+@tiered(static=("axis",))
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """Join values to the end of an array.
 

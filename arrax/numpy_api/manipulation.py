@@ -209,6 +209,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
+@tiered(static=("axis1", "axis2"))
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Exchange two axes.
 
@@ -223,6 +224,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return _permuted(a, tuple(order))
 
 
+@tiered(static=("source", "destination"))
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Move axes to other places; the others keep their order.
 

@@ -17,10 +17,11 @@ from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise import power
-from arrax.numpy_api.manipulation import broadcast_to, moveaxis, ravel, reshape
+from arrax.numpy_api.manipulation import moveaxis, ravel, reshape
 from arrax.numpy_api.operands import check_arraylike, promote_numeric, refuse_out
 from arrax.numpy_api.reductions import sum_dtype
 from arrax.numpy_api.routes import moved, moved_within_limit, settle, settle_all, shape_of
+from arrax.numpy_api.tiers import tiered
 
 
 def _triangle_mask(rows: int, columns: int, k: Any) -> Any:
@@ -70,6 +71,7 @@ def _triangle_of(name: str, m: Any, k: Any, operation: Any) -> Any:
     return _triangle(m, k, name == "tril") if done is None else done
 
 
+@tiered(static=("k",))
 def tril(m: Any, k: int = 0) -> Any:
     """The lower triangles of matrices: zeros above a diagonal.
 
@@ -83,6 +85,7 @@ def tril(m: Any, k: int = 0) -> Any:
     return _triangle_of("tril", m, k, np.tril)
 
 
+@tiered(static=("k",))
 def triu(m: Any, k: int = 0) -> Any:
     """The upper triangles of matrices: zeros below a diagonal.
 
@@ -104,15 +107,15 @@ def _matrix_of(v: Any, k: int) -> Any:
     aval = typeof(v)
     length = aval.shape[0] + abs(k)
     zero = np.zeros((), aval.dtype)[()]
-    row = structure.pad(
-        v, convert(zero, aval.dtype, aval.weak_type) if aval.weak_type else zero, [(max(k, 0), max(-k, 0), 0)]
-    )
+    filling = convert(zero, aval.dtype, aval.weak_type) if aval.weak_type else zero
+    row = structure.pad(v, filling, [(max(k, 0), max(-k, 0), 0)]) if k else v
     rows, columns = (shapes.broadcasted_iota(np.int32, (length, length), dim) for dim in (0, 1))
-    mask = arithmetic.eq(arithmetic.add(rows, np.int32(k)), columns)
+    mask = arithmetic.eq(arithmetic.add(rows, np.int32(k)) if k else rows, columns)
     spread = shapes.broadcast_in_dim(row, (length, length), (1,))
     return convert(structure.select(mask, spread, shapes.full_like(spread, 0)), aval.dtype, aval.weak_type)
 
 
+@tiered(static=("k",))
 def diag(v: Any, k: int = 0) -> Any:
     """A matrix with a vector on a diagonal, or the diagonal of a matrix.
 
@@ -248,11 +251,15 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
             host.back(np.broadcast_to(host.view(a).reshape([-1 if i == place else 1 for i in range(rank)]), common), a)
             for a, place in zip(arrays, places, strict=True)
         )
-    grown = [
-        reshape(a, tuple(typeof(a).size if i == place else 1 for i in range(rank)))
+    if sparse:
+        return tuple(
+            reshape(a, tuple(typeof(a).size if i == place else 1 for i in range(rank)))
+            for a, place in zip(arrays, places, strict=True)
+        )
+    return tuple(
+        shapes.broadcast_in_dim(a, tuple(common), (place,) if typeof(a).ndim else ())
         for a, place in zip(arrays, places, strict=True)
-    ]
-    return tuple(grown) if sparse else tuple(broadcast_to(a, tuple(common)) for a in grown)
+    )
 
 
 @api(static=("N", "increasing"))

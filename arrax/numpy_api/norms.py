@@ -175,8 +175,8 @@ def cond(x: Any, p: int | float | str | None = None) -> Any:
     x = _operand("cond", x)
     if typeof(x).ndim < 2:
         raise ValueError(f"linalg.cond: expected an array of at least two axes, got shape {typeof(x).shape}")
-    if typeof(x).size == 0:
-        raise ValueError(f"linalg.cond: empty arrays have no condition number, got shape {typeof(x).shape}")
+    if 0 in typeof(x).shape[-2:]:
+        raise ValueError(f"linalg.cond: empty matrices have no condition number, got shape {typeof(x).shape}")
     if p in (None, 2, -2):
         values = linalg.svd(x, compute_uv=False)
         first, last = (reduce(values, (typeof(values).ndim - 1,)) for reduce in (reduce_max, reduce_min))

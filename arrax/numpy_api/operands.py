@@ -153,6 +153,13 @@ def refuse_out(name: str, out: Any) -> None:
         raise NotImplementedError(f"The 'out' argument to {name} is not supported.")
 
 
+def refuse_options(name: str, out: Any, where: Any) -> None:
+    """Refuse the arguments ``out`` and ``where`` of universal functions, which would change an array in part."""
+    refuse_out(name, out)
+    if where is not None:
+        raise NotImplementedError(f"The 'where' argument to {name} is not supported.")
+
+
 def concrete_int(value: Any, context: str) -> int:
     """A Python int from an int-like value that must be known.
 

@@ -194,6 +194,8 @@ def _pad_copies(x: Any, widths: Widths, mode: str) -> Any:
 def _pad_odd(x: Any, widths: Widths, mode: str) -> Any:
     """Reflections turned over: twice the edge minus the reflected elements, in as many steps as it takes."""
     for axis, (low, high) in enumerate(widths):
+        if mode == "reflect" and typeof(x).shape[axis] == 1:  # no neighbour to turn over
+            x, low, high = structure.concatenate([x] * (low + high + 1), axis), 0, 0
         while low or high:
             length = typeof(x).shape[axis]
             reach = length - 1 if mode == "reflect" else length
@@ -223,10 +225,6 @@ def _copying(mode: str) -> Callable[..., Any]:
         if reflect_type not in ("even", "odd"):
             raise ValueError(f"pad: reflect_type must be 'even' or 'odd', got {reflect_type!r}")
         if reflect_type == "odd":
-            if mode == "reflect" and any(
-                n == 1 and low + high for n, (low, high) in zip(shape_of(x), widths, strict=True)
-            ):
-                return _pad_copies(x, widths, "edge")
             return _pad_odd(x, widths, mode)
         if host.on_host(x) and _fits(x, widths):
             return host.back(np.pad(host.view(x), widths, mode=mode), x, fresh=True)  # type: ignore[call-overload]

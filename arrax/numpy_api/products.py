@@ -18,7 +18,7 @@ from arrax.lax.precision import canonical_precision
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise import multiply, subtract
-from arrax.numpy_api.manipulation import moveaxis, ravel
+from arrax.numpy_api.manipulation import moveaxis
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
 
 Axes = Sequence[int]
@@ -187,7 +187,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
       TypeError: sizes that differ.
     Example: ``jnp.vdot(jnp.array([1j]), jnp.array([1j]))`` is 1. Source: ``numpy.vdot``.
     """
-    return _vdot(ravel(a), ravel(b), hashable_precision(precision), preferred_element_type)
+    return _vdot(a, b, hashable_precision(precision), preferred_element_type)
 
 
 @api(static=("axis", "precision", "preferred_element_type"))
@@ -293,7 +293,8 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 def _outer(a: Any, b: Any) -> Any:
     a, b = _operands("outer", a, b)
     a, b = (shapes.reshape(v, (typeof(v).size,)) for v in (a, b))
-    return multiply(shapes.expand_dims(a, (1,)), shapes.expand_dims(b, (0,)))
+    shape = (typeof(a).size, typeof(b).size)
+    return multiply(shapes.broadcast_in_dim(a, shape, (0,)), shapes.broadcast_in_dim(b, shape, (1,)))
 
 
 def outer(a: Any, b: Any, out: None = None) -> Any:

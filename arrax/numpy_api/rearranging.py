@@ -72,6 +72,7 @@ def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
+@tiered(static=("k", "axes"))
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Turn an array by right angles in the plane of two axes.
 
@@ -172,11 +173,17 @@ def _traced_shifts(a: Any, shift: Any, axes: tuple[int, ...]) -> tuple[Any, tupl
 # ---- repeating ------------------------------------------------------------------------------------------------------
 
 
+_FEW_COPIES = 8
+
+
 @api(static=("reps",))
 def _tile(A: Any, reps: tuple[int, ...]) -> Any:
     own = typeof(A).shape
-    if all(n == 1 for n in reps):
+    repeated_axes = [axis for axis, n in enumerate(reps) if n != 1]
+    if not repeated_axes:
         return A
+    if len(repeated_axes) == 1 and 0 < reps[repeated_axes[0]] <= _FEW_COPIES:
+        return structure.concatenate([A] * reps[repeated_axes[0]], repeated_axes[0])  # memory is copied as a whole
     spread = tuple(length for pair in zip(reps, own, strict=True) for length in pair)
     repeated = shapes.broadcast_in_dim(A, spread, range(1, 2 * len(own), 2))
     return shapes.reshape(repeated, tuple(n * m for n, m in zip(reps, own, strict=True)))

@@ -11,6 +11,8 @@ from arrax import dtypes
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, cumulative, shapes, structure
+from arrax.lax.barriers import stop_gradient
+from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_or, reduce_sum
 from arrax.lax.scatter import ScatterDimensionNumbers, scatter
@@ -220,17 +222,35 @@ def search_sorted(a: Any, v: Any, sorter: Any, right: bool, method: str) -> Any:
 
 
 def _binary_search(a: Any, v: Any, right: bool, dtype: Any) -> Any:
-    """All values at once: the range in which each place lies is halved in every step."""
+    """All values at once: how many entries come before each, bit by bit, the greatest first.
+
+    The vector is continued by entries that come before none, so that no place has to be looked at twice. A loop, since its
+    body is compiled once; derivatives, which are zero, have no part in it.
+    """
+    a, v = stop_gradient(a), stop_gradient(v)
     length, shape = typeof(a).shape[0], typeof(v).shape
-    low, high = shapes.full(shape, 0, dtype), shapes.full(shape, length, dtype)
-    two, one = np.asarray(2).astype(dtype)[()], np.asarray(1).astype(dtype)[()]
-    for _ in range(length.bit_length()):
-        middle = arithmetic.div(arithmetic.add(low, high), two)
-        inside = arithmetic.min_(middle, np.asarray(length - 1).astype(dtype)[()])
-        later = bitwise.bitwise_and(_before(take_slices(a, inside, 0), v, not right), arithmetic.lt(low, high))
-        low = structure.select(later, arithmetic.add(middle, one), low)
-        high = structure.select(later, high, middle)
-    return low
+    bits = length.bit_length()
+    table = _continued(a, (1 << bits) - 1 - length)
+    one, greatest = np.asarray(1).astype(dtype)[()], np.asarray(1 << (bits - 1)).astype(dtype)[()]
+
+    def step(number: Any, places: Any) -> Any:
+        further = arithmetic.add(places, bitwise.shift_right_logical(greatest, number))
+        before = _before(take_slices(table, arithmetic.sub(further, one), 0), v, not right)
+        return structure.select(before, further, places)
+
+    places = fori_loop(np.zeros((), dtype)[()], np.asarray(bits, dtype)[()], step, shapes.full(shape, 0, dtype))
+    return arithmetic.min_(places, np.asarray(length).astype(dtype)[()])
+
+
+def _continued(a: Any, count: int) -> Any:
+    dtype = typeof(a).dtype
+    if dtypes.is_inexact(dtype):
+        last: Any = np.nan
+    else:
+        last = True if dtype == np.bool_ else dtypes.iinfo(dtype).max
+    return (
+        structure.concatenate([a, shapes.full((count,), np.asarray(last).astype(dtype)[()], dtype)], 0) if count else a
+    )
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
@@ -270,12 +290,11 @@ def _digitize(x: Any, bins: Any, right: bool) -> Any:
     length = typeof(bins).shape[0]
     if length == 0:
         return shapes.full(typeof(x).shape, 0, index_dtype())
-    up = search_sorted(bins, x, None, not right, "scan")
-    down = search_sorted(shapes.rev(bins, (0,)), x, None, not right, "scan")
     total = np.asarray(length).astype(index_dtype())[()]
     first, last = (shapes.squeeze(structure.slice_in_dim(bins, i, i + 1), (0,)) for i in (0, length - 1))
     ascending = less_equal(first, last)
-    return structure.select(ascending, up, arithmetic.sub(total, down))
+    found = search_sorted(structure.select(ascending, bins, shapes.rev(bins, (0,))), x, None, not right, "scan")
+    return structure.select(ascending, found, arithmetic.sub(total, found))
 
 
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:

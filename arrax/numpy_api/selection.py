@@ -317,7 +317,9 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     for sign, value in infinite.items():
         here = arithmetic.eq(x, np.asarray(sign).astype(aval.dtype)[()])
         result = choose_between(
-            here, convert(np.asarray(value) if not isinstance(value, Tracer) else value, aval.dtype), result
+            here,
+            convert(value, aval.dtype) if isinstance(value, Tracer) else np.asarray(value).astype(aval.dtype)[()],
+            result,
         )
     return result
 

@@ -199,6 +199,6 @@ def sort_complex(a: Any) -> Any:
     Example: ``jnp.sort_complex(jnp.array([2, 1]))`` is ``[1.+0.j, 2.+0.j]``. Source: ``numpy.sort_complex``.
     """
     a = settle("sort_complex", a)
-    ordered = sort(a, 0)
+    ordered = sort(a)
     dtype = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(typeof(ordered).dtype))
     return convert(ordered, dtype)

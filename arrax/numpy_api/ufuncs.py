@@ -19,7 +19,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.indexing import getitem
 from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ravel, reshape
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, refuse_out
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, refuse_options, refuse_out
 from arrax.numpy_api.routes import settle
 from arrax.numpy_api.selection import where as choose
 from arrax.numpy_api.updates import update_item
@@ -75,9 +75,7 @@ class ufunc:
           TypeError: another number of arguments; lists.
           NotImplementedError: ``out`` or ``where``.
         """
-        refuse_out(repr(self), out)
-        if where is not None:
-            raise NotImplementedError(f"The 'where' argument to {self!r} is not supported.")
+        refuse_options(repr(self), out, where)
         if len(args) != self._nin:
             raise TypeError(f"{self.__name__} takes {self._nin} arguments, got {len(args)}")
         check_arraylike(self.__name__, *args)

@@ -121,3 +121,11 @@ def test_unknown_precisions_are_refused():
         lax.dot(X[0, 0].T, Y[0, :, 0], precision="most")
     with pytest.raises(ValueError, match="equal ranks"):
         lax.batch_matmul(X, X[0])
+
+
+@pytest.mark.parametrize("wanted", [np.int8, np.float16], ids=lambda dtype: dtype.__name__)
+def test_sums_of_integers_are_not_kept_in_narrower_types(wanted):
+    x = np.ones((2, 2), np.int32)
+    with pytest.raises(TypeError, match=f"preferred_element_type {np.dtype(wanted)} cannot hold .* of int32"):
+        lax.dot_general(x, x, (((1,), (0,)), ((), ())), preferred_element_type=wanted)
+    assert lax.dot_general(x, x, (((1,), (0,)), ((), ())), preferred_element_type=np.float32).dtype == np.float32

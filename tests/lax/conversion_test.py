@@ -79,3 +79,11 @@ def test_bits_of_wide_types_are_several_narrow_ones(wide, narrow):
 def test_bits_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="the last axis must have length 4"):
         lax.bitcast_convert_type(np.ones((2, 3), np.uint8), np.uint32)
+
+
+@pytest.mark.parametrize("kind", [int, float, complex])
+def test_only_types_of_python_numbers_give_weak_results(kind):
+    with arrax.enable_x64(True):
+        x = np.ones(2, np.int8)
+        assert lax.convert_element_type(x, kind).weak_type
+        assert not lax.convert_element_type(x, np.dtype(kind)).weak_type

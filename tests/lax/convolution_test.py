@@ -238,3 +238,20 @@ def test_mistakes_are_explained(case):
     call, kind, words = MISTAKES[case]
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wanted"),
+    [("float32", "int32"), ("float32", "float16"), ("int32", "int8"), ("int8", "uint8"), ("complex64", "float32")],
+)
+def test_sums_are_not_kept_in_types_that_cannot_hold_them(dtype, wanted):
+    x = np.ones((1, 1, 4), dtype)
+    with pytest.raises(TypeError, match=f"preferred_element_type {wanted} cannot hold .* of {dtype}"):
+        lax.conv_general_dilated(x, x, (1,), "VALID", preferred_element_type=wanted)
+
+
+@pytest.mark.parametrize(("dtype", "wanted"), [("int8", "int32"), ("uint8", "int32"), ("int8", "float32")])
+def test_sums_of_small_integers_may_be_kept_in_wider_types(dtype, wanted):
+    x = np.full((1, 1, 4), 100, dtype)
+    out = lax.conv_general_dilated(x, x, (1,), "VALID", preferred_element_type=wanted)
+    assert out.dtype == wanted and out[0, 0, 0] == 40_000

@@ -141,3 +141,10 @@ def test_mistakes_are_explained(case):
     call, kind, words = ERRORS[case]
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_sums_and_products_of_bools_are_or_and_and():
+    x, y = np.array([True, True, False]), np.array([True, False, False])
+    for add, multiply in ((jnp.add, jnp.multiply), (lambda x, y: jnp.asarray(x) + y, lambda x, y: jnp.asarray(x) * y)):
+        np.testing.assert_array_equal(add(x, y), x | y, strict=True)
+        np.testing.assert_array_equal(multiply(x, y), x & y, strict=True)

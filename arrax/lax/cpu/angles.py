@@ -1,7 +1,6 @@
 """Formulas of trigonometric functions and their inverses for float32 arguments, computed in float64.
 
-Coefficients are those of the polynomials that agree with the functions at Chebyshev's points; what they leave is far less
-than half a unit in the last place of a float32.
+Polynomials are such that their greatest error is least; it is far less than half a unit in the last place of a float32.
 """
 
 from __future__ import annotations
@@ -23,19 +22,18 @@ _PI_DIGITS = "3.1415926535897932384626433832795028841971693993751058209749445923
 
 
 def _in_parts(number: decimal.Decimal, bits: int) -> list[float]:
-    """A number as the sum of three floats, of which the first two are multiples of 2^-bits and of 2^-2bits."""
+    """A number as the sum of two floats, the first a multiple of 2^-bits."""
     first = decimal.Decimal(round(number * 2**bits)) / 2**bits
-    second = decimal.Decimal(round((number - first) * 4**bits)) / 4**bits
-    return [float(first), float(second), float(number - first - second)]
+    return [float(first), float(number - first)]
 
 
 def _folding() -> np.ndarray:
     """For each exponent of a float32: a factor that leaves its numbers moderate, and what multiples of 2 pi leave of them.
 
     Of a power of two 2^e, multiples of 2 pi leave t; so of m 2^e they leave m t, for whole numbers m. The factor t / 2^e is
-    a sum of three floats; the products of the first two with a float32 are exact.
+    a sum of two floats; the product of the first with a float32 is exact.
     """
-    factors = np.zeros((3, 256))
+    factors = np.zeros((2, 256))
     factors[0] = 1
     for biased in range(127 + 23, 255):
         power = decimal.Decimal(2) ** (biased - 127 - 23)
@@ -48,37 +46,41 @@ def _folding() -> np.ndarray:
 with decimal.localcontext() as _exactly:
     _exactly.prec = 150
     _PI = decimal.Decimal(_PI_DIGITS)
-    _PI_PARTS = _in_parts(_PI, 25)  # products of the first two with whole numbers of 25 bits are exact
+    _PI_PARTS = _in_parts(_PI, 25)  # products of the first with whole numbers of 25 bits are exact
     _FACTORS = _folding()
 
 
 _SINE = (  # sin(x) / x on [0, pi/2] by powers of x^2
-    0.9999999999829079, -0.16666666616789771, 0.00833333097324863, -0.00019840861056042455, 2.752526342288838e-06,
-    -2.3889103098752917e-08,
+    0.9999999999788376, -0.16666666608797412, 0.008333330719510899, -0.00019840832691685957, 2.752396439390606e-06,
+    -2.3868228743978514e-08,
 )  # fmt: skip
 _SHORT_SINE = (  # the same on [0, pi/4]
-    0.999999999995651, -0.16666666631449367, 0.008333328768714132, -0.00019839198061858107, 2.7173072987982805e-06,
+    0.99999999999545, -0.16666666630432306, 0.008333328688788534, -0.0001983917794255417, 2.7171489841528518e-06,
 )  # fmt: skip
 _SHORT_COSINE = (  # cos(x) on [0, pi/4] by powers of x^2
-    0.9999999999522513, -0.49999999613316676, 0.04166661654283429, -0.0013886613473905705, 2.4379412344861213e-05,
+    0.9999999999439109, -0.49999999571384884, 0.04166661321723899, -0.0013886528668369202, 2.437263573919817e-05,
+)  # fmt: skip
+_ARC_SINE = (  # asin(x) / x on [0, 1/2] by powers of x^2
+    1.0000000002545848, 0.1666665694494448, 0.0750060409916172, 0.04450308620030509, 0.03190080886169988,
+    0.014139470640181617, 0.03788561523386136,
 )  # fmt: skip
 _ARC_TANGENT = (  # atan(x) / x on [0, 1] by powers of x^2
-    0.9999999999293016, -0.3333333129085777, 0.1999990110129012, -0.14283813245671934, 0.11091922902426976,
-    -0.08974171736743607, 0.07228277842402048, -0.05395667328411947, 0.03382621230472675, -0.015828319131590735,
-    0.004732483163631211, -0.0006633953501780828,
+    0.9999999996282765, -0.3333332393547061, 0.19999604638698829, -0.14279159639957248, 0.11054501220021544,
+    -0.08798772135953482, 0.06716108064026108, -0.04435750768416624, 0.022274368658691257, -0.007199391485031015,
+    0.0010911124579671139,
 )  # fmt: skip
 
 
 def _folded(x: Expression) -> list[Expression]:
-    """A number that has the same sine and cosine as x and is not large, as the sum of three."""
+    """A number that has the same sine and cosine as x and is not large, as the sum of two."""
     exponent, wide = (x.bits() >> 23) & 255, x.to(np.float64)
     return [wide * looked_up(table, exponent) for table in _FACTORS]
 
 
 def _reduced(parts: list[Expression], turns: Expression) -> Expression:
     """What is left after so many times pi."""
-    first, second, third = (part - turns * pi for part, pi in zip(parts, _PI_PARTS, strict=True))
-    return (first + second) + third
+    first, second = (part - turns * pi for part, pi in zip(parts, _PI_PARTS, strict=True))
+    return first + second
 
 
 def _odd(x: Expression, coefficients: tuple[float, ...]) -> Expression:
@@ -119,52 +121,44 @@ def tangent(x: Expression, elsewhere: Elsewhere) -> Expression:
     return answer.to(np.float32)
 
 
-def _angle(across: Expression, along: Expression) -> Expression:
-    """The angle in [0, pi/2] of a point whose coordinates are not negative; that of the origin is 0."""
-    steep = across > along
-    longer = across.greatest(along)
-    ratio = across.least(along) / longer
-    ratio = longer.equals(0).where(ratio.like(0), ratio)
-    answer = _odd(ratio, _ARC_TANGENT)
-    return steep.where(answer.like(math.pi / 2) - answer, answer)
-
-
 def arc_tangent(x: Expression, elsewhere: Elsewhere) -> Expression:
     """atan(x)"""
     wide = x.to(np.float64)
     size = abs(wide)
     steep = size > 1
-    ratio = steep.where(size.like(1) / size, size)
-    answer = _odd(ratio, _ARC_TANGENT)
+    answer = _odd(steep.where(size.like(1) / size, size), _ARC_TANGENT)
     return steep.where(answer.like(math.pi / 2) - answer, answer).with_sign_of(wide).to(np.float32)
+
+
+# No quotient of float32 numbers is as large or as small. Infinities become this, and what zeros are divided by its inverse.
+_BEYOND = 1e300
 
 
 def arc_tangent_of_point(y: Expression, x: Expression, elsewhere: Elsewhere) -> Expression:
     """atan2(y, x)"""
     across, along = y.to(np.float64), x.to(np.float64)
-    tall, wide = abs(across), abs(along)
-    ratio_is_one = (tall.equals(math.inf)) & (wide.equals(math.inf))
-    one = tall.like(1)
-    angle = _angle(ratio_is_one.where(one, tall), ratio_is_one.where(one, wide))
+    tall, wide = abs(across).least(_BEYOND), abs(along).least(_BEYOND)
+    answer = _odd(tall.least(wide) / tall.greatest(wide).greatest(1 / _BEYOND), _ARC_TANGENT)
+    answer = (tall > wide).where(answer.like(math.pi / 2) - answer, answer)
     behind = along.bits() < 0
-    return behind.where(angle.like(math.pi) - angle, angle).with_sign_of(across).to(np.float32)
+    return behind.where(answer.like(math.pi) - answer, answer).with_sign_of(across).to(np.float32)
 
 
-def _other_leg(x: Expression) -> Expression:
-    """sqrt(1 - x^2), which is NaN where x is beyond 1"""
-    return ((x.like(1) - x) * (x + 1)).sqrt()
+def _arc_sine(x: Expression) -> Expression:
+    """asin(x): by half the angle's complement where x is large; NaN beyond 1"""
+    size = abs(x)
+    large = size > 0.5
+    square = large.where((size.like(1) - size) * 0.5, size * size)
+    angle = large.where(square.sqrt(), size) * square.polynomial(_ARC_SINE)
+    return large.where(angle.like(math.pi / 2) - angle * 2, angle).with_sign_of(x)
 
 
 def arc_sine(x: Expression, elsewhere: Elsewhere) -> Expression:
     """asin(x)"""
-    wide = x.to(np.float64)
-    size = abs(wide)
-    return _angle(size, _other_leg(size)).with_sign_of(wide).to(np.float32)
+    return _arc_sine(x.to(np.float64)).to(np.float32)
 
 
 def arc_cosine(x: Expression, elsewhere: Elsewhere) -> Expression:
     """acos(x)"""
-    wide = x.to(np.float64)
-    size = abs(wide)
-    angle = _angle(_other_leg(size), size)
-    return (wide < 0).where(angle.like(math.pi) - angle, angle).to(np.float32)
+    angle = _arc_sine(x.to(np.float64))
+    return (angle.like(math.pi / 2) - angle).to(np.float32)

@@ -17,8 +17,8 @@ from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.host_calls import native_or
 
-# From here on the time saved is more than the time that compiling a formula takes longer than a call of the C library.
-LEAST_ELEMENTS = 1 << 15
+# Loops over fewer elements are fused whatever they contain.
+_MANY_ELEMENTS = 1 << 12
 
 Number = int | float
 
@@ -199,11 +199,13 @@ Formula = Callable[..., Expression]
 _SMALL_FLOATS = ("float32", "float16", "bfloat16")
 
 
-def use_formula(primitive: Any, formula: Formula) -> None:
-    """Let programs on the CPU compute an elementwise function by a formula, for large float32 and smaller floats.
+def use_formula(primitive: Any, formula: Formula, least: int = 0) -> None:
+    """Let programs on the CPU compute an elementwise function of float32 and smaller floats by a formula.
 
     Args:
       formula: function of float32 expressions and of ``elsewhere``, which gives the general rule's answer.
+      least: from how many elements on. Where the formula's answers are not those of the general rule, all numbers go by it,
+        so that they do not depend on how many there are.
     """
     general = primitive.lower[None]
 
@@ -211,7 +213,7 @@ def use_formula(primitive: Any, formula: Formula) -> None:
         out = ctx.avals_out[0]
         avals = ctx.avals_in
         plain = all(aval.dtype == out.dtype for aval in avals) and not any(v is not None for v in params.values())
-        if out.size < LEAST_ELEMENTS or out.dtype.name not in _SMALL_FLOATS or not plain or _is_simple(ctx):
+        if out.size < least or out.dtype.name not in _SMALL_FLOATS or not plain or _is_simple(ctx):
             return None
         types = [ShapedArray(aval.shape, aval.dtype) for aval in avals]
         return [_call(ctx, formula, general, types, ShapedArray(out.shape, out.dtype), values)]
@@ -239,8 +241,40 @@ def _call(
         function = module.functions[key] = _function(ctx, formula, general, avals, out)
     ir = native.mlir.ir
     name = ir.StringAttr(function.attributes["sym_name"]).value
-    types = [builder.ir_type(out)]
-    return builder.operation("func.call", types, values, {"callee": ir.FlatSymbolRefAttr.get(name)}).results[0]
+    attributes = {"callee": ir.FlatSymbolRefAttr.get(name)}
+    if out.size >= _MANY_ELEMENTS and _comes_from_formula(values):
+        attributes["mhlo.frontend_attributes"] = builder.attribute('{inlineable = "false"}')
+    return builder.operation("func.call", [builder.ir_type(out)], values, attributes).results[0]
+
+
+_CHAIN = 32  # operations
+
+
+def _comes_from_formula(values: Sequence[Any]) -> bool:
+    """Whether the result of a formula is among what values are computed from.
+
+    The compiler would put both into one loop. Its dependent operations would be more than the processor looks ahead, so that
+    it could not work on several elements at a time: two loops take a fifth of the time.
+    """
+    open_, seen = list(values), 0
+    while open_ and seen < _CHAIN:
+        operation: Any = getattr(open_.pop(), "owner", None)
+        name, seen = getattr(operation, "name", None), seen + 1
+        if name == "func.call":
+            return "_by_formula" in str(operation.attributes["callee"])
+        if name is not None:
+            open_.extend(operation.operands)
+    return False
+
+
+def _single(x: Expression) -> Expression:
+    """As float32. The compiler would merge two conversions into one from a small float to a float64, which is slow."""
+    return x if x.aval.dtype == np.float32 else x.to(np.float32).least(np.inf)
+
+
+def _small(x: Expression, dtype: Any) -> Expression:
+    """A float32 as a small float."""
+    return x if dtype == np.float32 else x.least(np.inf).to(dtype)
 
 
 def _function(
@@ -266,6 +300,6 @@ def _function(
         def elsewhere() -> Expression:
             return Expression(general(inner, *full)[0], out).to(np.float32)
 
-        answer = formula(*(Expression(value, out).to(np.float32) for value in full), elsewhere=elsewhere)
-        builder.operation("func.return", [], [answer.to(out.dtype).value])
+        answer = formula(*(_single(Expression(value, out)) for value in full), elsewhere=elsewhere)
+        builder.operation("func.return", [], [_small(answer, out.dtype).value])
     return function

@@ -58,12 +58,16 @@ def use_kernel_for_places(primitive: Any, greatest: bool) -> None:
 
 
 def use_kernel_for_fold(primitive: Any, name: str) -> None:
-    """Let programs on the CPU reduce integers and flags by a host kernel; ``name`` is one of its ``FOLDS``."""
+    """Let programs on the CPU reduce integers, flags and given floats by a host kernel; ``name`` is one of its ``FOLDS``."""
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any] | None:
         aval = ctx.avals_in[0]
         rows = _rows_along(aval, axes)
-        if rows is None or aval.dtype.name not in _PLAIN:
+        if rows is None:
+            return None
+        if name in ("maximum", "minimum") and aval.dtype in (np.float32, np.float64) and _is_argument(x):
+            return _called(ctx, table.fold, x, rows, reducing.FOLDS.index(name))
+        if aval.dtype.name not in _PLAIN:
             return None
         if aval.dtype == np.bool_:
             flags = {"maximum": "logical_or", "minimum": "logical_and"}.get(name, name)
@@ -77,6 +81,11 @@ def use_kernel_for_fold(primitive: Any, name: str) -> None:
         return _called(ctx, table.fold, x, rows, reducing.FOLDS.index(name))
 
     primitive.lower["cpu"] = native_or(primitive.lower[None], rule)
+
+
+def _is_argument(x: Any) -> bool:
+    """Whether a value is in memory anyway; what has just been computed can be reduced without putting it there."""
+    return getattr(getattr(x, "owner", None), "name", None) is None
 
 
 def _flags_behind(x: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ from arrax.lax.linalg.kernels import (
 from arrax.lax.linalg.matrices import lower_triangle, matmul, part, take_rows, upper_triangle, with_diagonal
 from arrax.lax.linalg.triangular_systems import triangular_solve
 from arrax.lax.reductions import reduce_sum
-from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like
-from arrax.lax.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, iota
+from arrax.lax.slicing import dynamic_index_in_dim, dynamic_slice, dynamic_update_index_in_dim, dynamic_update_slice
 from arrax.lax.structure import pad, select
 
 # ---- permutations of pivots -----------------------------------------------------------------------------------------
@@ -50,10 +51,12 @@ def _permutation_type(pivots: ShapedArray, *, permutation_size: int) -> ShapedAr
 def _swaps(pivots: Any, *, permutation_size: int) -> Any:
     """Start with the identity; exchange entry i with the one that pivot i names, in order."""
     *batch, count = typeof(pivots).shape
+    if not batch:
+        return fori_loop(0, count, partial(_exchange_two, pivots), iota(np.int32, permutation_size))
     axis = len(batch)
     places = broadcasted_iota(np.int32, (*batch, permutation_size), axis)
 
-    def exchange(i: Any, order: Any) -> Any:
+    def exchange(i: Any, order: Any) -> Any:  # whole rows at a time
         pivot = dynamic_index_in_dim(pivots, i, axis)
         mine = dynamic_index_in_dim(order, i, axis)
         here = eq(places, broadcast_in_dim(pivot, typeof(order).shape, range(axis + 1)))
@@ -62,6 +65,12 @@ def _swaps(pivots: Any, *, permutation_size: int) -> Any:
         return dynamic_update_index_in_dim(order, there, i, axis)
 
     return fori_loop(0, count, exchange, places)
+
+
+def _exchange_two(pivots: Any, i: Any, order: Any) -> Any:
+    other = dynamic_index_in_dim(pivots, i, keepdims=False)
+    mine, its = dynamic_slice(order, (i,), (1,)), dynamic_slice(order, (other,), (1,))
+    return dynamic_update_slice(dynamic_update_slice(order, its, (i,)), mine, (other,))
 
 
 def _permutation_gpu(ctx: Any, pivots: Any, *, permutation_size: int) -> list[Any]:

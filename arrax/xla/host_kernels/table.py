@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.xla.host_kernels import ordering, reducing, selection
+from arrax.xla.host_kernels import counting, ordering, reducing, selection
 from arrax.xla.host_kernels.pausing import pause
 
 VERSION = 1
@@ -54,7 +54,12 @@ def fold(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operation:
     reducing.fold(inputs[0], outputs[0], operation)
 
 
-KERNELS: tuple[Kernel, ...] = (order, select, greatest, wait, place_of_extreme, fold)
+def count(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    """How often numbers occur in each row: see ``counting``."""
+    counting.count_values(inputs[0], outputs[0])
+
+
+KERNELS: tuple[Kernel, ...] = (order, select, greatest, wait, place_of_extreme, fold, count)
 
 
 def _entry(kernel: Kernel) -> Callable[..., tuple]:

@@ -254,6 +254,7 @@ def test_pivots_to_permutation_exchanges_in_order():
             order[i], order[j] = order[j], order[i]
         expected.append(order)
     np.testing.assert_array_equal(linalg.lu_pivots_to_permutation(pivots, 4), expected)
+    np.testing.assert_array_equal(linalg.lu_pivots_to_permutation(pivots[1], 4), expected[1])
     np.testing.assert_array_equal(arrax.vmap(lambda p: linalg.lu_pivots_to_permutation(p, 4), 1)(pivots.T), expected)
 
 

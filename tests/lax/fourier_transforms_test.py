@@ -1,10 +1,14 @@
 """Fourier transforms over the last axes: values, derivatives, batching, mistakes."""
 
+from importlib import import_module
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import arrax
-from arrax.lax.fft import FftType, fft
+from arrax import lax
+from arrax.lax.fourier_transforms import FftType, fft
 from tests.support import check_batching, check_gradients
 
 RANDOM = np.random.default_rng(0)
@@ -76,3 +80,10 @@ def test_mistakes_are_explained(case):
     call, kind, words = MISTAKES[case]
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_functions_of_the_face_stay_when_a_room_of_their_name_is_loaded():
+    rooms = {path.stem for path in Path(lax.__file__).parent.glob("*.py")}
+    for name in rooms & set(lax.__all__):
+        import_module(f"arrax.lax.{name}")
+        assert callable(getattr(lax, name))

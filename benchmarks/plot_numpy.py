@@ -1,0 +1,80 @@
+"""Draw the results of the group ``numpy`` for the README: `python -m benchmarks.plot_numpy [IMAGE]`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent
+IMAGE = ROOT.parent / "docs" / "numpy_speed.png"
+_UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+_OURS, _REFERENCE, _HOST = "#1b6ca8", "#b9b9b9", "#444444"
+
+
+class Times(NamedTuple):
+    """Seconds that a case takes on the three sides."""
+
+    name: str
+    ours: float
+    reference: float
+    host: float
+
+
+def seconds(text: str) -> float:
+    """The number that a time of the table stands for; NaN where a side failed."""
+    value, _, unit = text.partition(" ")
+    return float(value) * _UNITS[unit] if unit else float("nan")
+
+
+def read_section(text: str) -> tuple[list[Times], str]:
+    """The cases of the group ``numpy``, and when and where they were timed."""
+    section = text.split("\n## numpy\n", 1)[1].split("\n## ", 1)[0]
+    rows = [
+        Times(cells[0], *(seconds(cells[i]) for i in (1, 2, 4)))
+        for line in section.splitlines()
+        if len(cells := [cell.strip() for cell in line.strip("|").split("|")]) == 6 and re.match(r"\d", cells[1])
+    ]
+    where = next(line for line in section.splitlines() if re.match(r"\d{4}-\d\d-\d\d", line))
+    date, model = where.split(", ")[:2]
+    cores = re.search(r"\d+ cores", where)
+    return rows, f"{model}, {cores[0] if cores else ''}, {date}"
+
+
+def draw(rows: list[Times], where: str, image: Path) -> None:
+    """Speed against the host library, a case a line, the fastest first."""
+    rows = sorted(rows, key=lambda row: row.ours / row.host, reverse=True)
+    places = range(len(rows))
+    figure, axes = pyplot.subplots(figsize=(8, 0.17 * len(rows) + 1.3))
+    axes.axvline(1, color=_HOST, linewidth=1)
+    axes.scatter([r.host / r.reference for r in rows], places, s=14, color=_REFERENCE, label="JAX 0.10.2", zorder=2)
+    axes.scatter([r.host / r.ours for r in rows], places, s=18, color=_OURS, label="arrax", zorder=3)
+    axes.set(
+        xscale="log", ylim=(-1, len(rows)), yticks=places, xlabel="times as fast as NumPy and SciPy (right is better)"
+    )
+    axes.set_yticklabels([row.name for row in rows], fontsize=7)
+    axes.grid(axis="x", color="#e6e6e6", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.legend(loc="lower right", frameon=False, fontsize=8)
+    axes.set_title(f"Compiled functions of a million numbers\n{where}", fontsize=9, loc="left")
+    figure.tight_layout()
+    figure.savefig(image, dpi=130)
+
+
+def main() -> None:
+    """Read the results, write the image."""
+    rows, where = read_section((ROOT / "RESULTS.md").read_text(encoding="utf-8"))
+    draw(rows, where, Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGE)
+
+
+if __name__ == "__main__":
+    main()

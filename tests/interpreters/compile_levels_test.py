@@ -1,0 +1,50 @@
+"""Which settings of the compiler programs get."""
+
+import numpy as np
+import pytest
+
+import arrax
+from arrax import lax
+from arrax import numpy as jnp
+from arrax.interpreters.compile_levels import choose_level
+
+TABLE = np.ones((300, 300), np.float32)
+PLACES = np.ones(90_000, np.int32)
+IMAGES = np.ones((8, 4, 64, 64), np.float32)
+
+
+def level(f, *args, eager=False):
+    return choose_level(arrax.make_jaxpr(f)(*args).jaxpr, eager)
+
+
+def many_products(x):
+    for _ in range(6):
+        x = x @ x
+    return x
+
+
+# fmt: off
+@pytest.mark.parametrize(("wanted", "f", "args"), [
+    ("fused", many_products, (TABLE[:8, :8],)),
+    ("fused", arrax.jit(many_products), (TABLE[:8, :8],)),
+    ("fused", lambda x, i: jnp.zeros(9).at[i].add(x), (TABLE.ravel(), PLACES)),
+    ("fused", lambda x: lax.conv(x, x[:4, :, :3, :3], (1, 1), "SAME"), (IMAGES,)),
+    ("jit",   jnp.matmul, (TABLE, TABLE)),
+    ("jit",   jnp.sin, (TABLE,)),
+    ("jit",   lambda x, i: jnp.zeros((9, 9)).at[i].add(x), (np.ones((90_000, 9), np.float32), PLACES)),
+])
+# fmt: on
+def test_programs_get_the_emitters_where_they_pay(wanted, f, args):
+    assert level(f, *args) == wanted
+
+
+def test_exponentials_that_are_summed_and_used_again_are_kept():
+    assert level(arrax.nn.softmax, TABLE) == "fused"
+    assert level(lambda x: jnp.sum(jnp.exp(x)), TABLE) == "jit"
+    assert level(arrax.nn.softmax, TABLE[:8]) == "jit"
+
+
+def test_one_operation_on_few_elements_is_compiled_at_the_lowest_level():
+    assert level(jnp.sin, TABLE[:8], eager=True) == "eager"
+    assert level(jnp.sin, TABLE, eager=True) == "jit"
+    assert level(jnp.tanh, TABLE[:8], eager=True) == "jit"  # its bits depend on the level

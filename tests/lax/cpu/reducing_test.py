@@ -1,0 +1,194 @@
+"""Places of extremes, counts, sums of integers, running extremes, searches and convolutions: the CPU's own routes."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+from tests.lax.cpu.routes import (
+    FLOATS,
+    INTEGERS,
+    assert_routes_agree,
+    awkward,
+    lowered_text,
+    on_both_routes,
+    without_subnormals,
+)
+
+RNG = np.random.default_rng(0)
+SHAPE = (300, 250)
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(bool), *INTEGERS[:6], FLOATS[2], FLOATS[3]], ids=str)
+def test_places_of_extremes(dtype):
+    x = without_subnormals(awkward(dtype, SHAPE))
+    assert "custom_call" in lowered_text(lambda x: jnp.argmax(x, axis=1), awkward(np.float32, SHAPE))
+
+    def everything(x):
+        return [f(v) for f in (jnp.argmax, jnp.argmin) for v in (x, x[0])] + [
+            f(x, axis=axis) for f in (jnp.argmax, jnp.argmin) for axis in (0, 1)
+        ]
+
+    found = assert_routes_agree(everything, x)
+    numpy = [np.argmax(x), np.argmax(x[0]), np.argmin(x), np.argmin(x[0])]
+    for own, expected in zip(found, numpy, strict=False):
+        np.testing.assert_array_equal(own, expected)
+
+
+def test_places_of_extremes_without_nan():
+    x = awkward(np.float32, SHAPE)
+    assert_routes_agree(lambda x: [jnp.nanargmax(x, axis=1), jnp.nanargmin(x), jnp.nanargmax(x, axis=0)], x)
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(bool), *INTEGERS[:6]], ids=str)
+def test_sums_and_extremes_of_integers(dtype):
+    x = awkward(dtype, SHAPE)
+
+    def everything(x):
+        return [f(x, axis=axis) for f in (jnp.sum, jnp.max, jnp.min, jnp.all, jnp.any) for axis in (None, 1, 0)] + [
+            jnp.count_nonzero(x > 0), (x > 0).sum(axis=1)
+        ]  # fmt: skip
+
+    assert_routes_agree(everything, x)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32"])
+def test_counts(dtype):
+    info = np.iinfo(dtype)
+    x = RNG.integers(max(info.min, -5), min(info.max, 1005), 20_000).astype(dtype)
+    x[:5] = info.max
+    x[5:9] = info.min
+
+    def everything(x):
+        return [jnp.bincount(x, length=100), jnp.bincount(x, length=1000), arrax.vmap(lambda v: jnp.bincount(v, length=9))(
+            x.reshape(4, -1))]  # fmt: skip
+
+    first, second, _ = assert_routes_agree(everything, x)
+    expected = np.bincount(np.maximum(x.astype(np.int64)[x < 1000], 0), minlength=1000)
+    np.testing.assert_array_equal(second, expected)
+    np.testing.assert_array_equal(first, expected[:100])
+
+
+@pytest.mark.parametrize("bins", [1, 7, 100, 5000])
+def test_histograms_count_as_numpy_does(bins):
+    x = np.concatenate([RNG.standard_normal(20_000), np.arange(-4, 5)]).astype(np.float32)
+    edges = np.linspace(-3, 3, bins + 1, dtype=np.float32)
+    x[: min(bins, 500)] = edges[: min(bins, 500)]
+    counts, found = jnp.histogram(x, bins, range=(-3, 3))
+    exact = np.histogram(x, np.asarray(found))[0]
+    np.testing.assert_array_equal(counts, exact)
+    np.testing.assert_array_equal(jnp.histogram(x, found)[0], exact)
+    weighted = jnp.histogram(x, bins, range=(-3, 3), weights=np.full(x.size, 2, np.float32))[0]
+    np.testing.assert_array_equal(weighted, 2 * exact)
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.int8), np.dtype(np.uint32), FLOATS[0], FLOATS[2]], ids=str)
+@pytest.mark.parametrize("length", [1, 2, 7, 64, 100])
+def test_searches_find_the_places_that_numpy_finds(dtype, length):
+    values = without_subnormals(np.concatenate([awkward(dtype, 500), np.zeros(3, dtype)]))
+    table = np.sort(values[RNG.integers(0, 500, length)])
+    if np.dtype(dtype).kind not in "iu":
+        table = table[np.argsort(table.astype(np.float32), kind="stable")]
+    for side in ("left", "right"):
+        expected = np.searchsorted(table, values, side)
+        np.testing.assert_array_equal(jnp.searchsorted(table, values, side), expected)
+    ascending = table[~np.isnan(table.astype(np.float64))]
+    numbers = values[~np.isnan(values.astype(np.float64))]
+    for edges in (ascending, ascending[::-1]):
+        if edges.size:
+            np.testing.assert_array_equal(jnp.digitize(numbers, edges), np.digitize(numbers, edges))
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.dtype(np.int32), np.dtype(np.uint8), np.dtype(bool), FLOATS[0], FLOATS[2]], ids=str
+)
+def test_running_extremes_in_blocks(dtype):
+    x, wide = (without_subnormals(awkward(dtype, shape)) for shape in (40_001, (3, 16_400, 2)))
+
+    def everything(x, wide):
+        return [f(x, 0, reverse) for f in (lax.cummax, lax.cummin) for reverse in (False, True)] + [lax.cummax(wide, 1)]
+
+    if np.dtype(dtype).kind == "b":
+        x, wide = x.astype(np.int8), wide.astype(np.int8)
+    found = arrax.jit(everything)(x, wide)
+    flat, maximum, minimum = x, np.maximum.accumulate, np.minimum.accumulate
+    expected = [
+        maximum(flat),
+        maximum(flat[::-1])[::-1],
+        minimum(flat),
+        minimum(flat[::-1])[::-1],
+        maximum(wide, axis=1),
+    ]
+    for own, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(own).astype(np.float64), other.astype(np.float64))
+
+
+def test_running_sums_of_integers_in_blocks():
+    x = RNG.integers(-(2**31), 2**31 - 1, 40_001).astype(np.int32)
+    np.testing.assert_array_equal(lax.cumsum(x), np.cumsum(x, dtype=np.int32))
+    np.testing.assert_array_equal(lax.cumprod(x, 0, True), np.cumprod(x[::-1], dtype=np.int32)[::-1])
+
+
+@pytest.mark.parametrize("taps", [3, 16, 17, 200])
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_convolutions_of_long_vectors(taps, mode):
+    x, kernel = RNG.standard_normal(6000).astype(np.float32), RNG.standard_normal(taps).astype(np.float32)
+    for own, numpy in ((jnp.convolve, np.convolve), (jnp.correlate, np.correlate)):
+        exact = numpy(x.astype(np.float64), kernel.astype(np.float64), mode)
+        np.testing.assert_allclose(own(x, kernel, mode), exact, atol=3e-5 * np.sqrt(taps))
+
+
+def test_infinities_reach_only_the_outputs_that_depend_on_them():
+    x, kernel = RNG.standard_normal(6000).astype(np.float32), RNG.standard_normal(40).astype(np.float32)
+    x[100], x[3000] = np.nan, np.inf
+    own, general = on_both_routes(lambda x, k: jnp.convolve(x, k, "same"), x, kernel)
+    np.testing.assert_allclose(own[0], general[0], atol=3e-4)
+
+
+def test_convolutions_in_transformations():
+    x, kernel = RNG.standard_normal((3, 5000)).astype(np.float32), RNG.standard_normal(20).astype(np.float32)
+
+    def everything(x, kernel):
+        def power(x, kernel):
+            return (jnp.convolve(x, kernel) ** 2).sum()
+
+        return [arrax.vmap(jnp.convolve, (0, None))(x, kernel), *arrax.grad(power, (0, 1))(x[0], kernel)]
+
+    own, general = on_both_routes(everything, x, kernel)
+    for one, other in zip(own, general, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=2e-2)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("shape", [(70_000,), (50, 1400), (1400, 50)], ids=str)
+def test_extremes_of_floats_are_nan_where_there_is_any(dtype, shape):
+    clean = RNG.standard_normal(shape).astype(dtype)
+    for place in (0, 7, clean.size // 2, clean.size - 1):
+        x = clean.copy()
+        x.flat[place] = np.nan
+        with arrax.enable_x64(dtype.itemsize == 8):
+            for axis in (None, -1, 0):
+                for own, numpy in ((jnp.max, np.max), (jnp.min, np.min)):
+                    expected = numpy(x.astype(np.float64), axis=axis)
+                    np.testing.assert_array_equal(np.asarray(own(x, axis=axis), np.float64), expected)
+                    np.testing.assert_array_equal(
+                        np.asarray(own(-x, axis=axis), np.float64), numpy(-x.astype(np.float64), axis=axis)
+                    )
+
+
+def test_extremes_in_windows_are_nan_where_there_is_any():
+    x = RNG.standard_normal((64, 64)).astype(np.float32)
+    x[5, 9] = x[40, 63] = np.nan
+    for operation, init, numpy in ((lax.max, -np.inf, np.max), (lax.min, np.inf, np.min)):
+        found = lax.reduce_window(x, init, operation, (2, 2), (2, 2), "VALID")
+        np.testing.assert_array_equal(found, numpy(x.reshape(32, 2, 32, 2), axis=(1, 3)))
+
+
+def test_extremes_of_what_nan_was_replaced_by():
+    x = RNG.standard_normal(5000).astype(np.float32)
+    x[::7] = np.nan
+    assert jnp.nanmax(x) == np.nanmax(x) and jnp.nanmin(x) == np.nanmin(x)
+    assert jnp.max(jnp.where(jnp.isnan(x), 9.0, x)) == 9
+    assert jnp.isnan(jnp.max(jnp.where(jnp.isnan(x), jnp.nan, x)))
+    assert jnp.isnan(jnp.max(jnp.where(x != x, x, 2.0 * x))) and jnp.isnan(jnp.nanmax(np.full(5000, np.nan)))
