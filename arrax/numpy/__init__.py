@@ -331,6 +331,11 @@ from arrax.numpy_api.sorting import lexsort as lexsort
 from arrax.numpy_api.sorting import partition as partition
 from arrax.numpy_api.sorting import sort as sort
 from arrax.numpy_api.sorting import sort_complex as sort_complex
+from arrax.numpy_api.ufuncs import frompyfunc as frompyfunc
+from arrax.numpy_api.ufuncs import ufunc as ufunc
+from arrax.numpy_api.vectorization import apply_along_axis as apply_along_axis
+from arrax.numpy_api.vectorization import apply_over_axes as apply_over_axes
+from arrax.numpy_api.vectorization import vectorize as vectorize
 from arrax.xla.arrays import Array as ndarray
 
 __getattr__, __dir__, __all__ = late_names(__name__, {
@@ -359,8 +364,6 @@ __getattr__, __dir__, __all__ = late_names(__name__, {
         "intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse",
         "unique_values",
     ),
-    "arrax.numpy_api.ufuncs": ("frompyfunc", "ufunc",),
-    "arrax.numpy_api.vectorization": ("apply_along_axis", "apply_over_axes", "vectorize",),
     "arrax.numpy_api.windows": ("bartlett", "blackman", "hamming", "hanning", "i0", "kaiser",),
     "arrax.numpy_api.writing": ("fill_diagonal", "place", "put", "put_along_axis",),
 }, rooms=("fft", "linalg"))  # fmt: skip

@@ -32,3 +32,8 @@ assert polyfit is jnp.polyfit and linalg is jnp.linalg
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_universal_functions_have_their_methods_from_the_start():
+    program = "import arrax.numpy as jnp; assert jnp.add.reduce(jnp.arange(3)) == 3 and jnp.maximum.accumulate"
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
