@@ -29,7 +29,7 @@ from arrax.lax.complex_values import (
     signed,
     unless,
 )
-from arrax.lax.cpu import angles, hyperbolic
+from arrax.lax.cpu import angles
 from arrax.lax.cpu.expressions import use_formula
 from arrax.lax.exponential import exp, expm1, rsqrt
 from arrax.lax.families import binary, inexact, lower_named, unary
@@ -134,8 +134,7 @@ atanh = unary("atanh", inexact, corrected(lower_named("chlo.atanh"), atanh_limit
 
 for _operation, _formula in (
     (sin, angles.sine), (cos, angles.cosine), (tan, angles.tangent), (asin, angles.arc_sine), (acos, angles.arc_cosine),
-    (atan, angles.arc_tangent), (atan2, angles.arc_tangent_of_point), (asinh, hyperbolic.inverse_sine),
-    (acosh, hyperbolic.inverse_cosine), (atanh, hyperbolic.inverse_tangent),
+    (atan, angles.arc_tangent), (atan2, angles.arc_tangent_of_point),
 ):  # fmt: skip
     use_formula(_operation.primitive, _formula)
 

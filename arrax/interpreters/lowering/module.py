@@ -23,7 +23,7 @@ class ModuleContext:
 
     __slots__ = (
         "module", "platform", "platforms", "functions", "names", "host_callbacks", "with_locations", "axis_env",
-        "keepalives", "num_devices", "cpu_kernels", "calls_kernels",
+        "keepalives", "num_devices", "cpu_kernels", "calls_kernels", "program", "decisions",
     )  # fmt: skip
 
     def __init__(
@@ -36,6 +36,8 @@ class ModuleContext:
         self.host_callbacks: list[Any] = list(host_kernels.ENTRIES) if cpu_kernels else []
         self.cpu_kernels, self.calls_kernels = cpu_kernels, False
         self.keepalives: list[Any] = []
+        self.program: ClosedJaxpr | None = None  # the whole one
+        self.decisions: dict[Any, Any] = {}  # what rules decided once for it
         self.with_locations, self.num_devices = with_locations, num_devices
 
     @property
@@ -235,7 +237,7 @@ def lower_module(
         attributes["mhlo.num_replicas"] = builder.integer(num_replicas, 32)
         here = platform == "cpu" and num_devices == num_replicas == 1 and not portable
         ctx = ModuleContext(module, platform, with_locations, num_devices, here and config.cpu_kernels.value)
-        ctx.names["main"] = 1
+        ctx.names["main"], ctx.program = 1, program
         function = _function(ctx, "main", program, public=True)
         for key, texts in (("arg_attrs", argument_attributes), ("res_attrs", result_attributes)):
             if any(texts):

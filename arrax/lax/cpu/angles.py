@@ -6,6 +6,7 @@ Polynomials are such that their greatest error is least; it is far less than hal
 from __future__ import annotations
 
 import decimal
+import functools
 import math
 from collections.abc import Callable
 
@@ -27,7 +28,7 @@ def _in_parts(number: decimal.Decimal, bits: int) -> list[float]:
     return [float(first), float(number - first)]
 
 
-def _folding() -> np.ndarray:
+def _folding(pi: decimal.Decimal) -> np.ndarray:
     """For each exponent of a float32: a factor that leaves its numbers moderate, and what multiples of 2 pi leave of them.
 
     Of a power of two 2^e, multiples of 2 pi leave t; so of m 2^e they leave m t, for whole numbers m. The factor t / 2^e is
@@ -37,17 +38,19 @@ def _folding() -> np.ndarray:
     factors[0] = 1
     for biased in range(127 + 23, 255):
         power = decimal.Decimal(2) ** (biased - 127 - 23)
-        left = power - round(power / (2 * _PI)) * 2 * _PI
+        left = power - round(power / (2 * pi)) * 2 * pi
         if left != power:
             factors[:, biased] = np.ldexp(_in_parts(left, 26), 127 + 23 - biased)
     return factors
 
 
-with decimal.localcontext() as _exactly:
-    _exactly.prec = 150
-    _PI = decimal.Decimal(_PI_DIGITS)
-    _PI_PARTS = _in_parts(_PI, 25)  # products of the first with whole numbers of 25 bits are exact
-    _FACTORS = _folding()
+@functools.cache
+def _constants() -> tuple[list[float], np.ndarray]:
+    """Pi in two parts, and the factors of ``_folding``; made at the first use."""
+    with decimal.localcontext() as exactly:
+        exactly.prec = 150
+        pi = decimal.Decimal(_PI_DIGITS)
+        return _in_parts(pi, 25), _folding(pi)  # products of the first part with whole numbers of 25 bits are exact
 
 
 _SINE = (  # sin(x) / x on [0, pi/2] by powers of x^2
@@ -74,12 +77,12 @@ _ARC_TANGENT = (  # atan(x) / x on [0, 1] by powers of x^2
 def _folded(x: Expression) -> list[Expression]:
     """A number that has the same sine and cosine as x and is not large, as the sum of two."""
     exponent, wide = (x.bits() >> 23) & 255, x.to(np.float64)
-    return [wide * looked_up(table, exponent) for table in _FACTORS]
+    return [wide * looked_up(table, exponent) for table in _constants()[1]]
 
 
 def _reduced(parts: list[Expression], turns: Expression) -> Expression:
     """What is left after so many times pi."""
-    first, second = (part - turns * pi for part, pi in zip(parts, _PI_PARTS, strict=True))
+    first, second = (part - turns * pi for part, pi in zip(parts, _constants()[0], strict=True))
     return first + second
 
 

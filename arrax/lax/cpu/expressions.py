@@ -6,19 +6,20 @@ half a unit in the last place, and do not depend on what the compiler fuses.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import native
-from arrax.core.program import Literal
+from arrax.core.program import Literal, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.host_calls import native_or
 
-# Loops over fewer elements are fused whatever they contain.
-_MANY_ELEMENTS = 1 << 12
+LEAST_ELEMENTS = 1 << 15  # for fewer, what the compiler takes for a formula is not worth it
+MOST_FORMULAS = 16  # in one program: each takes the compiler some 20 ms
 
 Number = int | float
 
@@ -199,14 +200,19 @@ Formula = Callable[..., Expression]
 _SMALL_FLOATS = ("float32", "float16", "bfloat16")
 
 
-def use_formula(primitive: Any, formula: Formula, least: int = 0) -> None:
+_least_elements: dict[Any, int] = {}  # by primitive
+
+
+def use_formula(primitive: Any, formula: Formula, least: int = LEAST_ELEMENTS) -> None:
     """Let programs on the CPU compute an elementwise function of float32 and smaller floats by a formula.
+
+    A program that has many of them keeps the compiler's own functions, throughout.
 
     Args:
       formula: function of float32 expressions and of ``elsewhere``, which gives the general rule's answer.
-      least: from how many elements on. Where the formula's answers are not those of the general rule, all numbers go by it,
-        so that they do not depend on how many there are.
+      least: from how many elements on.
     """
+    _least_elements[primitive] = least
     general = primitive.lower[None]
 
     def rule(ctx: Any, *values: Any, **params: Any) -> list[Any] | None:
@@ -215,10 +221,25 @@ def use_formula(primitive: Any, formula: Formula, least: int = 0) -> None:
         plain = all(aval.dtype == out.dtype for aval in avals) and not any(v is not None for v in params.values())
         if out.size < least or out.dtype.name not in _SMALL_FLOATS or not plain or _is_simple(ctx):
             return None
+        if not _are_few(ctx.module_context):
+            return None
         types = [ShapedArray(aval.shape, aval.dtype) for aval in avals]
         return [_call(ctx, formula, general, types, ShapedArray(out.shape, out.dtype), values)]
 
     primitive.lower["cpu"] = native_or(general, rule)
+
+
+def _are_few(module: Any) -> bool:
+    """Whether the whole program has so few formulas that they are worth compiling."""
+    few = module.decisions.get("few formulas")
+    if few is None:
+        few = module.decisions["few formulas"] = _count(module.program.jaxpr) <= MOST_FORMULAS
+    return few
+
+
+def _count(jaxpr: Any) -> int:
+    own = sum(eqn.outvars[0].aval.size >= _least_elements.get(eqn.primitive, math.inf) for eqn in jaxpr.eqns)
+    return own + sum(_count(open_jaxpr(inner)) for eqn in jaxpr.eqns for inner in subprograms(eqn.params))
 
 
 _SIMPLE_EXPONENTS = frozenset(float(twice) for twice in range(-4, 9))
@@ -242,12 +263,12 @@ def _call(
     ir = native.mlir.ir
     name = ir.StringAttr(function.attributes["sym_name"]).value
     attributes = {"callee": ir.FlatSymbolRefAttr.get(name)}
-    if out.size >= _MANY_ELEMENTS and _comes_from_formula(values):
+    if _comes_from_formula(values):
         attributes["mhlo.frontend_attributes"] = builder.attribute('{inlineable = "false"}')
     return builder.operation("func.call", [builder.ir_type(out)], values, attributes).results[0]
 
 
-_CHAIN = 32  # operations
+_CHAIN = 256  # operations
 
 
 def _comes_from_formula(values: Sequence[Any]) -> bool:

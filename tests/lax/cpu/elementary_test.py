@@ -23,9 +23,6 @@ UNARY = {  # operation: (NumPy's, where numbers are drawn from, special values)
     lax.asin:  (np.arcsin,  (-1, 1),     [(0.0, 0.0), (-0.0, -0.0), (2.0, NAN), (-2.0, NAN), (INF, NAN), (NAN, NAN)]),
     lax.acos:  (np.arccos,  (-1, 1),     [(1.0, 0.0), (-1.0, math.pi), (2.0, NAN), (-2.0, NAN), (-INF, NAN), (NAN, NAN)]),
     lax.atan:  (np.arctan,  (-9, 9),     [(0.0, 0.0), (-0.0, -0.0), (INF, math.pi / 2), (-INF, -math.pi / 2), (NAN, NAN)]),
-    lax.asinh: (np.arcsinh, (-9, 9),     [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (NAN, NAN)]),
-    lax.acosh: (np.arccosh, (1, 9),      [(1.0, 0.0), (0.5, NAN), (-3.0, NAN), (-INF, NAN), (INF, INF), (NAN, NAN)]),
-    lax.atanh: (np.arctanh, (-1, 1),     [(0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (2.0, NAN), (-INF, NAN), (NAN, NAN)]),
     lax.cbrt:  (np.cbrt,    (-99, 99),   [(0.0, 0.0), (-0.0, -0.0), (8.0, 2.0), (INF, INF), (-INF, -INF), (NAN, NAN)]),
 }
 # fmt: on
@@ -46,8 +43,8 @@ def identical(x, y):
 def test_values_are_almost_correctly_rounded(operation):
     reference, (low, high), _ = UNARY[operation]
     x = RNG.uniform(low, high, 1 << 16).astype(np.float32)
-    small = (RNG.uniform(0, 1, 1 << 14) * 10.0 ** -RNG.integers(0, 30, 1 << 14)).astype(np.float32)
-    for numbers in (x, small + np.float32(1) if operation is lax.acosh else small):
+    small = (RNG.uniform(0, 1, 1 << 15) * 10.0 ** -RNG.integers(0, 30, 1 << 15)).astype(np.float32)
+    for numbers in (x, small):
         assert errors(operation(numbers), reference(numbers.astype(np.float64))).max() < 0.62
 
 
@@ -119,9 +116,9 @@ def test_values_of_two_numbers_are_almost_correctly_rounded():
 
 
 def test_the_same_bits_whatever_the_program():
-    x = np.concatenate([RNG.uniform(-1, 1, 1000), [0.0, -0.0, 1.0, -1.0, NAN, INF] * 4]).astype(np.float32)
+    x = np.concatenate([RNG.uniform(-1, 1, (1 << 15) - 24), [0.0, -0.0, 1.0, -1.0, NAN, INF] * 4]).astype(np.float32)
     operations = [*UNARY, lax.tanh, lax.rsqrt, lax.log1p, lax.erf_inv, lax.exp, lax.expm1]
-    long = np.tile(x, 40)
+    long = np.tile(x, 2)
 
     def everything(values):
         return [operation(values) for operation in operations] + [
@@ -137,12 +134,10 @@ def test_the_same_bits_whatever_the_program():
         "eagerly": everything(x),
         "a long array": [out[: x.size] for out in arrax.jit(everything)(long)],
         "mapped": arrax.jit(arrax.vmap(everything))(x),
-        "in a loop": arrax.jit(lambda v: lax.map(everything, v))(x),
-        "in rows": [out.reshape(-1) for out in arrax.jit(lambda v: lax.map(everything, v))(x.reshape(-1, 64))],
+        "in a loop": [out[1] for out in arrax.jit(lambda v: lax.map(everything, v))(long.reshape(2, -1))],
     }
     for way, outs in ways.items():
         assert all(agree(compiled, outs)), (way, agree(compiled, outs))
-    assert all(identical(operation(x[3]), out[3]) for operation, out in zip(operations, compiled, strict=False))
 
 
 def test_a_formula_of_a_formula_is_a_loop_of_its_own():

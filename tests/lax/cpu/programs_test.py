@@ -1,5 +1,6 @@
 """Which programs use the CPU's own lowerings, and what becomes of these at exit, on disk and in other programs."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from arrax.core import config
 from arrax.interpreters.lowering.module import lower_module
 from tests.lax.cpu.routes import lowered_text
 
-LONG = np.random.default_rng(0).standard_normal(5000).astype(np.float32)
+LONG = np.random.default_rng(0).standard_normal(1 << 15).astype(np.float32)
 KERNEL = "xla_buffer_python_cpu_callback"
 
 
@@ -28,6 +29,17 @@ def test_the_text_of_a_program_shows_what_runs():
     assert KERNEL in text and 'kernel = "order"' in text and "stablehlo.sort" not in text
     text = lowered_text(lambda x: jnp.sin(x) + jnp.sin(x + 1), LONG)
     assert "stablehlo.sine" not in text and text.count("func.func private @sin_by_formula") == 1
+
+
+def test_programs_with_many_functions_or_small_arrays_keep_the_compilers():
+    def rotations(count):
+        return lambda x: functools.reduce(lambda y, _: jnp.sin(y) + 1.0, range(count), x)
+
+    assert "sin_by_formula" in lowered_text(rotations(16), LONG)
+    assert "sin_by_formula" not in lowered_text(rotations(17), LONG)
+    assert "sin_by_formula" not in lowered_text(lambda x: arrax.jit(rotations(9))(rotations(9)(x)), LONG)
+    assert "sin_by_formula" in lowered_text(lambda x: rotations(30)(x[:9]).sum() + rotations(3)(x), LONG)
+    assert "sin_by_formula" not in lowered_text(rotations(1), LONG[:1000])
 
 
 def test_small_arrays_are_sorted_by_the_compilers_own_code():
