@@ -138,7 +138,6 @@ from arrax.numpy_api.elementwise import exp2 as exp2
 from arrax.numpy_api.elementwise import expm1 as expm1
 from arrax.numpy_api.elementwise import fabs as fabs
 from arrax.numpy_api.elementwise import fix as fix
-from arrax.numpy_api.elementwise import float_power as float_power
 from arrax.numpy_api.elementwise import floor as floor
 from arrax.numpy_api.elementwise import floor_divide as floor_divide
 from arrax.numpy_api.elementwise import fmax as fmax
@@ -161,8 +160,6 @@ from arrax.numpy_api.elementwise import multiply as multiply
 from arrax.numpy_api.elementwise import negative as negative
 from arrax.numpy_api.elementwise import nextafter as nextafter
 from arrax.numpy_api.elementwise import positive as positive
-from arrax.numpy_api.elementwise import pow as pow
-from arrax.numpy_api.elementwise import power as power
 from arrax.numpy_api.elementwise import rad2deg as rad2deg
 from arrax.numpy_api.elementwise import radians as radians
 from arrax.numpy_api.elementwise import real as real
@@ -269,6 +266,9 @@ from arrax.numpy_api.order_statistics import nanquantile as nanquantile
 from arrax.numpy_api.order_statistics import percentile as percentile
 from arrax.numpy_api.order_statistics import quantile as quantile
 from arrax.numpy_api.padding import pad as pad
+from arrax.numpy_api.powers import float_power as float_power
+from arrax.numpy_api.powers import pow as pow
+from arrax.numpy_api.powers import power as power
 from arrax.numpy_api.products import cross as cross
 from arrax.numpy_api.products import dot as dot
 from arrax.numpy_api.products import inner as inner

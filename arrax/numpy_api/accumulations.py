@@ -13,7 +13,7 @@ from arrax.core.types import typeof
 from arrax.lax import cumulative, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
-from arrax.numpy_api.elementwise import constant
+from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, check_arraylike, refuse_out
 from arrax.numpy_api.reductions import sum_dtype

@@ -15,7 +15,8 @@ from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
-from arrax.numpy_api.elementwise import add, constant, divide, multiply, remainder, subtract
+from arrax.numpy_api.elementwise import add, divide, multiply, remainder, subtract
+from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.logic import not_equal
 from arrax.numpy_api.manipulation import moveaxis, ravel

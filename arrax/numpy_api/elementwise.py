@@ -15,7 +15,8 @@ from arrax.lax.complex_values import is_negative
 from arrax.lax.conversion import convert
 from arrax.lax.families import broadcast_to_shape, kind_of
 from arrax.lax.shapes import full_like
-from arrax.numpy_api.api import api, make_api
+from arrax.numpy_api.api import api
+from arrax.numpy_api.elementwise_makers import binary, constant, is_bool, is_complex, is_float, kept, unary
 from arrax.numpy_api.operands import (
     as_operand,
     broadcast_operands,
@@ -23,96 +24,15 @@ from arrax.numpy_api.operands import (
     promote_dtypes,
     promote_inexact,
     promote_numeric,
-    refuse_options,
 )
-
-Promotion = Callable[..., list[Any]]
-
-
-def _document(function: Any, name: str, doc: str, operands: str) -> Any:
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "arrax.numpy"
-    function.__doc__ = (
-        f"{doc[0].upper()}{doc[1:]}, elementwise.\n\n"
-        f"Args:\n  {operands}: arrays or numbers, broadcast against each other.\n"
-        f"Returns: array of the common shape, of the promoted dtype.\n"
-        f"Raises:\n  TypeError: a list, tuple or other object that is no array.\n"
-        f"Example: ``jnp.{name}({', '.join('1.5' for _ in operands.split(','))})``. Source: ``numpy.{name}``."
-    )
-    return function
-
-
-def unary(
-    name: str, operation: Callable[[Any], Any], promote: Promotion, doc: str, by_name: bool = False,
-    universal: bool = False,
-) -> Any:  # fmt: skip
-    """A function of one array, which may be passed by name where ``by_name`` is set.
-
-    Args:
-      universal: it takes ``out`` and ``where``, though only as None.
-    """
-
-    def body(x: Any, /) -> Any:
-        check_arraylike(name, x)
-        return operation(*promote(x))
-
-    def named(x: Any) -> Any:
-        return body(x)
-
-    def with_options(x: Any, /, *, out: None = None, where: None = None) -> Any:
-        refuse_options(name, out, where)
-        return body(x)
-
-    return make_api(_document(with_options if universal else named if by_name else body, name, doc, "x"))
-
-
-def binary(
-    name: str, operation: Callable[[Any, Any], Any], promote: Promotion, doc: str, by_name: bool = False,
-    universal: bool = False,
-) -> Any:  # fmt: skip
-    """A function of two arrays; the options as in ``unary``."""
-
-    def body(x1: Any, x2: Any, /) -> Any:
-        check_arraylike(name, x1, x2)
-        return operation(*broadcast_operands(name, *promote(x1, x2)))
-
-    def named(x1: Any, x2: Any) -> Any:
-        return body(x1, x2)
-
-    def with_options(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> Any:
-        refuse_options(name, out, where)
-        return body(x1, x2)
-
-    return make_api(_document(with_options if universal else named if by_name else body, name, doc, "x1, x2"))
-
-
-def _kept(*values: Any) -> list[Any]:
-    return [as_operand(value) for value in values]
-
-
-def _is_complex(x: Any) -> bool:
-    return dtypes.is_complex(typeof(x).dtype)
 
 
 def _sum(x: Any, y: Any) -> Any:
-    return bitwise.bitwise_or(x, y) if _is_bool(x) else arithmetic.add(x, y)
+    return bitwise.bitwise_or(x, y) if is_bool(x) else arithmetic.add(x, y)
 
 
 def _product(x: Any, y: Any) -> Any:
-    return bitwise.bitwise_and(x, y) if _is_bool(x) else arithmetic.mul(x, y)
-
-
-def _is_float(x: Any) -> bool:
-    return dtypes.is_float(typeof(x).dtype)
-
-
-def _is_bool(x: Any) -> bool:
-    return typeof(x).dtype == np.bool_
-
-
-def constant(value: Any, like: Any) -> Any:
-    """A scalar constant of the dtype of ``like``, weak where that is."""
-    return arithmetic.scalar(value, like)
+    return bitwise.bitwise_and(x, y) if is_bool(x) else arithmetic.mul(x, y)
 
 
 # ---- pieces with a body of their own ---------------------------------------------------------------------------------
@@ -127,14 +47,14 @@ def _fabs(x: Any) -> Any:
 
 
 def _sign(x: Any) -> Any:
-    if not _is_float(x):
+    if not is_float(x):
         return arithmetic.sign(x)
     return _select(arithmetic.eq(x, constant(0, x)), constant(0, x), arithmetic.sign(x))  # -0 has no sign
 
 
 def _rounded(operation: Any) -> Callable[[Any], Any]:
     """Integers and bools are round already."""
-    return lambda x: operation(x) if _is_float(x) else x
+    return lambda x: operation(x) if is_float(x) else x
 
 
 def _truncate(x: Any) -> Any:
@@ -224,41 +144,8 @@ def _python_rem(x: Any, y: Any) -> Any:
     return _select(arithmetic.eq(moved, zero), _copysign(zero, y), moved)
 
 
-def _power(x1: Any, x2: Any) -> Any:
-    check_arraylike("power", x1, x2)
-    if isinstance(x2, int | np.integer) and not isinstance(x2, bool | np.bool_) and -512 <= int(x2) <= 512:
-        (base,) = promote_dtypes(x1) if type(x1) not in (int, float, bool, complex) else (x1,)
-        aval = typeof(base)
-        dtype, weak = dtypes.result_type_of([dtypes.value_pair(base), dtypes.value_pair(x2)])
-        if not (kind_of(dtype) in ("signed", "unsigned", "bool") and x2 < 0) and kind_of(aval.dtype) != "bool":
-            return arithmetic.integer_pow(convert(base, dtype, weak), int(x2))
-    x1, x2 = promote_dtypes(x1, x2)
-    kind = kind_of(typeof(x1).dtype)
-    if kind in ("signed", "unsigned", "bool"):
-        x1, x2 = promote_numeric(x1, x2)
-        if isinstance(x2, int | np.integer) and int(x2) < 0:
-            raise ValueError("Integers to negative integer powers are not allowed.")
-        return _integer_power(*broadcast_operands("power", x1, x2))
-    return exponential.pow(*broadcast_operands("power", x1, x2))
-
-
-def _integer_power(x: Any, y: Any) -> Any:
-    """Powers of integers by squaring: one step per bit of the exponent."""
-    shape = max(typeof(x).shape, typeof(y).shape, key=len)
-    x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
-    one, zero = constant(1, x), constant(0, x)
-    result = broadcast_to_shape(one, shape)
-    bits = typeof(x).dtype.itemsize * 8
-    for _ in range(min(bits, 6 if bits == 8 else bits)):
-        odd = arithmetic.ne(bitwise.bitwise_and(y, one), zero)
-        result = _select(odd, arithmetic.mul(result, x), result)
-        y = bitwise.shift_right_logical(y, one)
-        x = arithmetic.mul(x, x)
-    return result
-
-
 def _logaddexp(x: Any, y: Any) -> Any:
-    if _is_complex(x):
+    if is_complex(x):
         high = _select(arithmetic.ge(arithmetic.real_part(x), arithmetic.real_part(y)), x, y)
         low = _select(arithmetic.ge(arithmetic.real_part(x), arithmetic.real_part(y)), y, x)
         return arithmetic.add(high, exponential.log1p(exponential.exp(arithmetic.sub(low, high))))
@@ -336,15 +223,15 @@ def _scaled(factor: float) -> Callable[[Any], Any]:
 
 
 def _conjugate(x: Any) -> Any:
-    return arithmetic.conj(x) if _is_complex(x) else x
+    return arithmetic.conj(x) if is_complex(x) else x
 
 
 def _square(x: Any) -> Any:
-    return arithmetic.square(x) if not _is_bool(x) else x
+    return arithmetic.square(x) if not is_bool(x) else x
 
 
 def _negative(x: Any) -> Any:
-    if _is_bool(x):
+    if is_bool(x):
         raise TypeError(
             "The arrax.numpy boolean negative, the `-` operator, is not supported, use the `~` operator instead."
         )
@@ -353,7 +240,7 @@ def _negative(x: Any) -> Any:
 
 def _log_base(base: float) -> Callable[[Any], Any]:
     def operation(x: Any) -> Any:
-        if _is_complex(x):
+        if is_complex(x):
             logarithm = exponential.log(x)
             parts = (arithmetic.real_part(logarithm), arithmetic.imag(logarithm))
             return arithmetic.complex_(*(arithmetic.div(part, constant(np.log(base), part)) for part in parts))
@@ -397,14 +284,14 @@ heaviside    = binary("heaviside", _heaviside, promote_inexact, "step function: 
 copysign     = binary("copysign", _copysign, promote_inexact, "x1 with the sign of x2")
 nextafter    = binary("nextafter", bitwise.nextafter, promote_inexact, "next number after x1 towards x2")
 
-positive     = unary("positive", lambda x: x, _kept, "the value itself")
-negative     = unary("negative", _negative, _kept, "negation, -x", universal=True)
-absolute     = unary("absolute", _absolute, _kept, "magnitude, |x|")
+positive     = unary("positive", lambda x: x, kept, "the value itself")
+negative     = unary("negative", _negative, kept, "negation, -x", universal=True)
+absolute     = unary("absolute", _absolute, kept, "magnitude, |x|")
 abs          = absolute
 fabs         = unary("fabs", _fabs, promote_inexact, "magnitude as a floating number")
 sign         = unary("sign", _sign, promote_numeric, "sign: -1, 0, 1")
 reciprocal   = unary("reciprocal", lambda x: arithmetic.div(constant(1, x), x), promote_inexact, "1 / x")
-square       = unary("square", _square, _kept, "square, x x")
+square       = unary("square", _square, kept, "square, x x")
 sqrt         = unary("sqrt", exponential.sqrt, promote_inexact, "square root")
 cbrt         = unary("cbrt", exponential.cbrt, promote_inexact, "cube root")
 exp          = unary("exp", exponential.exp, promote_inexact, "exponential")
@@ -429,16 +316,16 @@ arctanh      = unary("arctanh", trigonometric.atanh, promote_inexact, "inverse h
 asin, acos, atan = arcsin, arccos, arctan
 asinh, acosh, atanh = arcsinh, arccosh, arctanh
 sinc         = unary("sinc", _sinc, promote_inexact, "sin(pi x) / (pi x)")
-floor        = unary("floor", _rounded(arithmetic.floor), _kept, "greatest integer not above x")
-ceil         = unary("ceil", _rounded(arithmetic.ceil), _kept, "least integer not below x")
-trunc        = unary("trunc", _rounded(_truncate), _kept, "nearest integer towards zero", by_name=True)
-rint         = unary("rint", lambda x: _rint(x), _kept, "nearest integer, halves to even")
+floor        = unary("floor", _rounded(arithmetic.floor), kept, "greatest integer not above x")
+ceil         = unary("ceil", _rounded(arithmetic.ceil), kept, "least integer not below x")
+trunc        = unary("trunc", _rounded(_truncate), kept, "nearest integer towards zero", by_name=True)
+rint         = unary("rint", lambda x: _rint(x), kept, "nearest integer, halves to even")
 deg2rad      = unary("deg2rad", _scaled(np.pi / 180), promote_inexact, "degrees to radians")
 rad2deg      = unary("rad2deg", _scaled(180 / np.pi), promote_inexact, "radians to degrees")
 degrees, radians = rad2deg, deg2rad
-conjugate    = unary("conjugate", _conjugate, _kept, "complex conjugate")
+conjugate    = unary("conjugate", _conjugate, kept, "complex conjugate")
 conj         = conjugate
-signbit      = unary("signbit", lambda x: _signbit(x), _kept, "test for a set sign bit")
+signbit      = unary("signbit", lambda x: _signbit(x), kept, "test for a set sign bit")
 # fmt: on
 
 
@@ -450,7 +337,7 @@ def real(val: Any, /) -> Any:
     """
     check_arraylike("real", val)
     val = as_operand(val)
-    return arithmetic.real_part(val) if _is_complex(val) else val
+    return arithmetic.real_part(val) if is_complex(val) else val
 
 
 @api()
@@ -461,11 +348,11 @@ def imag(val: Any, /) -> Any:
     """
     check_arraylike("imag", val)
     val = as_operand(val)
-    return arithmetic.imag(val) if _is_complex(val) else full_like(val, 0)
+    return arithmetic.imag(val) if is_complex(val) else full_like(val, 0)
 
 
 def _rint(x: Any) -> Any:
-    if _is_complex(x):
+    if is_complex(x):
         parts = (arithmetic.real_part(x), arithmetic.imag(x))
         return arithmetic.complex_(*(rounding.round(part, rounding.RoundingMethod.TO_NEAREST_EVEN) for part in parts))
     (x,) = promote_inexact(x)
@@ -479,42 +366,6 @@ def _signbit(x: Any) -> Any:
     if kind in ("unsigned", "bool"):
         return full_like(x, False, np.bool_)
     return arithmetic.lt(x, constant(0, x))
-
-
-_power_array = make_api(_power)
-
-
-def power(x1: Any, x2: Any, /) -> Any:
-    """Power, ``x1 ** x2``, elementwise; a constant integer exponent multiplies repeatedly.
-
-    Args:
-      x1, x2: arrays or numbers, broadcast against each other.
-    Returns: array of the promoted dtype.
-    Raises:
-      TypeError: operands that are no arrays.
-      ValueError: integers to a negative constant power.
-    Example: ``jnp.power(2., 3)`` is 8. Source: ``numpy.power``.
-    """
-    check_arraylike("power", x1, x2)
-    if isinstance(x2, int) and not isinstance(x2, bool):
-        if kind_of(typeof(x1).dtype) in ("signed", "unsigned", "bool") and x2 < 0:
-            raise ValueError(f"Integers cannot be raised to negative powers, got x1.dtype={typeof(x1).dtype}, x2={x2}")
-        return _static_power(x1, x2)
-    return _power_array(x1, x2)
-
-
-_static_power = make_api(lambda x1, x2: _power(x1, x2), static=("x2",))
-pow = power
-
-
-@api()
-def float_power(x1: Any, x2: Any, /) -> Any:
-    """Power in floating numbers, elementwise.
-
-    Example: ``jnp.float_power(2, -1)`` is 0.5. Source: ``numpy.float_power``.
-    """
-    check_arraylike("float_power", x1, x2)
-    return exponential.pow(*broadcast_operands("float_power", *promote_inexact(x1, x2)))
 
 
 @api()
@@ -550,7 +401,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     check_arraylike("angle", z)
     whole = kind_of(typeof(z).dtype) in ("signed", "unsigned", "bool")
     (z,) = (convert(z, dtypes.canonicalize_dtype(float), typeof(z).weak_type),) if whole else promote_inexact(z)
-    parts = (arithmetic.imag(z), arithmetic.real_part(z)) if _is_complex(z) else (full_like(z, 0), z)
+    parts = (arithmetic.imag(z), arithmetic.real_part(z)) if is_complex(z) else (full_like(z, 0), z)
     radians_ = trigonometric.atan2(*parts)
     return arithmetic.mul(radians_, constant(180 / np.pi, radians_)) if deg else radians_
 
@@ -567,7 +418,7 @@ def _round(a: Any, decimals: int) -> Any:
             )
             return arithmetic.mul(convert(half, dtype), scale)
         return a
-    if _is_complex(a):
+    if is_complex(a):
         parts = [_round(part, decimals) for part in (arithmetic.real_part(a), arithmetic.imag(a))]
         return arithmetic.complex_(*parts)
     if decimals == 0:

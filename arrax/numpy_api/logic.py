@@ -13,7 +13,7 @@ from arrax.lax.conversion import convert
 from arrax.lax.families import broadcast_to_shape, kind_of
 from arrax.lax.shapes import full_like
 from arrax.numpy_api.api import api
-from arrax.numpy_api.elementwise import _kept, binary, constant, unary
+from arrax.numpy_api.elementwise_makers import binary, constant, kept, unary
 from arrax.numpy_api.operands import broadcast_operands, check_arraylike, promote_dtypes, promote_inexact
 
 
@@ -32,7 +32,7 @@ def _ordered(real_operation: Any, strict: Any) -> Any:
 
 
 def _as_bools(*values: Any) -> list[Any]:
-    return [_truth(value) for value in _kept(*values)]
+    return [_truth(value) for value in kept(*values)]
 
 
 def _truth(x: Any) -> Any:
@@ -140,18 +140,18 @@ bitwise_or    = binary("bitwise_or",  bitwise.bitwise_or,  _integers("bitwise_or
 bitwise_xor   = binary("bitwise_xor", bitwise.bitwise_xor, _integers("bitwise_xor"), "bits set in one of the two", universal=True)
 left_shift    = binary("left_shift",  bitwise.shift_left,  _shift("left_shift", None), "shift to the left")
 right_shift   = binary("right_shift", _right_shift, _shift("right_shift", None), "shift to the right")
-invert        = unary("invert", _invert, _kept, "complement of all bits")
-bitwise_count = unary("bitwise_count", _bit_count, _kept, "number of set bits of the magnitude")
+invert        = unary("invert", _invert, kept, "complement of all bits")
+bitwise_count = unary("bitwise_count", _bit_count, kept, "number of set bits of the magnitude")
 bitwise_invert = bitwise_not = invert
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
-isnan         = unary("isnan",    _isnan,    _kept, "test for NaN")
-isfinite      = unary("isfinite", _isfinite, _kept, "test for finite values")
-isinf         = unary("isinf",    _isinf,    _kept, "test for infinities")
-_isposinf     = unary("isposinf", _signed_infinity(1),  _kept, "test for positive infinity")
-_isneginf     = unary("isneginf", _signed_infinity(-1), _kept, "test for negative infinity")
-isreal        = unary("isreal",    lambda x: _part_is_zero(x), _kept, "test for a zero imaginary part", by_name=True)
-iscomplex     = unary("iscomplex", lambda x: bitwise.bitwise_not(_part_is_zero(x)), _kept, "test for an imaginary part",
+isnan         = unary("isnan",    _isnan,    kept, "test for NaN")
+isfinite      = unary("isfinite", _isfinite, kept, "test for finite values")
+isinf         = unary("isinf",    _isinf,    kept, "test for infinities")
+_isposinf     = unary("isposinf", _signed_infinity(1),  kept, "test for positive infinity")
+_isneginf     = unary("isneginf", _signed_infinity(-1), kept, "test for negative infinity")
+isreal        = unary("isreal",    lambda x: _part_is_zero(x), kept, "test for a zero imaginary part", by_name=True)
+iscomplex     = unary("iscomplex", lambda x: bitwise.bitwise_not(_part_is_zero(x)), kept, "test for an imaginary part",
                       by_name=True)
 # fmt: on
 

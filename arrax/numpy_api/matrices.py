@@ -16,9 +16,9 @@ from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
-from arrax.numpy_api.elementwise import power
 from arrax.numpy_api.manipulation import moveaxis, ravel, reshape
 from arrax.numpy_api.operands import check_arraylike, promote_numeric, refuse_out
+from arrax.numpy_api.powers import power
 from arrax.numpy_api.reductions import sum_dtype
 from arrax.numpy_api.routes import moved, moved_within_limit, settle, settle_all, shape_of
 from arrax.numpy_api.tiers import tiered
@@ -197,6 +197,7 @@ def _masked_trace(a: Any, offset: Any, axis1: int, axis2: int, dtype: Any) -> An
     return reduce_sum(structure.select(spread, matrices, shapes.full_like(matrices, 0)), (rank - 2, rank - 1))
 
 
+@tiered(static=("axis1", "axis2", "dtype", "out"))
 def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
     """The sums of the diagonals of the matrices that two axes span.
 

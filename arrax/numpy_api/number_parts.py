@@ -17,7 +17,7 @@ from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_or, reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
-from arrax.numpy_api.elementwise import constant
+from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, promote_inexact
 from arrax.numpy_api.routes import settle

@@ -13,7 +13,7 @@ import numpy as np
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.lax.families import kind_of
-from arrax.numpy_api import elementwise, logic, products
+from arrax.numpy_api import elementwise, logic, powers, products
 from arrax.numpy_api.api import DeferringFunction, accepts_operand, make_api
 
 
@@ -42,13 +42,13 @@ def _power(self: Any, other: Any) -> Any:
     if type(other) is int:
         if other == 2 and kind_of(self.dtype) != "bool":
             return elementwise.square(self)
-        return elementwise.power(self, other)
-    return elementwise.power(self, other) if accepts_operand(other) or _number(other) else NotImplemented
+        return powers.power(self, other)
+    return powers.power(self, other) if accepts_operand(other) or _number(other) else NotImplemented
 
 
 def _reflected_power(self: Any, other: Any) -> Any:
     """``power`` as a reflected operator."""
-    return elementwise.power(other, self) if accepts_operand(other) or _number(other) else NotImplemented
+    return powers.power(other, self) if accepts_operand(other) or _number(other) else NotImplemented
 
 
 def _number(value: Any) -> bool:

@@ -16,7 +16,7 @@ from arrax.lax.selection import order_statistics
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import working_dtype
-from arrax.numpy_api.elementwise import constant
+from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.gathers import take_along_last
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none

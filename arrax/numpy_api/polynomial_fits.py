@@ -14,7 +14,8 @@ from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_max, reduce_sum
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import eye, zeros
-from arrax.numpy_api.elementwise import constant, divide, multiply, subtract
+from arrax.numpy_api.elementwise import divide, multiply, subtract
+from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.manipulation import expand_dims, matrix_transpose
 from arrax.numpy_api.matrices import vander

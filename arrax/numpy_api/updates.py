@@ -19,7 +19,7 @@ from arrax.lax.gather import GatherScatterMode
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray, ones
-from arrax.numpy_api.elementwise import power, true_divide
+from arrax.numpy_api.elementwise import true_divide
 from arrax.numpy_api.index_application import (
     READ_DEFAULT,
     UPDATES,
@@ -38,6 +38,7 @@ from arrax.numpy_api.indexing import (
     starts_from_operand,
 )  # fmt: skip
 from arrax.numpy_api.operands import is_arraylike
+from arrax.numpy_api.powers import power
 
 # ---- values ---------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from arrax.lax import arithmetic, exponential, shapes, special
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
-from arrax.numpy_api.elementwise import constant
+from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arrax.experimental.array_api.standard import binary, check_arrays, check_operands, unary
-from arrax.numpy_api import elementwise, logic, selection
+from arrax.numpy_api import elementwise, logic, powers, selection
 
 # fmt: off
 abs         = unary(elementwise.absolute,  "numeric", "abs")
@@ -53,7 +53,7 @@ multiply     = binary(elementwise.multiply,     "numeric", "multiply")
 divide       = binary(elementwise.divide,       "floating-point", "divide")
 floor_divide = binary(elementwise.floor_divide, "real numeric", "floor_divide")
 remainder    = binary(elementwise.remainder,    "real numeric", "remainder")
-pow          = binary(elementwise.power,        "numeric", "pow")
+pow          = binary(powers.power,        "numeric", "pow")
 maximum      = binary(elementwise.maximum,      "real numeric", "maximum")
 minimum      = binary(elementwise.minimum,      "real numeric", "minimum")
 atan2        = binary(elementwise.arctan2,      "real floating-point", "atan2")

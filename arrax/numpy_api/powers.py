@@ -1,0 +1,91 @@
+"""Powers: repeated multiplication for constant integer exponents, squaring for integers, logarithms for the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, bitwise, exponential, structure
+from arrax.lax.conversion import convert
+from arrax.lax.families import broadcast_to_shape, kind_of
+from arrax.numpy_api.api import api, make_api
+from arrax.numpy_api.elementwise_makers import constant
+from arrax.numpy_api.operands import (
+    broadcast_operands,
+    check_arraylike,
+    promote_dtypes,
+    promote_inexact,
+    promote_numeric,
+)
+
+
+def _power(x1: Any, x2: Any) -> Any:
+    check_arraylike("power", x1, x2)
+    if isinstance(x2, int | np.integer) and not isinstance(x2, bool | np.bool_) and -512 <= int(x2) <= 512:
+        (base,) = promote_dtypes(x1) if type(x1) not in (int, float, bool, complex) else (x1,)
+        aval = typeof(base)
+        dtype, weak = dtypes.result_type_of([dtypes.value_pair(base), dtypes.value_pair(x2)])
+        if not (kind_of(dtype) in ("signed", "unsigned", "bool") and x2 < 0) and kind_of(aval.dtype) != "bool":
+            return arithmetic.integer_pow(convert(base, dtype, weak), int(x2))
+    x1, x2 = promote_dtypes(x1, x2)
+    kind = kind_of(typeof(x1).dtype)
+    if kind in ("signed", "unsigned", "bool"):
+        x1, x2 = promote_numeric(x1, x2)
+        if isinstance(x2, int | np.integer) and int(x2) < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        return _integer_power(*broadcast_operands("power", x1, x2))
+    return exponential.pow(*broadcast_operands("power", x1, x2))
+
+
+def _integer_power(x: Any, y: Any) -> Any:
+    """Powers of integers by squaring: one step per bit of the exponent."""
+    shape = max(typeof(x).shape, typeof(y).shape, key=len)
+    x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
+    one, zero = constant(1, x), constant(0, x)
+    result = broadcast_to_shape(one, shape)
+    bits = typeof(x).dtype.itemsize * 8
+    for _ in range(min(bits, 6 if bits == 8 else bits)):
+        odd = arithmetic.ne(bitwise.bitwise_and(y, one), zero)
+        result = structure.select(odd, arithmetic.mul(result, x), result)
+        y = bitwise.shift_right_logical(y, one)
+        x = arithmetic.mul(x, x)
+    return result
+
+
+_power_array = make_api(_power)
+
+
+def power(x1: Any, x2: Any, /) -> Any:
+    """Power, ``x1 ** x2``, elementwise; a constant integer exponent multiplies repeatedly.
+
+    Args:
+      x1, x2: arrays or numbers, broadcast against each other.
+    Returns: array of the promoted dtype.
+    Raises:
+      TypeError: operands that are no arrays.
+      ValueError: integers to a negative constant power.
+    Example: ``jnp.power(2., 3)`` is 8. Source: ``numpy.power``.
+    """
+    check_arraylike("power", x1, x2)
+    if isinstance(x2, int) and not isinstance(x2, bool):
+        if kind_of(typeof(x1).dtype) in ("signed", "unsigned", "bool") and x2 < 0:
+            raise ValueError(f"Integers cannot be raised to negative powers, got x1.dtype={typeof(x1).dtype}, x2={x2}")
+        return _static_power(x1, x2)
+    return _power_array(x1, x2)
+
+
+_static_power = make_api(lambda x1, x2: _power(x1, x2), static=("x2",))
+pow = power
+
+
+@api()
+def float_power(x1: Any, x2: Any, /) -> Any:
+    """Power in floating numbers, elementwise.
+
+    Example: ``jnp.float_power(2, -1)`` is 0.5. Source: ``numpy.float_power``.
+    """
+    check_arraylike("float_power", x1, x2)
+    return exponential.pow(*broadcast_operands("float_power", *promote_inexact(x1, x2)))
