@@ -1,0 +1,102 @@
+"""Reductions of the rows of an array that belong together: by a segment number for each row."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import computations
+from arrax.lax.gather import GatherScatterMode
+from arrax.lax.reductions import reduce_max, reduce_min, reduce_prod, reduce_sum
+from arrax.lax.scatter import ScatterDimensionNumbers, scatter_add, scatter_max, scatter_min, scatter_mul
+from arrax.lax.shapes import full
+from arrax.lax.structure import concatenate
+from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.operands import check_arraylike, concrete_int
+
+# The monoid, the scatter that combines by it, and the reduction of what several buckets give.
+_SUM = (computations.sum_, scatter_add, reduce_sum)
+_PRODUCT = (computations.product, scatter_mul, reduce_prod)
+_MAXIMUM = (computations.maximum, scatter_max, reduce_max)
+_MINIMUM = (computations.minimum, scatter_min, reduce_min)
+
+
+def _segments(name: str, combination: tuple[Any, Any, Any], doc: str) -> Callable[..., Any]:
+    monoid, combine, reduce = combination
+
+    def segment(
+        data: Any, segment_ids: Any, num_segments: int | None = None, indices_are_sorted: bool = False,
+        unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None,
+    ) -> Any:  # fmt: skip
+        check_arraylike(name, data, segment_ids)
+        data, ids = asarray(data), asarray(segment_ids)
+        dtype, rows = typeof(data).dtype, typeof(ids).shape
+        if not dtypes.is_integer(typeof(ids).dtype):
+            raise TypeError(f"{name}: segment_ids must be integers, got {typeof(ids).dtype.name}")
+        if len(rows) != 1 or typeof(data).shape[:1] != rows:
+            raise ValueError(
+                f"{name}: segment_ids needs one number for each row of data, got shapes {rows} and {typeof(data).shape}"
+            )
+        count = _count(name, ids, num_segments)
+        places: Any = ids[:, None]
+        lead: tuple[int, ...] = (count,)
+        if bucket_size is not None:
+            buckets = np.arange(rows[0]) // _positive(name, bucket_size)
+            number = int(buckets[-1]) + 1 if rows[0] else 0
+            places = concatenate([asarray(buckets.astype(typeof(ids).dtype))[:, None], places], 1)
+            lead = (number, count)
+        axes = tuple(range(len(lead)))
+        numbers = ScatterDimensionNumbers(tuple(range(1, typeof(data).ndim)), axes, axes)
+        start = full((*lead, *typeof(data).shape[1:]), monoid.identity(dtype)[()], dtype)
+        outs = combine(
+            start, places, data, numbers, indices_are_sorted=indices_are_sorted and bucket_size is None,
+            unique_indices=unique_indices, mode=GatherScatterMode.from_any(mode),
+        )  # fmt: skip
+        return outs if bucket_size is None else reduce(outs, (0,))
+
+    segment.__name__ = segment.__qualname__ = name
+    segment.__doc__ = (
+        f"{doc} of the rows of each segment.\n\n"
+        "Args:\n"
+        "  data: array of shape (n, …).\n"
+        "  segment_ids: the segment of each row, integers of shape (n,). Rows whose number is out of range are left out.\n"
+        "  num_segments: how many segments there are; by default one more than the greatest number. It must be known where\n"
+        "    ``segment_ids`` is traced.\n"
+        "  indices_are_sorted, unique_indices: promises that may speed things up.\n"
+        "  bucket_size: reduce so many rows by themselves first, which is more exact for many floats.\n"
+        "  mode: what happens to numbers out of range, see ``arrax.lax.GatherScatterMode``.\n"
+        "  out_sharding: accepted.\n"
+        "Returns: array of shape (num_segments, …); of empty segments, what changes nothing.\n"
+        "Raises:\n  TypeError: no arrays, or numbers that are no integers.\n  ValueError: shapes that don't fit.\n"
+        f"Example: ``arrax.ops.{name}(jnp.arange(5), jnp.array([0, 0, 1, 1, 2]))``."
+    )
+    return segment
+
+
+def _count(name: str, ids: Any, num_segments: Any) -> int:
+    if num_segments is None:
+        greatest = (
+            concrete_int(reduce_max(ids, (0,)), f"The num_segments argument of {name} is needed") if ids.size else -1
+        )
+        return greatest + 1
+    count = operator.index(num_segments)
+    if count < 0:
+        raise ValueError(f"{name}: num_segments must not be negative, got {count}")
+    return count
+
+
+def _positive(name: str, size: Any) -> int:
+    if operator.index(size) < 1:
+        raise ValueError(f"{name}: bucket_size must be positive, got {size}")
+    return operator.index(size)
+
+
+segment_sum = _segments("segment_sum", _SUM, "Sum")
+segment_prod = _segments("segment_prod", _PRODUCT, "Product")
+segment_max = _segments("segment_max", _MAXIMUM, "Greatest element")
+segment_min = _segments("segment_min", _MINIMUM, "Least element")
