@@ -177,7 +177,7 @@ def compile_module(
     options = options_for(client, devices, level, compiler_options, num_replicas)
     bytecode = bytecode_of(module)
     if host_callbacks and not storable:
-        return _compile(client, module, devices, options, host_callbacks, name)
+        return _compile(client, bytecode, devices, options, host_callbacks, name)
     key = content_key(bytecode, options, client, devices)
     found = executables.get(key)
     if found is not None:
@@ -185,7 +185,7 @@ def compile_module(
     with executables.lock_of(key):
         found = executables.get(key)
         if found is None:
-            found = _load_or_compile(key, client, module, devices, options, host_callbacks, name)
+            found = _load_or_compile(key, client, bytecode, devices, options, host_callbacks, name)
             executables.put(key, found)
     with executables.lock:
         executables.compiling.pop(key, None)
@@ -193,7 +193,7 @@ def compile_module(
 
 
 def _load_or_compile(
-    key: bytes, client: Any, module: Any, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str
+    key: bytes, client: Any, bytecode: bytes, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str
 ) -> Any:
     store = disk_store()
     payload = store.get(key) if store is not None else None
@@ -208,7 +208,7 @@ def _load_or_compile(
             logger.debug("stored executable of %s refused: %s", name, error)
     executables.misses += 1
     start = time.perf_counter()
-    made = _compile(client, module, devices, options, host_callbacks, name)
+    made = _compile(client, bytecode, devices, options, host_callbacks, name)
     took = time.perf_counter() - start
     if store is not None and took >= config.persistent_cache_min_compile_time_secs.value:
         try:
@@ -221,16 +221,16 @@ def _load_or_compile(
     return made
 
 
-def _compile(client: Any, module: Any, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str) -> Any:
+def _compile(client: Any, bytecode: bytes, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str) -> Any:
     if config.log_compiles.value:
         logger.warning("Compiling %s for %d device(s) of platform %s", name, len(devices), client.platform)
     start = time.perf_counter()
     if host_callbacks:
         made = client.compile_and_load(
-            copy_apart(bytecode_of(module)), device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
+            copy_apart(bytecode), device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
         )
     else:  # as bytes: the compiler would read a module, without the GIL, while other threads build in its context
-        made = client.compile_and_load(bytecode_of(module), list(devices), options)
+        made = client.compile_and_load(bytecode, list(devices), options)
     if config.log_compiles.value:
         logger.warning("Finished XLA compilation of %s in %f sec", name, time.perf_counter() - start)
     return made
