@@ -14,7 +14,7 @@ from arrax.native import runtime
 from arrax.transforms.inspection import ShapeDtypeStruct, shaped_type, struct_of
 from arrax.transforms.jit import Jitted
 from arrax.transforms.tracing import Traced as TracedFunction
-from arrax.transforms.tracing import flat_names
+from arrax.transforms.tracing import dynamic_names
 from arrax.xla.devices import default_device, platform_name
 
 
@@ -243,13 +243,13 @@ def _trace_stage(function: Any, args: tuple, kwargs: dict[str, Any]) -> Traced:
     avals = tuple(shaped_type(leaf) for leaf in leaves)
     from_leaves = [leaf for leaf in leaves if isinstance(leaf, runtime.ArrayImpl)]
     traced = jitted.trace_types(split, leaves, tree, avals)
-    dynamic_names = flat_names(jitted.fun, split.dynamic, split.dynamic_kwargs)
+    names = dynamic_names(jitted.fun, split)
     placement = (
         jitted.placement(from_leaves)
         if from_leaves
         else Placement(jitted.options.device or default_device(), jitted.options.device is not None)
     )
-    return Traced(jitted, traced, dynamic_names, jitted.donated(split, leaves), placement)
+    return Traced(jitted, traced, names, jitted.donated(split, leaves), placement)
 
 
 def _trace_method(self: Any, *args: Any, **kwargs: Any) -> Traced:

@@ -64,12 +64,9 @@ def leaf_type(value: Any, describe: Callable[[], str]) -> Any:
 
 
 def flat_names(fun: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
-    """A name for each leaf of the arguments: ``x``, ``params['w']``."""
-    names = argument_names(fun, args, kwargs)
-    result: list[str] = []
-    for name, value in zip(names, [*args, *kwargs.values()], strict=True):
-        result += [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(value)[0]]
-    return result
+    """A name for each leaf of the arguments, in the order of the leaves of ``(args, kwargs)``: ``x``, ``params['w']``."""
+    pairs = [*zip(argument_names(fun, args, {}), args, strict=True), *sorted(kwargs.items())]
+    return [f"{name}{keystr(path)}" for name, value in pairs for path, _ in tree_flatten_with_path(value)[0]]
 
 
 class _Traces:
@@ -127,7 +124,7 @@ def trace(
             f"{function_name(fun)} would be traced for {transformation}, but the option no_tracing is set"
         )
     try:
-        names = _dynamic_names(fun, split)
+        names = dynamic_names(fun, split)
     except Exception:  # names serve messages only
         names = None
     if store is not None and config.explain_cache_misses.cell.value:
@@ -140,17 +137,11 @@ def trace(
     return traced
 
 
-def _dynamic_names(fun: Callable, split: Split) -> list[str]:
-    positions = [n for n in range(split.count) if n not in split.static]
-    placeholders: list[Any] = [None] * split.count
-    for n, value in zip(positions, split.dynamic, strict=True):
-        placeholders[n] = value
-    names = argument_names(fun, placeholders, {})
-    result: list[str] = []
-    pairs = [(names[n], placeholders[n]) for n in positions] + list(split.dynamic_kwargs.items())
-    for name, value in pairs:
-        result += [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(value)[0]]
-    return result
+def dynamic_names(fun: Callable, split: Split) -> list[str]:
+    """A name for each leaf of the arguments that are not static."""
+    dynamic = iter(split.dynamic)
+    args = [None if n in split.static else next(dynamic) for n in range(split.count)]  # None has no leaves
+    return flat_names(fun, args, split.dynamic_kwargs)
 
 
 def _trace(fun: Callable, split: Split, tree: Any, avals: tuple[Any, ...], info: FunctionInfo) -> Traced:

@@ -27,7 +27,7 @@ def _axis_sizes(
         shape = check_leaf(name, leaf).shape
         if not -len(shape) <= axis < len(shape):
             raise ValueError(
-                f"{name} cannot map argument {_names(fun, args)[index]} of shape {shape} along axis {axis}: its rank should be at least "
+                f"{name} cannot map argument {flat_names(fun, *args)[index]} of shape {shape} along axis {axis}: its rank should be at least "
                 f"{axis + 1 if axis >= 0 else -axis}, but it is {len(shape)}"
             )
         sizes.setdefault(shape[axis], []).append(index)
@@ -44,7 +44,7 @@ def _common_size(
         raise ValueError(f"{name}: in_axes needs at least one non-None entry, or axis_size must be given")
     if len(sizes) == 1:
         return next(iter(sizes))
-    names, lines = _names(fun, args), []
+    names, lines = flat_names(fun, *args), []
     for size, indices in sizes.items():
         for index in indices[:3]:
             shape = typeof(leaves[index]).shape
@@ -55,12 +55,6 @@ def _common_size(
             lines.append(f"  * axis_size was given as {size}")
     listed = "\n".join(lines)
     raise ValueError(f"{name} got inconsistent sizes for array axes to be mapped (in {function_name(fun)}):\n{listed}")
-
-
-def _names(fun: Callable, args: tuple[tuple, dict[str, Any]]) -> list[str]:
-    """What the leaves of the arguments are called: ``x``, ``params['w']``."""
-    positional, keywords = args
-    return flat_names(fun, positional, {name: keywords[name] for name in sorted(keywords)})
 
 
 def vmap(

@@ -65,3 +65,14 @@ def test_compilations_are_logged(log):
     with arrax.log_compiles(True):
         arrax.jit(lambda x: x * 1.2345 + 77)(3.0)
     assert "tracing" in log.text
+
+
+def test_keywords_and_arguments_behind_static_ones_keep_their_names(log):
+    function = arrax.jit(lambda n, x, *, z, a: x, static_argnums=0)
+    function(2, 1.0, z=1.0, a=1.0)
+    with arrax.explain_cache_misses(True):
+        function(2, 1.0, z=jnp.ones(3), a=1.0)
+    assert "type of z: now f32[3]" in log.text
+    compiled = arrax.jit(lambda n, x: x, static_argnums=0).lower(2, 1.0).compile()
+    with pytest.raises(TypeError, match="'x' compiled with"):
+        compiled(jnp.ones(3))
