@@ -22,19 +22,6 @@ def add_tangents(x: Any, y: Any) -> Any:
     return x if type(y) is Zero else slots.add(x, y)
 
 
-def get_primitive_transpose(primitive: Primitive) -> Callable[..., Any]:
-    """The transposition rule of a primitive.
-
-    Raises:
-      NotImplementedError: it has none.
-    """
-    if primitive.transpose is None:
-        raise NotImplementedError(
-            f"Transpose rule (for reverse-mode differentiation) for '{primitive}' not implemented"
-        )
-    return primitive.transpose
-
-
 def defjvp(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
     """Set one derivative per operand, ``rule(tangent, *operands, **params)``; None where it is zero."""
     defjvp2(primitive, *[rule and _without_answer(rule) for rule in rules])

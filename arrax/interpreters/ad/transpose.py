@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from arrax.core.interpreter import context
+from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, Literal, Var
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.staging import stage
@@ -82,6 +82,19 @@ def _evaluate_nonlinear(jaxpr: Jaxpr, known: dict[Var, Any], linear: set[Var]) -
     return linear_eqns
 
 
+def get_primitive_transpose(primitive: Primitive) -> Callable[..., Any]:
+    """The transposition rule of a primitive.
+
+    Raises:
+      NotImplementedError: it has none.
+    """
+    if primitive.transpose is None:
+        raise NotImplementedError(
+            f"Transpose rule (for reverse-mode differentiation) for '{primitive.name}' not implemented"
+        )
+    return primitive.transpose
+
+
 def _transpose_eqn(eqn: Any, known: dict, linear: set, sums: dict, accumulate: Any) -> None:
     cts = [sums.pop(var, None) for var in eqn.outvars]
     if all(ct is None for ct in cts) and not eqn.effects:
@@ -91,13 +104,10 @@ def _transpose_eqn(eqn: Any, known: dict, linear: set, sums: dict, accumulate: A
         atom.val if type(atom) is Literal else UndefinedPrimal(atom.aval) if atom in linear else known[atom]
         for atom in eqn.invars
     ]
-    if eqn.primitive.transpose is None:
-        raise NotImplementedError(
-            f"Transpose rule (for reverse-mode differentiation) for '{eqn.primitive.name}' not implemented"
-        )
+    transpose = get_primitive_transpose(eqn.primitive)
     scopes, context.scopes = context.scopes, eqn.source_info.name_stack or context.scopes
     try:
-        out = eqn.primitive.transpose(cts if eqn.primitive.multiple_results else cts[0], *args, **eqn.params)
+        out = transpose(cts if eqn.primitive.multiple_results else cts[0], *args, **eqn.params)
     finally:
         context.scopes = scopes
     for atom, ct in zip(eqn.invars, out, strict=True):
