@@ -1,9 +1,8 @@
 """The language: types, programs, primitives, tracers. The face: public names, each from its file."""
 
-from importlib import import_module
-from typing import Any
+from arrax.core.late_names import late_names as _late_names
 
-_HOMES = {
+__getattr__, __dir__, __all__ = _late_names(__name__, {
     "arrax.core.types": ("AbstractValue", "ShapedArray", "AbstractToken"),
     "arrax.core.program": (
         "Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "SourceInfo", "Var", "no_effects",
@@ -14,14 +13,6 @@ _HOMES = {
     "arrax.core.checking": ("JaxprTypeError", "check_jaxpr"),
     "arrax.interpreters.programs": ("jaxpr_as_fun", "subjaxprs", "jaxprs_in_params", "concrete_or_error", "get_aval"),
     "arrax.interpreters.staging": ("eval_jaxpr",),
-}  # fmt: skip
-_ALIASES = {"Trace": "Interpreter", "Token": "AbstractToken", "raise_to_shaped": "get_aval", "typeof": "get_aval"}
-_PLACES = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    target = _ALIASES.get(name, name)
-    home = _PLACES.get(target)
-    if home is None:
-        raise AttributeError(f"module 'arrax.core' has no attribute {name!r}")
-    return getattr(import_module(home), target)
+}, aliases={
+    "Trace": "Interpreter", "Token": "AbstractToken", "raise_to_shaped": "get_aval", "typeof": "get_aval",
+})  # fmt: skip

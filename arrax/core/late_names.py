@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 
 def late_names(
-    face: str, names: Mapping[str, Sequence[str]], rooms: Sequence[str] = ()
+    face: str,
+    names: Mapping[str, Sequence[str]],
+    rooms: Sequence[str] = (),
+    aliases: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a module that does not import all its names itself.
 
@@ -18,10 +21,12 @@ def late_names(
       face: the module's name; it calls this after its own imports.
       names: by module, the public names that stand in it.
       rooms: submodules of the face.
+      aliases: further names of some of these, by their own name here.
     """
     homes = {name: home for home, listed in names.items() for name in listed}
 
     def find(name: str) -> Any:
+        name = aliases.get(name, name)
         if name in homes:
             return getattr(import_module(homes[name]), name)
         if name in rooms:
@@ -33,5 +38,5 @@ def late_names(
         for name, value in sys.modules[face].__dict__.items()
         if not name.startswith("_") and not isinstance(value, ModuleType) and value is not late_names
     ]
-    public = sorted({*own, *homes, *rooms})
+    public = sorted({*own, *homes, *rooms, *aliases})
     return find, lambda: public, public
