@@ -33,15 +33,8 @@ def _segments(name: str, combination: tuple[Any, Any, Any], doc: str) -> Callabl
         data: Any, segment_ids: Any, num_segments: int | None = None, indices_are_sorted: bool = False,
         unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None,
     ) -> Any:  # fmt: skip
-        check_arraylike(name, data, segment_ids)
-        data, ids = asarray(data), asarray(segment_ids)
+        data, ids = _checked(name, data, segment_ids)
         dtype, rows = typeof(data).dtype, typeof(ids).shape
-        if not dtypes.is_integer(typeof(ids).dtype):
-            raise TypeError(f"{name}: segment_ids must be integers, got {typeof(ids).dtype.name}")
-        if len(rows) != 1 or typeof(data).shape[:1] != rows:
-            raise ValueError(
-                f"{name}: segment_ids needs one number for each row of data, got shapes {rows} and {typeof(data).shape}"
-            )
         count = _count(name, ids, num_segments)
         places: Any = ids[:, None]
         lead: tuple[int, ...] = (count,)
@@ -60,7 +53,25 @@ def _segments(name: str, combination: tuple[Any, Any, Any], doc: str) -> Callabl
         return outs if bucket_size is None else reduce(outs, (0,))
 
     segment.__name__ = segment.__qualname__ = name
-    segment.__doc__ = (
+    segment.__doc__ = _documentation(name, doc)
+    return segment
+
+
+def _checked(name: str, data: Any, segment_ids: Any) -> tuple[Any, Any]:
+    check_arraylike(name, data, segment_ids)
+    data, ids = asarray(data), asarray(segment_ids)
+    rows = typeof(ids).shape
+    if not dtypes.is_integer(typeof(ids).dtype):
+        raise TypeError(f"{name}: segment_ids must be integers, got {typeof(ids).dtype.name}")
+    if len(rows) != 1 or typeof(data).shape[:1] != rows:
+        raise ValueError(
+            f"{name}: segment_ids needs one number for each row of data, got shapes {rows} and {typeof(data).shape}"
+        )
+    return data, ids
+
+
+def _documentation(name: str, doc: str) -> str:
+    return (
         f"{doc} of the rows of each segment.\n\n"
         "Args:\n"
         "  data: array of shape (n, …).\n"
@@ -75,7 +86,6 @@ def _segments(name: str, combination: tuple[Any, Any, Any], doc: str) -> Callabl
         "Raises:\n  TypeError: no arrays, or numbers that are no integers.\n  ValueError: shapes that don't fit.\n"
         f"Example: ``arrax.ops.{name}(jnp.arange(5), jnp.array([0, 0, 1, 1, 2]))``."
     )
-    return segment
 
 
 def _count(name: str, ids: Any, num_segments: Any) -> int:
