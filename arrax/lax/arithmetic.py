@@ -81,11 +81,7 @@ def _sign_lowering(ctx: Any, x: Any) -> list[Any]:
     if kind_of(aval.dtype) != "unsigned":
         return [builder.op("sign", aval, x)]
     zero = builder.full(0, aval)
-    flags = ShapedArray(aval.shape, np.dtype(np.bool_))
-    is_zero = builder.op(
-        "compare", flags, x, zero, comparison_direction=builder.attribute("#stablehlo<comparison_direction EQ>")
-    )
-    return [builder.op("select", aval, is_zero, zero, builder.full(1, aval))]
+    return [builder.op("select", aval, builder.compare("EQ", aval.shape, x, zero), zero, builder.full(1, aval))]
 
 
 def _abs_lowering(ctx: Any, x: Any) -> list[Any]:
@@ -94,13 +90,10 @@ def _abs_lowering(ctx: Any, x: Any) -> list[Any]:
     size = builder.op("abs", out, x)
     if kind_of(aval.dtype) != "complex":
         return [size]
-    infinity, equal = builder.full(np.inf, out), builder.attribute("#stablehlo<comparison_direction EQ>")
+    infinity = builder.full(np.inf, out)
     for name in ("real", "imag"):
         part = builder.op("abs", out, builder.op(name, out, x))
-        endless = builder.op(
-            "compare", ShapedArray(out.shape, np.dtype(np.bool_)), part, infinity, comparison_direction=equal
-        )
-        size = builder.op("select", out, endless, infinity, size)
+        size = builder.op("select", out, builder.compare("EQ", out.shape, part, infinity), infinity, size)
     return [size]
 
 
@@ -221,12 +214,6 @@ def _truncated_quotient(x: Any, y: Any) -> Any:
     return mul(sign(quotient), floor(abs_(quotient)))
 
 
-def _order_key(ctx: Any, direction: str, x: Any, y: Any, aval: ShapedArray) -> Any:
-    flags = ShapedArray(aval.shape, np.dtype(np.bool_))
-    attribute = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
-    return builder.op("compare", flags, x, y, comparison_direction=attribute)
-
-
 def _complex_extreme(direction: str, operation: str) -> Any:
     """max and min: complex numbers in lexicographic order."""
     plain = lower_named(operation)
@@ -241,8 +228,8 @@ def _complex_extreme(direction: str, operation: str) -> Any:
         rx, ry = builder.op("real", part, x), builder.op("real", part, y)
         ix, iy = builder.op("imag", part, x), builder.op("imag", part, y)
         first = builder.op(
-            "select", flags, _order_key(ctx, "EQ", rx, ry, aval), _order_key(ctx, direction, ix, iy, aval),
-            _order_key(ctx, direction, rx, ry, aval),
+            "select", flags, builder.compare("EQ", aval.shape, rx, ry), builder.compare(direction, aval.shape, ix, iy),
+            builder.compare(direction, aval.shape, rx, ry),
         )  # fmt: skip
         return [builder.op("select", aval, first, x, y)]
 
@@ -254,10 +241,10 @@ def compare(name: str, direction: str, doc: str, accepts: frozenset = anything, 
 
     def rule(ctx: Any, x: Any, y: Any) -> list[Any]:
         x, y = repeat_scalars(ctx, (x, y))
-        attributes = {"comparison_direction": builder.attribute(f"#stablehlo<comparison_direction {direction}>")}
+        attributes = {}
         if total and kind_of(ctx.avals_in[0].dtype) == "floating":
             attributes["compare_type"] = builder.attribute("#stablehlo<comparison_type TOTALORDER>")
-        return [builder.op("compare", ctx.avals_out[0], x, y, **attributes)]
+        return [builder.compare(direction, ctx.avals_out[0].shape, x, y, **attributes)]
 
     return binary(name, accepts, rule, result=lambda *d: np.dtype(np.bool_), doc=doc)
 

@@ -13,7 +13,6 @@ from arrax.interpreters.lowering import builder
 
 _INDEX = ShapedArray((), np.dtype(np.int32))
 _LONG_INDEX = ShapedArray((), np.dtype(np.int64))
-_FLAG = ShapedArray((), np.dtype(np.bool_))
 
 # XLA's CPU compiler runs a loop as a sequence of launched kernels, one or more per iteration, unless the call around it
 # carries this mark, with which its own passes mark loops over little data: then the loop becomes native code. Other
@@ -87,9 +86,7 @@ class _Loop:
         loop = builder.operation("stablehlo.while", [builder.ir_type(aval) for aval in self.state], values, None, 2)
         test = builder.block_with(loop, 0, self.state)
         with builder.inside(test):
-            less = builder.attribute("#stablehlo<comparison_direction LT>")
-            end = builder.full(self.length, self.index)
-            builder.return_([builder.op("compare", _FLAG, test.arguments[0], end, comparison_direction=less)])
+            builder.return_([builder.compare("LT", (), test.arguments[0], builder.full(self.length, self.index))])
         body = builder.block_with(loop, 1, self.state)
         with builder.inside(body):
             builder.return_(self.iteration(list(body.arguments), step))

@@ -66,15 +66,8 @@ class Monoid(NamedTuple):
         if ctx.platform != "cpu" or not drops_nan(self, dtype):
             return self.lower(ctx, dtype, x, y)
         aval, flag = ShapedArray((), dtype), ShapedArray((), np.dtype(np.bool_))
-        attributes = {
-            name: builder.attribute(f"#stablehlo<comparison_direction {name}>")
-            for name in ("GT" if self is maximum else "LT", "NE")
-        }
-        kept = [
-            builder.op("compare", flag, x, other, comparison_direction=attribute)
-            for other, attribute in zip((y, x), attributes.values(), strict=True)
-        ]
-        return builder.op("select", aval, builder.op("or", flag, *kept), x, y)
+        better = builder.compare("GT" if self is maximum else "LT", (), x, y)
+        return builder.op("select", aval, builder.op("or", flag, better, builder.compare("NE", (), x, x)), x, y)
 
 
 def drops_nan(monoid: Monoid, dtype: Any) -> bool:

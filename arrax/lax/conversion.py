@@ -30,8 +30,7 @@ def convert_ir(x: Any, before: ShapedArray, after: ShapedArray) -> Any:
         if new != np.bool_:
             return convert_ir(builder.op("real", part, x), part, after)
     if new == np.bool_:
-        attribute = builder.attribute("#stablehlo<comparison_direction NE>")
-        return builder.op("compare", after, x, builder.full(0, before), comparison_direction=attribute)
+        return builder.compare("NE", after.shape, x, builder.full(0, before))
     return builder.op("convert", after, x)
 
 

@@ -91,33 +91,33 @@ def with_nan(
     """A reduction of floats, or NaN where there is any: XLA's compiler for CPUs drops it from extremes of long axes."""
     if ctx.platform != "cpu" or not computations.drops_nan(monoid, aval.dtype) or not aval.size or _has_no_nan(x):
         return reduced
-    flags, flag = ShapedArray(aval.shape, np.dtype(np.bool_)), ShapedArray(out.shape, np.dtype(np.bool_))
     # As the greatest of zeros and ones, which the compiler is quickest at.
     marks, mark = (ShapedArray(shape, aval.dtype) for shape in (aval.shape, out.shape))
-    ones = builder.op("select", marks, _compare(flags, "NE", x, x), builder.full(1, marks), builder.full(0, marks))
+    is_nan = builder.compare("NE", aval.shape, x, x)
+    ones = builder.op("select", marks, is_nan, builder.full(1, marks), builder.full(0, marks))
     greatest, none = computations.maximum, builder.constant(np.zeros((), aval.dtype))
     found = reduce_ir(ctx, [ones], [none], axes, [mark], lambda a, b: [greatest.lower(ctx, aval.dtype, a, b)])
-    any_nan = _compare(flag, "GT", found[0], builder.full(0, mark))
+    any_nan = builder.compare("GT", out.shape, found[0], builder.full(0, mark))
     return builder.op("select", out, any_nan, builder.full(np.nan, out), reduced)
 
 
 def _has_no_nan(x: Any) -> bool:
     """Whether NaN has just been replaced: ``select(v != v, number, v)``."""
-    operation: Any = getattr(x, "owner", None)
-    if getattr(operation, "name", None) != "stablehlo.select":
+    operation = builder.source(x)
+    if operation is None or operation.name != "stablehlo.select":
         return False
-    flags, _, kept = operation.operands
-    test: Any = getattr(flags, "owner", None)
-    if getattr(test, "name", None) != "stablehlo.compare" or "NE" not in str(test.attributes["comparison_direction"]):
+    flags, number, kept = operation.operands
+    test = builder.source(flags)
+    if test is None or test.name != "stablehlo.compare" or "NE" not in str(test.attributes["comparison_direction"]):
         return False
-    return all(operand == kept for operand in test.operands) and _is_number(operation.operands[1])
+    return all(operand == kept for operand in test.operands) and _is_number(number)
 
 
 def _is_number(x: Any) -> bool:
-    operation: Any = getattr(x, "owner", None)
-    while getattr(operation, "name", None) == "stablehlo.broadcast_in_dim":
-        operation = operation.operands[0].owner
-    if getattr(operation, "name", None) != "stablehlo.constant":
+    operation = builder.source(x)
+    while operation is not None and operation.name == "stablehlo.broadcast_in_dim":
+        operation = builder.source(operation.operands[0])
+    if operation is None or operation.name != "stablehlo.constant":
         return False
     text = str(operation.attributes["value"])
     return "0x" not in text or any(f"<{bits}>" in text for bits in _INFINITIES)
@@ -348,9 +348,9 @@ def _index_lowering(extreme: Monoid) -> Any:
         best = with_nan(ctx, best, extreme, x, ShapedArray(aval.shape, dtype), axes, reduced)
         spread = builder.broadcast(best, aval, _kept(aval.ndim, axes))
         flags = ShapedArray(aval.shape, np.dtype(np.bool_))
-        here = _compare(flags, "EQ", x, spread)
+        here = builder.compare("EQ", aval.shape, x, spread)
         if kind_of(dtype) == "floating":
-            here = builder.op("or", flags, here, _compare(flags, "NE", x, x))
+            here = builder.op("or", flags, here, builder.compare("NE", aval.shape, x, x))
         places, least = ShapedArray(aval.shape, _counter(aval.shape[axis])), computations.minimum
         index = builder.op("iota", places, iota_dimension=builder.integer(axis))
         nowhere = builder.constant(least.identity(places.dtype))
@@ -362,11 +362,6 @@ def _index_lowering(extreme: Monoid) -> Any:
         return [convert_ir(found[0], first, out)]
 
     return rule
-
-
-def _compare(flags: ShapedArray, direction: str, x: Any, y: Any) -> Any:
-    attribute = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
-    return builder.op("compare", flags, x, y, comparison_direction=attribute)
 
 
 def _counter(length: int) -> np.dtype:

@@ -45,20 +45,17 @@ def _sort_type(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: i
     return list(avals)
 
 
-def _flag(direction: str, x: Any, y: Any) -> Any:
-    attribute = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
-    return builder.op("compare", _BOOL, x, y, comparison_direction=attribute)
-
-
 _BOOL = ShapedArray((), np.dtype(np.bool_))
 
 
 def _precedes(dtype: Any, x: Any, y: Any) -> Any:
     """Whether scalar ``x`` comes before ``y``: zeros of both signs are equal, NaNs are equal and come last."""
-    less = _flag("LT", x, y)
+    less = builder.compare("LT", (), x, y)
     if kind_of(dtype) != "floating":
         return less
-    return builder.op("or", _BOOL, less, builder.op("and", _BOOL, _flag("EQ", x, x), _flag("NE", y, y)))
+    return builder.op(
+        "or", _BOOL, less, builder.op("and", _BOOL, builder.compare("EQ", (), x, x), builder.compare("NE", (), y, y))
+    )
 
 
 def _key_parts(dtype: Any, x: Any, y: Any) -> list[tuple[Any, Any, Any]]:

@@ -337,11 +337,9 @@ def _select_lower(ctx: Any, which: Any, *cases: Any) -> list[Any]:
     which_aval, aval = ctx.avals_in[0], ctx.avals_out[0]
     if which_aval.dtype == np.bool_:
         return [builder.op("select", aval, which, cases[1], cases[0])]
-    flags = ShapedArray(which_aval.shape, np.dtype(np.bool_))
-    less = builder.attribute("#stablehlo<comparison_direction LT>")
     result = cases[-1]
     for index in range(len(cases) - 1, 0, -1):
-        below = builder.op("compare", flags, which, builder.full(index, which_aval), comparison_direction=less)
+        below = builder.compare("LT", which_aval.shape, which, builder.full(index, which_aval))
         result = builder.op("select", aval, below, cases[index - 1], result)
     return [result]
 

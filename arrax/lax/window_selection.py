@@ -87,11 +87,10 @@ def _gather_by_slices(tangents: Any, operand: Any, *, select_prim: Any, **geomet
 def _gather_by_windows(ctx: Any, tangents: Any, operand: Any, *, select_prim: Any, **geometry: Any) -> list[Any]:
     out = ctx.avals_out[0]
     identity = _extreme(select_prim).identity(out.dtype)
-    element, flag = ShapedArray((), out.dtype), ShapedArray((), np.dtype(np.bool_))
-    direction = builder.attribute(f"#stablehlo<comparison_direction {select_prim.name.upper()}>")
+    element, direction = ShapedArray((), out.dtype), select_prim.name.upper()
 
     def body(key: Any, value: Any, other_key: Any, other_value: Any) -> list[Any]:
-        keep = builder.op("compare", flag, key, other_key, comparison_direction=direction)
+        keep = builder.compare(direction, (), key, other_key)
         pairs = ((key, other_key), (value, other_value))
         return [builder.op("select", element, keep, first, second) for first, second in pairs]
 
@@ -159,11 +158,8 @@ def _scatter_lower(ctx: Any, source: Any, operand: Any, *, select_prim: Any, **g
         kept,
         2,
     )
-    flag = ShapedArray((), np.dtype(np.bool_))
-    direction = builder.attribute(f"#stablehlo<comparison_direction {select_prim.name.upper()}>")
-    fill_region(
-        ctx, operation, 0, [dtype], lambda x, y: [builder.op("compare", flag, x, y, comparison_direction=direction)]
-    )
+    direction = select_prim.name.upper()
+    fill_region(ctx, operation, 0, [dtype], lambda x, y: [builder.compare(direction, (), x, y)])
     fill_region(ctx, operation, 1, [dtype], lambda x, y: [computations.sum_.lower(ctx, dtype, x, y)])
     return [convert_ir(operation.results[0], wide, out)]
 

@@ -86,6 +86,19 @@ def op(name: str, aval: Any, *operands: Any, **attributes: Any) -> Any:
     ).results[0]
 
 
+def compare(direction: str, shape: tuple[int, ...], x: Any, y: Any, **attributes: Any) -> Any:
+    """Flags of a shape: ``x`` against ``y``; the direction is EQ, NE, LT, LE, GT or GE."""
+    flags = ShapedArray(shape, np.dtype(np.bool_))
+    chosen = attribute(f"#stablehlo<comparison_direction {direction}>")
+    return op("compare", flags, x, y, comparison_direction=chosen, **attributes)
+
+
+def source(x: Any) -> Any:
+    """The operation whose result a value is, or None where it is an argument."""
+    owner = getattr(x, "owner", None)
+    return owner if hasattr(owner, "operands") else None
+
+
 def dense(value: np.ndarray, shape: tuple[int, ...] | None = None) -> Any:
     """A dense attribute with the elements of a host array (repeated to ``shape`` where it is a scalar)."""
     ir = native.mlir.ir

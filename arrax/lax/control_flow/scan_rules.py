@@ -243,9 +243,8 @@ def _lower(
         return [following, *carry, *ys]
 
     def goes_on(state: list[Any]) -> Any:
-        less = builder.attribute("#stablehlo<comparison_direction LT>")
         end = builder.constant(np.int32(length - length % per_turn))
-        return builder.op("compare", ShapedArray((), np.bool_), state[0], end, comparison_direction=less)
+        return builder.compare("LT", (), state[0], end)
 
     per_turn = steps_per_turn(unroll, length)
     carry, ys, done = list(init), buffers, 0

@@ -6,7 +6,6 @@ half a unit in the last place, and do not depend on what the compiler fuses.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -79,8 +78,7 @@ class Expression:
     def _compare(self, direction: str, other: Expression | Number) -> Expression:
         flags = ShapedArray(self.aval.shape, np.dtype(np.bool_))
         right = other if isinstance(other, Expression) else self.like(other)
-        attribute = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
-        return Expression(builder.op("compare", flags, self.value, right.value, comparison_direction=attribute), flags)
+        return Expression(builder.compare(direction, flags.shape, self.value, right.value), flags)
 
     def __lt__(self, other: Expression | Number) -> Expression:
         return self._compare("LT", other)
@@ -145,6 +143,12 @@ class Expression:
         for coefficient in coefficients[-3::-1]:
             total = total * self + coefficient
         return total
+
+
+def spread(value: Any, aval: ShapedArray, shape: tuple[int, ...]) -> Expression:
+    """An operand, which may be a scalar, as an array of the result's shape."""
+    whole = ShapedArray(shape, aval.dtype)
+    return Expression(value if aval.shape == shape else builder.broadcast(value, whole, ()), whole)
 
 
 def looked_up(table: np.ndarray, index: Expression) -> Expression:
@@ -238,7 +242,8 @@ def _are_few(module: Any) -> bool:
 
 
 def _count(jaxpr: Any) -> int:
-    own = sum(eqn.outvars[0].aval.size >= _least_elements.get(eqn.primitive, math.inf) for eqn in jaxpr.eqns)
+    formulas = (eqn for eqn in jaxpr.eqns if eqn.primitive in _least_elements)
+    own = sum(eqn.outvars[0].aval.size >= _least_elements[eqn.primitive] for eqn in formulas)
     return own + sum(_count(open_jaxpr(inner)) for eqn in jaxpr.eqns for inner in subprograms(eqn.params))
 
 
@@ -279,12 +284,12 @@ def _comes_from_formula(values: Sequence[Any]) -> bool:
     """
     open_, seen = list(values), 0
     while open_ and seen < _CHAIN:
-        operation: Any = getattr(open_.pop(), "owner", None)
-        name, seen = getattr(operation, "name", None), seen + 1
-        if name == "func.call":
+        operation, seen = builder.source(open_.pop()), seen + 1
+        if operation is None:
+            continue
+        if operation.name == "func.call":
             return "_by_formula" in str(operation.attributes["callee"])
-        if name is not None:
-            open_.extend(operation.operands)
+        open_.extend(operation.operands)
     return False
 
 
@@ -312,15 +317,12 @@ def _function(
         function = builder.operation("func.func", [], [], attributes, 1)
     block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
     with ir.InsertionPoint(block):
-        full = [
-            value if aval.shape == out.shape else builder.broadcast(value, ShapedArray(out.shape, aval.dtype), ())
-            for value, aval in zip(block.arguments, avals, strict=True)
-        ]
+        full = [spread(value, aval, out.shape) for value, aval in zip(block.arguments, avals, strict=True)]
         inner = ctx.replace(avals_in=[out] * len(avals), avals_out=[out])
 
         def elsewhere() -> Expression:
-            return Expression(general(inner, *full)[0], out).to(np.float32)
+            return Expression(general(inner, *(x.value for x in full))[0], out).to(np.float32)
 
-        answer = formula(*(_single(Expression(value, out)) for value in full), elsewhere=elsewhere)
+        answer = formula(*map(_single, full), elsewhere=elsewhere)
         builder.operation("func.return", [], [_small(answer, out.dtype).value])
     return function

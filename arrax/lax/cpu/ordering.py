@@ -37,21 +37,17 @@ def as_integers(dtype: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
 
 def _as_integer(dtype: Any, integer: ShapedArray, x: Any) -> Any:
     """Zeros of both signs give 0, all NaNs the greatest integer."""
-    least, flag = int(np.iinfo(integer.dtype).min), ShapedArray((), np.dtype(np.bool_))
+    least = int(np.iinfo(integer.dtype).min)
     bits = builder.op("bitcast_convert", integer, x)
     magnitude = builder.op("and", integer, bits, builder.full(~least, integer))
     key = builder.op(
-        "select", integer, compare(flag, "LT", bits, builder.full(0, integer)),
+        "select", integer, builder.compare("LT", (), bits, builder.full(0, integer)),
         builder.op("negate", integer, magnitude), magnitude,
     )  # fmt: skip
-    is_nan = compare(flag, "GT", magnitude, builder.full(int(np.array(np.inf, dtype).view(integer.dtype)), integer))
+    is_nan = builder.compare(
+        "GT", (), magnitude, builder.full(int(np.array(np.inf, dtype).view(integer.dtype)), integer)
+    )
     return builder.op("select", integer, is_nan, builder.full(~least, integer), key)
-
-
-def compare(flag: ShapedArray, direction: str, x: Any, y: Any) -> Any:
-    """A comparison of integers."""
-    attribute = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
-    return builder.op("compare", flag, x, y, comparison_direction=attribute)
 
 
 def _order_of_axes(rank: int, axis: int) -> list[int]:
@@ -86,8 +82,8 @@ def from_rows(x: Any, aval: ShapedArray, axis: int) -> Any:
 
 def _is_place(x: Any, aval: ShapedArray, axis: int) -> bool:
     """Whether a value numbers the places along an axis."""
-    operation: Any = getattr(x, "owner", None)
-    if getattr(operation, "name", None) != "stablehlo.iota" or aval.dtype.kind not in "iu":
+    operation = builder.source(x)
+    if operation is None or operation.name != "stablehlo.iota" or aval.dtype.kind not in "iu":
         return False
     return int(operation.attributes["iota_dimension"]) == axis
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.host_calls import native_or
-from arrax.lax.cpu.expressions import Expression
+from arrax.lax.cpu.expressions import Expression, spread
 
 _LEAST_ELEMENTS = 1 << 14
 _TYPES = frozenset("int8 uint8 int16 uint16 int32 uint32".split())
@@ -22,14 +21,14 @@ _TYPES = frozenset("int8 uint8 int16 uint16 int32 uint32".split())
 
 def _is_constant(value: Any) -> bool:
     """Whether a value is a number known to the compiler, which divides by multiplying then."""
-    operation: Any = getattr(value, "owner", None)
-    name = getattr(operation, "name", None)
+    operation = builder.source(value)
+    name = operation.name if operation is not None else None
     if name in ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape"):
         return _is_constant(operation.operands[0])
     return name == "stablehlo.constant"
 
 
-def _quotient(x: Expression, y: Expression) -> Expression:
+def quotient(x: Expression, y: Expression) -> Expression:
     """x / y, truncated, as the compiler defines it: all bits set at y = 0, and no overflow at y = -1."""
     dtype = x.aval.dtype
     wide = np.float64 if dtype.itemsize == 4 else np.float32
@@ -38,14 +37,9 @@ def _quotient(x: Expression, y: Expression) -> Expression:
     return y.equals(-1).where(-x, answer) if dtype.kind == "i" else answer
 
 
-def quotient(x: Expression, y: Expression) -> Expression:
-    """x / y, truncated"""
-    return _quotient(x, y)
-
-
 def remainder(x: Expression, y: Expression) -> Expression:
-    """What a truncated quotient leaves: x where y is 0"""
-    rest = x - _quotient(x, y) * y
+    """What a truncated quotient leaves: x where y is 0."""
+    rest = x - quotient(x, y) * y
     return y.equals(0).where(x, rest)
 
 
@@ -57,11 +51,7 @@ def use_floats_for_integers(primitive: Any, formula: Callable[[Expression, Expre
         out = ctx.avals_out[0]
         if out.size < _LEAST_ELEMENTS or out.dtype.name not in _TYPES or _is_constant(values[1]):
             return None
-        plain = ShapedArray(out.shape, out.dtype)
-        operands = []
-        for value, aval in zip(values, ctx.avals_in, strict=True):
-            full = value if aval.shape == out.shape else builder.broadcast(value, plain, ())
-            operands.append(Expression(full, plain))
+        operands = (spread(value, aval, out.shape) for value, aval in zip(values, ctx.avals_in, strict=True))
         return [formula(*operands).value]
 
     primitive.lower["cpu"] = native_or(before, rule)

@@ -85,13 +85,13 @@ def use_kernel_for_fold(primitive: Any, name: str) -> None:
 
 def _is_argument(x: Any) -> bool:
     """Whether a value is in memory anyway; what has just been computed can be reduced without putting it there."""
-    return getattr(getattr(x, "owner", None), "name", None) is None
+    return builder.source(x) is None
 
 
 def _flags_behind(x: Any) -> Any:
     """The flags that integers were converted from, if they were."""
-    operation: Any = getattr(x, "owner", None)
-    if getattr(operation, "name", None) != "stablehlo.convert":
+    operation = builder.source(x)
+    if operation is None or operation.name != "stablehlo.convert":
         return None
-    source = operation.operands[0]
-    return source if str(source.type).endswith("xi1>") else None
+    converted = operation.operands[0]
+    return converted if str(converted.type).endswith("xi1>") else None

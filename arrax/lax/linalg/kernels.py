@@ -152,9 +152,7 @@ def plain_call(target: str, values: Sequence[Any], outs: Sequence[ShapedArray], 
 def succeeded(info: Any, batch: Sequence[int], direction: str = "EQ") -> Any:
     """For each matrix, whether ``info`` is 0 (or, with GE, not negative)."""
     aval = integers(batch)
-    compared = builder.attribute(f"#stablehlo<comparison_direction {direction}>")
-    flags = ShapedArray(aval.shape, np.dtype(np.bool_))
-    return builder.op("compare", flags, info, builder.full(0, aval), comparison_direction=compared)
+    return builder.compare(direction, aval.shape, info, builder.full(0, aval))
 
 
 def nan_unless(ok: Any, batch: Sequence[int], value: Any, aval: ShapedArray) -> Any:

@@ -130,3 +130,11 @@ except Exception as error:
     print("no room" in str(error))
 """)
     assert done.stdout.strip() == "True", done.stderr
+
+
+def test_values_without_elements_are_no_formulas():
+    def program(x):
+        lax.outfeed(lax.create_token(), x[:3])
+        return jnp.sin(x)
+
+    assert "sin_by_formula" in lowered_text(program, LONG)
