@@ -11,6 +11,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.lax import computations
+from arrax.lax.conversion import convert
 from arrax.lax.gather import GatherScatterMode
 from arrax.lax.reductions import reduce_max, reduce_min, reduce_prod, reduce_sum
 from arrax.lax.scatter import ScatterDimensionNumbers, scatter_add, scatter_max, scatter_min, scatter_mul
@@ -41,7 +42,11 @@ def _segments(name: str, combination: tuple[Any, Any, Any], doc: str) -> Callabl
         if bucket_size is not None:
             buckets = np.arange(rows[0]) // _positive(name, bucket_size)
             number = int(buckets[-1]) + 1 if rows[0] else 0
-            places = concatenate([asarray(buckets.astype(typeof(ids).dtype))[:, None], places], 1)
+            wide = (
+                ids if typeof(ids).dtype.itemsize >= 4 else convert(ids, np.int32)
+            )  # buckets may be more than segments
+            numbered = asarray(buckets.astype(typeof(wide).dtype))
+            places = concatenate([numbered[:, None], wide[:, None]], 1)
             lead = (number, count)
         axes = tuple(range(len(lead)))
         numbers = ScatterDimensionNumbers(tuple(range(1, typeof(data).ndim)), axes, axes)

@@ -49,6 +49,11 @@ def test_promises_and_modes():
     assert ops.segment_sum(np.ones((0, 2)), np.zeros(0, np.int32)).shape == (0, 2)
 
 
+def test_more_buckets_than_narrow_numbers_count():
+    ids = np.zeros(300, np.int8)
+    np.testing.assert_array_equal(ops.segment_sum(np.ones(300, np.float32), ids, 2, bucket_size=1), [300, 0])
+
+
 def test_derivatives_and_batches():
     data = jnp.asarray(RNG.standard_normal((8, 3)), jnp.float32)
     slope = arrax.grad(lambda data: (ops.segment_sum(data, IDS, 6) ** 2).sum() / 2)(data)
