@@ -25,17 +25,22 @@ def late_names(
     """
     homes = {name: home for home, listed in names.items() for name in listed}
 
+    present = sys.modules[face].__dict__
+
     def find(name: str) -> Any:
-        name = aliases.get(name, name)
-        if name in homes:
-            return getattr(import_module(homes[name]), name)
-        if name in rooms:
-            return import_module(f"{face}.{name}")
-        raise AttributeError(f"module {face!r} has no attribute {name!r}")
+        own_name = aliases.get(name, name)
+        if own_name in homes:
+            found = getattr(import_module(homes[own_name]), own_name)
+        elif own_name in rooms:
+            found = import_module(f"{face}.{own_name}")
+        else:
+            raise AttributeError(f"module {face!r} has no attribute {name!r}")
+        present[name] = found  # asked once: a search costs as much as half an eager operation
+        return found
 
     own = [
         name
-        for name, value in sys.modules[face].__dict__.items()
+        for name, value in present.items()
         if not name.startswith("_") and not isinstance(value, ModuleType) and value is not late_names
     ]
     public = sorted({*own, *homes, *rooms, *aliases})

@@ -27,6 +27,8 @@ class LibraryFunction(Jitted):
 
     __slots__ = ()
 
+    advice = " It takes arrays and numbers."
+
     def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any]:
         if not context.interpreter.is_evaluation or config.disable_jit.cell.value:
             return self.fun(*args, **kwargs), None

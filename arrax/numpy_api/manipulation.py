@@ -346,6 +346,7 @@ _MISSING_AXES: dict[tuple[int, int], tuple[int, ...]] = {
 }  # fmt: skip
 
 
+@tiered(static=())
 def atleast_1d(*arys: Any) -> Any:
     """Arrays with at least one axis; scalars get one.
 
@@ -355,6 +356,7 @@ def atleast_1d(*arys: Any) -> Any:
     return _at_least("atleast_1d", 1, arys)
 
 
+@tiered(static=())
 def atleast_2d(*arys: Any) -> Any:
     """Arrays with at least two axes; new ones go in front.
 
@@ -364,6 +366,7 @@ def atleast_2d(*arys: Any) -> Any:
     return _at_least("atleast_2d", 2, arys)
 
 
+@tiered(static=())
 def atleast_3d(*arys: Any) -> Any:
     """Arrays with at least three axes; vectors become ``(1, n, 1)``, matrices ``(m, n, 1)``.
 

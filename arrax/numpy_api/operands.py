@@ -20,6 +20,7 @@ from arrax.native import runtime
 
 logger = logging.getLogger("arrax")
 ArrayImpl = runtime.ArrayImpl
+_FOREIGN_KINDS = frozenset("OSUMmT")  # objects, strings, dates
 _FAST = frozenset({ArrayImpl, int, float, bool, complex})
 
 
@@ -39,6 +40,10 @@ def check_arraylike(name: str, *values: Any) -> None:
     for position, value in enumerate(values):
         if type(value) not in _FAST and not is_arraylike(value):
             raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(value)} at position {position}.")
+        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in _FOREIGN_KINDS:
+            raise TypeError(
+                f"{name} requires numbers or bools, got an array of dtype {value.dtype} at position {position}."
+            )
 
 
 def check_arraylike_or_none(name: str, *values: Any) -> None:

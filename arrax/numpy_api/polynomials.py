@@ -36,9 +36,23 @@ def _vector(name: str, p: Any) -> Any:
 
 
 @api(static=("unroll",))
-def _polyval(p: Any, x: Any, unroll: int) -> Any:
+def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+    """The value of a polynomial, by Horner's scheme.
+
+    Args:
+      p: coefficients, highest power first; further axes hold several polynomials.
+      x: array of places.
+      unroll: how many steps of the scheme are written out in the program.
+    Raises:
+      ValueError: a scalar for ``p``.
+    Example: ``jnp.polyval(jnp.array([1, 0, 2]), 3)`` is 11. Source: ``numpy.polyval``.
+    """
+    check_arraylike("polyval", p, x)
+    unroll = operator.index(unroll)
     p, x = promote_dtypes(p, x)
     p, x = convert(p, typeof(p).dtype), convert(x, typeof(x).dtype)
+    if typeof(p).ndim == 0:
+        raise ValueError("polyval requires coefficients p of at least one axis, got a scalar")
     length = typeof(p).shape[0]
     shape = shapes.broadcast_shapes(typeof(p).shape[1:], typeof(x).shape)
     x, y = broadcast_to(x, shape), shapes.full(shape, 0, typeof(x).dtype)
@@ -51,19 +65,6 @@ def _polyval(p: Any, x: Any, unroll: int) -> Any:
             y, _ = step(y, shapes.squeeze(structure.slice_in_dim(p, i, i + 1), (0,)))
         return y
     return scan(step, y, p, unroll=unroll)[0]
-
-
-def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
-    """The value of a polynomial, by Horner's scheme.
-
-    Args:
-      p: coefficients, highest power first; further axes hold several polynomials.
-      x: array of places.
-      unroll: how many steps of the scheme are written out in the program.
-    Example: ``jnp.polyval(jnp.array([1, 0, 2]), 3)`` is 11. Source: ``numpy.polyval``.
-    """
-    check_arraylike("polyval", p, x)
-    return _polyval(p, x, operator.index(unroll))
 
 
 # ---- arithmetic -----------------------------------------------------------------------------------------------------

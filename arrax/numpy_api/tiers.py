@@ -1,14 +1,15 @@
 """Functions that run step by step at first, and as one compiled program once they have been called often.
 
 Small arrays move on the host (``host``) at once, where a program would first have to be compiled for each new shape, axis or
-index. Compiling takes as long as some hundred such calls; so a signature that comes again and again gets its program then,
-and calls after that cost one dispatch, while the many that come a few times never wait for the compiler.
+index. A signature that comes again and again gets its program once its calls have taken about as long as compiling does; those
+after that cost one dispatch, while the many that come a few times never wait for the compiler.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from time import perf_counter as _clock
 from typing import Any, TypeVar
 
 from arrax.native import runtime
@@ -16,7 +17,8 @@ from arrax.numpy_api.api import make_api
 
 F = TypeVar("F", bound=Callable[..., Any])
 ArrayImpl = runtime.ArrayImpl
-_PATIENCE = 400  # calls of a signature: about what compiling it costs
+_PATIENCE = 0.004  # seconds that calls of a signature have taken: the better part of what compiling it costs
+_LONGEST = 0.0002  # seconds that one of them counts: the first ones import and compile what others use, too
 _SIGNATURES = 4096
 
 
@@ -30,22 +32,24 @@ def tiered(static: Sequence[str]) -> Callable[[F], F]:
 
     def decorate(fun: F) -> F:
         program = make_api(fun, static)
-        calls: dict[Any, int] = {}
+        spent: dict[Any, float] = {}
 
         @functools.wraps(fun)
         def call(*args: Any, **kwargs: Any) -> Any:
             signature: Any = [arg.aval if type(arg) is ArrayImpl else arg for arg in args]
             signature = (*signature, *kwargs.items()) if kwargs else tuple(signature)
             try:
-                count = calls.get(signature, 0)
+                past = spent.get(signature, 0.0)
             except TypeError:
                 return fun(*args, **kwargs)
-            if count >= _PATIENCE:
+            if past >= _PATIENCE:
                 return program(*args, **kwargs)
-            if len(calls) >= _SIGNATURES:
-                calls.clear()
-            calls[signature] = count + 1
-            return fun(*args, **kwargs)
+            start = _clock()
+            result = fun(*args, **kwargs)
+            if len(spent) >= _SIGNATURES:
+                spent.clear()
+            spent[signature] = past + min(_clock() - start, _LONGEST)
+            return result
 
         return call  # type: ignore[return-value]
 

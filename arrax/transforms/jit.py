@@ -18,7 +18,7 @@ from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.calls import jit_p
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, resolve
-from arrax.transforms.tracing import Traced, leaf_type, trace, traces_of
+from arrax.transforms.tracing import Traced, dynamic_names, leaf_type, trace, traces_of
 from arrax.xla.devices import client_of, platform_name
 from arrax.xla.placement import array_from_host, check_live
 from arrax.xla.shutdown import gate
@@ -67,6 +67,8 @@ class Jitted:
     """A function and how it is compiled: the Python side of a C++ callable."""
 
     __slots__ = ("fun", "options", "name", "store", "function", "__weakref__")
+
+    advice = " Arguments must be arrays, numbers, or nested containers of them; mark others as static."
 
     def __init__(self, fun: Callable, options: JitOptions):
         self.fun, self.options, self.name = fun, options, function_name(fun)
@@ -122,10 +124,11 @@ class Jitted:
         """The trace for the types of some arguments."""
 
         def describe(index: int) -> str:
-            paths = _registry.flatten_with_path((split.dynamic, split.dynamic_kwargs))[0]
-            return f"value is {leaves[index]!r} of type {type(leaves[index])}, at path {_path_text(paths[index][0])}"
+            name, text = dynamic_names(self.fun, split)[index], repr(leaves[index])
+            shown = text if len(text) < 200 else text[:200] + "..."
+            return f"argument {name} of {self.name}, whose value is {shown}"
 
-        avals = tuple(leaf_type(leaf, functools.partial(describe, i)) for i, leaf in enumerate(leaves))
+        avals = tuple(leaf_type(leaf, functools.partial(describe, i), self.advice) for i, leaf in enumerate(leaves))
         for leaf in leaves:
             if isinstance(leaf, Tracer) and not leaf.interpreter.alive:
                 raise errors.escaped_tracer(leaf)
@@ -188,10 +191,6 @@ class Jitted:
 def _consts_as_inputs(program: Any) -> Any:
     jaxpr = program.jaxpr
     return type(program)(jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars]), ())
-
-
-def _path_text(path: Sequence[Any]) -> str:
-    return "".join(map(str, path[1:]))
 
 
 def _refuse_fallback(value: Any, sharding: Any, layout: Any) -> Any:

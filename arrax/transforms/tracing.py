@@ -43,9 +43,12 @@ class Traced:
         self.compiled: dict[Any, Any] = {}
 
 
-def leaf_type(value: Any, describe: Callable[[], str]) -> Any:
+def leaf_type(value: Any, describe: Callable[[], str], advice: str = "") -> Any:
     """The type of an argument's leaf.
 
+    Args:
+      describe: says which argument it is, for messages.
+      advice: what may be done about it.
     Raises:
       TypeError: it is no array, naming the argument.
     """
@@ -53,14 +56,15 @@ def leaf_type(value: Any, describe: Callable[[], str]) -> Any:
         return typeof(value)
     except OverflowError as error:
         raise OverflowError(
-            f"An overflow was encountered while parsing an argument to a jitted computation, whose {describe()}: {error}"
+            f"An overflow was encountered while parsing an argument to a jitted computation, {describe()}: {error}"
         ) from None
-    except TypeError:
-        raise TypeError(
-            f"Cannot interpret value of type {type(value)} as an abstract array; it does not have a dtype attribute. "
-            f"Error interpreting argument to a transformed function as an array: {describe()}. "
-            "Arguments must be arrays, numbers, or nested containers of them; mark others as static."
-        ) from None
+    except TypeError as error:
+        reason = f"{error}"
+        if not hasattr(value, "dtype"):
+            reason = (
+                f"Cannot interpret value of type {type(value)} as an abstract array; it does not have a dtype attribute"
+            )
+        raise TypeError(f"{reason}. Error interpreting {describe()}.{advice}") from None
 
 
 def flat_names(fun: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
