@@ -92,3 +92,29 @@ def test_misuse_gives_clear_exceptions(name):
             assert not any(words in str(error) for words in FOREIGN), (args, kwargs, str(error))
         except RuntimeError as error:
             assert "deleted" in str(error), (args, kwargs, str(error))
+
+
+# What they are given first is a name, a type or a padding, or their caller is asked what went wrong.
+UNNAMED = {
+    "numpy.einsum_path", "numpy.frombuffer", "numpy.mask_indices", "numpy.promote_types", "numpy.tril_indices_from",
+    "numpy.triu_indices_from", "lax.conv_dimension_numbers", "lax.conv_general_permutations", "lax.pshuffle",
+    "lax.conv_general_shape_tuple", "lax.conv_shape_tuple", "lax.reduce_window_shape_tuple",
+    "lax.conv_transpose_shape_tuple", "lax.padtype_to_pads", "random.key_dtype",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - UNNAMED))
+def test_messages_say_which_function_was_called(name):
+    room, _, attribute = name.partition(".")
+    function = getattr(ROOMS[room], attribute)
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.kind in kinds]
+    required = [p for p in parameters if p.default is p.empty] or parameters[:1]
+    for value in ("text", np.array(["a", "b"]), Odd()):
+        args = [value, *(jnp.ones((2, 2)) for _ in required[1:])]
+        try:
+            function(*args)
+        except (TypeError, ValueError) as error:
+            assert any(n in str(error) for n in (attribute, getattr(function, "__name__", attribute))), str(error)
+        except ALLOWED:
+            pass

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import traceback as tracebacks
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core import config
+from arrax.core.calls import is_internal
 from arrax.core.interpreter import Tracer
 from arrax.core.program import Var
 from arrax.native import runtime
 
 JaxRuntimeError = runtime.RuntimeFault
 _PAGE = "See the errors page of the documentation, errors.html#arrax.errors."
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class _ErrorWithPage:
@@ -150,11 +149,6 @@ def user_frames(traceback: Any, limit: int = 5) -> list[Any]:
     """The innermost frames of a recorded traceback that lie outside this package."""
     frames = traceback.frames if traceback is not None else []
     return [frame for frame in frames if not is_internal(frame.file_name)][:limit]
-
-
-def is_internal(path: str) -> bool:
-    """True for files of this package."""
-    return path.startswith(_PACKAGE)
 
 
 def frame_text(frame: Any) -> str:

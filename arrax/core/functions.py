@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 
@@ -46,6 +46,13 @@ def function_name(fun: Callable) -> str:
     return getattr(inner, "__name__", None) or type(inner).__name__
 
 
+def name_function(function: Any, name: str) -> None:
+    """Name a function that another one has made, in tracebacks, too."""
+    function.__name__ = function.__qualname__ = name
+    if hasattr(function, "__code__"):
+        function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
+
+
 def function_place(fun: Callable) -> str:
     """``file.py:3`` of the definition, or an empty text."""
     code = getattr(unwrap(fun), "__code__", None)
@@ -67,7 +74,7 @@ def describe_function(fun: Callable, transformation: str, names: Sequence[str] |
     )
 
 
-def argument_names(fun: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+def argument_names(fun: Callable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
     """Parameter names of positional and keyword arguments, as the signature has them."""
     signature = signature_of(fun)
     names: list[str] = []

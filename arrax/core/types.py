@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import in_call
 from arrax.native import runtime
 
 
@@ -203,7 +204,10 @@ def _numpy_value(value: Any) -> ShapedArray:
         return ShapedArray(value.shape, dtype)
     if dtype.kind in "OSUMm" or (dtype.kind == "V" and dtype not in dtypes.known_dtypes):
         raise TypeError(
-            f"Cannot interpret value of type {type(value)} as an abstract array; dtype {dtype} is not supported"
+            in_call(
+                f"Cannot interpret value of type {type(value)} as an abstract array; dtype {dtype} is not supported",
+                value,
+            )
         )
     return ShapedArray(value.shape, dtypes.canonicalize_dtype(dtype))
 
@@ -234,7 +238,7 @@ def typeof(value: Any) -> Any:
             return type_of(value)
     if hasattr(value, "__jax_array__"):
         return typeof(value.__jax_array__())
-    raise TypeError(f"Value {value!r} of type {type(value)} is not a valid array type")
+    raise TypeError(in_call(f"Value {value!r} of type {type(value)} is not a valid array type", value))
 
 
 def is_arraylike(value: Any) -> bool:

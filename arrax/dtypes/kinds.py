@@ -1,6 +1,7 @@
 """The dtypes that programs may use, the kinds they are of, and the names they go by."""
 
 import functools
+from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import ml_dtypes
@@ -41,6 +42,15 @@ known_dtypes            = bool_dtypes | numeric_dtypes
 # fmt: on
 
 
+class Slots:
+    """What a higher room fills in."""
+
+    complete: Callable[[str, Any], str] = staticmethod(lambda message, value: message)
+
+
+slots = Slots()
+
+
 def to_dtype(dtype_like: DTypeLike) -> DType:
     """The dtype that a dtype-like stands for, as it is: 64 bits stay 64 bits.
 
@@ -59,7 +69,10 @@ def to_dtype(dtype_like: DTypeLike) -> DType:
         carried = getattr(dtype_like, "dtype", None)
         if isinstance(carried, _CONCRETE):
             return carried
-    return np.dtype(dtype_like)
+    try:
+        return np.dtype(dtype_like)
+    except TypeError as error:
+        raise TypeError(slots.complete(str(error), dtype_like)) from None
 
 
 def is_bool(dtype: DTypeLike) -> bool:

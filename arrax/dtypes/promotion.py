@@ -52,7 +52,7 @@ def value_pair(x: Any) -> TypePair:
     for number in (bool, int, float, complex):  # subclasses of Python's numbers, such as members of an IntEnum
         if isinstance(x, number):
             return python_scalar_dtypes[number], number is not bool
-    raise TypeError(f"{x!r} of {cls} is neither an array nor a number.")
+    raise TypeError(kinds.slots.complete(f"{x!r} of {cls} is neither an array nor a number.", x))
 
 
 def _numpy_dtype(x: Any) -> np.dtype:
@@ -62,7 +62,8 @@ def _numpy_dtype(x: Any) -> np.dtype:
     native = dtype.newbyteorder("=")
     if native in kinds.known_dtypes:
         return native
-    raise TypeError(f"NumPy value of dtype {dtype} cannot be an array: array elements are numbers or bools.")
+    message = f"NumPy value of dtype {dtype} cannot be an array: array elements are numbers or bools."
+    raise TypeError(kinds.slots.complete(message, dtype))
 
 
 def _pair(x: Any) -> TypePair:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.interpreter import context
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -350,10 +351,10 @@ def integer_pow(x: Any, y: int) -> Any:
       TypeError: negative power of integers.
     Example: ``lax.integer_pow(jnp.arange(3.), 2)`` is ``[0, 1, 4]``.
     """
-    x = checked_operand("integer_pow", x)
+    x, y = checked_operand("integer_pow", x), as_index(y)
     if y < 0 and kind_of(typeof(x).dtype) in ("signed", "unsigned"):
         raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({x}, {y})")
-    return integer_pow_p.bind(x, y=int(y))
+    return integer_pow_p.bind(x, y=y)
 
 
 integer_pow.primitive = integer_pow_p  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax.core.calls import check_callable
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.lax.families import checked_operand
@@ -57,8 +58,7 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
       ValueError: no such axis, or lengths that differ.
     Example: ``lax.associative_scan(lax.add, jnp.arange(4))`` is ``[0, 1, 3, 6]``.
     """
-    if not callable(fn):
-        raise TypeError(f"associative_scan: fn must be callable, got {fn!r}")
+    check_callable(fn)
     leaves, tree = tree_flatten(elems)
     if not leaves:
         return elems

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_indices
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -224,8 +224,8 @@ def dot_general(
     """
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     numbers = (
-        (tuple(map(operator.index, x_contract)), tuple(map(operator.index, y_contract))),
-        (tuple(map(operator.index, x_batch)), tuple(map(operator.index, y_batch))),
+        (as_indices(x_contract), as_indices(y_contract)),
+        (as_indices(x_batch), as_indices(y_batch)),
     )
     x, y = checked_operand("dot_general", lhs), checked_operand("dot_general", rhs)
     operands = (typeof(x).dtype, typeof(y).dtype)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import as_index, as_indices
 from arrax.core.types import typeof
 from arrax.lax.contractions import dot_general
 from arrax.lax.convolution_geometry import (
@@ -69,7 +69,7 @@ def conv_general_dilated(
     preferred = accumulation_dtype("conv_general_dilated", operands, preferred_element_type, _ACCUMULATED)
     return conv_general_dilated_p.bind(
         x, y, window_strides=strides, padding=pads, lhs_dilation=spread, rhs_dilation=gaps, dimension_numbers=spec,
-        feature_group_count=operator.index(feature_group_count), batch_group_count=operator.index(batch_group_count),
+        feature_group_count=as_index(feature_group_count), batch_group_count=as_index(batch_group_count),
         precision=canonical_precision(precision), preferred_element_type=preferred, out_sharding=None,
     )  # fmt: skip
 
@@ -175,7 +175,7 @@ def conv_general_dilated_patches(
     """
     x = checked_operand("conv_general_dilated_patches", lhs)
     aval = typeof(x)
-    lengths = tuple(map(operator.index, filter_shape))
+    lengths = as_indices(filter_shape)
     spec = conv_dimension_numbers(aval.shape, (1, 1, *lengths), dimension_numbers)
     channels, count = aval.shape[spec.lhs_spec[1]], math.prod(lengths)
     unit = np.eye(count, dtype=aval.dtype).reshape(count, 1, *lengths)

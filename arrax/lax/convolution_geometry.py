@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from arrax.core.calls import as_index, as_indices
 from arrax.lax.window_geometry import dilated, padtype_to_pads
 
 Axes = tuple[int, ...]
@@ -102,7 +102,7 @@ def entries(name: str, given: Sequence[int] | None, count: int) -> tuple[int, ..
     """
     if given is None:
         return (1,) * count
-    read = tuple(map(operator.index, given))
+    read = as_indices(given)
     if len(read) != count:
         raise TypeError(
             f"conv_general_dilated {name} should have one entry per axis of space ({count}), got {given!r}."
@@ -126,7 +126,7 @@ def read_padding(
       ValueError: a name for an input that is dilated; a wrong number of pairs.
     """
     if not isinstance(padding, str):
-        pairs = tuple((operator.index(low), operator.index(high)) for low, high in padding)
+        pairs = tuple((as_index(low), as_index(high)) for low, high in padding)
         if len(pairs) != len(lhs_space):
             raise ValueError(
                 f"padding argument to conv_general_dilated should have one pair per axis of space ({len(lhs_space)}), "

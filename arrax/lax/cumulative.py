@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import as_index
+from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
@@ -185,9 +186,9 @@ def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, gene
     primitive.jvp = compose_jvp(primitive, [jvp])
 
     def function(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-        return primitive.bind(checked_operand(name, operand), axis=operator.index(axis), reverse=bool(reverse))
+        return primitive.bind(checked_operand(name, operand), axis=as_index(axis), reverse=bool(reverse))
 
-    function.__name__ = function.__qualname__ = name
+    name_function(function, name)
     function.__module__ = "arrax.lax"
     function.__doc__ = (
         f"{doc} along an axis.\n\n"

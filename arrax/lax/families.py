@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import in_call
+from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.batching import batch_size
@@ -72,13 +74,14 @@ def checked_operand(name: str, value: Any) -> Any:
     if kind is ArrayImpl or isinstance(value, Tracer) or kind in (int, float, bool, complex):
         return value
     if isinstance(value, np.ndarray | np.generic):
+        typeof(value)  # refuses texts, dates, objects
         return value
     convert = getattr(value, "__jax_array__", None)
     if convert is not None:
         return convert()
     if getattr(value, "aval", None) is not None:
         return value
-    raise TypeError(f"{name} requires array or scalar arguments, got {kind}")
+    raise TypeError(in_call(f"{name} requires array or scalar arguments, got {kind}", value))
 
 
 def scalar_like(value: Any, aval: ShapedArray) -> Any:
@@ -394,7 +397,7 @@ def _with_parameters(function: Callable[..., Any], names: Sequence[str]) -> Call
 
 def public(function: Any, primitive: Primitive, name: str, doc: str, operands: str) -> Any:
     """Name and document the public function of an entry."""
-    function.__name__ = function.__qualname__ = name
+    name_function(function, name)
     function.__module__ = "arrax.lax"
     function.__doc__ = (
         f"Elementwise {doc}.\n\n"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import enum
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import as_indices
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
@@ -129,7 +129,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
       ValueError: lengths that don't fit the shape, an unknown type.
     Example: ``lax.fft(jnp.ones(4), "RFFT", (4,))`` is ``[4, 0, 0]``. Source: StableHLO ``fft``.
     """
-    lengths = tuple(map(operator.index, fft_lengths))
+    lengths = as_indices(fft_lengths)
     if not lengths:
         return x
     kind = _read_type(fft_type)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_indices
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, bdim_at_front
@@ -334,7 +334,7 @@ def gather(
       takes two rows. Source: StableHLO ``gather``.
     """
     x, indices = checked_operand("gather", operand), checked_operand("gather", start_indices)
-    numbers = GatherDimensionNumbers(*(tuple(map(operator.index, dims)) for dims in dimension_numbers))
+    numbers = GatherDimensionNumbers(*(as_indices(dims) for dims in dimension_numbers))
     parsed = PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
     params = {
         "dimension_numbers": numbers, "slice_sizes": canonical_shape(slice_sizes, "gather slice_sizes"),

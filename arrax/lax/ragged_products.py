@@ -9,7 +9,6 @@ One axis of ``lhs`` is ragged: its entries come in consecutive groups, whose siz
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_indices
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -58,7 +58,7 @@ class RaggedDotDimensionNumbers:
 
 
 def _ints(values: Sequence[int]) -> tuple[int, ...]:
-    return tuple(map(operator.index, values))
+    return as_indices(values)
 
 
 class Axes:

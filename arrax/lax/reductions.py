@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index, as_indices
+from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_unflatten
@@ -154,9 +155,9 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
         primitive.jvp = compose_jvp(primitive, [jvp])
 
     def function(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
-        return primitive.bind(checked_operand(name, operand), axes=tuple(map(operator.index, axes)))
+        return primitive.bind(checked_operand(name, operand), axes=as_indices(axes))
 
-    function.__name__ = function.__qualname__ = name
+    name_function(function, name)
     function.__module__ = "arrax.lax"
     function.__doc__ = (
         f"{doc}.\n\n"
@@ -321,7 +322,7 @@ def reduce(
     Example: ``lax.reduce(jnp.arange(4.), 0., lax.add, (0,))`` is 6. Source: StableHLO ``reduce``.
     """
     given = computations.read_operands("reduce", operands, init_values, computation)
-    axes = tuple(map(operator.index, dimensions))
+    axes = as_indices(dimensions)
     monoid = computations.monoid_of(given.program)
     if monoid is None:
         outs = reduce_p.bind(*given.arrays, *given.inits, jaxpr=given.program, dimensions=axes)
@@ -395,9 +396,9 @@ def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
 
     def function(operand: Any, axis: int, index_dtype: Any) -> Any:
         dtype = dtypes.canonicalize_dtype(dtypes.dtype(index_dtype))
-        return primitive.bind(checked_operand(name, operand), axes=(operator.index(axis),), index_dtype=dtype)
+        return primitive.bind(checked_operand(name, operand), axes=(as_index(axis),), index_dtype=dtype)
 
-    function.__name__ = function.__qualname__ = name
+    name_function(function, name)
     function.__module__ = "arrax.lax"
     function.__doc__ = (
         f"{doc}; the first of several, and the first NaN where there is any.\n\n"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-import operator
 from typing import Any
 
+from arrax.core.calls import as_index
 from arrax.core.interpreter import context
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand, elementwise, floating
@@ -77,7 +77,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
       ValueError: too few bits.
     Example: ``lax.reduce_precision(jnp.float32(1 / 3), 8, 7)`` rounds as bfloat16 does.
     """
-    exponent_bits, mantissa_bits = operator.index(exponent_bits), operator.index(mantissa_bits)
+    exponent_bits, mantissa_bits = as_index(exponent_bits), as_index(mantissa_bits)
     if exponent_bits < 1:
         raise ValueError(f"reduce_precision needs at least 1 exponent bit, got exponent_bits={exponent_bits}")
     if mantissa_bits < 0:

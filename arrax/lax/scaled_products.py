@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_indices
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering.module import lower_fun
@@ -85,7 +85,7 @@ def scaled_dot(
     if dimension_numbers is None:
         dimension_numbers = (((typeof(x).ndim - 1,), (typeof(y).ndim - 2,)), ((), ()))
     (contract_x, contract_y), (batch_x, batch_y) = dimension_numbers
-    axes = [tuple(map(operator.index, group)) for group in (contract_x, contract_y, batch_x, batch_y)]
+    axes = [as_indices(group) for group in (contract_x, contract_y, batch_x, batch_y)]
     scales = [
         _ones(value, contract) if given is None else checked_operand("scaled_dot", given)
         for value, given, contract in ((x, lhs_scale, axes[0]), (y, rhs_scale, axes[1]))

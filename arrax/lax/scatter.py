@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_indices, check_callable
+from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
@@ -395,7 +396,7 @@ def _parameters(
 ) -> dict[str, Any]:
     parsed = GatherScatterMode.from_any(mode)
     return {
-        "dimension_numbers": ScatterDimensionNumbers(*(tuple(map(operator.index, dims)) for dims in dimension_numbers)),
+        "dimension_numbers": ScatterDimensionNumbers(*(as_indices(dims) for dims in dimension_numbers)),
         "indices_are_sorted": bool(indices_are_sorted), "unique_indices": bool(unique_indices),
         "mode": GatherScatterMode.FILL_OR_DROP if parsed is ONE_HOT else parsed,
         "update_jaxpr": program, "update_consts": (),
@@ -428,7 +429,7 @@ def _public(name: str, primitive: Primitive, doc: str) -> Any:
             new = scalar_like(new, aval)
         return primitive.bind(x, indices, new, **params)
 
-    function.__name__ = function.__qualname__ = name
+    name_function(function, name)
     function.__module__ = "arrax.lax"
     function.__doc__ = (
         f"{doc}.\n\n"
@@ -484,6 +485,7 @@ def scatter_apply(
       TypeError: ``func`` changes the dtype or the shape, or closes over traced values.
     Example: ``lax.scatter_apply(x, jnp.array([[0]]), lax.sin, ScatterDimensionNumbers((), (0,), (0,)), update_shape=(1,))``.
     """
+    check_callable(func)
     x, indices = checked_operand("scatter_apply", operand), checked_operand("scatter_apply", scatter_indices)
     scalar = ShapedArray((), typeof(x).dtype)
     jaxpr, consts = stage(lambda old, new: [func(old)], [scalar, scalar])

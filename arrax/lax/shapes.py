@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index, as_indices, as_sequence, in_call
 from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.types import ShapedArray, Zero, typeof
@@ -36,9 +37,10 @@ def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
         hint = (
             "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions." if origin else ""
         )
-        raise TypeError(
+        message = (
             f"Shapes must be 1D sequences of concrete values of integer type, got {_entries(shape)}.{hint}{origin}"
-        ) from None
+        )
+        raise TypeError(in_call(message, shape)) from None
     for length in result:
         if length < 0:
             raise ValueError(f"{context or 'shape'}: dimensions must be non-negative, got shape {result}")
@@ -57,7 +59,7 @@ def canonical_axis(axis: Any, rank: int, name: str = "axis") -> int:
     Raises:
       AxisError: the axis is out of bounds; NumPy's class, a ValueError and an IndexError.
     """
-    index = operator.index(axis)
+    index = axis if type(axis) is int else as_index(axis)
     if not -rank <= index < rank:
         raise np.exceptions.AxisError(f"{name} {index} is out of bounds for array of dimension {rank}")
     return index + rank if index < 0 else index
@@ -150,9 +152,7 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Sequence[in
         and tuple(broadcast_dimensions) == tuple(range(len(shape)))
     ):
         return x
-    return broadcast_in_dim_p.bind(
-        x, shape=shape, broadcast_dimensions=tuple(map(operator.index, broadcast_dimensions)), sharding=None
-    )
+    return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=as_indices(broadcast_dimensions), sharding=None)
 
 
 shape_slots.broadcast_in_dim = broadcast_in_dim
@@ -205,7 +205,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """
     if len(shapes) == 2 and shapes[0] == shapes[1]:
         return tuple(shapes[0])
-    rank = max((len(shape) for shape in shapes), default=0)
+    rank = max((len(as_sequence(shape)) for shape in shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
     result = []
     for lengths in zip(*padded, strict=True):
@@ -385,7 +385,7 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     """
     x = checked_operand("transpose", operand)
     aval = typeof(x)
-    order = tuple(operator.index(i) for i in permutation)
+    order = tuple(as_index(i) for i in permutation)
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return aval.dtype.transpose(x, order)
     if order == tuple(range(aval.ndim)) and isinstance(x, Tracer):
@@ -441,7 +441,7 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     Example: ``lax.rev(jnp.arange(3), (0,))`` is ``[2, 1, 0]``. Source: StableHLO ``reverse``.
     """
     x = checked_operand("rev", operand)
-    return rev_p.bind(x, dimensions=tuple(operator.index(d) for d in dimensions))
+    return rev_p.bind(x, dimensions=tuple(as_index(d) for d in dimensions))
 
 
 # ---- iota and constants ----------------------------------------------------------------------------------------------------
@@ -479,7 +479,7 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
     """
     dtype = dtypes.canonicalize_dtype(dtypes.dtype(dtype))
     shape = canonical_shape(shape, "iota")
-    dimension = operator.index(dimension)
+    dimension = as_index(dimension)
     if dtype == np.bool_:
         raise TypeError("iota counts in integer, floating or complex numbers, got dtype bool")
     if not 0 <= dimension < len(shape):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index, as_indices
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -194,7 +194,7 @@ def dynamic_slice(
     x = checked_operand("dynamic_slice", operand)
     aval = typeof(x)
     indices = normalised_starts("dynamic_slice", start_indices, aval.shape, allow_negative_indices)
-    sizes = tuple(map(operator.index, slice_sizes))
+    sizes = as_indices(slice_sizes)
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return aval.dtype.dynamic_slice(x, indices, sizes)  # type: ignore[attr-defined]
     return dynamic_slice_p.bind(x, *indices, slice_sizes=sizes)
@@ -311,7 +311,7 @@ def dynamic_slice_in_dim(
     Example: ``lax.dynamic_slice_in_dim(jnp.arange(5), 1, 2)`` is ``[1, 2]``.
     """
     shape, axis = _rank_and_axis("dynamic_slice_in_dim", operand, axis)
-    sizes = [operator.index(slice_size) if i == axis else length for i, length in enumerate(shape)]
+    sizes = [as_index(slice_size) if i == axis else length for i, length in enumerate(shape)]
     return dynamic_slice(
         operand, _only(axis, len(shape), start_index), sizes, allow_negative_indices=allow_negative_indices
     )
@@ -365,7 +365,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     Example: ``lax.index_in_dim(jnp.arange(5), -1, keepdims=False)`` is 4.
     """
     shape, axis = _rank_and_axis("index_in_dim", operand, axis)
-    place, length = operator.index(index), shape[axis]
+    place, length = as_index(index), shape[axis]
     if not -length <= place < length:
         raise IndexError(f"index {place} is out of bounds for axis {axis} with size {length}")
     start = place % length

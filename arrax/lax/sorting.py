@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import as_index
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
@@ -149,7 +149,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     if not 1 <= num_keys <= len(values):
         raise ValueError(f"sort: num_keys must be from 1 to the number of operands, {len(values)}, got {num_keys}")
     dimension = canonical_axis(dimension, typeof(values[0]).ndim)
-    outs = sort_p.bind(*values, dimension=dimension, is_stable=bool(is_stable), num_keys=operator.index(num_keys))
+    outs = sort_p.bind(*values, dimension=dimension, is_stable=bool(is_stable), num_keys=as_index(num_keys))
     return tuple(outs) if several else outs[0]
 
 
@@ -235,7 +235,7 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     """
     x = checked_operand("top_k", operand)
     axis = canonical_axis(axis, typeof(x).ndim)
-    values, indices = top_k_p.bind(x, k=operator.index(k), axis=axis)
+    values, indices = top_k_p.bind(x, k=as_index(k), axis=axis)
     return values, indices
 
 
@@ -305,8 +305,8 @@ def _approximate(
 ) -> tuple[Any, Any]:
     x = checked_operand(name, x)
     values, indices = approx_top_k_p.bind(
-        x, k=operator.index(k), reduction_dimension=canonical_axis(axis, typeof(x).ndim),
-        recall_target=float(recall_target), is_max_k=is_max_k, reduction_input_size_override=operator.index(override),
+        x, k=as_index(k), reduction_dimension=canonical_axis(axis, typeof(x).ndim),
+        recall_target=float(recall_target), is_max_k=is_max_k, reduction_input_size_override=as_index(override),
         aggregate_to_topk=bool(aggregate),
     )  # fmt: skip
     return values, indices

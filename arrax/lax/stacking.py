@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
+from arrax.core.calls import as_indices, as_sequence
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, instantiate, typeof
 from arrax.interpreters.ad.rules import deflinear2
@@ -69,7 +69,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
     """
     x = checked_operand("split", operand)
     axis = canonical_axis(axis, typeof(x).ndim, "axis")
-    return split_p.bind(x, sizes=tuple(map(operator.index, sizes)), axis=axis)
+    return split_p.bind(x, sizes=as_indices(sizes), axis=axis)
 
 
 # ---- stack and unstack ----------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
       TypeError: dtypes that differ.
     Example: ``lax.stack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``.
     """
-    values = [checked_operand("stack", x) for x in operands]
+    values = [checked_operand("stack", x) for x in as_sequence(operands)]
     if not values:
         raise ValueError("stack requires at least one array")
     at = canonical_axis(axis, typeof(values[0]).ndim + 1, "axis")

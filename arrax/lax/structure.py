@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index, as_indices, as_sequence
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -89,13 +89,13 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
       ValueError: no operands.
     Example: ``lax.concatenate([jnp.ones(2), jnp.zeros(1)], 0)``. Source: StableHLO ``concatenate``.
     """
-    if len(operands) == 0:
+    if len(as_sequence(operands)) == 0:
         raise ValueError("concatenate requires a non-empty sequences of arrays")
     values = [checked_operand("concatenate", x) for x in operands]
     dtype = typeof(values[0]).dtype
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.concatenate(values, dimension)
-    return concatenate_p.bind(*values, dimension=operator.index(dimension))
+    return concatenate_p.bind(*values, dimension=as_index(dimension))
 
 
 # ---- pad ------------------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     value = checked_operand("pad", padding_value)
     if type(value) in (int, float, bool, complex):
         value = scalar_like(value, aval)
-    config = tuple((operator.index(a), operator.index(b), operator.index(c)) for a, b, c in padding_config)
+    config = tuple((as_index(a), as_index(b), as_index(c)) for a, b, c in padding_config)
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return aval.dtype.pad(x, value, config)
     return pad_p.bind(x, value, padding_config=config)
@@ -280,8 +280,8 @@ def slice_(
     Example: ``lax.slice(jnp.arange(5), (1,), (4,))`` is ``[1, 2, 3]``. Source: StableHLO ``slice``.
     """
     x = checked_operand("slice", operand)
-    steps = None if strides is None or all(s == 1 for s in strides) else tuple(map(operator.index, strides))
-    starts, limits = tuple(map(operator.index, start_indices)), tuple(map(operator.index, limit_indices))
+    steps = None if strides is None or all(s == 1 for s in strides) else as_indices(strides)
+    starts, limits = as_indices(start_indices), as_indices(limit_indices)
     dtype = typeof(x).dtype
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.slice(x, starts, limits, steps)
@@ -296,11 +296,11 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
     shape = typeof(checked_operand("slice_in_dim", operand)).shape
     axis = canonical_axis(axis, len(shape))
     length = shape[axis]
-    start = 0 if start_index is None else operator.index(start_index)
-    limit = length if limit_index is None else operator.index(limit_index)
+    start = 0 if start_index is None else as_index(start_index)
+    limit = length if limit_index is None else as_index(limit_index)
     start, limit = start + length if start < 0 else start, limit + length if limit < 0 else limit
     starts, limits, steps = [0] * len(shape), list(shape), [1] * len(shape)
-    starts[axis], limits[axis], steps[axis] = start, limit, operator.index(stride)
+    starts[axis], limits[axis], steps[axis] = start, limit, as_index(stride)
     return slice_(operand, starts, limits, steps)
 
 

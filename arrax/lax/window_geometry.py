@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from arrax.core.calls import as_index, as_indices
 from arrax.interpreters.lowering import builder
 
 _PADDINGS = ("VALID", "SAME", "SAME_LOWER")
@@ -67,10 +67,7 @@ class Windows(NamedTuple):
             "window_dimensions": window_dimensions, "window_strides": window_strides,
             "base_dilation": base_dilation, "window_dilation": window_dilation,
         }  # fmt: skip
-        read = {
-            field: (1,) * rank if given is None else tuple(map(operator.index, given))
-            for field, given in fields.items()
-        }
+        read = {field: (1,) * rank if given is None else as_indices(given) for field, given in fields.items()}
         for field, values in read.items():
             if len(values) != rank:
                 raise TypeError(
@@ -82,7 +79,7 @@ class Windows(NamedTuple):
             spans = [dilated(w, d) for w, d in zip(read["window_dimensions"], read["window_dilation"], strict=True)]
             lengths = [dilated(n, d) for n, d in zip(shape, read["base_dilation"], strict=True)]
             padding = padtype_to_pads(lengths, spans, read["window_strides"], padding)
-        pads = tuple((operator.index(low), operator.index(high)) for low, high in padding)
+        pads = tuple((as_index(low), as_index(high)) for low, high in padding)
         if len(pads) != rank:
             raise TypeError(
                 f"{name} needs one pair of paddings per axis: got {pads} for an operand of shape {tuple(shape)}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax.core import config
+from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax.barriers import stop_gradient
 from arrax.numpy_api import averages, elementwise, logic, manipulation, reductions, selection
@@ -386,7 +387,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     Example: ``nn.one_hot(jnp.array([0, 2]), 3)``.
     """
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("one_hot", dtype)
-    return _one_hot(x, num_classes=int(num_classes), dtype=chosen, axis=int(axis))
+    return _one_hot(x, num_classes=as_index(num_classes), dtype=chosen, axis=as_index(axis))
 
 
 @api(static=("num_classes", "dtype", "axis"))

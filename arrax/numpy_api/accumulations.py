@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import cumulative, shapes, structure
 from arrax.lax.conversion import convert
@@ -51,7 +51,7 @@ def _accumulate(a: Any, name: str, axis: int | None, dtype: Any, include_initial
 
 
 def _index(axis: Any) -> int | None:
-    return None if axis is None else operator.index(axis)
+    return None if axis is None else as_index(axis)
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
@@ -106,7 +106,7 @@ def _standard(name: str, x: Any, axis: int | None, dtype: Any, include_initial: 
         raise ValueError(
             f"{name}: the input array has rank {rank}, so axis must be given; it is optional for vectors only"
         )
-    return _accumulate(x, name, 0 if axis is None else operator.index(axis), dtype, bool(include_initial))
+    return _accumulate(x, name, 0 if axis is None else as_index(axis), dtype, bool(include_initial))
 
 
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:

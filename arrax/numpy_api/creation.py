@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index, in_call
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.pytrees import tree_leaves
@@ -100,7 +100,7 @@ def _from_object(value: Any, dtype: Any, must_copy: bool) -> Any:
     try:
         view = memoryview(value)
     except TypeError:
-        raise TypeError(f"Unexpected input type for array: {kind}") from None
+        raise TypeError(in_call(f"Unexpected input type for array: {kind}")) from None
     return _from_numpy(np.asarray(view), dtype)
 
 
@@ -447,12 +447,12 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     Example: ``jnp.eye(2)``. Source: ``numpy.eye``.
     """
     chosen = _default_float() if dtype is None else _requested("eye", dtype)
-    rows = operator.index(N)
-    columns = rows if M is None else operator.index(M)
+    rows = as_index(N)
+    columns = rows if M is None else as_index(M)
     if rows < 0 or columns < 0:
         raise ValueError(f"negative dimensions are not allowed, got {rows} and {columns}")
     if rows * columns <= host.ELEMENT_LIMIT and host.evaluating() and not isinstance(k, Tracer | ArrayImpl):
-        return _placed(host.new(np.eye(rows, columns, operator.index(k), dtype=np.bool_).astype(chosen)), device)
+        return _placed(host.new(np.eye(rows, columns, as_index(k), dtype=np.bool_).astype(chosen)), device)
     row, column = (
         shapes.broadcasted_iota(np.int32, (rows, columns), 0),
         shapes.broadcasted_iota(np.int32, (rows, columns), 1),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, cumulative, shapes, structure
 from arrax.lax.conversion import convert
@@ -72,7 +72,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     a = settle("diff", a)
     if typeof(a).ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional, got a scalar")
-    count = operator.index(n)
+    count = as_index(n)
     if count < 0:
         raise ValueError(f"diff: order must be non-negative but got {count}")
     axis = shapes.canonical_axis(axis, typeof(a).ndim)
@@ -212,7 +212,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """
     check_arraylike("trapezoid", y)
     check_arraylike_or_none("trapezoid", x)
-    return _trapezoid(settle("trapezoid", y), x if x is None else settle("trapezoid", x), dx, operator.index(axis))
+    return _trapezoid(settle("trapezoid", y), x if x is None else settle("trapezoid", x), dx, as_index(axis))
 
 
 # ---- phases ---------------------------------------------------------------------------------------------------------

@@ -448,4 +448,5 @@ def fix(x: Any, out: None = None) -> Any:
     """
     if out is not None:
         raise NotImplementedError("The 'out' argument to fix is not supported.")
+    check_arraylike("fix", x)
     return trunc(x)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.functions import name_function
 from arrax.core.types import typeof
 from arrax.lax import arithmetic
 from arrax.numpy_api.api import make_api
@@ -17,7 +18,7 @@ Promotion = Callable[..., list[Any]]
 
 
 def _document(function: Any, name: str, doc: str, operands: str) -> Any:
-    function.__name__ = function.__qualname__ = name
+    name_function(function, name)
     function.__module__ = "arrax.numpy"
     function.__doc__ = (
         f"{doc[0].upper()}{doc[1:]}, elementwise.\n\n"

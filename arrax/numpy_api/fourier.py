@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index, as_indices
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
@@ -53,7 +53,7 @@ def _plan(
     Raises:
       ValueError: axes that repeat or don't exist, lengths that are not positive or not one per axis.
     """
-    lengths = None if s is None else tuple(map(operator.index, s))
+    lengths = None if s is None else as_indices(s)
     if axes is None:
         axes = range(len(shape)) if lengths is None else range(-len(lengths), 0)
     chosen = tuple(shapes.canonical_axis(axis, len(shape)) for axis in axes)
@@ -342,7 +342,7 @@ def _divided(numerators: Any, d: Any, n: int) -> Any:
 def _check_count(name: str, n: Any) -> int:
     if isinstance(n, list | tuple):
         raise ValueError(f"The n argument of jnp.fft.{name} only takes an int. Got n = {n}.")
-    return operator.index(n)
+    return as_index(n)
 
 
 def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, shapes, structure
@@ -78,7 +78,7 @@ def bincount(
         raise ValueError(f"bincount: only 1-dimensional input supported, got shape {typeof(x).shape}.")
     if weights is not None and typeof(weights).shape != typeof(x).shape:
         raise ValueError(f"bincount: shape of weights {typeof(weights).shape} must match shape of x {typeof(x).shape}")
-    least = operator.index(minlength)
+    least = as_index(minlength)
     if length is None:
         values = known(x)
         if values is None:
@@ -88,7 +88,7 @@ def bincount(
             )
         length = int(values.max()) + 1 if values.size else 0
         length = length if length > least else least
-    return _bincount(x, weights, operator.index(length))
+    return _bincount(x, weights, as_index(length))
 
 
 # ---- edges ----------------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
     if not _is_count(bins):
         return convert(asarray(bins), dtype)
-    count = operator.index(bins)
+    count = as_index(bins)
     if count < 1:
         raise ValueError(f"histogram: `bins` must be positive, got {count}")
     if range is None:

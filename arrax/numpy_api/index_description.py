@@ -8,13 +8,13 @@ selects, take entries along ``array_axes`` at places that are data, put their co
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
@@ -127,7 +127,7 @@ def _token(entry: Any, position: int, operands: list[Any]) -> Token:
     if isinstance(entry, float | complex):
         raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {kind.__name__}")
     if hasattr(entry, "__index__"):
-        return operator.index(entry)
+        return as_index(entry)
     raise IndexError(f"{_PLAIN_INDEX}. Got {entry!r}")
 
 
@@ -138,7 +138,7 @@ def _from_sequence(entry: Any) -> Any:
 
 def _slice_token(entry: slice, position: int) -> Token:
     try:
-        bounds = [None if bound is None else operator.index(bound) for bound in (entry.start, entry.stop, entry.step)]
+        bounds = [None if bound is None else as_index(bound) for bound in (entry.start, entry.stop, entry.step)]
     except TracerIntegerConversionError:
         raise IndexError(
             f"Slice entries must be static integers. Got {entry} at position {position}. A piece of static length that begins "

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index, as_indices, in_call
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
@@ -41,7 +41,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
       ValueError: negative ``n`` or ``ndim``.
     Example: ``jnp.diag_indices(3)``. Source: ``numpy.diag_indices``.
     """
-    n, ndim = operator.index(n), operator.index(ndim)
+    n, ndim = as_index(n), as_index(ndim)
     if n < 0:
         raise ValueError(f"diag_indices: n must not be negative, got {n}")
     if ndim < 0:
@@ -74,7 +74,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
       m: number of columns, by default ``n``.
     Example: ``jnp.tril_indices(3)``. Source: ``numpy.tril_indices``.
     """
-    return _integers(*np.tril_indices(n, k, m))  # type: ignore[return-value]
+    return _integers(*np.tril_indices(as_index(n), as_index(k), None if m is None else as_index(m)))  # type: ignore[return-value]
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
@@ -82,13 +82,13 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
 
     Example: ``jnp.triu_indices(3)``. Source: ``numpy.triu_indices``.
     """
-    return _integers(*np.triu_indices(n, k, m))  # type: ignore[return-value]
+    return _integers(*np.triu_indices(as_index(n), as_index(k), None if m is None else as_index(m)))  # type: ignore[return-value]
 
 
 def _matrix_shape(arr: Any) -> tuple[int, int]:
     shape = tuple(arr.shape) if hasattr(arr, "shape") else np.shape(arr)
     if len(shape) != 2:
-        raise ValueError("Only 2-D inputs are accepted")
+        raise ValueError(in_call("Only 2-D inputs are accepted", arr))
     return shape  # type: ignore[return-value]
 
 
@@ -185,7 +185,7 @@ def ravel_multi_index(
       ConcretizationTypeError: traced indices with ``mode="raise"``.
     Example: ``jnp.ravel_multi_index((1, 2), (3, 4))`` is 6. Source: ``numpy.ravel_multi_index``.
     """
-    lengths = tuple(map(operator.index, dims))
+    lengths = as_indices(dims)
     given = settle_all("ravel_multi_index", list(multi_index))
     if len(given) != len(lengths):
         raise ValueError(f"ravel_multi_index needs one index array per axis, got {len(given)} for dims {lengths}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.lax import shapes, structure
@@ -30,6 +30,7 @@ def sequence_of(name: str, arrays: Any) -> list[Any]:
     if isinstance(arrays, Sequence) and not isinstance(arrays, str):
         return settle_all(name, arrays)
     if isinstance(arrays, Tracer | np.ndarray | host.ArrayImpl):
+        check_arraylike(name, arrays)
         return list(unstack(arrays))
     raise TypeError(f"{name} requires a sequence of arrays, got {type(arrays)}")
 
@@ -311,7 +312,7 @@ def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[in
 
 def _split(name: str, ary: Any, sections: Any, axis: int, equal: bool = True) -> list[Any]:
     ary = settle(name, ary)
-    axis = shapes.canonical_axis(operator.index(axis), typeof(ary).ndim)
+    axis = shapes.canonical_axis(as_index(axis), typeof(ary).ndim)
     return _pieces(ary, _bounds(name, shape_of(ary)[axis], sections, equal), axis)
 
 

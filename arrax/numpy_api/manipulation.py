@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index, as_indices, as_sequence
 from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
@@ -81,7 +81,7 @@ def resolve_shape(name: str, old: tuple[int, ...], new: Any) -> tuple[int, ...]:
     if isinstance(new, int | np.integer):
         new = (new,)
     try:
-        lengths = tuple(map(operator.index, new))
+        lengths = as_indices(new)
     except (TypeError, TracerIntegerConversionError):
         lengths = shapes.canonical_shape(new, name)  # words the error
     total = math.prod(old)
@@ -248,7 +248,7 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
 
 
 def _tuple(axes: Any) -> tuple[Any, ...]:
-    return tuple(axes) if isinstance(axes, Sequence | np.ndarray) else (axes,)
+    return tuple(axes) if isinstance(axes, Sequence | np.ndarray) and not isinstance(axes, str) else (axes,)
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
@@ -264,7 +264,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """
     a = settle("rollaxis", a)
     rank = typeof(a).ndim
-    origin, place = shapes.canonical_axis(axis, rank), operator.index(start)
+    origin, place = shapes.canonical_axis(axis, rank), as_index(start)
     if not -rank <= place <= rank:
         raise ValueError(f"rollaxis: start={start} must satisfy {-rank}<=start<={rank}")
     place = place + rank if place < 0 else place
@@ -419,7 +419,9 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
       ValueError: shapes that don't fit.
     Example: ``jnp.broadcast_shapes((2, 1), (3,))`` is ``(2, 3)``. Source: ``numpy.broadcast_shapes``.
     """
-    return _broadcast_shapes(*[(one,) if isinstance(one, int | np.integer) else tuple(one) for one in shapes])
+    return _broadcast_shapes(
+        *[(one,) if isinstance(one, int | np.integer) else tuple(as_sequence(one)) for one in shapes]
+    )
 
 
 _broadcast_shapes = shapes.broadcast_shapes

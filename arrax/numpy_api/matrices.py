@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, shapes, structure
@@ -48,7 +48,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("tri", dtype)
     rows, columns = shapes.canonical_shape((N, N if M is None else M), "tri")
     if rows * columns <= host.ELEMENT_LIMIT and host.evaluating() and not isinstance(k, Tracer | host.ArrayImpl):
-        return host.new(np.tri(rows, columns, operator.index(k), dtype=np.bool_).astype(chosen))
+        return host.new(np.tri(rows, columns, as_index(k), dtype=np.bool_).astype(chosen))
     return _tri(k, rows, columns, chosen)
 
 
@@ -66,7 +66,7 @@ def _triangle_of(name: str, m: Any, k: Any, operation: Any) -> Any:
     m = settle(name, m)
     if typeof(m).ndim < 2:
         raise ValueError(f"Argument to {name} must be at least 2D, got shape {shape_of(m)}")
-    k = operator.index(k)
+    k = as_index(k)
     done = moved(m, operation, k)
     return _triangle(m, k, name == "tril") if done is None else done
 
@@ -130,7 +130,7 @@ def diag(v: Any, k: int = 0) -> Any:
     rank = typeof(v).ndim
     if rank not in (1, 2):
         raise ValueError(f"diag input must be 1d or 2d, got shape {shape_of(v)}")
-    k = operator.index(k)
+    k = as_index(k)
     if rank == 2:
         return diagonal(v, k)
     done = moved_within_limit(v, (typeof(v).size + abs(k)) ** 2, np.diag, k)
@@ -178,7 +178,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     first, second = (shapes.canonical_axis(axis, rank) for axis in (axis1, axis2))
     if first == second:
         raise ValueError(f"diagonal: axis1 and axis2 cannot be the same, got {axis1} and {axis2}")
-    offset = operator.index(offset)
+    offset = as_index(offset)
     if host.on_host(a):
         return host.back(np.diagonal(host.view(a), offset, first, second), a, weak_type=False)
     out = diagonal_of_last(moveaxis(a, (first, second), (-2, -1)), offset)
@@ -290,7 +290,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     check_arraylike("vander", x)
     if typeof(x).ndim != 1:
         raise ValueError(f"vander: x must be a one-dimensional array, got shape {shape_of(x)}")
-    columns = shape_of(x)[0] if N is None else operator.index(N)
+    columns = shape_of(x)[0] if N is None else as_index(N)
     if columns < 0:
         raise ValueError(f"vander: N must be nonnegative, got {N}")
     return _vander(x, columns, bool(increasing))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import as_index, as_indices, as_sequence
 from arrax.core.types import typeof
 from arrax.lax import shapes
 from arrax.numpy_api import matrices, products
@@ -49,7 +49,7 @@ def matrix_power(a: Any, n: int) -> Any:
     shape = np.shape(a)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ValueError(f"linalg.matrix_power: expected square matrices, got shape {shape}")
-    return _powered(as_operand(a), operator.index(n))
+    return _powered(as_operand(a), as_index(n))
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
@@ -62,7 +62,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
       ValueError: fewer than two arrays, or other ranks.
     Example: ``jnp.linalg.multi_dot([jnp.ones((2, 3)), jnp.ones((3, 2)), jnp.ones(2)])``. Source: ``numpy.linalg.multi_dot``.
     """
-    arrays = list(arrays)
+    arrays = list(as_sequence(arrays))
     check_arraylike("linalg.multi_dot", *arrays)
     if len(arrays) < 2:
         raise ValueError(f"multi_dot requires at least two arrays; got len(arrays)={len(arrays)}")
@@ -159,7 +159,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
     Example: ``jnp.linalg.tensorsolve(jnp.eye(4).reshape(2, 2, 2, 2), jnp.ones((2, 2)))``. Source: ``numpy.linalg.tensorsolve``.
     """
     check_arraylike("linalg.tensorsolve", a, b)
-    return _tensorsolve(as_operand(a), as_operand(b), None if axes is None else tuple(map(operator.index, axes)))
+    return _tensorsolve(as_operand(a), as_operand(b), None if axes is None else as_indices(axes))
 
 
 # ---- the names of the array API -------------------------------------------------------------------------------------

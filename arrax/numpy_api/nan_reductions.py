@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
+from arrax.core.functions import name_function
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, exponential, reductions, shapes, structure
 from arrax.lax.conversion import convert
@@ -121,7 +122,7 @@ def _place(name: str, operation: Callable[..., Any], neutral: Callable[[Any], An
         nothing = with_kept_axes(reductions.reduce_and(isnan(a), axes), axes, keepdims)
         return structure.select(nothing, shapes.full_like(index, -1), index)
 
-    body.__name__ = body.__qualname__ = name
+    name_function(body, name)
     return api(static=("axis", "keepdims"))(body)
 
 
@@ -135,7 +136,7 @@ def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool 
     Example: ``jnp.nanargmax(jnp.array([1., jnp.nan]))`` is 0. Source: ``numpy.nanargmax``.
     """
     refuse_out("nanargmax", out)
-    return _nanargmax(a, axis if axis is None else operator.index(axis), bool(keepdims))
+    return _nanargmax(a, axis if axis is None else as_index(axis), bool(keepdims))
 
 
 def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
@@ -144,7 +145,7 @@ def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool 
     Example: ``jnp.nanargmin(jnp.array([1., jnp.nan]))`` is 0. Source: ``numpy.nanargmin``.
     """
     refuse_out("nanargmin", out)
-    return _nanargmin(a, axis if axis is None else operator.index(axis), bool(keepdims))
+    return _nanargmin(a, axis if axis is None else as_index(axis), bool(keepdims))
 
 
 # ---- averages -------------------------------------------------------------------------------------------------------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import operator
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, shapes, structure
 from arrax.lax.bitcast import bitcast_convert_type
@@ -271,5 +271,5 @@ def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitord
     if axis is None:
         a, axis = ravel(a), 0
     return _unpackbits(
-        a, shapes.canonical_axis(axis, typeof(a).ndim), None if count is None else operator.index(count), bitorder
+        a, shapes.canonical_axis(axis, typeof(a).ndim), None if count is None else as_index(count), bitorder
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
+from arrax.core.calls import in_call
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import ShapedArray, typeof
@@ -32,18 +33,21 @@ def is_arraylike(value: Any) -> bool:
 
 
 def check_arraylike(name: str, *values: Any) -> None:
-    """Refuse operands that are no arrays.
+    """Refuse operands that are no arrays, or arrays of what nothing can be computed with.
 
     Raises:
       TypeError: naming the function, the type and the position.
     """
     for position, value in enumerate(values):
-        if type(value) not in _FAST and not is_arraylike(value):
-            raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(value)} at position {position}.")
-        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in _FOREIGN_KINDS:
-            raise TypeError(
-                f"{name} requires numbers or bools, got an array of dtype {value.dtype} at position {position}."
-            )
+        if type(value) in _FAST:
+            continue
+        if not is_arraylike(value):
+            kind = f"{type(value)}"
+        elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind in _FOREIGN_KINDS:
+            kind = f"elements of dtype {value.dtype}"
+        else:
+            continue
+        raise TypeError(in_call(f"{name} requires ndarray or scalar arguments, got {kind} at position {position}."))
 
 
 def check_arraylike_or_none(name: str, *values: Any) -> None:
@@ -170,13 +174,19 @@ def concrete_int(value: Any, context: str) -> int:
 
     Raises:
       ConcretizationTypeError: a traced value.
+      TypeError: no number.
     """
     if isinstance(value, Tracer):
         known = concrete_value(value)
         if known is None:
             raise ConcretizationTypeError(value, context)
         value = known
-    return int(np.asarray(value).item()) if not isinstance(value, int) else value
+    if isinstance(value, int):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(in_call(f"an integer is required, got {value!r}", value))
+    return int(array.item())
 
 
 def canonical_axes(axis: Any, rank: int, context: str = "axis") -> tuple[int, ...]:

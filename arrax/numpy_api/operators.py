@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core.functions import name_function
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.lax.families import kind_of
@@ -31,7 +32,7 @@ def _compiled(function: Any, name: str, swapped: bool = False) -> Any:
         def operator(self: Any, other: Any) -> Any:
             return body(self, other)
 
-    operator.__name__ = operator.__qualname__ = name
+    name_function(operator, name)
     operator.__module__ = "arrax.numpy"
     operator.__doc__ = f"``{function.__name__}`` as an operator."
     return make_api(operator, kind=DeferringFunction)

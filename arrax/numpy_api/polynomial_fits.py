@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, exponential, linalg, shapes, structure
 from arrax.lax.conversion import convert
@@ -111,7 +111,7 @@ def polyfit(
     """
     check_arraylike("polyfit", x, y)
     check_arraylike_or_none("polyfit", w)
-    degree = operator.index(deg)
+    degree = as_index(deg)
     if degree < 0:
         raise ValueError(f"polyfit: expected deg >= 0, got {deg}")
     own, values = typeof(x).shape, typeof(y).shape

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, linalg, shapes, structure
@@ -48,7 +48,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     Example: ``jnp.polyval(jnp.array([1, 0, 2]), 3)`` is 11. Source: ``numpy.polyval``.
     """
     check_arraylike("polyval", p, x)
-    unroll = operator.index(unroll)
+    unroll = as_index(unroll)
     p, x = promote_dtypes(p, x)
     p, x = convert(p, typeof(p).dtype), convert(x, typeof(x).dtype)
     if typeof(p).ndim == 0:
@@ -164,7 +164,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
 
 
 def _order(name: str, m: Any) -> int:
-    order = operator.index(m)
+    order = as_index(m)
     if order < 0:
         raise ValueError(f"{name}: the order must be positive, got {m}")
     return order

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.contractions import dot_general
@@ -216,7 +216,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
       ValueError: lengths that differ, or axes that don't broadcast.
     Example: ``jnp.vecdot(jnp.ones((2, 3)), jnp.ones(3))`` is ``[3., 3.]``. Source: ``numpy.vecdot``.
     """
-    return _vecdot(x1, x2, operator.index(axis), hashable_precision(precision), preferred_element_type)
+    return _vecdot(x1, x2, as_index(axis), hashable_precision(precision), preferred_element_type)
 
 
 def _vector_and_matrix(name: str, vector: Any, matrix: Any, row: bool) -> Any:
@@ -425,4 +425,4 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    return _cross(a, b, operator.index(axisa), operator.index(axisb), operator.index(axisc))
+    return _cross(a, b, as_index(axisa), as_index(axisb), as_index(axisc))

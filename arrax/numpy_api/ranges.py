@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
@@ -32,7 +32,7 @@ def _count(name: str, num: Any) -> int:
         if known is None:
             raise ConcretizationTypeError(num, f"It arose in the 'num' argument of jnp.{name}.")
         num = np.asarray(known).item()
-    count = operator.index(num)
+    count = as_index(num)
     if count < 0:
         raise ValueError(f"{name}: number of samples, {count}, must be non-negative.")
     return count

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import concrete_value
 from arrax.core.types import typeof
@@ -145,6 +145,8 @@ def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     shifts = known(shift) if not isinstance(shift, list | tuple) else _known_all(shift)
     if shifts is None:
         return _roll_traced(a, *_traced_shifts(a, shift, axes))
+    if shifts.dtype.kind not in "biuf":
+        raise TypeError(f"roll: shift must be of integers, got {shift!r}")
     amounts, places = np.broadcast_arrays(np.atleast_1d(shifts).astype(int), np.atleast_1d(np.array(axes, int)))
     if amounts.ndim > 1:
         raise ValueError("roll: shift and axis must be scalars or 1D sequences")
@@ -264,7 +266,7 @@ def repeat(
                 repeats, "In jnp.repeat the total number of repeats must be known while tracing: make `repeats` "
                 "static, or pass a static `total_repeat_length`.",
             )  # fmt: skip
-        return _repeat_traced(a, repeats, axis, operator.index(total_repeat_length))
+        return _repeat_traced(a, repeats, axis, as_index(total_repeat_length))
     return _repeat_known(a, counts, axis, total_repeat_length)
 
 

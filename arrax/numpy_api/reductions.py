@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
+from arrax.core.functions import name_function
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, reductions, shapes, structure
@@ -39,7 +40,7 @@ def static_axis(axis: Any) -> Any:
         if concrete_value(axis) is None:
             raise ConcretizationTypeError(axis, "The axis argument must be known statically.")
         axis = np.asarray(concrete_value(axis)).item()
-    return operator.index(axis)
+    return as_index(axis)
 
 
 def sum_dtype(dtype: Any) -> Any:
@@ -102,7 +103,7 @@ def _accumulation(name: str, operation: Callable[..., Any], neutral: int, combin
         axes = canonical_axes(axis, typeof(a).ndim)
         return with_kept_axes(_started(operation(a, axes), initial, combine), axes, keepdims)
 
-    body.__name__ = body.__qualname__ = name
+    name_function(body, name)
     return api(static=("axis", "dtype", "keepdims", "promote_integers"))(body)
 
 
@@ -179,7 +180,7 @@ def _extreme(name: str, operation: Callable[..., Any], neutral: Callable[[Any], 
         axes = canonical_axes(axis, typeof(a).ndim)
         return with_kept_axes(_started(operation(a, axes), initial, combine), axes, keepdims)
 
-    body.__name__ = body.__qualname__ = name
+    name_function(body, name)
     return api(static=("axis", "keepdims"))(body)
 
 
@@ -245,7 +246,7 @@ def _truth(name: str, operation: Callable[..., Any], neutral: bool) -> Any:
         axes = canonical_axes(axis, typeof(a).ndim)
         return with_kept_axes(operation(a, axes), axes, keepdims)
 
-    body.__name__ = body.__qualname__ = name
+    name_function(body, name)
     return api(static=("axis", "keepdims"))(body)
 
 
@@ -300,7 +301,7 @@ def _place(name: str, operation: Callable[..., Any]) -> Any:
         a = _checked(name, a)
         return place_of(name, operation, convert(a, typeof(a).dtype), axis, keepdims)
 
-    body.__name__ = body.__qualname__ = name
+    name_function(body, name)
     return api(static=("axis", "keepdims"))(body)
 
 
@@ -335,7 +336,7 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     Example: ``jnp.argmax(jnp.array([1, 3, 2]))`` is 1. Source: ``numpy.argmax``.
     """
     refuse_out("argmax", out)
-    return _argmax(a, axis if axis is None else operator.index(axis), bool(keepdims))
+    return _argmax(a, axis if axis is None else as_index(axis), bool(keepdims))
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
@@ -344,4 +345,4 @@ def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     Example: ``jnp.argmin(jnp.array([1, 3, 2]))`` is 0. Source: ``numpy.argmin``.
     """
     refuse_out("argmin", out)
-    return _argmin(a, axis if axis is None else operator.index(axis), bool(keepdims))
+    return _argmin(a, axis if axis is None else as_index(axis), bool(keepdims))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, cumulative, shapes, structure
@@ -104,7 +104,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
                 a, "How many places there are depends on the values: in transformed functions, give jnp.nonzero a static size argument.",
             )  # fmt: skip
         return tuple(asarray(place.astype(index_dtype())) for place in np.nonzero(values))
-    return _nonzero(a, fills, operator.index(size))
+    return _nonzero(a, fills, as_index(size))
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
@@ -179,7 +179,7 @@ def compress(
         return pick(a, places, axis)
     length = min(typeof(condition).shape[0], typeof(a).shape[axis])
     mask = structure.slice_in_dim(convert(condition, np.bool_), 0, length)
-    places, count = places_of(mask, operator.index(size))
+    places, count = places_of(mask, as_index(size))
     return _taken_or_filled(a, places, count, fill_value, axis)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_sequence
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import typeof
@@ -146,7 +147,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
       ValueError: no conditions, or another number of choices.
     Example: ``jnp.select([x < 0, x > 1], [0, 1], x)``. Source: ``numpy.select``.
     """
-    if len(condlist) != len(choicelist):
+    if len(as_sequence(condlist)) != len(as_sequence(choicelist)):
         raise ValueError(
             f"select: condlist must be as long as choicelist, got lengths {len(condlist)} and {len(choicelist)}"
         )

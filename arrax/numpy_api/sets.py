@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, cumulative, shapes, sorting, structure
@@ -113,7 +113,7 @@ def _unique(
     if size is None:
         found = _unique_known(name, rows, equal_nan)
     else:
-        found = _unique_of_size(name, rows, operator.index(size), fill_value, equal_nan)
+        found = _unique_of_size(name, rows, as_index(size), fill_value, equal_nan)
     values, indices, inverse, counts = found
     if axis is None:
         return values, indices, shapes.reshape(inverse, shape), counts
@@ -322,7 +322,7 @@ def intersect1d(
         if not return_indices:
             return asarray(found)
         return asarray(found[0]), *(asarray(v.astype(index_dtype())) for v in found[1:])
-    values, first, second = _combined(*arrays, fill_value, "intersection", operator.index(size))
+    values, first, second = _combined(*arrays, fill_value, "intersection", as_index(size))
     return (values, first, second) if return_indices else values
 
 
@@ -345,7 +345,7 @@ def setdiff1d(
     fill = 0 if fill_value is None else fill_value
     if assume_unique:
         return compress(isin(*arrays, invert=True), arrays[0], size=size, fill_value=fill)
-    return convert(_combined(*arrays, fill, "difference", operator.index(size))[0], typeof(arrays[0]).dtype)
+    return convert(_combined(*arrays, fill, "difference", as_index(size))[0], typeof(arrays[0]).dtype)
 
 
 def setxor1d(
@@ -364,4 +364,4 @@ def setxor1d(
     if size is None:
         first, second = _values_known("setxor1d", arrays)
         return asarray(np.setxor1d(first, second, assume_unique))
-    return _combined(*arrays, fill_value, "either", operator.index(size))[0]
+    return _combined(*arrays, fill_value, "either", as_index(size))[0]

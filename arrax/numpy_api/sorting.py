@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, selection, shapes, sorting
 from arrax.lax.conversion import convert
@@ -142,14 +142,14 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     arrays = settle_all("lexsort", keys)
     if len({typeof(key).shape for key in arrays}) > 1:
         raise ValueError("lexsort: all keys need to be the same shape")
-    return _lexsort(arrays, operator.index(axis))
+    return _lexsort(arrays, as_index(axis))
 
 
 def _check_place(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
     check_arraylike(name, a)
     a = settle(name, a)
     axis = shapes.canonical_axis(axis, typeof(a).ndim)
-    shapes.canonical_axis(operator.index(kth), typeof(a).shape[axis], "kth")
+    shapes.canonical_axis(as_index(kth), typeof(a).shape[axis], "kth")
     return a, axis
 
 
@@ -181,7 +181,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
     Example: ``jnp.partition(jnp.array([3, 1, 2]), 1)``. Source: ``numpy.partition``.
     """
     a, axis = _check_place("partition", a, kth, axis)
-    return sort(a, axis) if _on_host(a) else _partition(a, operator.index(kth), axis)
+    return sort(a, axis) if _on_host(a) else _partition(a, as_index(kth), axis)
 
 
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
@@ -190,7 +190,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     Example: ``jnp.argpartition(jnp.array([3, 1, 2]), 1)``. Source: ``numpy.argpartition``.
     """
     a, axis = _check_place("argpartition", a, kth, axis)
-    return argsort(a, axis) if _on_host(a) else _argpartition(a, operator.index(kth), axis)
+    return argsort(a, axis) if _on_host(a) else _argpartition(a, as_index(kth), axis)
 
 
 def sort_complex(a: Any) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter as _clock
 from typing import Any, TypeVar
 
+from arrax.core.calls import register_wrapper
 from arrax.native import runtime
 from arrax.numpy_api.api import make_api
 
@@ -51,6 +52,7 @@ def tiered(static: Sequence[str]) -> Callable[[F], F]:
             spent[signature] = past + min(_clock() - start, _LONGEST)
             return result
 
+        register_wrapper(call, lambda local: (local["fun"], local["args"], local["kwargs"]))
         return call  # type: ignore[return-value]
 
     return decorate

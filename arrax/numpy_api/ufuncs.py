@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import shapes, structure
 from arrax.lax.control_flow.loops import fori_loop
@@ -49,8 +49,8 @@ class ufunc:
     ):  # fmt: skip
         functools.update_wrapper(self, func)
         self.__name__ = name or getattr(func, "__name__", "ufunc")
-        self._nin, self._nout, self._identity = operator.index(nin), operator.index(nout), identity
-        self._nargs = self._nin if nargs is None else operator.index(nargs)
+        self._nin, self._nout, self._identity = as_index(nin), as_index(nout), identity
+        self._nargs = self._nin if nargs is None else as_index(nargs)
         self._call = call if call is not None else vectorize(func)
         self._reduce, self._accumulate = reduce, accumulate
 

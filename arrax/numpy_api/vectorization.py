@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax.core.calls import check_callable
 from arrax.core.types import typeof
 from arrax.lax import shapes
 from arrax.lax.families import checked_operand
@@ -202,6 +203,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
       ValueError: a result of another rank.
     Example: ``jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3)), [0, 1]).shape`` is ``(1, 1)``. Source: ``numpy.apply_over_axes``.
     """
+    check_callable(func)
     check_arraylike("apply_over_axes", a)
     rank = typeof(a).ndim
     for axis in axes:

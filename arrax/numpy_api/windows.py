@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.lax import arithmetic, exponential, shapes, special
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
@@ -18,7 +18,7 @@ from arrax.numpy_api.operands import check_arraylike, promote_inexact
 
 def _window(M: int, values: Any) -> Any:
     """A window of known length, whose values NumPy computes."""
-    points = np.asarray(values(operator.index(M))).astype(dtypes.canonicalize_dtype(np.float64))
+    points = np.asarray(values(as_index(M))).astype(dtypes.canonicalize_dtype(np.float64))
     return asarray(points)
 
 
@@ -98,4 +98,4 @@ def kaiser(M: int, beta: Any) -> Any:
     Example: ``jnp.kaiser(3, 2.)``. Source: ``numpy.kaiser``.
     """
     check_arraylike("kaiser", beta)
-    return _kaiser(beta, operator.index(M))
+    return _kaiser(beta, as_index(M))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
+from arrax.core.functions import name_function
 from arrax.core.types import typeof
 from arrax.lax import computations
 from arrax.lax.conversion import convert
@@ -57,7 +58,7 @@ def _segments(name: str, combination: tuple[Any, Any, Any], doc: str) -> Callabl
         )  # fmt: skip
         return outs if bucket_size is None else reduce(outs, (0,))
 
-    segment.__name__ = segment.__qualname__ = name
+    name_function(segment, name)
     segment.__doc__ = _documentation(name, doc)
     return segment
 
@@ -99,16 +100,16 @@ def _count(name: str, ids: Any, num_segments: Any) -> int:
             concrete_int(reduce_max(ids, (0,)), f"The num_segments argument of {name} is needed") if ids.size else -1
         )
         return greatest + 1
-    count = operator.index(num_segments)
+    count = as_index(num_segments)
     if count < 0:
         raise ValueError(f"{name}: num_segments must not be negative, got {count}")
     return count
 
 
 def _positive(name: str, size: Any) -> int:
-    if operator.index(size) < 1:
+    if as_index(size) < 1:
         raise ValueError(f"{name}: bucket_size must be positive, got {size}")
-    return operator.index(size)
+    return as_index(size)
 
 
 segment_sum = _segments("segment_sum", _SUM, "Sum")

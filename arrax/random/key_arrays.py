@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core import config
+from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.types import ShapedArray, Zero, register_type, typeof
@@ -211,7 +212,7 @@ def key_primitive(name: str, type_rule: Any, evaluate: Any) -> Primitive:
     def on_data(*raw: Any, avals: Any, fixed: Any) -> Any:
         return evaluate(avals, list(raw), **dict(fixed))
 
-    on_data.__name__ = on_data.__qualname__ = name
+    name_function(on_data, name)
     compiled = make_api(on_data, static=("avals", "fixed"))
 
     def impl(*args: Any, **params: Any) -> Any:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from arrax.core.functions import name_function
 from arrax.core.interpreter import context
 from arrax.numpy_api.api import make_api
 from arrax.random import key_arrays
@@ -68,7 +69,7 @@ def sampler(static: tuple[str, ...], name: str = "") -> Callable[[Callable[..., 
         def on_data(data: Any, *parameters: Any, implementation: Any, **fixed: Any) -> Any:
             return body(Bits(wrap(implementation, data)), *parameters, **fixed)
 
-        on_data.__name__ = on_data.__qualname__ = called
+        name_function(on_data, called)
         on_data.__signature__ = _signature(static)  # type: ignore[attr-defined]
         compiled = make_api(on_data, static=("implementation", *static), eager=False)
 

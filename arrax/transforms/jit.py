@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from arrax.core import config, errors
+from arrax.core.calls import called_function, register_wrapper
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context
 from arrax.core.pytree_nodes import call_registry
@@ -126,7 +127,8 @@ class Jitted:
         def describe(index: int) -> str:
             name, text = dynamic_names(self.fun, split)[index], repr(leaves[index])
             shown = text if len(text) < 200 else text[:200] + "..."
-            return f"argument {name} of {self.name}, whose value is {shown}"
+            function = called_function() if self.name.startswith("_") else self.name
+            return f"argument {name} of {function}, whose value is {shown}"
 
         avals = tuple(leaf_type(leaf, functools.partial(describe, i), self.advice) for i, leaf in enumerate(leaves))
         for leaf in leaves:
@@ -186,6 +188,9 @@ class Jitted:
             )  # fmt: skip
             found = traced.compiled[key] = CompiledProgram(lowered, placement, self.name, options.compiler_options)
         return found
+
+
+register_wrapper(Jitted.run_first, lambda local: (local["self"].fun, local["args"], local["kwargs"]))
 
 
 def _consts_as_inputs(program: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import in_call
 from arrax.core.config import explicit_transfer
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
@@ -62,7 +63,9 @@ def _to_numpy(self: Any, dtype: Any = None, copy: bool | None = None, context: A
 
 def _scalar(self: Any, kind: str) -> Any:
     if self.aval.size != 1 or self.aval.ndim > 0:
-        raise TypeError(f"Only scalar arrays can be converted to Python scalars; got array.ndim={self.aval.ndim}")
+        raise TypeError(
+            in_call(f"Only scalar arrays can be converted to Python scalars; got array.ndim={self.aval.ndim}", self)
+        )
     return host_value(self).item()
 
 
@@ -77,7 +80,7 @@ def _bool(self: Any) -> bool:
 
 def _index(self: Any) -> int:
     if self.aval.ndim > 0 or not dtypes.is_integer(self.aval.dtype):
-        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+        raise TypeError(in_call("Only integer scalar arrays can be converted to a scalar index.", self))
     return host_value(self).item()
 
 

@@ -174,7 +174,7 @@ def test_scans_have_derivatives():
 
 def test_scans_refuse_what_does_not_fit():
     x = np.ones((3, 4), np.float32)
-    with pytest.raises(TypeError, match="fn must be callable"):
+    with pytest.raises(TypeError, match="argument fn: must be callable"):
         lax.associative_scan(1, x)
     with pytest.raises(ValueError, match="equal length along axis 0"):
         lax.associative_scan(lambda a, b: a, (x, x.T))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.functions import name_function
 from arrax.core.types import typeof
 from arrax.xla.arrays import Array
 
@@ -141,7 +142,7 @@ def binary(function: Callable[..., Any], accepts: str, name: str) -> Any:
 
 
 def _named(body: Any, name: str, accepts: str) -> Any:
-    body.__name__ = body.__qualname__ = name
+    name_function(body, name)
     body.__module__ = "arrax.experimental.array_api"
     body.__doc__ = f"As ``arrax.numpy.{name}``, elementwise, of arrays of {accepts} dtypes. Source: array API standard, ``{name}``."
     return body

@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from arrax import dtypes, native
+from arrax.core.calls import in_call
 from arrax.core.types import AbstractToken, ShapedArray
 from arrax.xla.modules import new_context
 
@@ -38,7 +39,11 @@ _ELEMENT_TYPES: dict[str, str] = {
 def element_type(dtype: np.dtype) -> Any:
     """The MLIR type of the elements of an array."""
     if dtype.name not in _ELEMENT_TYPES:
-        raise TypeError(f"Nothing can be computed with elements of dtype {dtype.name}: the compiler has no such type.")
+        raise TypeError(
+            in_call(
+                f"Nothing can be computed with elements of dtype {dtype.name}: the compiler has no such type.", dtype
+            )
+        )
     return native.mlir.ir.Type.parse(_ELEMENT_TYPES[dtype.name], ir_context())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
+from arrax.core.calls import as_index
 from arrax.core.interpreter import concrete_value, context
 from arrax.core.pytrees import tree_flatten, tree_structure, tree_unflatten
 from arrax.core.types import typeof
@@ -162,7 +162,7 @@ def _index(value: int, like: Any) -> Any:
 def _known_int(value: Any) -> int | None:
     found = concrete_value(value)
     scalar = None if found is None else known_scalar(found)
-    return None if scalar is None else operator.index(scalar.item())
+    return None if scalar is None else as_index(scalar.item())
 
 
 def _bounds(lower: Any, upper: Any) -> tuple[Any, Any]:

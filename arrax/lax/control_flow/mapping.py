@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from arrax.core.calls import check_callable
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.interpreters.batching import batch, move_batch_axis
@@ -27,6 +28,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
       ValueError: lengths that differ, or a ``batch_size`` that is not positive.
     Example: ``lax.map(lambda x: x * x, jnp.arange(3))`` is ``[0, 1, 4]``.
     """
+    check_callable(f)
     if batch_size is None:
         return scan_of("map", lambda _, x: ((), f(x)), (), xs, None, user=f)[1]
     if batch_size < 1:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core import config, errors
+from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
@@ -122,7 +122,7 @@ def _length(construct: str, leaves: Sequence[Any], xs: Any, length: Any) -> int:
             length, f"The `length` of a {construct} must be a concrete int; for others use `while_loop` or `fori_loop`."
         )
     if length is not None:
-        length = operator.index(length)
+        length = as_index(length)
         if any(size != length for size in sizes):
             raise ValueError(f"{construct}: `length` is {length}, but the leading axes of xs have the sizes {sizes}")
         if length < 0:

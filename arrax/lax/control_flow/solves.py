@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from arrax.core.calls import check_callable
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
@@ -290,6 +291,7 @@ def custom_linear_solve(
       TypeError: structures or types that differ; in reverse mode, no ``transpose_solve``.
     Example: ``custom_linear_solve(lambda x: a @ x, b, lambda _, b: jnp.linalg.solve(a, b))``.
     """
+    check_callable(matvec, solve)
     leaves, tree = tree_flatten(b)
     avals = [typeof(leaf).strip_weak_type() for leaf in leaves]
     leaves = [slots.convert(x, aval) for x, aval in zip(leaves, avals, strict=True)]
@@ -340,6 +342,7 @@ def custom_root(
       TypeError: structures or types that differ.
     Example: ``custom_root(lambda x: x**2 - a, 1.0, newton, lambda g, y: y / g(1.0))`` is the square root of ``a``.
     """
+    check_callable(f, solve, tangent_solve)
     leaves, tree = tree_flatten(initial_guess)
     in_tree = tree_structure((initial_guess,))
     avals = [typeof(leaf).strip_weak_type() for leaf in leaves]

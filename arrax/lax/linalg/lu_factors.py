@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import as_index
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
@@ -108,7 +108,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     Example: ``lax.linalg.lu_pivots_to_permutation(jnp.array([1, 1]), 2)`` is ``[1, 0]``.
     """
     pivots = checked_operand("lu_pivots_to_permutation", pivots)
-    return lu_pivots_to_permutation_p.bind(pivots, permutation_size=operator.index(permutation_size))
+    return lu_pivots_to_permutation_p.bind(pivots, permutation_size=as_index(permutation_size))
 
 
 # ---- the factors ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,130 @@
+"""Which public function the user called, and with which argument: what messages of inner checks are completed with.
+
+Only where something fails is this asked: the frames on Python's stack, from the check up to the user's code, say it.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType
+from typing import Any
+
+from arrax import dtypes
+from arrax.core.functions import argument_names, function_name
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_NOTHING = object()
+Call = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
+_wrappers: dict[CodeType, Callable[[Mapping[str, Any]], Call]] = {}
+
+
+def register_wrapper(wrapper: Callable[..., Any], call_of: Callable[[Mapping[str, Any]], Call]) -> None:
+    """Let calls of a wrapper count as calls of what it wraps.
+
+    Args:
+      call_of: from the wrapper's local variables, the function, its arguments and its keywords.
+    """
+    _wrappers[wrapper.__code__] = call_of
+
+
+def is_internal(path: str) -> bool:
+    """True for files of this package."""
+    return path.startswith(PACKAGE)
+
+
+def in_call(message: str, value: Any = _NOTHING) -> str:
+    """A message with the public function that the user called in front, and its argument that ``value`` came by.
+
+    Example: inside ``jnp.moveaxis(x, "a", 0)``, ``in_call("no int", "a")`` is ``"moveaxis: argument source: no int"``.
+    """
+    name, arguments = _user_call()
+    if name.startswith("_"):  # Python's own protocols, and what nobody calls by its name
+        return message
+    found = next((key for key, given in arguments if _holds(given, value)), None) if value is not _NOTHING else None
+    place = f"argument {found}: " if found is not None else ""
+    return f"{place}{message}" if name in message and not place else f"{name}: {place}{message}"
+
+
+def called_function() -> str:
+    """The name of the public function that the user called."""
+    return _user_call()[0]
+
+
+def _user_call() -> tuple[str, Iterator[tuple[str, Any]]]:
+    frame = outermost = sys._getframe(1)
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        outermost, frame = frame, frame.f_back  # type: ignore[assignment]
+    return _described(outermost)
+
+
+def _described(frame: Any) -> tuple[str, Iterator[tuple[str, Any]]]:
+    code, local = frame.f_code, frame.f_locals
+    if code in _wrappers:
+        fun, args, kwargs = _wrappers[code](local)
+        return function_name(fun), zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False)
+    count = code.co_argcount + code.co_kwonlyargcount
+    return code.co_name, ((key, local.get(key)) for key in code.co_varnames[:count] if key != "self")
+
+
+def _holds(given: Any, value: Any) -> bool:
+    given, values = ([one, *one] if isinstance(one, tuple | list) else [one] for one in (given, value))
+    return any(each is other for each in given for other in values if other is not None)
+
+
+def as_index(value: Any) -> int:
+    """An int from what Python accepts as one.
+
+    Raises:
+      TypeError: anything else, naming the user's function and argument.
+    """
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        if type(error) is not TypeError:  # a traced value: the documented class says more
+            raise
+        raise TypeError(in_call(str(error), value)) from None
+
+
+def as_indices(values: Any) -> tuple[int, ...]:
+    """Ints from an iterable of what Python accepts as ints.
+
+    Raises:
+      TypeError: anything else, naming the user's function and argument.
+    """
+    try:
+        return tuple(map(operator.index, values))
+    except TypeError as error:
+        if type(error) is not TypeError:
+            raise
+        raise TypeError(in_call(str(error), values)) from None
+
+
+def as_sequence(values: Any) -> Sequence[Any]:
+    """The values themselves, if they have a length and can be iterated over.
+
+    Raises:
+      TypeError: anything else, naming the user's function and argument.
+    """
+    try:
+        len(values)
+        iter(values)
+    except TypeError as error:
+        raise TypeError(in_call(str(error), values)) from None
+    return values
+
+
+def check_callable(*functions: Any) -> None:
+    """Refuse what cannot be called.
+
+    Raises:
+      TypeError: naming the user's function and argument.
+    """
+    for function in functions:
+        if not callable(function):
+            raise TypeError(in_call(f"must be callable, got {function!r}", function))
+
+
+dtypes.kinds.slots.complete = in_call
