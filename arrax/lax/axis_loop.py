@@ -10,14 +10,10 @@ import numpy as np
 from arrax import native
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.module import call_function
 
 _INDEX = ShapedArray((), np.dtype(np.int32))
 _LONG_INDEX = ShapedArray((), np.dtype(np.int64))
-
-# XLA's CPU compiler runs a loop as a sequence of launched kernels, one or more per iteration, unless the call around it
-# carries this mark, with which its own passes mark loops over little data: then the loop becomes native code. Other
-# compilers ignore the mark.
-_ONE_KERNEL = '{inlineable = "false", xla_cpu_small_call = "true"}'
 
 Step = Callable[[Sequence[Any], Sequence[Any]], tuple[Sequence[Any], Sequence[Any]]]
 
@@ -51,8 +47,7 @@ def lower_along_axis(
     block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
     with builder.inside(block):
         builder.operation("func.return", [], loop.build(list(block.arguments), starts, step))
-    call = {"callee": ir.FlatSymbolRefAttr.get(name), "mhlo.frontend_attributes": builder.attribute(_ONE_KERNEL)}
-    return list(builder.operation("func.call", out_types, inputs, call).results)
+    return call_function(name, out_types, inputs, one_kernel=True)
 
 
 class _Loop:

@@ -21,6 +21,7 @@ from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_element_type, convert_ir
+from arrax.lax.cpu import sources
 from arrax.lax.cpu.reducing import use_kernel_for_fold, use_kernel_for_places
 from arrax.lax.families import (
     anything,
@@ -90,7 +91,12 @@ def with_nan(
     ctx: Any, reduced: Any, monoid: Monoid, x: Any, aval: ShapedArray, axes: Sequence[int], out: ShapedArray
 ) -> Any:
     """A reduction of floats, or NaN where there is any: XLA's compiler for CPUs drops it from extremes of long axes."""
-    if ctx.platform != "cpu" or not computations.drops_nan(monoid, aval.dtype) or not aval.size or _has_no_nan(x):
+    if (
+        ctx.platform != "cpu"
+        or not computations.drops_nan(monoid, aval.dtype)
+        or not aval.size
+        or sources.without_nan(x)
+    ):
         return reduced
     # As the greatest of zeros and ones, which the compiler is quickest at.
     marks, mark = (ShapedArray(shape, aval.dtype) for shape in (aval.shape, out.shape))
@@ -100,32 +106,6 @@ def with_nan(
     found = reduce_ir(ctx, [ones], [none], axes, [mark], lambda a, b: [greatest.lower(ctx, aval.dtype, a, b)])
     any_nan = builder.compare("GT", out.shape, found[0], builder.full(0, mark))
     return builder.op("select", out, any_nan, builder.full(np.nan, out), reduced)
-
-
-def _has_no_nan(x: Any) -> bool:
-    """Whether NaN has just been replaced: ``select(v != v, number, v)``."""
-    operation = builder.source(x)
-    if operation is None or operation.name != "stablehlo.select":
-        return False
-    flags, number, kept = operation.operands
-    test = builder.source(flags)
-    if test is None or test.name != "stablehlo.compare" or "NE" not in str(test.attributes["comparison_direction"]):
-        return False
-    return all(operand == kept for operand in test.operands) and _is_number(number)
-
-
-def _is_number(x: Any) -> bool:
-    operation = builder.source(x)
-    while operation is not None and operation.name == "stablehlo.broadcast_in_dim":
-        operation = builder.source(operation.operands[0])
-    if operation is None or operation.name != "stablehlo.constant":
-        return False
-    text = str(operation.attributes["value"])
-    return "0x" not in text or any(f"<{bits}>" in text for bits in _INFINITIES)
-
-
-# As constants are printed, in which NaN is a number of this kind, too.
-_INFINITIES = ("0xFF800000", "0x7F800000", "0xFFF0000000000000", "0x7FF0000000000000")
 
 
 # ---- the named reductions ------------------------------------------------------------------------------------------

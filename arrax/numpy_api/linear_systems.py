@@ -77,9 +77,26 @@ def inv(a: Any) -> Any:
       ValueError: matrices that are not square.
     Example: ``jnp.linalg.inv(2 * jnp.eye(2))`` is halves. Source: ``numpy.linalg.inv``.
     """
-    a = as_matrices("inv", a, square=True)
-    unit = np.eye(typeof(a).shape[-1], dtype=typeof(a).dtype)
-    return _solved(a, broadcast_to(unit, typeof(a).shape))
+    return _inverse(as_matrices("inv", a, square=True))
+
+
+@custom_jvp
+def _inverse(a: Any) -> Any:
+    """By the factors of the transpose: LAPACK reads rows as columns, so nothing has to be turned over."""
+    factors, _, order = linalg.lu(parts.transposed(a))
+    shape = typeof(a).shape
+    columns = shapes.broadcasted_iota(np.int32, shape, len(shape) - 1)
+    permuted = arithmetic.eq(shapes.broadcast_in_dim(order, shape, range(len(shape) - 1)), columns)
+    unit = convert(permuted, typeof(a).dtype)
+    x = linalg.triangular_solve(factors, unit, left_side=True, lower=True, unit_diagonal=True)
+    return parts.transposed(linalg.triangular_solve(factors, x, left_side=True, lower=False))
+
+
+@_inverse.defjvp
+def _inverse_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (a,), (t,) = primals, tangents
+    inverse = _inverse(a)
+    return inverse, arithmetic.neg(parts.matmul(parts.matmul(inverse, t), inverse))
 
 
 def _default_tolerance(a: Any) -> float:

@@ -164,13 +164,32 @@ def inner_function(ctx: ModuleContext, name: str, program: ClosedJaxpr) -> Any:
     return found
 
 
-def call_program(ctx: ModuleContext, name: str, program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
-    """Call the function of a nested program."""
+def call_program(
+    ctx: ModuleContext, name: str, program: ClosedJaxpr, args: Sequence[Any], one_kernel: bool = False
+) -> list[Any]:
+    """Call the function of a nested program; ``one_kernel`` as in ``call_function``."""
     function = inner_function(ctx, name, program)
-    ir = native.mlir.ir
     types = [builder.ir_type(aval) for aval in program.out_avals]
-    callee = ir.FlatSymbolRefAttr.get(ir.StringAttr(function.attributes["sym_name"]).value)
-    return list(builder.operation("func.call", types, args, {"callee": callee}).results)
+    callee = native.mlir.ir.StringAttr(function.attributes["sym_name"]).value
+    return call_function(callee, types, args, one_kernel)
+
+
+# XLA's CPU compiler runs a loop as a sequence of launched kernels, one or more per iteration, unless the call around it
+# carries this mark, with which its own passes mark loops over little data: then the loop becomes native code. Other
+# compilers ignore the mark.
+_ONE_KERNEL = '{inlineable = "false", xla_cpu_small_call = "true"}'
+
+
+def call_function(name: str, types: Sequence[Any], args: Sequence[Any], one_kernel: bool = False) -> list[Any]:
+    """Call a function of the module.
+
+    Args:
+      one_kernel: whether the CPU compiler is to make native code of the whole function, loops included.
+    """
+    attributes = {"callee": native.mlir.ir.FlatSymbolRefAttr.get(name)}
+    if one_kernel:
+        attributes["mhlo.frontend_attributes"] = builder.attribute(_ONE_KERNEL)
+    return list(builder.operation("func.call", types, args, attributes).results)
 
 
 def inline_program(ctx: ModuleContext, program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
@@ -260,8 +279,14 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
     return rule
 
 
-def cached_lower_fun(fun: Callable[..., Any], name: str, multiple_results: bool = False) -> Rule:
-    """Like ``lower_fun``, as a private function made once per module and signature: for big elementary functions."""
+def cached_lower_fun(
+    fun: Callable[..., Any], name: str, multiple_results: bool = False, one_kernel: bool = False
+) -> Rule:
+    """Like ``lower_fun``, as a private function made once per module and signature: for big elementary functions.
+
+    Args:
+      one_kernel: whether the CPU compiler is to make native code of the whole function: for loops over little data.
+    """
 
     def rule(ctx: LoweringContext, *values: Any, **params: Any) -> list[Any]:
         module = ctx.module_context
@@ -274,7 +299,7 @@ def cached_lower_fun(fun: Callable[..., Any], name: str, multiple_results: bool 
                 return out if multiple_results else [out]
 
             program = module.functions[key] = ClosedJaxpr(*stage(flat, list(ctx.avals_in)))
-        return call_program(module, name, program, values)
+        return call_program(module, name, program, values, one_kernel)
 
     return rule
 

@@ -11,10 +11,12 @@ import numpy as np
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.host_calls import call_kernel, native_or
+from arrax.lax.cpu import sources
 from arrax.xla.host_kernels import reducing, table
 
 LEAST_ELEMENTS = 1 << 16  # a call costs some 30 us
 _LEAST_LENGTH = 64  # of a row
+_LEAST_FLOATS = 256  # in a row of which the columns are reduced
 _PLAIN = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
 
 
@@ -29,9 +31,9 @@ def _rows_along(aval: ShapedArray, axes: Sequence[int]) -> ShapedArray | None:
 
 def _columns_along(aval: ShapedArray, axes: Sequence[int]) -> ShapedArray | None:
     """The type of the matrix whose columns are reduced; the first axis is."""
-    length = aval.shape[0]
-    if aval.size < LEAST_ELEMENTS or tuple(axes) != (0,) or length < _LEAST_LENGTH:
+    if aval.size < LEAST_ELEMENTS or tuple(axes) != (0,) or aval.shape[0] < _LEAST_LENGTH:
         return None
+    length = aval.shape[0]
     return ShapedArray((length, aval.size // length), aval.dtype)
 
 
@@ -57,41 +59,43 @@ def use_kernel_for_places(primitive: Any, greatest: bool) -> None:
     primitive.lower["cpu"] = native_or(primitive.lower[None], rule)
 
 
+def _extreme(ctx: Any, x: Any, matrix: ShapedArray, name: str, axis: int) -> list[Any] | None:
+    """The extremes of floats in memory, or of those that are not NaN."""
+    if sources.is_argument(x):
+        return _called(ctx, table.fold, x, matrix, reducing.FOLDS.index(name), axis, axis=axis)
+    kept, number = sources.without_nan(x) or (x, None)
+    if number is None or not sources.is_argument(kept) or not sources.is_infinite(number, name == "minimum"):
+        return None
+    without = {"maximum": "fmax", "minimum": "fmin"}[name]
+    (found,) = _called(ctx, table.fold, kept, matrix, reducing.FOLDS.index(without), axis, axis=axis)
+    out = ctx.avals_out[0]
+    neutral = builder.full(np.inf if name == "minimum" else -np.inf, out)
+    return [builder.op("select", out, builder.compare("NE", out.shape, found, found), neutral, found)]
+
+
 def use_kernel_for_fold(primitive: Any, name: str) -> None:
     """Let programs on the CPU reduce integers, flags and given floats by a host kernel; ``name`` is one of its ``FOLDS``."""
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any] | None:
         aval = ctx.avals_in[0]
-        rows = _rows_along(aval, axes)
-        if rows is None:
-            return None
-        if name in ("maximum", "minimum") and aval.dtype in (np.float32, np.float64) and _is_argument(x):
-            return _called(ctx, table.fold, x, rows, reducing.FOLDS.index(name))
+        axis, matrix = 1, _rows_along(aval, axes)
+        if matrix is None:
+            axis, matrix = 0, _columns_along(aval, axes)
+            if matrix is None or matrix.shape[1] < (_LEAST_LENGTH if aval.dtype.name in _PLAIN else _LEAST_FLOATS):
+                return None
+        if name in ("maximum", "minimum") and aval.dtype in (np.float32, np.float64):
+            return _extreme(ctx, x, matrix, name, axis)
         if aval.dtype.name not in _PLAIN:
             return None
         if aval.dtype == np.bool_:
             flags = {"maximum": "logical_or", "minimum": "logical_and"}.get(name, name)
-            return _called(ctx, table.fold, x, rows, reducing.FOLDS.index(flags))
-        if name.startswith("logical"):
+            return _called(ctx, table.fold, x, matrix, reducing.FOLDS.index(flags), axis, axis=axis)
+        if name.startswith("logical") or (name == "add" and axis == 0):
             return None
-        flags_behind = _flags_behind(x) if name == "add" else None
+        flags_behind = sources.flags_behind(x) if name == "add" else None
         if flags_behind is not None:
-            as_flags = ShapedArray(rows.shape, np.dtype(np.bool_))
-            return _called(ctx, table.fold, flags_behind, as_flags, reducing.FOLDS.index("count"))
-        return _called(ctx, table.fold, x, rows, reducing.FOLDS.index(name))
+            as_flags = ShapedArray(matrix.shape, np.dtype(np.bool_))
+            return _called(ctx, table.fold, flags_behind, as_flags, reducing.FOLDS.index("count"), axis, axis=axis)
+        return _called(ctx, table.fold, x, matrix, reducing.FOLDS.index(name), axis, axis=axis)
 
     primitive.lower["cpu"] = native_or(primitive.lower[None], rule)
-
-
-def _is_argument(x: Any) -> bool:
-    """Whether a value is in memory anyway; what has just been computed can be reduced without putting it there."""
-    return builder.source(x) is None
-
-
-def _flags_behind(x: Any) -> Any:
-    """The flags that integers were converted from, if they were."""
-    operation = builder.source(x)
-    if operation is None or operation.name != "stablehlo.convert":
-        return None
-    converted = operation.operands[0]
-    return converted if str(converted.type).endswith("xi1>") else None

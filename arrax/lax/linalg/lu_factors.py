@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -48,6 +49,9 @@ def _permutation_type(pivots: ShapedArray, *, permutation_size: int) -> ShapedAr
     return integers((*pivots.shape[:-1], permutation_size))
 
 
+_MANY_PIVOTS = 16  # whose loop is worth a kernel of its own; the CPU compiler fails at one that does nothing
+
+
 def _swaps(pivots: Any, *, permutation_size: int) -> Any:
     """Start with the identity; exchange entry i with the one that pivot i names, in order."""
     *batch, count = typeof(pivots).shape
@@ -89,8 +93,17 @@ def _vector_call(ctx: Any, target: str, pivots: Any) -> list[Any]:
     return list(builder.operation("stablehlo.custom_call", types, [pivots], attributes).results)
 
 
+_lower_few = cached_lower_fun(_swaps, "permutation_of_pivots")
+_lower_many = cached_lower_fun(_swaps, "permutation_of_pivots", one_kernel=True)
+
+
+def _permutation_lower(ctx: Any, pivots: Any, *, permutation_size: int) -> Sequence[Any]:
+    lower = _lower_many if ctx.avals_in[0].shape[-1] >= _MANY_PIVOTS else _lower_few
+    return lower(ctx, pivots, permutation_size=permutation_size)
+
+
 lu_pivots_to_permutation_p.type_rule = _permutation_type
-lu_pivots_to_permutation_p.lower[None] = cached_lower_fun(_swaps, "permutation_of_pivots")
+lu_pivots_to_permutation_p.lower[None] = _permutation_lower
 lu_pivots_to_permutation_p.lower["cuda"] = _permutation_gpu
 batch_in_front(lu_pivots_to_permutation_p)
 

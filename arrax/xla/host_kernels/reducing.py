@@ -1,11 +1,11 @@
-"""Rows into one element each: what NumPy vectorises and the compiler does not."""
+"""Rows or columns into one element each: what NumPy vectorises and the compiler does not."""
 
 from __future__ import annotations
 
 import numpy as np
 
-_LONG_ROW = 1024
-FOLDS = ("add", "maximum", "minimum", "logical_and", "logical_or", "count")
+_LONG_ROW = 8192
+FOLDS = ("add", "maximum", "minimum", "logical_and", "logical_or", "count", "fmax", "fmin")
 
 
 def place_of_extreme(matrix: np.ndarray, out: np.ndarray, greatest: int, axis: int) -> None:
@@ -19,23 +19,17 @@ def place_of_extreme(matrix: np.ndarray, out: np.ndarray, greatest: int, axis: i
     out[...] = find(matrix, axis=axis, keepdims=True)
 
 
-def fold(rows: np.ndarray, out: np.ndarray, operation: int) -> None:
-    """Integers or flags of each row combined by one of ``FOLDS``; "count" counts flags.
+def fold(matrix: np.ndarray, out: np.ndarray, operation: int, axis: int) -> None:
+    """Elements along an axis combined by one of ``FOLDS``; "count" counts flags.
 
     Args:
-      rows: shape (rows, length).
-      out: shape (rows, 1).
+      matrix: two axes.
+      out: the same shape but for the axis, which has length 1.
     """
-    name, result = FOLDS[operation], out[:, 0]
-    if name == "count":
-        if rows.shape[1] >= _LONG_ROW:
-            result[...] = [np.count_nonzero(row) for row in rows]
-        else:
-            np.add.reduce(rows, axis=-1, dtype=out.dtype, out=result)
-    elif name.startswith("logical"):
-        combine = np.all if name == "logical_and" else np.any
-        result[...] = [combine(row) for row in rows] if rows.shape[1] >= _LONG_ROW else combine(rows, axis=-1)
-    elif name == "add":
-        np.add.reduce(rows, axis=-1, dtype=out.dtype, out=result)
+    name = FOLDS[operation]
+    if name == "count" and axis == 1 and matrix.shape[1] >= _LONG_ROW:
+        out[:, 0] = [np.count_nonzero(row) for row in matrix]
+    elif name in ("count", "add"):
+        np.add.reduce(matrix, axis=axis, dtype=out.dtype, out=out, keepdims=True)
     else:
-        getattr(np, name).reduce(rows, axis=-1, out=result)
+        getattr(np, name).reduce(matrix, axis=axis, out=out, keepdims=True)

@@ -14,7 +14,7 @@ import numpy as np
 from arrax.xla.host_kernels import counting, ordering, reducing, selection
 from arrax.xla.host_kernels.pausing import pause
 
-VERSION = 1
+VERSION = 2
 
 # Inputs, outputs to be filled, parameters. Arrays have two axes, the second being the one that is worked along.
 Kernel = Callable[..., None]
@@ -49,9 +49,9 @@ def place_of_extreme(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
     reducing.place_of_extreme(inputs[0], outputs[0], is_greatest, axis)
 
 
-def fold(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operation: int) -> None:
-    """Rows combined: see ``reducing.fold``."""
-    reducing.fold(inputs[0], outputs[0], operation)
+def fold(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operation: int, axis: int) -> None:
+    """Rows or columns combined: see ``reducing.fold``."""
+    reducing.fold(inputs[0], outputs[0], operation, axis)
 
 
 def count(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
