@@ -326,3 +326,17 @@ def test_jit_gives_the_same():
     a = draw(3, 3)
     for f in (LA.det, LA.inv, LA.pinv, LA.norm, LA.matrix_rank, lambda a: LA.lstsq(a, a[0])[0]):
         close(arrax.jit(f)(a), f(a))
+
+
+def test_inverses_and_their_derivatives():
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((2, 5, 5)) + 4 * np.eye(5)
+    b = a + 1j * rng.standard_normal((2, 5, 5))
+    with arrax.enable_x64(True):
+        for matrices in (a, b):
+            np.testing.assert_allclose(jnp.linalg.inv(matrices), np.linalg.inv(matrices), rtol=1e-9)
+    check_gradients(jnp.linalg.inv, (a[0],), order=2)
+    check_gradients(lambda x, y: jnp.abs(jnp.linalg.inv(x + 1j * y)), (a[0], b[0].imag))
+    check_batching(jnp.linalg.inv, (a[0].astype(np.float32),), rtol=1e-4, atol=1e-4)
+    assert not np.isfinite(jnp.linalg.inv(np.zeros((3, 3), np.float32))).any()
+    assert jnp.linalg.inv(np.zeros((2, 0, 0), np.float32)).shape == (2, 0, 0)

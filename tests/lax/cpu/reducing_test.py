@@ -1,5 +1,7 @@
 """Places of extremes, counts, sums of integers, running extremes, searches and convolutions: the CPU's own routes."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -192,3 +194,35 @@ def test_extremes_of_what_nan_was_replaced_by():
     assert jnp.max(jnp.where(jnp.isnan(x), 9.0, x)) == 9
     assert jnp.isnan(jnp.max(jnp.where(jnp.isnan(x), jnp.nan, x)))
     assert jnp.isnan(jnp.max(jnp.where(x != x, x, 2.0 * x))) and jnp.isnan(jnp.nanmax(np.full(5000, np.nan)))
+
+
+@pytest.mark.parametrize("dtype", FLOATS[2:], ids=str)
+@pytest.mark.parametrize("shape", [(300, 300), (70, 2000), (90_000,)], ids=str)
+def test_extremes_of_floats_by_kernels(dtype, shape):
+    x = RNG.standard_normal(shape).astype(dtype)
+    x.flat[::97] = np.nan
+    if x.ndim == 2:
+        x[:, 3] = x[2] = np.nan
+        x[5, 7], x[6, 8] = np.inf, -np.inf
+    axes = range(x.ndim)
+
+    def everything(x):
+        return [f(x, axis=axis) for f in (jnp.max, jnp.min, jnp.nanmax, jnp.nanmin) for axis in axes]
+
+    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning) if x.ndim == 2 else contextlib.nullcontext():
+        expected = [f(x, axis=axis) for f in (np.max, np.min, np.nanmax, np.nanmin) for axis in axes]
+    for found, numpy in zip(on_both_routes(everything, x), [expected] * 2, strict=True):
+        for own, other in zip(found, numpy, strict=True):
+            np.testing.assert_array_equal(own, other)
+    with arrax.enable_x64(dtype.itemsize == 8):
+        assert 'kernel = "fold"' in lowered_text(lambda x: jnp.max(x, axis=0), x)
+        assert 'kernel = "fold"' in lowered_text(lambda x: jnp.nanmin(x, axis=0), x)
+
+
+def test_counts_of_flags_in_rows_long_and_short():
+    for shape in ((4, 20_000), (400, 300), (70, 1000)):
+        x = RNG.random(shape) < 0.3
+        for axis in (0, 1, None):
+            np.testing.assert_array_equal(jnp.sum(x, axis=axis), x.sum(axis=axis))
+            np.testing.assert_array_equal(jnp.all(x | True, axis=axis), (x | True).all(axis=axis))
+            np.testing.assert_array_equal(jnp.any(x, axis=axis), x.any(axis=axis))

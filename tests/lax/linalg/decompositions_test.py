@@ -352,3 +352,27 @@ def test_every_primitive_stands_in_the_face():
     names = [name for name in dir(linalg) if name.endswith("_p")]
     assert len(names) >= 16 and all(getattr(linalg, name).type_rule is not None for name in names)
     assert lax.linalg is linalg
+
+
+@pytest.mark.parametrize("size", [15, 16, 40, 300])
+@pytest.mark.parametrize("batch", [(), (3,)], ids=str)
+def test_permutations_of_many_pivots(size, batch):
+    pivots = np.random.default_rng(size).integers(0, size, (*batch, size)).astype(np.int32)
+    expected = np.empty((*batch, size + 2), np.int32)
+    for place in np.ndindex(*batch):
+        order = np.arange(size + 2)
+        for i, j in enumerate(pivots[place]):
+            order[[i, j]] = order[[j, i]]
+        expected[place] = order
+    np.testing.assert_array_equal(linalg.lu_pivots_to_permutation(pivots, size + 2), expected)
+
+
+def test_eigenvalues_alone_are_found_without_vectors():
+    x = np.diag([3.0, 1.0, 2.0]).astype(np.float32)
+    values = arrax.jit(lambda x: linalg.eigh(x)[1])
+    text = values.lower(x).as_text()
+    assert "mode = 78" in text and "mode = 86" not in text
+    np.testing.assert_allclose(values(x), [1, 2, 3], rtol=1e-6)
+    tangent = arrax.jit(lambda x, t: arrax.jvp(values, (x,), (t,))[1])(x, np.ones((3, 3), np.float32))
+    np.testing.assert_allclose(tangent, np.ones(3), rtol=1e-6)
+    np.testing.assert_allclose(arrax.vmap(values)(np.stack([x, 2 * x])), [[1, 2, 3], [2, 4, 6]], rtol=1e-6)
