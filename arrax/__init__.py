@@ -96,6 +96,8 @@ _ROOMS = (
     "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
 )  # fmt: skip
 
+_LATE = {"pure_callback": "arrax.lax.pure_callbacks"}  # names by the room that is loaded for them
+
 _RENAMED = {  # names that go on working, with a warning
     "tree_map": ("tree.map", lambda: tree.map),
     "host_count": ("process_count", lambda: process_count),
@@ -111,6 +113,8 @@ def __getattr__(name: str) -> _Any:
         except ModuleNotFoundError as error:
             if error.name != f"arrax.{name}":
                 raise
+    if name in _LATE:
+        return getattr(_importlib.import_module(_LATE[name]), name)
     if name in _RENAMED:
         new, find = _RENAMED[name]
         _warnings.warn(f"arrax.{name} is deprecated: use arrax.{new}.", DeprecationWarning, stacklevel=2)

@@ -126,7 +126,8 @@ class Primitive:
     __slots__ = (
         "name", "multiple_results", "impl", "type_rule", "effects_rule", "jvp", "transpose", "batch", "collective",
         "lower", "partial_eval", "partial_eval_jaxpr", "dce", "inline", "compiled", "hidden_params", "param_texts",
-        "skip_canonicalization", "call_primitive", "map_primitive", "holds_programs", "stage", "__dict__", "__weakref__",
+        "skip_canonicalization", "call_primitive", "map_primitive", "holds_programs", "stage", "with_token",
+        "__dict__", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, name: str, *, multiple_results: bool = False):
@@ -143,6 +144,7 @@ class Primitive:
         self.partial_eval_jaxpr: Callable | None = None
         self.dce: Callable | None = None
         self.stage: Callable | None = None  # how staging records it, where that is not one plain equation
+        self.with_token: Callable | None = None  # how it takes part in an order of effects: see interpreters/ordering
         self.compiled: dict = {}  # params -> compiled function of one eager operation
         self.hidden_params: frozenset[str] = frozenset()
         self.param_texts: dict[str, Callable[[Any], str]] = {}  # how parameters print, where str does not do

@@ -4,6 +4,7 @@ from typing import Any
 
 from arrax.core.checking import JaxprTypeError as JaxprTypeError
 from arrax.core.checking import check_jaxpr as check_jaxpr
+from arrax.core.effects import Effect as Effect
 from arrax.core.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 from arrax.core.interpreter import Primitive as Primitive
 from arrax.core.program import ClosedJaxpr as ClosedJaxpr

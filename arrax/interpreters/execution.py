@@ -10,16 +10,19 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config, errors
+from arrax.core.effects import any_ordered
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.compile_levels import choose_level
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.lowering.module import lower_module
+from arrax.interpreters.ordering import in_order
 from arrax.native import runtime
 from arrax.xla import compat, compilation
 from arrax.xla.devices import default_device, platform_name, single_sharding
 from arrax.xla.draining import drain
+from arrax.xla.effect_tokens import pending
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
 
 ArrayImpl = runtime.ArrayImpl
@@ -134,6 +137,7 @@ def lower_program(
     jaxpr, kept = dce_jaxpr(
         jaxpr, [True] * len(jaxpr.outvars), [False] * count + [keep_unused] * (len(jaxpr.invars) - count)
     )
+    jaxpr = in_order(jaxpr)
     const_args = [value for value, keep in zip(passed, kept[:count], strict=True) if keep]
     kept = kept[count:]
     donate = [d for d, keep in zip(donated, kept, strict=True) if keep] if donated is not None else []
@@ -223,8 +227,7 @@ class CompiledProgram:
         for leaf, keep in zip(leaves, self.kept, strict=True):
             if keep:
                 arrays.append(self._place(leaf))
-        results = self.executable.execute_sharded(arrays)
-        outs = results.consume_with_handlers(self.handlers)
+        outs = self._run_with_effects(arrays) if self.effects else self._run(arrays)
         if any(self._keys):
             outs = [
                 aval.dtype.wrap(out) if is_key else out
@@ -234,6 +237,18 @@ class CompiledProgram:
             check_special_values(outs, self.name)
         if mark_results is not None:
             mark_results(outs)
+        return outs
+
+    def _run(self, arrays: list[Any]) -> list[Any]:
+        return self.executable.execute_sharded(arrays).consume_with_handlers(self.handlers)
+
+    def _run_with_effects(self, arrays: list[Any]) -> list[Any]:
+        ordered = any_ordered(self.effects)
+        if ordered:
+            pending.wait_for_turn()
+        results = self.executable.execute_sharded(arrays, with_tokens=True)
+        outs = results.consume_with_handlers(self.handlers)
+        pending.add(results.consume_token(), ordered)
         return outs
 
     def fast_path(self, out_tree: Any, leaves: Sequence[Any], keys_are_nodes: bool = False) -> FastPath | None:

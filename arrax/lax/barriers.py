@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.effects import Effect
 from arrax.core.interpreter import Primitive, context
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.types import Zero, instantiate, typeof
@@ -131,7 +132,7 @@ def stage(x: Any, /) -> Any:
     return stage_p.bind(checked_operand("stage", x))
 
 
-keep_effect = "keep"  # what has it is never left out
+keep_effect = Effect("keep")  # what has it is never left out
 
 dce_sink_p = Primitive("dce_sink", multiple_results=True)
 dce_sink_p.type_rule = lambda aval, *, prevent_mlir_dce: []

@@ -14,6 +14,7 @@ from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_progr
 from arrax.interpreters.batching import batch_program, bdim_at_front, running_batch
 from arrax.interpreters.dce import dce_closed_call
 from arrax.interpreters.lowering.module import call_program
+from arrax.interpreters.ordering import call_with_token
 from arrax.interpreters.staging import eval_jaxpr
 
 jit_p = Primitive("pjit", multiple_results=True)
@@ -64,7 +65,7 @@ def program_partial_eval(primitive: Primitive) -> Any:
         split = split_program(program, unknown)
         known_args = [arg for arg, u in zip(args, unknown, strict=True) if not u]
         known_outs: list[Any] = []
-        if split.known.jaxpr.outvars:
+        if split.known.jaxpr.outvars or split.known.effects:
             known_outs = interpreter.evaluate(primitive, known_args, {**rest_params, "jaxpr": split.known})
         count = len(split.out_unknown) - sum(split.out_unknown)
         outs, residuals = iter(known_outs[:count]), known_outs[count:]
@@ -121,6 +122,7 @@ def fill_program_rules(primitive: Primitive) -> None:
     primitive.transpose = program_transpose(primitive)
     primitive.batch = program_batch(primitive)
     primitive.dce = lambda used, eqn: dce_closed_call(used, eqn, "jaxpr")
+    primitive.with_token = call_with_token("jaxpr")
 
 
 fill_program_rules(jit_p)

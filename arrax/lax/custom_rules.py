@@ -16,6 +16,7 @@ from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch, move_batch_axis, running_batch
 from arrax.interpreters.lowering.module import call_program
+from arrax.interpreters.ordering import call_with_token
 from arrax.interpreters.staging import Staging, eval_jaxpr, stage
 from arrax.lax.families import shape_slots
 
@@ -82,6 +83,7 @@ for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
     _primitive.stage = _stage(_primitive)
     _primitive.partial_eval = _partial_eval(_primitive)
     _primitive.type_rule = _type_rule
+    _primitive.with_token = call_with_token("call_jaxpr")
     _primitive.effects_rule = lambda *avals, call_jaxpr, **params: call_jaxpr.effects
     _primitive.lower[None] = lambda ctx, *args, call_jaxpr, **params: call_program(
         ctx.module_context, "custom_call", call_jaxpr, args

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from arrax.core.effects import Effect
 from arrax.core.interpreter import Primitive
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, abstract_token, register_type, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand
 
-queue_effect = "queue"  # transfers are never left out
+queue_effect = Effect("queue")  # transfers are never left out
 
 
 class Token:

@@ -7,6 +7,7 @@ from typing import Any
 from arrax.core.pytrees import tree_leaves
 from arrax.native import runtime
 from arrax.xla.devices import client_of
+from arrax.xla.effect_tokens import pending
 
 
 def block_until_ready(x: Any) -> Any:
@@ -27,8 +28,11 @@ def block_until_ready(x: Any) -> Any:
 def effects_barrier() -> None:
     """Wait for all side effects of computations that were started.
 
+    Raises:
+      RuntimeError: a function that was called on the host has failed.
     Example: ``arrax.effects_barrier()``.
     """
+    pending.wait_for_all()
     for array in client_of().live_arrays():
         if not array.is_deleted():
             array.block_until_ready()

@@ -17,6 +17,7 @@ from arrax.interpreters.batching import batch_program, bdim_at_front, running_ba
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.control_flow.staged_functions import chosen, either, others
 from arrax.lax.conversion import convert
@@ -260,6 +261,17 @@ def _select(index: Any, cases: list[Any], count: int) -> Any:
     return select_n(shape_slots.broadcast_in_dim(which, shape, (0,)), *cases)
 
 
+# ---- ordered effects --------------------------------------------------------------------------------------------------
+
+
+def _with_token(eqn: JaxprEqn, token: Var, after: Var) -> list[JaxprEqn]:
+    """All branches take a token and give one, whether they have effects or not."""
+    branches = tuple(map(program_with_tokens, eqn.params["branches"]))
+    index, *operands = eqn.invars
+    params = {**eqn.params, "branches": branches, "linear": (False, *eqn.params["linear"])}
+    return [eqn.replace(invars=[index, token, *operands], outvars=[after, *eqn.outvars], params=params)]
+
+
 # ---- dead code, types, lowering --------------------------------------------------------------------------------------
 
 
@@ -320,6 +332,7 @@ cond_p.partial_eval = _partial_eval
 cond_p.transpose = _transpose
 cond_p.batch = _batch
 cond_p.dce = _dce
+cond_p.with_token = _with_token
 cond_p.lower[None] = _lower
 platform_index_p.lower[None] = lambda ctx, *, platforms: [
     builder.constant(np.int32(platform_choice(platforms, ctx.platform)))

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax.core.effects import any_ordered
 from arrax.core.interpreter import Primitive
-from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
-from arrax.core.types import ShapedArray, Zero, instantiate, typeof
+from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
+from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.batching import batch_program, bdim_at_front, move_batch_axis, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.lax.calls import core_call_p
 from arrax.lax.control_flow.staged_functions import chosen, either, groups, others, rearranged
 from arrax.lax.families import shape_slots
 from arrax.lax.reductions import reduce_or
@@ -224,6 +227,57 @@ def _where(flags: Any, x: Any, y: Any) -> Any:
     return select_n(flags if len(shape) == 1 else shape_slots.broadcast_in_dim(flags, shape, (0,)), y, x)
 
 
+# ---- ordered effects --------------------------------------------------------------------------------------------------
+
+
+def _with_token(eqn: JaxprEqn, token: Var, after: Var) -> list[JaxprEqn]:
+    """The token is the first of what is carried; so is the answer of a test that has ordered effects itself."""
+    cond, body = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
+    counts = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    if any_ordered(cond.effects):
+        return _with_tested_token(eqn, token, after, cond, body, counts)
+    cond_consts, body_consts, init = groups(eqn.invars, *counts)
+    program = program_with_tokens(body)
+    first, *invars = program.jaxpr.invars
+    program = program.replace(jaxpr=program.jaxpr.replace(invars=[*invars[: counts[1]], first, *invars[counts[1] :]]))
+    params = while_params(_with_unused(cond, counts[0], [abstract_token]), program, *counts)
+    invars = [*cond_consts, *body_consts, token, *init]
+    return [eqn.replace(invars=invars, outvars=[after, *eqn.outvars], params=params)]
+
+
+def _with_tested_token(
+    eqn: JaxprEqn, token: Var, after: Var, cond: ClosedJaxpr, body: ClosedJaxpr, counts: tuple[int, int]
+) -> list[JaxprEqn]:
+    """The test comes before the loop, and at the end of each turn; the loop itself asks for its answer."""
+    test, turn = program_with_tokens(cond), program_with_tokens(body)
+    cond_consts, body_consts, init = groups(eqn.invars, *counts)
+    begun, answer = Var(abstract_token), Var(cond.out_avals[0])
+    first = _call(test, [token, *cond_consts, *init], [begun, answer], eqn)
+
+    def variables(avals: Sequence[Any]) -> list[Var]:
+        return [Var(aval) for aval in avals]
+
+    carry_avals = body.out_avals
+    tests, turns = variables(cond.in_avals[: counts[0]]), variables(body.in_avals[: counts[1]])
+    before, go_on, carry = Var(abstract_token), Var(answer.aval), variables(carry_avals)
+    between, moved, end, again = Var(abstract_token), variables(carry_avals), Var(abstract_token), Var(answer.aval)
+    steps = [
+        _call(turn, [before, *turns, *carry], [between, *moved], eqn),
+        _call(test, [between, *tests, *moved], [end, again], eqn),
+    ]
+    new_body = Jaxpr([], [*tests, *turns, before, go_on, *carry], [end, again, *moved], steps, eqn.effects)
+    asked = [Var(abstract_token), Var(answer.aval), *variables(carry_avals)]
+    new_cond = Jaxpr([], asked, [asked[1]], [])
+    params = while_params(ClosedJaxpr(new_cond), ClosedJaxpr(new_body), 0, sum(counts))
+    invars = [*cond_consts, *body_consts, begun, answer, *init]
+    last = DropVar(answer.aval)
+    return [first, eqn.replace(invars=invars, outvars=[after, last, *eqn.outvars], params=params)]
+
+
+def _call(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequence[Var], eqn: JaxprEqn) -> JaxprEqn:
+    return eqn.replace(invars=invars, outvars=outvars, primitive=core_call_p, params={"jaxpr": program})
+
+
 # ---- dead code and lowering ------------------------------------------------------------------------------------------
 
 
@@ -294,6 +348,7 @@ def while_ir(
 
 while_p.type_rule = _types
 while_p.effects_rule = _effects
+while_p.with_token = _with_token
 while_p.jvp = _jvp
 while_p.partial_eval = _partial_eval
 while_p.transpose = _transpose

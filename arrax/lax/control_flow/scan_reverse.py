@@ -132,7 +132,7 @@ def run_known(
     """
     operands = [*chosen(consts, split.known_consts), *init, *chosen(xs, split.known_xs)]
     outs: list[Any] = []
-    if split.known.out_avals:
+    if split.known.out_avals or split.known.effects:
         outs = evaluate(scan_p, operands, scan_params(split.known, sum(split.known_consts), len(init), settings))
     hoisted: list[Any] = []
     if split.hoisted is not None:

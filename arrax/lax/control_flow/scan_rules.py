@@ -9,13 +9,14 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.interpreter import Primitive
-from arrax.core.program import ClosedJaxpr, JaxprEqn
-from arrax.core.types import ShapedArray, Zero, instantiate, typeof
+from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
+from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.ordering import program_with_tokens
 from arrax.lax.control_flow.loop_rules import while_ir
 from arrax.lax.control_flow.staged_functions import chosen, either, groups, rearranged
 
@@ -139,6 +140,20 @@ def _batch_program(
         carry_m = either(carry_m, out_carry)
 
 
+# ---- ordered effects --------------------------------------------------------------------------------------------------
+
+
+def _with_token(eqn: JaxprEqn, token: Var, after: Var) -> list[JaxprEqn]:
+    """The token is the first of what is carried."""
+    params, count = eqn.params, eqn.params["num_consts"]
+    program = program_with_tokens(params["jaxpr"])
+    first, *invars = program.jaxpr.invars
+    program = program.replace(jaxpr=program.jaxpr.replace(invars=[*invars[:count], first, *invars[count:]]))
+    consts, rest = groups(eqn.invars, count)
+    carried = scan_params(program, count, params["num_carry"] + 1, settings_of(params))
+    return [eqn.replace(invars=[*consts, token, *rest], outvars=[after, *eqn.outvars], params=carried)]
+
+
 # ---- dead code -------------------------------------------------------------------------------------------------------
 
 
@@ -179,7 +194,9 @@ def _lean(
 _COUNTER = ShapedArray((), np.int32)
 
 
-def _physical(aval: Any) -> ShapedArray:
+def _physical(aval: Any) -> Any:
+    if aval is abstract_token:
+        return aval
     aval = builder.physical_aval(aval)
     return ShapedArray(aval.shape, np.bool_) if aval.dtype == dtypes.float0 else aval
 
@@ -268,4 +285,5 @@ scan_p.effects_rule = lambda *avals, jaxpr, **params: jaxpr.effects
 scan_p.jvp = _jvp
 scan_p.batch = _batch
 scan_p.dce = _dce
+scan_p.with_token = _with_token
 scan_p.lower[None] = _lower

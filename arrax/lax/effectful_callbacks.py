@@ -1,0 +1,190 @@
+"""``io_callback`` and ``debug.callback``: functions on the host that are called for what they do there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.core.calls import check_callable
+from arrax.core.effects import Effect
+from arrax.core.interpreter import Primitive
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import Zero
+from arrax.interpreters import ordering
+from arrax.interpreters.batching import bdim_at_front, running_batch
+from arrax.lax.families import checked_operand
+from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host_call, on_host
+from arrax.lax.pure_callbacks import flat_arguments, in_turn, result_types
+from arrax.lax.tokens import create_token_p
+
+
+class IOEffect(Effect):
+    """Input and output on the host."""
+
+    __slots__ = ()
+
+
+class OrderedIOEffect(Effect):
+    """Input and output on the host, in the order of the program."""
+
+    __slots__ = ()
+    ordered = True
+
+
+class DebugEffect(Effect):
+    """What is done on the host to watch a program."""
+
+    __slots__ = ()
+
+
+class OrderedDebugEffect(Effect):
+    """What is done on the host to watch a program, in its order."""
+
+    __slots__ = ()
+    ordered = True
+
+
+ordering.slots.create_token = create_token_p
+io_effect, ordered_io_effect = IOEffect("IO"), OrderedIOEffect("OrderedIO")
+debug_effect, ordered_debug_effect = DebugEffect("Debug"), OrderedDebugEffect("OrderedDebug")
+
+
+def _batched_in_turn(primitive: Primitive, values: Sequence[Any], dims: Sequence[Any], params: Any) -> Any:
+    size = running_batch().size
+    moved = [x if d is None else bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)]
+    outs = in_turn(lambda *xs: primitive.bind(*xs, **params), moved, [d is not None for d in dims], size)
+    return outs, [0] * len(outs)
+
+
+# ---- input and output ----------------------------------------------------------------------------------------------
+
+io_callback_p = Primitive("io_callback", multiple_results=True)
+
+
+def _io_types(*avals: Any, result_avals: Any, **params: Any) -> list[Any]:
+    return list(result_avals)
+
+
+def _io_batch(values: Any, dims: Any, **params: Any) -> Any:
+    if params["ordered"]:
+        raise ValueError("Cannot `vmap` ordered IO callback.")
+    return _batched_in_turn(io_callback_p, values, dims, params)
+
+
+def _io_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+    raise ValueError("IO callbacks do not support JVP.")
+
+
+io_callback_p.type_rule = _io_types
+io_callback_p.effects_rule = lambda *avals, ordered, **params: frozenset({ordered_io_effect if ordered else io_effect})
+io_callback_p.impl = lambda *values, callback, **params: call_step_by_step(callback, values)
+io_callback_p.lower[None] = lambda ctx, *values, callback, **params: lower_host_call(ctx, callback, values, True)
+io_callback_p.batch = _io_batch
+io_callback_p.jvp = _io_jvp
+io_callback_p.with_token = ordering.operation_with_token
+
+
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call a function with side effects on the host, exactly once for each time that the program comes by.
+
+    Args:
+      callback: function of arrays on the host's device, which returns arrays or NumPy arrays.
+      result_shape_dtypes: pytree of what has a shape and a dtype: what it returns. None for nothing.
+      args, kwargs: its arguments, pytrees of arrays.
+      sharding: where the call takes place; only one device so far.
+      ordered: whether such calls happen in the order of the program.
+    Returns: pytree like ``result_shape_dtypes``.
+    Raises:
+      TypeError: no function, arguments that are no arrays.
+      ValueError: it is differentiated, or mapped while ordered.
+      JaxRuntimeError: the function raises, or returns something else than announced.
+    Example: ``io_callback(print, None, x, ordered=True)``.
+    """
+    check_callable(callback)
+    avals, out_tree = result_types("io_callback", result_shape_dtypes)
+    leaves, in_tree = flat_arguments("io_callback", args, kwargs)
+    function = HostFunction("io_callback", callback, in_tree, out_tree, avals)
+    outs = io_callback_p.bind(
+        *leaves, callback=function, result_avals=tuple(avals), sharding=sharding, ordered=bool(ordered)
+    )
+    return tree_unflatten(out_tree, outs)
+
+
+# ---- watching ------------------------------------------------------------------------------------------------------
+
+debug_callback_p = Primitive("debug_callback", multiple_results=True)
+
+
+def _debug_batch(values: Any, dims: Any, **params: Any) -> Any:
+    return _batched_in_turn(debug_callback_p, values, dims, params)
+
+
+def _debug_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+    return debug_callback_p.bind(*primals, **params), []
+
+
+def _run_at_once(*values: Any, callback: HostFunction, **params: Any) -> list[Any]:
+    return callback.run(on_host(values))
+
+
+debug_callback_p.type_rule = lambda *avals, **params: []
+debug_callback_p.effects_rule = lambda *avals, effect, **params: frozenset({effect})
+debug_callback_p.impl = _run_at_once
+debug_callback_p.lower[None] = lambda ctx, *values, callback, **params: lower_host_call(ctx, callback, values, True)
+debug_callback_p.batch = _debug_batch
+debug_callback_p.jvp = _debug_jvp
+debug_callback_p.transpose = lambda cts, *args, **params: [
+    Zero(arg.aval.to_tangent_aval()) if hasattr(arg, "aval") else None for arg in args
+]
+debug_callback_p.with_token = ordering.operation_with_token
+
+
+def _is_operand(leaf: Any) -> bool:
+    try:
+        checked_operand("debug.callback", leaf)
+    except TypeError:
+        return False
+    return True
+
+
+def debug_callback(
+    callback: Callable[..., Any], *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
+) -> None:
+    """Call a function on the host for what it does there, such as printing or logging.
+
+    It is called under every transformation: ``vmap`` calls it for each example, ``grad`` with the values of the forward
+    pass. Calls may happen in another order than they are written, and later; see ``effects_barrier``.
+
+    Args:
+      callback: function of arrays on the host's device; what it returns is ignored.
+      args, kwargs: its arguments, pytrees of arrays; what is no array is handed on as it is.
+      ordered: whether such calls happen in the order of the program.
+      partitioned: accepted; only one device so far.
+    Raises:
+      TypeError: no function.
+    Example: ``arrax.debug.callback(lambda x: log.append(float(x)), x)``.
+    """
+    check_callable(callback)
+    leaves, tree = tree_flatten((args, kwargs))
+    operands = [_is_operand(leaf) for leaf in leaves]
+    fixed = [None if is_operand else leaf for leaf, is_operand in zip(leaves, operands, strict=True)]
+
+    def flat(*values: Any) -> None:
+        given = iter(values)
+        every = [next(given) if is_operand else leaf for leaf, is_operand in zip(fixed, operands, strict=True)]
+        own_args, own_kwargs = tree_unflatten(tree, every)
+        callback(*own_args, **own_kwargs)
+
+    chosen = [leaf for leaf, is_operand in zip(leaves, operands, strict=True) if is_operand]
+    in_tree = tree_flatten((tuple(0 for _ in chosen), {}))[1]
+    debug_callback_p.bind(
+        *chosen, callback=HostFunction("debug.callback", flat, in_tree, None, ()),
+        effect=ordered_debug_effect if ordered else debug_effect, partitioned=bool(partitioned),
+    )  # fmt: skip

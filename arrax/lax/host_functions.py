@@ -1,0 +1,181 @@
+"""Calls of users' functions on the host, from compiled programs and step by step: the plumbing below the callbacks."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core import config
+from arrax.core.errors import JaxRuntimeError
+from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from arrax.core.types import ShapedArray, abstract_token
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.builder import physical_aval
+from arrax.xla.devices import client_of
+from arrax.xla.placement import array_from_host
+
+logger = logging.getLogger("arrax")
+_TARGETS = {
+    "cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback", "rocm": "xla_ffi_python_gpu_callback",
+}  # fmt: skip
+
+
+class HostFunction:
+    """A user's function, how its arguments are made of leaves, and what it is to return.
+
+    Args:
+      name: of the public function that it was given to, for messages.
+      out_tree, out_avals: structure and types of its results; None where nobody asks for them.
+    """
+
+    __slots__ = ("name", "function", "in_tree", "out_tree", "out_avals")
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], in_tree: PyTreeDef, out_tree: PyTreeDef | None,
+        out_avals: Sequence[ShapedArray],
+    ):  # fmt: skip
+        self.name, self.function, self.in_tree = name, function, in_tree
+        self.out_tree, self.out_avals = out_tree, tuple(out_avals)
+
+    def __repr__(self) -> str:
+        return f"HostFunction({self.function!r})"
+
+    def __call__(self, *leaves: Any) -> list[np.ndarray]:
+        """Call it; returns the checked leaves of its result.
+
+        Raises:
+          TypeError: a result of another structure or dtype.
+          ValueError: a result of another shape.
+        """
+        args, kwargs = tree_unflatten(self.in_tree, leaves)
+        result = self.function(*args, **kwargs)
+        if self.out_tree is None:
+            return []
+        values, tree = tree_flatten(result)
+        if tree != self.out_tree:
+            raise TypeError(
+                f"{self.name}: the function returned a result of structure {tree}, expected {self.out_tree} as "
+                "result_shape_dtypes says"
+            )
+        return [self._checked(value, aval) for value, aval in zip(values, self.out_avals, strict=True)]
+
+    def _checked(self, value: Any, aval: ShapedArray) -> np.ndarray:
+        if isinstance(aval.dtype, dtypes.ExtendedDType):
+            return np.asarray(value._base_array)
+        array = np.asarray(value)
+        if array.shape != aval.shape:
+            raise ValueError(f"{self.name}: the function returned shape {array.shape}, expected {aval.shape}")
+        found = array.dtype if array.dtype == aval.dtype else dtypes.canonicalize_dtype(array.dtype)
+        if found != aval.dtype:
+            raise TypeError(f"{self.name}: the function returned dtype {array.dtype}, expected {aval.dtype}")
+        return np.ascontiguousarray(array, aval.dtype).reshape(aval.shape)
+
+    def run(self, leaves: Sequence[Any]) -> list[np.ndarray]:
+        """Like a call; what it raises is logged with its traceback."""
+        try:
+            return self(*leaves)
+        except BaseException:
+            logger.exception("arrax.%s failed", self.name)
+            raise
+
+
+def host_device() -> Any:
+    """The device that arguments of functions on the host lie on."""
+    return client_of("cpu").local_devices()[0]
+
+
+def on_host(values: Sequence[Any]) -> list[Any]:
+    """Arguments outside of any program as arrays."""
+    device = host_device()
+    return [value if hasattr(value, "aval") else array_from_host(value, device=device) for value in values]
+
+
+def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any]:
+    """The results of a call outside of any program, on the host's device.
+
+    Raises:
+      JaxRuntimeError: the function raises anything, which is its cause.
+    """
+    device = host_device()
+    try:
+        outs = function.run(on_host(values))
+    except Exception as error:
+        raise JaxRuntimeError(f"INTERNAL: error calling the function on the host: {traceback.format_exc()}") from error
+    return [to_device(out, aval, device) for out, aval in zip(outs, function.out_avals, strict=True)]
+
+
+def to_device(value: np.ndarray, aval: Any, device: Any) -> Any:
+    """An array of a type from the elements that the host has."""
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        dtype: Any = aval.dtype
+        return dtype.wrap(array_from_host(value, physical_aval(aval), device))
+    return array_from_host(value, aval, device)
+
+
+def lower_host_call(ctx: Any, function: HostFunction, values: Sequence[Any], side_effect: bool) -> list[Any]:
+    """A call of a function on the host. With a token first among the operands, one comes first among the results.
+
+    Raises:
+      NotImplementedError: the platform has no such calls.
+    """
+    module = ctx.module_context
+    target = _TARGETS.get(ctx.platform)
+    if target is None:
+        raise NotImplementedError(f"{function.name} is not supported on platform {ctx.platform}")
+    ordered = bool(ctx.avals_in) and ctx.avals_in[0] is abstract_token
+    avals_in, avals_out = ctx.avals_in[ordered:], ctx.avals_out[ordered:]
+    number = len(module.host_callbacks)
+    module.host_callbacks.append(_entry(function, avals_in, avals_out, ordered))
+    given, wanted = [[_passed(aval) for aval in avals] for avals in (avals_in, avals_out)]
+    token = [abstract_token] if ordered else []
+    attributes = {
+        "call_target_name": builder.string(target), "api_version": builder.integer(4, 32),
+        "has_side_effect": builder.attribute("true" if side_effect else "false"),
+        "backend_config": builder.attribute(f"{{index = {number} : ui64}}"),
+        "operand_layouts": _row_major([*token, *given]), "result_layouts": _row_major([*token, *wanted]),
+    }  # fmt: skip
+    operands = [
+        builder.full(0, one) if not aval.size else value
+        for value, aval, one in zip(values[ordered:], avals_in, given, strict=True)
+    ]
+    types = [builder.ir_type(aval) for aval in [*token, *wanted]]
+    outs = list(builder.operation("stablehlo.custom_call", types, [*values[:ordered], *operands], attributes).results)
+    empty = [
+        out if aval.size else builder.full(0, physical_aval(aval))
+        for out, aval in zip(outs[ordered:], avals_out, strict=True)
+    ]
+    return [*outs[:ordered], *empty]
+
+
+def _passed(aval: Any) -> ShapedArray:
+    """The type that goes through the call: one element in place of an empty array, which the runtime refuses."""
+    return physical_aval(aval) if aval.size else ShapedArray((1,), physical_aval(aval).dtype)
+
+
+def _row_major(avals: Sequence[Any]) -> Any:
+    ranks = [0 if aval is abstract_token else aval.ndim for aval in avals]
+    layouts = [f"dense<{list(range(rank))[::-1]}> : tensor<{rank}xindex>" for rank in ranks]
+    return builder.attribute(f"[{', '.join(layouts)}]")
+
+
+def _entry(function: HostFunction, avals_in: Sequence[Any], avals_out: Sequence[Any], ordered: bool) -> Any:
+    x64 = config.enable_x64.value
+
+    def run(*arrays: Any) -> tuple[Any, ...]:
+        """Called by the runtime on one of its threads, with arrays that live as long as the call."""
+        device = host_device()
+        with config.enable_x64(x64):
+            leaves = [
+                to_device(array if aval.size else np.zeros(physical_aval(aval).shape, array.dtype), aval, device)
+                for array, aval in zip(arrays[ordered:], avals_in, strict=True)
+            ]
+            outs = function.run(leaves)
+        full = [out if aval.size else np.zeros(1, out.dtype) for out, aval in zip(outs, avals_out, strict=True)]
+        return (*arrays[:ordered], *full)
+
+    return run

@@ -1,0 +1,154 @@
+"""``pure_callback``: the value of a function that runs on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax import dtypes
+from arrax.core.calls import check_callable
+from arrax.core.interpreter import Primitive
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.batching import bdim_at_front, running_batch
+from arrax.lax.control_flow.mapping import map as map_in_turn
+from arrax.lax.families import checked_operand
+from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host_call
+from arrax.lax.shapes import broadcast_in_dim, expand_dims
+from arrax.lax.slicing import index_in_dim
+from arrax.lax.stacking import stack
+
+METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
+
+pure_callback_p = Primitive("pure_callback", multiple_results=True)
+pure_callback_p.type_rule = lambda *avals, result_avals, **params: list(result_avals)
+pure_callback_p.impl = lambda *values, callback, **params: call_step_by_step(callback, values)
+pure_callback_p.lower[None] = lambda ctx, *values, callback, **params: lower_host_call(ctx, callback, values, False)
+
+
+def _no_derivative(primals: Any, tangents: Any, **params: Any) -> Any:
+    raise ValueError(
+        "Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while taking gradients."
+    )
+
+
+def _batch(
+    values: Sequence[Any], dims: Sequence[int | None], *, callback: HostFunction, result_avals: Any, vmap_method: Any,
+    **params: Any,
+) -> tuple[list[Any], list[int]]:  # fmt: skip
+    size = running_batch().size
+    moved = [x if d is None else bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)]
+    mapped = [d is not None for d in dims]
+    if vmap_method is None or vmap_method.startswith("sequential"):
+        outs = in_turn(
+            lambda *xs: pure_callback_p.bind(
+                *xs, callback=callback, result_avals=result_avals, vmap_method=vmap_method, **params
+            ),
+            moved, mapped, size, unrolled=vmap_method == "sequential_unrolled",
+        )  # fmt: skip
+        return outs, [0] * len(outs)
+    if vmap_method == "expand_dims":
+        moved = [x if m else expand_dims(x, (0,)) for x, m in zip(moved, mapped, strict=True)]
+    elif vmap_method == "broadcast_all":
+        moved = [x if m else _repeated(x, size) for x, m in zip(moved, mapped, strict=True)]
+    wide = tuple(ShapedArray((size, *aval.shape), aval.dtype, aval.weak_type) for aval in result_avals)
+    batched = HostFunction(callback.name, callback.function, callback.in_tree, callback.out_tree, wide)
+    outs = pure_callback_p.bind(*moved, callback=batched, result_avals=wide, vmap_method=vmap_method, **params)
+    return outs, [0] * len(outs)
+
+
+def _repeated(x: Any, size: int) -> Any:
+    shape = typeof(x).shape
+    return broadcast_in_dim(x, (size, *shape), range(1, len(shape) + 1))
+
+
+def in_turn(
+    call: Callable[..., Any], values: Sequence[Any], mapped: Sequence[bool], size: int, unrolled: bool = False
+) -> list[Any]:
+    """Call a function for one example after the other; returns its stacked results.
+
+    Args:
+      values: operands, those that are mapped with the examples along their first axis.
+    """
+    chosen = [x for x, m in zip(values, mapped, strict=True) if m]
+
+    def one(examples: Sequence[Any]) -> Any:
+        own = iter(examples)
+        return tuple(call(*(next(own) if m else x for x, m in zip(values, mapped, strict=True))))
+
+    if not unrolled:
+        return list(map_in_turn(one, tuple(chosen)))
+    rows = [one([index_in_dim(x, i, keepdims=False) for x in chosen]) for i in range(size)]
+    return [stack(column) for column in zip(*rows, strict=True)]
+
+
+pure_callback_p.jvp = _no_derivative
+pure_callback_p.batch = _batch
+
+
+def result_types(name: str, result_shape_dtypes: Any) -> tuple[list[ShapedArray], Any]:
+    """Types and structure of what a function on the host is to return.
+
+    Raises:
+      TypeError: a leaf without shape or dtype.
+      ValueError: 64-bit types where these are turned off.
+    """
+    leaves, tree = tree_flatten(result_shape_dtypes)
+    avals = []
+    for leaf in leaves:
+        if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+            raise TypeError(f"{name}: result_shape_dtypes must hold things with a shape and a dtype, got {leaf!r}")
+        if not isinstance(leaf.dtype, dtypes.ExtendedDType) and dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype:
+            raise ValueError(
+                f"{name}: result_shape_dtypes cannot specify 64-bit types when `jax_enable_x64` is disabled, got {leaf}"
+            )
+        avals.append(ShapedArray(tuple(leaf.shape), leaf.dtype, bool(getattr(leaf, "weak_type", False))))
+    return avals, tree
+
+
+def flat_arguments(name: str, args: Any, kwargs: Any) -> tuple[list[Any], Any]:
+    """The leaves of a callback's arguments, checked, and their structure."""
+    leaves, tree = tree_flatten((args, kwargs))
+    return [checked_operand(name, leaf) for leaf in leaves], tree
+
+
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    vectorized: bool | None = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Call a function without side effects on the host. Programs may leave the call out, or make it more than once.
+
+    Args:
+      callback: function of arrays on the host's device, which returns arrays or NumPy arrays.
+      result_shape_dtypes: pytree of what has a shape and a dtype: what it returns.
+      args, kwargs: its arguments, pytrees of arrays.
+      sharding: where the call takes place; only one device so far.
+      vectorized: older spelling: True stands for ``vmap_method="legacy_vectorized"``.
+      vmap_method: what ``vmap`` does: ``"sequential"`` (the default) calls it for one example after the other,
+        ``"sequential_unrolled"`` the same without a loop; ``"expand_dims"`` calls it once, with an axis of examples in
+        front of all arguments (of length 1 where they do not differ), ``"broadcast_all"`` with repeated arguments,
+        ``"legacy_vectorized"`` leaves those that do not differ as they are.
+    Returns: pytree like ``result_shape_dtypes``.
+    Raises:
+      TypeError: no function, arguments that are no arrays.
+      ValueError: an unknown method; at differentiation: the derivative is not known, see ``custom_jvp``.
+      JaxRuntimeError: the function raises, or returns something else than announced.
+    Example: ``pure_callback(np.sin, jax.ShapeDtypeStruct((3,), "float32"), x)``.
+    """
+    check_callable(callback)
+    if vectorized:
+        vmap_method = "legacy_vectorized"
+    if vmap_method is not None and vmap_method not in METHODS:
+        raise ValueError(f"pure_callback: vmap_method must be one of {[*METHODS, None]}, got {vmap_method!r}")
+    avals, out_tree = result_types("pure_callback", result_shape_dtypes)
+    leaves, in_tree = flat_arguments("pure_callback", args, kwargs)
+    function = HostFunction("pure_callback", callback, in_tree, out_tree, avals)
+    outs = pure_callback_p.bind(
+        *leaves, callback=function, result_avals=tuple(avals), sharding=sharding, vmap_method=vmap_method
+    )
+    return tree_unflatten(out_tree, outs)
