@@ -69,6 +69,7 @@ from arrax.transforms.inspection import named_call as named_call
 from arrax.transforms.inspection import named_scope as named_scope
 from arrax.transforms.inspection import typeof_public as typeof
 from arrax.transforms.jit import jit as jit
+from arrax.transforms.passes import fwd_and_bwd as fwd_and_bwd
 from arrax.transforms.vectorize import vmap as vmap
 from arrax.transforms.waiting import block_until_ready as block_until_ready
 from arrax.transforms.waiting import effects_barrier as effects_barrier

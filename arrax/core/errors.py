@@ -202,8 +202,27 @@ def _operation_text(eqn: Any) -> str:
     return f"  operation {eqn!r}{place}"
 
 
+def closed_over(kind: str) -> UnexpectedTracerError:
+    """The error for a derivative with respect to a value that a function with a rule of its own closes over.
+
+    Args:
+      kind: ``custom_jvp`` or ``custom_vjp``, or both where it isn't known which.
+    """
+    rule, rules = {"custom_jvp": ("JVP rule", "rule"), "custom_vjp": ("VJP rule", "fwd and bwd rules")}.get(
+        kind, ("rule", "rules")
+    )
+    return UnexpectedTracerError(
+        f"Detected differentiation of a {kind} function with respect to a closed-over value. That isn't supported because "
+        f"the custom {rule} only specifies how to differentiate the {kind} function with respect to explicit input "
+        f"parameters.\n\nTry passing the closed-over value into the {kind} function as an argument, and adapting the "
+        f"{kind} {rules}."
+    )
+
+
 def escaped_tracer(tracer: Any) -> UnexpectedTracerError:
-    """The error for a tracer that is used after its trace has finished."""
+    """The error for a tracer that is used after its trace has finished, or where its interpreter is not current."""
+    if tracer.interpreter.alive and tracer.interpreter.describe() == "jvp":  # only rules leave it for the one below
+        return closed_over("custom_jvp or custom_vjp")
     info = getattr(tracer.interpreter, "info", None)
     origin = getattr(tracer, "traceback", None)
     which = (

@@ -126,7 +126,7 @@ class Primitive:
     __slots__ = (
         "name", "multiple_results", "impl", "type_rule", "effects_rule", "jvp", "transpose", "batch", "collective",
         "lower", "partial_eval", "partial_eval_jaxpr", "dce", "inline", "compiled", "hidden_params", "param_texts",
-        "skip_canonicalization", "call_primitive", "map_primitive", "holds_programs", "stage", "with_token",
+        "skip_canonicalization", "call_primitive", "map_primitive", "holds_programs", "closes_over", "stage", "with_token",
         "__dict__", "__weakref__",
     )  # fmt: skip
 
@@ -149,6 +149,7 @@ class Primitive:
         self.hidden_params: frozenset[str] = frozenset()
         self.param_texts: dict[str, Callable[[Any], str]] = {}  # how parameters print, where str does not do
         self.call_primitive = self.map_primitive = self.holds_programs = False
+        self.closes_over = False  # its parameters hold Python functions, which may close over tracers
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the operation to ``args`` in the current interpretation."""

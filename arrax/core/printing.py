@@ -111,11 +111,14 @@ def _indented(text: str, by: str) -> str:
     return "\n".join(by + line for line in text.split("\n"))
 
 
+_SHOWN_IF_NONE = frozenset({"axis_index_groups", "fill_value", "policy", "strides"})  # as the documented programs do
+
+
 def _parameters(eqn: JaxprEqn, names: Names, column: int, before: int) -> str:
     """The parameters in brackets, which stand after ``before`` characters: on one line where that has room."""
-    shown = sorted((key, value) for key, value in eqn.params.items() if value is not None and not key.startswith("__"))
     hidden = eqn.primitive.hidden_params
-    shown = [(key, value) for key, value in shown if key not in hidden]
+    given = ((key, value) for key, value in eqn.params.items() if value is not None or key in _SHOWN_IF_NONE)
+    shown = sorted((key, value) for key, value in given if key not in hidden and not key.startswith("__"))
     shown.sort(key=lambda item: item[0] != "name")
     if not shown:
         return ""

@@ -23,8 +23,9 @@ class BatchTracer(Tracer):
     """A value with a batch axis ``dim`` that its type does not show."""
 
     __slots__ = ("value", "dim")
+    interpreter: Batch
 
-    def __init__(self, interpreter: Interpreter, value: Any, dim: int):
+    def __init__(self, interpreter: Batch, value: Any, dim: int):
         self.interpreter, self.value, self.dim = interpreter, value, dim
         self.aval = _without_axis(typeof(value), dim)
 
@@ -38,18 +39,21 @@ class BatchTracer(Tracer):
 class Batch(Interpreter):
     """Applies batching rules; operations on values without the batch axis pass to the parent as they are."""
 
-    __slots__ = ("size", "axis_name", "spmd_axis_name")
+    __slots__ = ("size", "axis_name", "spmd_axis_name", "tag")
 
-    def __init__(self, parent: Interpreter, size: int, axis_name: Any = None, spmd_axis_name: Any = None):
+    def __init__(
+        self, parent: Interpreter, size: int, axis_name: Any = None, spmd_axis_name: Any = None, tag: Any = None
+    ):
         self.parent, self.alive = parent, True
         self.size, self.axis_name, self.spmd_axis_name = size, axis_name, spmd_axis_name
+        self.tag = object() if tag is None else tag  # interpreters of one batch share it
 
     def describe(self) -> str:
         return "vmap"
 
     def lift(self, value: Any) -> tuple[Any, int | None]:
         """(value, batch axis or None)."""
-        if type(value) is BatchTracer and value.interpreter is self:
+        if type(value) is BatchTracer and value.interpreter.tag is self.tag:
             return value.value, value.dim
         if isinstance(value, Tracer) and not value.interpreter.alive:
             raise errors.escaped_tracer(value)
@@ -60,7 +64,7 @@ class Batch(Interpreter):
         dims: list[int | None] = []
         mapped = False
         for arg in args:
-            if type(arg) is BatchTracer and arg.interpreter is self:
+            if type(arg) is BatchTracer and arg.interpreter.tag is self.tag:
                 values.append(arg.value)
                 dims.append(arg.dim)
                 mapped = True
@@ -71,7 +75,7 @@ class Batch(Interpreter):
         try:
             if self.axis_name is not None and primitive.collective is not None and self.names_axis(params):
                 out, out_dims = primitive.collective(self, values, dims, **params)
-            elif not mapped and not (self.axis_name is not None and any(subprograms(params))):
+            elif not mapped and not primitive.closes_over and not self.names_inside(params):
                 return self.parent.process(primitive, tuple(values), params)
             elif primitive.batch is None:
                 raise NotImplementedError(f"Batching rule for '{primitive.name}' not implemented")
@@ -91,6 +95,10 @@ class Batch(Interpreter):
         """True where an operation works over this interpreter's named axis."""
         names = params["axes"] if "axes" in params else params["axis_name"]
         return self.axis_name in names if isinstance(names, tuple | list) else self.axis_name == names
+
+    def names_inside(self, params: dict[str, Any]) -> bool:
+        """True where an operation may hold others over this interpreter's named axis."""
+        return self.axis_name is not None and any(subprograms(params))
 
     def join(self, value: Any, dim: int | None) -> Any:
         """A tracer for the value, or the value itself where it has no batch axis."""
@@ -126,9 +134,13 @@ def batch(
     size: int,
     axis_name: Any = None,
     spmd_axis_name: Any = None,
+    tag: Any = None,
 ) -> tuple[list[Any], list[int | None]]:
-    """Outputs of a flat function over a batch, each with the place of its batch axis (None where it has none)."""
-    interpreter = Batch(context.interpreter, size, axis_name, spmd_axis_name)
+    """Outputs of a flat function over a batch, each with the place of its batch axis (None where it has none).
+
+    A ``tag`` of a batch that is being traced makes this a part of it: the function may close over its tracers.
+    """
+    interpreter = Batch(context.interpreter, size, axis_name, spmd_axis_name, tag)
     inputs = [interpreter.join(value, dim) for value, dim in zip(values, dims, strict=True)]
     if axis_name is not None:
         with named_axes((axis_name, size)):

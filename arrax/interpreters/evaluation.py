@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arrax.core import config, errors
-from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer
+from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, current
 from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.types import typeof
 from arrax.interpreters.execution import CompiledProgram, common_placement, lower_program
@@ -41,6 +41,22 @@ class Evaluation(Interpreter):
         if primitive.type_rule is None:
             raise NotImplementedError(f"Evaluation rule for '{primitive.name}' not implemented")
         return compiled_operation(primitive, params)(*args)
+
+
+class KnownEvaluation(Evaluation):
+    """Evaluation of what is known inside a trace; operations on tracers pass to the interpreter outside."""
+
+    __slots__ = ("outer",)
+
+    def __init__(self, outer: Interpreter) -> None:
+        super().__init__()
+        self.outer = outer
+
+    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+        if not any(isinstance(arg, Tracer) for arg in args):
+            return super().process(primitive, args, params)
+        with current(self.outer):
+            return primitive.bind(*args, **params)
 
 
 def compiled_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[..., Any]:

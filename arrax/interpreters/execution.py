@@ -257,7 +257,7 @@ class CompiledProgram:
         Args:
           keys_are_nodes: whether the tree's leaves are the words of key arrays in their place.
         """
-        if any(self._keys) and not keys_are_nodes or self.lowered.calls_users or self.effects:
+        if any(self._keys) and not keys_are_nodes or self.effects:
             return None
         if config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value:
             return None
@@ -271,7 +271,12 @@ class CompiledProgram:
 
 
 class SpecialValueFound(FloatingPointError):
-    """A result holds NaN or infinity while they are watched for."""
+    """A result holds NaN or infinity while they are watched for. Users see it as the FloatingPointError that it is."""
+
+    __module__, __qualname__ = "builtins", "FloatingPointError"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FloatingPointError, self.args
 
 
 def check_special_values(outs: Sequence[Any], name: str) -> None:

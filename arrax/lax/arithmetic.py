@@ -267,14 +267,19 @@ min_ = binary("min", anything, _complex_extreme("LT", "minimum"), doc="lesser of
               jvp=(lambda x, y, ans, t: mul(t, _tie_mask(x, y, ans)), lambda x, y, ans, t: mul(t, _tie_mask(y, x, ans))))
 
 real_part = unary("real", complexes, "real", result=_real_result, doc="real part",
-                  jvp=lambda x, ans, t: real_part(t), transpose=lambda ct, x: [complex_(ct, scalar(0, ct))])
+                  jvp=lambda x, ans, t: real_part(t), transpose=lambda ct, x: [complex_(ct, _strong_zero(ct))])
 imag = unary("imag", complexes, "imag", result=_real_result, doc="imaginary part",
-             jvp=lambda x, ans, t: imag(t), transpose=lambda ct, x: [complex_(scalar(0, ct), neg(ct))])
+             jvp=lambda x, ans, t: imag(t), transpose=lambda ct, x: [complex_(_strong_zero(ct), neg(ct))])
 complex_ = binary("complex", frozenset({"floating"}), "complex", result=_complex_result, doc="x + iy",
                   jvp=(lambda x, y, ans, t: complex_(t, _zeros(t)), lambda x, y, ans, t: complex_(_zeros(t), t)),
                   transpose=lambda ct, x, y: [unbroadcast(real_part(ct), x.aval) if is_undefined_primal(x) else None,
                                               unbroadcast(neg(imag(ct)), y.aval) if is_undefined_primal(y) else None])
 # fmt: on
+
+
+def _strong_zero(like: Any) -> Any:
+    """Gradients of complex numbers have no weak type, Python's own numbers included."""
+    return np.zeros((), typeof(like).dtype)[()]
 
 
 def _zeros(like: Any) -> Any:

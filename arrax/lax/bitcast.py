@@ -8,7 +8,7 @@ from arrax import dtypes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import checked_operand
+from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.shapes import move_axis
 
 bitcast_convert_type_p = Primitive("bitcast_convert_type")
@@ -16,6 +16,11 @@ bitcast_convert_type_p = Primitive("bitcast_convert_type")
 
 def _type_rule(aval: ShapedArray, *, new_dtype: Any) -> ShapedArray:
     old, new = dtypes.itemsize_bits(aval.dtype), dtypes.itemsize_bits(new_dtype)
+    if aval.dtype != new_dtype and not {kind_of(aval.dtype), kind_of(new_dtype)}.isdisjoint({"bool", "complex"}):
+        raise TypeError(
+            "bitcast_convert_type turns bool and complex elements into no other dtype, nor others into them: got "
+            f"{aval.dtype.name} and {new_dtype.name}"
+        )
     if old == new:
         return ShapedArray(aval.shape, new_dtype)
     if old > new:
@@ -53,6 +58,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
       operand: array.
       new_dtype: dtype.
     Raises:
+      TypeError: bool or complex elements on one side, and another dtype on the other.
       ValueError: a last axis that doesn't fit.
     Example: ``lax.bitcast_convert_type(jnp.float32(1.), jnp.int32)``. Source: StableHLO ``bitcast_convert``.
     """

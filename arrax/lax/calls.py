@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from arrax.core.interpreter import Primitive, context
-from arrax.core.program import ClosedJaxpr
+from arrax.core.interpreter import Primitive, Tracer, context
+from arrax.core.program import ClosedJaxpr, Jaxpr
 from arrax.core.types import Zero
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
@@ -21,8 +21,19 @@ jit_p = Primitive("pjit", multiple_results=True)
 jit_p.hidden_params = frozenset({"donated", "options", "inline"})
 
 
+def opened(jaxpr: Jaxpr) -> Jaxpr:
+    """The program with its constants as leading inputs."""
+    return jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars])
+
+
 def bind_program(primitive: Primitive, program: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """Apply a primitive that holds one program in the parameter ``jaxpr``."""
+    """Apply a primitive that holds one program in the parameter ``jaxpr``.
+
+    Tracers that a derivative rule closed over are no constants: they become operands.
+    """
+    if any(isinstance(const, Tracer) for const in program.consts):
+        args = [*program.consts, *args]
+        program = ClosedJaxpr(opened(program.jaxpr), ())
     return context.interpreter.process(primitive, tuple(args), {**params, "jaxpr": program})
 
 

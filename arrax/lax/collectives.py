@@ -65,6 +65,18 @@ def _group_size(axis_name: AxisName, groups: Groups) -> int:
     return sizes.pop()
 
 
+def _distinct_names(function: str, axis_name: AxisName) -> tuple[Any, ...]:
+    """The names of axes to reduce over.
+
+    Raises:
+      ValueError: a name that repeats.
+    """
+    names = names_of(axis_name)
+    if len(set(names)) < len(names):
+        raise ValueError(f"{function}: the names of the axes must differ, got {names}")
+    return names
+
+
 def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
     """The sum over a named axis: all examples get it.
 
@@ -75,11 +87,12 @@ def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
     Returns: pytree of ``x``'s structure.
     Raises:
       NameError: no such axis is in scope.
+      ValueError: a name that repeats, or groups that don't cover the axis once.
     Example: ``vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(jnp.arange(4.))``.
     """
     groups = _checked_groups(axis_name, axis_index_groups)
-    axes = names_of(axis_name)
     size = axis_size(axis_name)
+    axes = _distinct_names("psum", axis_name)
 
     def of(leaf: Any) -> Any:
         if isinstance(leaf, _CONSTANTS):
@@ -111,10 +124,13 @@ def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> A
 
 def _extreme(primitive: Primitive, x: Any, axis_name: AxisName, groups: Groups) -> Any:
     axis_size(axis_name)
-    checked, axes = _checked_groups(axis_name, groups), names_of(axis_name)
-    return tree_map(
-        lambda leaf: primitive.bind(checked_operand(primitive.name, leaf), axes=axes, axis_index_groups=checked), x
-    )
+    checked, axes = _checked_groups(axis_name, groups), _distinct_names(primitive.name, axis_name)
+
+    def of(leaf: Any) -> Any:
+        leaf = checked_operand(primitive.name, leaf)
+        return primitive.bind(leaf, axes=axes, axis_index_groups=checked) if axes else leaf
+
+    return tree_map(of, x)
 
 
 def pmax(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:

@@ -247,13 +247,18 @@ def dot(
       precision, preferred_element_type, dimension_numbers: as of ``dot_general``.
     Returns: scalar, vector or matrix.
     Raises:
-      TypeError: other ranks, or lengths that differ.
+      ValueError: other ranks.
+      TypeError: lengths that differ.
     Example: ``lax.dot(jnp.ones(3), jnp.ones(3))`` is 3.
     """
     if dimension_numbers is not None:
         return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
     x, y = typeof(checked_operand("dot", lhs)), typeof(checked_operand("dot", rhs))
-    if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
+    if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2):
+        raise ValueError(
+            f"dot of arrays other than vectors and matrices needs dimension_numbers, got shapes {x.shape} and {y.shape}."
+        )
+    if x.shape[-1] != y.shape[0]:
         raise TypeError(f"Incompatible shapes for dot: got {x.shape} and {y.shape}.")
     return dot_general(lhs, rhs, (((x.ndim - 1,), (0,)), ((), ())), precision, preferred_element_type)
 

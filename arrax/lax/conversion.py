@@ -90,12 +90,15 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 
     Args:
       operand: array or number.
-      new_dtype: dtype, or a Python scalar type for a weakly typed result.
-    Returns: array of the same shape.
+      new_dtype: dtype, or what names one; Python's scalar types name the default dtypes of their kinds.
+    Returns: array of the same shape, not weakly typed.
+    Raises:
+      ValueError: None for a dtype.
     Example: ``lax.convert_element_type(jnp.arange(3), jnp.float32)``. Source: StableHLO ``convert``.
     """
-    weak = any(new_dtype is kind for kind in (int, float, complex))  # (an equal dtype, such as float64, is not)
-    return convert(operand, new_dtype, weak)
+    if new_dtype is None:
+        raise ValueError("convert_element_type: the dtype must be given, got None")
+    return convert(operand, new_dtype, False)
 
 
 def convert(x: Any, new_dtype: Any, weak_type: bool = False) -> Any:

@@ -104,11 +104,11 @@ def entries(name: str, given: Sequence[int] | None, count: int) -> tuple[int, ..
         return (1,) * count
     read = as_indices(given)
     if len(read) != count:
-        raise TypeError(
+        raise ValueError(
             f"conv_general_dilated {name} should have one entry per axis of space ({count}), got {given!r}."
         )
     if any(entry < 1 for entry in read):
-        raise TypeError(f"conv_general_dilated {name} should have positive entries, got {given!r}.")
+        raise ValueError(f"conv_general_dilated {name} should have positive entries, got {given!r}.")
     return read
 
 
@@ -123,12 +123,18 @@ def read_padding(
     """Pairs of paddings, from a name or from what the user gave.
 
     Raises:
-      ValueError: a name for an input that is dilated; a wrong number of pairs.
+      TypeError: a wrong number of pairs.
+      ValueError: a name for an input that is dilated; what is no sequence of pairs.
     """
     if not isinstance(padding, str):
-        pairs = tuple((as_index(low), as_index(high)) for low, high in padding)
-        if len(pairs) != len(lhs_space):
+        try:
+            pairs = tuple((as_index(low), as_index(high)) for low, high in padding)
+        except (TypeError, ValueError) as error:
             raise ValueError(
+                f"padding argument to conv_general_dilated should be a name or pairs of integers, got {padding!r}."
+            ) from error
+        if len(pairs) != len(lhs_space):
+            raise TypeError(
                 f"padding argument to conv_general_dilated should have one pair per axis of space ({len(lhs_space)}), "
                 f"got {padding!r}."
             )

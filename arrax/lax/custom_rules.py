@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax.core import errors
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
@@ -80,6 +81,7 @@ def _type_rule(*avals: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]
 
 for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
     _primitive.impl = _evaluate
+    _primitive.closes_over = True
     _primitive.stage = _stage(_primitive)
     _primitive.partial_eval = _partial_eval(_primitive)
     _primitive.type_rule = _type_rule
@@ -98,31 +100,60 @@ def _custom_jvp_jvp(
     symbolic_zeros: bool, name: str,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     if any(type(t) is not Zero for t in tangents[:num_consts]):
-        raise NotImplementedError(
-            f"Detected differentiation of the custom_jvp function {name} with respect to a closed-over value. That's not "
-            "supported because the custom JVP rule only specifies how to differentiate with respect to explicit arguments. "
-            "Pass the value as an argument."
-        )
+        raise errors.closed_over("custom_jvp")
     return jvp_jaxpr_fun.call(primals[num_consts:], tangents[num_consts:])
+
+
+class _Batched:
+    """One call over a batch: its functions run as a part of that batch, whose tracers they may close over.
+
+    Results have the batch axis in front. Where no operand has it, those have none that don't get it from a closure.
+    """
+
+    __slots__ = ("info", "mapped", "out_dims")
+
+    def __init__(self, dims: Sequence[Any]):
+        self.info = running_batch()
+        self.mapped = any(dim is not None for dim in dims)
+        self.out_dims: list[Any] | None = None
+
+    def run(self, fun: Flat, values: Sequence[Any], dims: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        info = self.info
+        return batch(fun, values, dims, info.size, info.axis_name, info.spmd_axis_name, info.tag)
+
+    def settle(self, *found: Sequence[Any]) -> None:
+        """Decide which results have the axis, once: those for which it was found, of values or of tangents."""
+        if self.out_dims is None:
+            each = zip(*found, strict=True)
+            self.out_dims = [0 if self.mapped or any(dim is not None for dim in dims) else None for dims in each]
+
+    def place(self, outs: Sequence[Any], found: Sequence[Any]) -> list[Any]:
+        assert self.out_dims is not None
+        size = self.info.size
+        return [
+            out if dim is to is None else move_batch_axis(out, dim, size, 0)
+            for out, dim, to in zip(outs, found, self.out_dims, strict=True)
+        ]
+
+    def function(self, plain: Flat, consts: Sequence[Any], dims: Sequence[Any]) -> Flat:
+        """The function over the batch, ``consts`` bound as its leading operands."""
+
+        def batched(*args: Any) -> list[Any]:
+            outs, found = self.run(plain, [*consts, *args], dims)
+            self.settle(found)
+            return self.place(outs, found)
+
+        return batched
 
 
 def _custom_jvp_batch(
     values: Sequence[Any], dims: Sequence[Any], *, fun: Any, call_jaxpr: Any, jvp_jaxpr_fun: Hidden, num_consts: int,
     symbolic_zeros: bool, name: str,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
-    info = running_batch()
-    size, axis, spmd = info.size, info.axis_name, info.spmd_axis_name
-    out_dims: list[Any] = []
-    plain = _function(fun, call_jaxpr)
-
-    def batched(*args: Any) -> list[Any]:
-        outs, found = batch(plain, args, dims, size, axis, spmd)
-        out_dims[:] = [0] * len(outs)
-        return [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
+    batched, own = _Batched(dims), dims[num_consts:]
 
     def batched_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         given = [not isinstance(t, Zero) for t in tangents]
-        own = dims[num_consts:]
 
         def flat(*args: Any) -> list[Any]:
             rest = iter(args[len(primals) :])
@@ -133,16 +164,17 @@ def _custom_jvp_batch(
 
         arrays = [*primals, *(t for t, is_given in zip(tangents, given, strict=True) if is_given)]
         all_dims = [*own, *(dim for dim, is_given in zip(own, given, strict=True) if is_given)]
-        outs, found = batch(flat, arrays, all_dims, size, axis, spmd)
-        moved = [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
-        count = len(moved) // 2
-        return moved[:count], moved[count:]
+        outs, found = batched.run(flat, arrays, all_dims)
+        count = len(outs) // 2
+        batched.settle(found[:count], found[count:])
+        return batched.place(outs[:count], found[:count]), batched.place(outs[count:], found[count:])
 
     outs = custom_jvp_call_p.bind(
-        *values, fun=batched, call_jaxpr=None, jvp_jaxpr_fun=Hidden(batched_rule, jvp_jaxpr_fun.name), num_consts=0,
+        *values[num_consts:], fun=batched.function(_function(fun, call_jaxpr), values[:num_consts], dims),
+        call_jaxpr=None, jvp_jaxpr_fun=Hidden(batched_rule, jvp_jaxpr_fun.name), num_consts=0,
         symbolic_zeros=symbolic_zeros, name=name,
     )  # fmt: skip
-    return outs, out_dims or [0] * len(outs)
+    return outs, batched.out_dims or []
 
 
 custom_jvp_call_p.jvp = _custom_jvp_jvp
@@ -157,11 +189,7 @@ def _custom_vjp_jvp(
     num_consts: int, symbolic_zeros: bool, name: str, out_avals: Any = None,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     if any(type(t) is not Zero for t in tangents[:num_consts]):
-        raise NotImplementedError(
-            f"Detected differentiation of the custom_vjp function {name} with respect to a closed-over value. That's not "
-            "supported because the custom VJP rule only specifies how to differentiate with respect to explicit arguments. "
-            "Pass the value as an argument."
-        )
+        raise errors.closed_over("custom_vjp")
     primals, tangents = primals[num_consts:], tangents[num_consts:]
     nonzero = tuple(type(t) is not Zero for t in tangents)
     outs, residuals = fwd_jaxpr_thunk.call(primals, nonzero)
@@ -180,15 +208,9 @@ def _custom_vjp_batch(
     values: Sequence[Any], dims: Sequence[Any], *, fun: Any, call_jaxpr: Any, fwd_jaxpr_thunk: Hidden, bwd: Hidden,
     num_consts: int, symbolic_zeros: bool, name: str, out_avals: Any = None,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
-    info = running_batch()
-    size, axis, spmd = info.size, info.axis_name, info.spmd_axis_name
-    plain, own = _function(fun, call_jaxpr), list(dims[num_consts:])
+    batched, own, size = _Batched(dims), list(dims[num_consts:]), running_batch().size
     residual_dims: list[Any] = []
     count: list[int] = []
-
-    def batched(*args: Any) -> list[Any]:
-        outs, found = batch(plain, args, dims, size, axis, spmd)
-        return [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
 
     def batched_forward(primals: Sequence[Any], nonzero: tuple[bool, ...]) -> tuple[list[Any], list[Any]]:
         def flat(*args: Any) -> list[Any]:
@@ -196,17 +218,18 @@ def _custom_vjp_batch(
             count[:] = [len(outs)]
             return [*outs, *residuals]
 
-        outs, found = batch(flat, primals, own, size, axis, spmd)
+        outs, found = batched.run(flat, primals, own)
         split = count[0]
         residual_dims[:] = found[split:]
-        moved = [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs[:split], found[:split], strict=True)]
-        return moved, outs[split:]
+        batched.settle(found[:split])
+        return batched.place(outs[:split], found[:split]), outs[split:]
 
     def batched_backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        assert batched.out_dims is not None
         given = [type(ct) is not Zero for ct in cts]
         zero_avals = [
-            None if is_given else ShapedArray(ct.aval.shape[1:], ct.aval.dtype)
-            for ct, is_given in zip(cts, given, strict=True)
+            None if is_given else ct.aval if dim is None else ShapedArray(ct.aval.shape[1:], ct.aval.dtype)
+            for ct, is_given, dim in zip(cts, given, batched.out_dims, strict=True)
         ]
         presence: list[bool] = []
 
@@ -218,35 +241,19 @@ def _custom_vjp_batch(
             return [x for x, there in zip(found, presence, strict=True) if there]
 
         arrays = [*residuals, *(ct for ct, is_given in zip(cts, given, strict=True) if is_given)]
-        all_dims = [*residual_dims, *(0 for is_given in given if is_given)]
-        outs, found = batch(flat, arrays, all_dims, size, axis, spmd)
+        ct_dims = [dim for dim, is_given in zip(batched.out_dims, given, strict=True) if is_given]
+        outs, found = batched.run(flat, arrays, [*residual_dims, *ct_dims])
         pairs = iter(zip(outs, found, strict=True))
         return [
             _match_input(next(pairs), dim, size) if there else None for there, dim in zip(presence, own, strict=True)
         ]
 
     outs = custom_vjp_call_p.bind(
-        *values, fun=batched, call_jaxpr=None, fwd_jaxpr_thunk=Hidden(batched_forward, fwd_jaxpr_thunk.name),
+        *values[num_consts:], fun=batched.function(_function(fun, call_jaxpr), values[:num_consts], dims),
+        call_jaxpr=None, fwd_jaxpr_thunk=Hidden(batched_forward, fwd_jaxpr_thunk.name),
         bwd=Hidden(batched_backward, bwd.name), num_consts=0, symbolic_zeros=symbolic_zeros, name=name, out_avals=None,
-    ) if num_consts == 0 else _batch_without_consts(values, dims, num_consts, plain, batched_forward, batched_backward, size, axis, spmd, symbolic_zeros, name, fwd_jaxpr_thunk, bwd)  # fmt: skip
-    return outs, [0] * len(outs)
-
-
-def _batch_without_consts(
-    values: Any, dims: Any, num_consts: int, plain: Flat, forward: Any, backward: Any, size: int, axis: Any, spmd: Any,
-    symbolic_zeros: bool, name: str, fwd_jaxpr_thunk: Hidden, bwd: Hidden,
-) -> list[Any]:  # fmt: skip
-    """The batched call with the operands it closed over bound into its function."""
-    consts, const_dims = values[:num_consts], dims[:num_consts]
-
-    def batched(*args: Any) -> list[Any]:
-        outs, found = batch(plain, [*consts, *args], [*const_dims, *dims[num_consts:]], size, axis, spmd)
-        return [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
-
-    return custom_vjp_call_p.bind(
-        *values[num_consts:], fun=batched, call_jaxpr=None, fwd_jaxpr_thunk=Hidden(forward, fwd_jaxpr_thunk.name),
-        bwd=Hidden(backward, bwd.name), num_consts=0, symbolic_zeros=symbolic_zeros, name=name, out_avals=None,
     )  # fmt: skip
+    return outs, batched.out_dims or []
 
 
 def _match_input(pair: tuple[Any, Any], dim: int | None, size: int) -> Any:

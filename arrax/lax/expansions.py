@@ -129,5 +129,6 @@ def log1p_minus(x: Any) -> Any:
 
 
 def times_log(x: Any, y: Any) -> Any:
-    """x log y, which is 0 for x = 0."""
-    return select(eq(x, scalar(0, x)), full_like(x, 0), mul(x, log(y)))
+    """x log y, which is 0 where both are 0; elsewhere its derivative in x is log y, also at x = 0."""
+    both = bitwise_and(eq(x, scalar(0, x)), eq(y, scalar(0, y)))
+    return mul(x, log(select(both, full_like(y, 1), y)))

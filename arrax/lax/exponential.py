@@ -11,7 +11,7 @@ from arrax.core.interpreter import context
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.accuracy import unary_with_accuracy
-from arrax.lax.arithmetic import add, complex_, div, eq, imag, mul, real_part, scalar, square, sub
+from arrax.lax.arithmetic import add, complex_, div, eq, imag, integer_pow, mul, real_part, scalar, square, sub
 from arrax.lax.complex_values import Parts, exp_limits, expm1_limits, log_limits, sqrt_limits
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu import powers
@@ -95,7 +95,7 @@ sqrt  = unary_with_accuracy("sqrt",  inexact, "sqrt", doc="square root", limits=
 rsqrt = unary_with_accuracy("rsqrt", inexact, "rsqrt", doc="reciprocal square root, 1 / sqrt(x)",
                             jvp=lambda x, ans, t: mul(t, mul(scalar(-0.5, x), div(ans, x))))
 cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", doc="cube root",
-                            jvp=lambda x, ans, t: div(t, mul(scalar(3, ans), square(ans))))
+                            jvp=lambda x, ans, t: div(mul(t, integer_pow(ans, -2)), scalar(3, ans)))
 # fmt: on
 
 

@@ -108,7 +108,7 @@ def check_disjoint(name: str, **groups: Sequence[int]) -> None:
 def check_indices(name: str, indices: ShapedArray, index_map: Sequence[int]) -> None:
     """Refuse indices that are no integers, or whose last axis has another length than the map."""
     if not dtypes.is_integer(indices.dtype):
-        raise TypeError(f"{name}: indices must have an integer type, got {indices.str_short()}")
+        raise ValueError(f"{name}: indices must have an integer type, got {indices.str_short()}")
     if indices.ndim == 0:
         raise TypeError(f"{name}: indices need a last axis with the components of an index, got a scalar")
     if len(index_map) != indices.shape[-1]:

@@ -17,7 +17,7 @@ from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import eval_jaxpr
-from arrax.lax.calls import fill_program_rules, jit_p
+from arrax.lax.calls import fill_program_rules, jit_p, opened
 
 remat_p = Primitive("remat2", multiple_results=True)
 fill_program_rules(remat_p)
@@ -98,25 +98,26 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     policy, prevent_cse = params["policy"], params["prevent_cse"]
     unknown = [interpreter.is_unknown(arg) for arg in args]
     split = split_program(program, unknown)
-    known = split.known.jaxpr
+    known = opened(split.known.jaxpr)
     known_count = len(split.out_unknown) - sum(split.out_unknown)
     saved = [
         var
         for var in dict.fromkeys(v for eqn in known.eqns for v in eqn.outvars)
         if var in saveable_vars(known, policy)
     ]
-    rest = _with_recomputation(known, split.rest.jaxpr, known_count, saved)
+    rest = _with_recomputation(known, split.rest.jaxpr, known_count, saved)  # its constants stand behind the saved
     lean, used = dce_jaxpr(rest, [True] * len(rest.outvars))
     inputs = len(known.invars)
     kept_saved = [var for var, use in zip(saved, used[inputs : inputs + len(saved)], strict=True) if use]
     known_args = [arg for arg, is_unknown in zip(args, unknown, strict=True) if not is_unknown]
+    known_args = [*split.known.consts, *known_args]
     unknown_args = [arg for arg, is_unknown in zip(args, unknown, strict=True) if is_unknown]
     forward = known.replace(outvars=[*known.outvars[:known_count], *kept_saved])
     forward, _ = dce_jaxpr(forward, [True] * len(forward.outvars), True)
-    from_parent = interpreter.in_parent(eval_jaxpr, forward, split.known.consts, *known_args)
+    from_parent = interpreter.in_parent(eval_jaxpr, forward, (), *known_args)
     known_outs, residuals = from_parent[:known_count], iter(from_parent[known_count:])
     saved_values = [next(residuals) if use else None for use in used[inputs : inputs + len(saved)]]
-    candidates = [*known_args, *saved_values, *unknown_args]
+    candidates = [*known_args, *saved_values, *split.rest.consts, *unknown_args]
     operands = [value for value, use in zip(candidates, used, strict=True) if use]
     recorded = interpreter.record(
         remat_p, operands,
@@ -143,7 +144,7 @@ def _with_recomputation(known: Jaxpr, rest: Jaxpr, known_count: int, saved: Sequ
 
     tail = [eqn.replace(invars=[read(atom) for atom in eqn.invars]) for eqn in rest.eqns]
     return Jaxpr(
-        known.constvars, [*known.invars, *saved, *rest.invars[count:]], [read(atom) for atom in rest.outvars],
+        (), [*known.invars, *saved, *rest.constvars, *rest.invars[count:]], [read(atom) for atom in rest.outvars],
         [*fixed, *tail], joined_effects([*fixed, *tail]),
     )  # fmt: skip
 

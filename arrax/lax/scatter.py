@@ -373,9 +373,9 @@ def _bind(primitive: Primitive, x: Any, indices: Any, updates: Any, params: dict
 
 # fmt: off
 scatter_p     = _primitive("scatter",     None, anything)
-scatter_add_p = _primitive("scatter-add", add,  anything)
+scatter_add_p = _primitive("scatter-add", add,  numeric)
 scatter_sub_p = _primitive("scatter-sub", sub,  numeric)
-scatter_mul_p = _primitive("scatter-mul", mul,  anything)
+scatter_mul_p = _primitive("scatter-mul", mul,  numeric)
 scatter_min_p = _primitive("scatter-min", min_, anything)
 scatter_max_p = _primitive("scatter-max", max_, anything)
 

@@ -339,7 +339,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     """
     shape = typeof(checked_operand("collapse", operand)).shape
     start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
-    if start >= stop:
+    if start > stop:
         raise ValueError(f"Invalid dimension range passed to collapse: {shape}[{start_dimension}:{stop_dimension}]")
     return reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
 

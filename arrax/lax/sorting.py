@@ -221,22 +221,21 @@ top_k_p.jvp = _top_k_jvp
 top_k_p.batch = _top_k_batch
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """The ``k`` greatest elements along an axis in descending order, and their indices; of equal ones the first come first.
 
     Args:
       operand: array of real numbers.
       k: how many.
       axis: the axis.
-    Returns: (values, int32 indices).
+    Returns: ``[values, indices]``, the indices int32.
     Raises:
       ValueError: complex numbers, a negative or too large ``k``, no such axis.
     Example: ``lax.top_k(jnp.array([3, 1, 2]), 2)``. Source: CHLO ``top_k``.
     """
     x = checked_operand("top_k", operand)
     axis = canonical_axis(axis, typeof(x).ndim)
-    values, indices = top_k_p.bind(x, k=as_index(k), axis=axis)
-    return values, indices
+    return top_k_p.bind(x, k=as_index(k), axis=axis)
 
 
 # ---- approximate top_k -------------------------------------------------------------------------------------------------
@@ -302,14 +301,13 @@ approx_top_k_p.batch = _approx_batch
 
 def _approximate(
     name: str, x: Any, k: int, axis: int, recall_target: float, override: int, aggregate: bool, is_max_k: bool
-) -> tuple[Any, Any]:
+) -> list[Any]:
     x = checked_operand(name, x)
-    values, indices = approx_top_k_p.bind(
+    return approx_top_k_p.bind(
         x, k=as_index(k), reduction_dimension=canonical_axis(axis, typeof(x).ndim),
         recall_target=float(recall_target), is_max_k=is_max_k, reduction_input_size_override=as_index(override),
         aggregate_to_topk=bool(aggregate),
     )  # fmt: skip
-    return values, indices
 
 
 def approx_max_k(
@@ -319,7 +317,7 @@ def approx_max_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Any, Any]:
+) -> list[Any]:
     """The ``k`` greatest elements along an axis, of which a share may be missed; here none is.
 
     Args:
@@ -329,7 +327,7 @@ def approx_max_k(
       recall_target: the share of the true ``k`` greatest that must be found.
       reduction_input_size_override: the length of the whole axis, where the operand is a part of it.
       aggregate_to_topk: return ``k`` elements; otherwise more candidates, to be aggregated by the caller.
-    Returns: (values, int32 indices).
+    Returns: ``[values, indices]``, the indices int32.
     Raises:
       ValueError: no floats, or ``k`` or ``recall_target`` out of range.
     Example: ``lax.approx_max_k(jnp.arange(10.), 3)``.
@@ -347,7 +345,7 @@ def approx_min_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Any, Any]:
+) -> list[Any]:
     """The ``k`` least elements along an axis, of which a share may be missed; see ``approx_max_k``.
 
     Example: ``lax.approx_min_k(jnp.arange(10.), 3)``.

@@ -15,7 +15,7 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import gt, lt, max_, min_, neg
-from arrax.lax.bitwise import bitwise_and
+from arrax.lax.bitwise import bitwise_and, bitwise_or
 from arrax.lax.families import checked_operand, compose_jvp, kind_of, repeat_scalars, scalar_like, shape_slots
 from arrax.lax.shapes import canonical_axis, full, zeros_of
 
@@ -107,7 +107,7 @@ def _pad_type(aval: ShapedArray, value: ShapedArray, *, padding_config: Any) -> 
     if aval.dtype != value.dtype:
         raise TypeError(f"lax.pad requires arguments to have the same dtypes, got {aval.dtype}, {value.dtype}.")
     if value.shape != ():
-        raise TypeError(f"lax.pad padding_value must be a scalar, got shape {value.shape}")
+        raise ValueError(f"lax.pad padding_value must be a scalar, got shape {value.shape}")
     if len(padding_config) != aval.ndim:
         raise ValueError(
             f"pad: padding_config {padding_config} needs one entry per axis of the operand, whose shape is {aval.shape}"
@@ -312,8 +312,8 @@ select_n_p = Primitive("select_n")
 def _select_type(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     if not cases:
         raise TypeError("select_n must have at least one case")
-    if which.dtype != np.bool_ and which.dtype != np.int32:
-        raise TypeError(f"select_n `which` must have boolean or int32 type, got {which.dtype}.")
+    if kind_of(which.dtype) not in ("bool", "signed", "unsigned"):
+        raise TypeError(f"select_n `which` must have a boolean or integer type, got {which.dtype}.")
     if which.dtype == np.bool_ and len(cases) > 2:
         raise TypeError(f"select_n with boolean `which` cannot have more than 2 cases, got {len(cases)}")
     first = cases[0]
@@ -428,11 +428,16 @@ def _clamp_type(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedAr
 
 
 def _clamp_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    """The tangent of the operand or the bound that is the answer; none where they are equal."""
+    """The tangent of the operand or the bound that is the answer (the upper one, where they have crossed).
+
+    There is none where operand and bound are equal.
+    """
     low, x, high = primals
     out = clamp_p.bind(low, x, high)
     total: Any = Zero.of(out)
-    chosen = (gt(low, x), bitwise_and(lt(low, x), lt(x, high)), lt(high, x))
+    chosen = (
+        bitwise_and(gt(low, x), lt(low, high)), bitwise_and(lt(low, x), lt(x, high)), bitwise_or(lt(high, x), lt(high, low)),
+    )  # fmt: skip
     for flags, t in zip(chosen, tangents, strict=True):
         if type(t) is not Zero:
             t = t if typeof(t).shape == typeof(out).shape else shape_slots.broadcast_in_dim(t, typeof(out).shape, ())

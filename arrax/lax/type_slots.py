@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from arrax import dtypes
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.lax.arithmetic import add
 from arrax.lax.conversion import convert
@@ -12,6 +15,8 @@ from arrax.lax.shapes import broadcast_in_dim, move_axis, zeros_of
 
 def _broadcast(value: Any, size: int, axis: int) -> Any:
     shape = typeof(value).shape
+    if typeof(value).dtype == dtypes.float0:  # tangents of integers lie on the host
+        return np.zeros((*shape[:axis], size, *shape[axis:]), dtypes.float0)
     dims = [i for i in range(len(shape) + 1) if i != axis]
     return broadcast_in_dim(value, (*shape[:axis], size, *shape[axis:]), dims)
 

@@ -45,11 +45,11 @@ def relu(x: Any, /) -> Any:
 
 @api()
 def relu6(x: Any, /) -> Any:
-    """``min(max(x, 0), 6)``.
+    """``min(max(x, 0), 6)``, with derivative 0 at 0 and at 6.
 
     Example: ``nn.relu6(7.)`` is 6.
     """
-    return elementwise.minimum(_relu_rule(x), 6.0)
+    return selection.where(logic.greater_equal(x, 6.0), 6.0, _relu_rule(x))
 
 
 @api()
@@ -167,7 +167,7 @@ def hard_tanh(x: Any) -> Any:
 
     Example: ``nn.hard_tanh(2.)`` is 1.
     """
-    return selection.where(x > 1, 1.0, selection.where(x < -1, -1.0, x))
+    return selection.where(x > 1, 1, selection.where(x < -1, -1, x))
 
 
 @api()

@@ -42,6 +42,7 @@ def _accumulate(a: Any, name: str, axis: int | None, dtype: Any, include_initial
     natural = sum_dtype(own) if name.startswith("cumulative") or dtypes.is_bool(own) else own
     target = natural if dtype is None else dtypes.check_user_dtype(name, dtype)
     work = dtypes.canonicalize_dtype(np.int64) if dtypes.is_bool(target) else target
+    a = convert(a, target) if dtypes.is_bool(target) else a
     out = convert(operation(convert(a, work), axis), target)
     if include_initial:
         shape = typeof(out).shape

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax import dtypes
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, shapes, structure
@@ -15,7 +16,7 @@ from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.joining import join_all
-from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ravel, reshape
+from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ravel
 from arrax.numpy_api.operands import canonical_axes
 from arrax.numpy_api.rearranging import known, pick, pick_compiled
 from arrax.numpy_api.routes import settle, shape_of
@@ -57,8 +58,6 @@ def _along(name: str, arr: Any, axis: int | None) -> tuple[Any, int]:
     arr = settle(name, arr)
     if axis is None:
         return ravel(arr), 0
-    if typeof(arr).ndim == 0:
-        arr = reshape(arr, (1,))
     return arr, shapes.canonical_axis(axis, typeof(arr).ndim)
 
 
@@ -67,6 +66,8 @@ def _places_known(name: str, obj: Any) -> Any:
     if isinstance(obj, slice):
         return obj
     check_arraylike_at(name, obj, 1)
+    if not (dtypes.is_integer(typeof(obj).dtype) or dtypes.is_bool(typeof(obj).dtype)):
+        raise IndexError(f"{name}: places must be integers, a slice or a mask, got dtype {typeof(obj).dtype}")
     values = known(obj)
     return None if values is None else values if values.ndim else values[()]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from arrax import dtypes
 from arrax.core.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
@@ -16,11 +15,11 @@ from arrax.core.errors import (
     TracerIntegerConversionError,
 )
 from arrax.core.interpreter import Tracer
-from arrax.lax.bitcast import bitcast_convert_type
 from arrax.native import runtime
 from arrax.numpy_api import (
     accumulations,
     averages,
+    bit_views,
     creation,
     elementwise,
     indexing,
@@ -57,29 +56,6 @@ def _transpose(self: Any, *args: Any) -> Any:
 def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
     """``jnp.astype``."""
     return manipulation.astype(self, dtype, copy=copy, device=device)
-
-
-def _view(self: Any, dtype: Any = None, type: None = None) -> Any:
-    """The same bits as another dtype."""
-    if dtype is None:
-        return self
-    chosen = dtypes.check_user_dtype("view", dtype)
-    if chosen == self.dtype:
-        return self
-    old, new = dtypes.itemsize_bits(self.dtype), dtypes.itemsize_bits(chosen)
-    if old == new or np.bool_ in (self.dtype, chosen):
-        if self.dtype == np.bool_:
-            return _view(manipulation.astype(self, np.uint8), chosen)
-        return manipulation.astype(self, chosen) if chosen == np.bool_ else bitcast_convert_type(self, chosen)
-    if self.ndim == 0:
-        raise ValueError("view() cannot change the itemsize of a 0d array")
-    if old > new:
-        return manipulation.reshape(bitcast_convert_type(self, chosen), (*self.shape[:-1], -1))
-    if self.shape[-1] * old % new:
-        raise ValueError(
-            f"view: the last axis, of length {self.shape[-1]}, does not hold a whole number of {chosen.name} elements."
-        )
-    return bitcast_convert_type(manipulation.reshape(self, (*self.shape[:-1], -1, new // old)), chosen)
 
 
 def _item(self: Any, *args: Any) -> Any:
@@ -180,7 +156,7 @@ METHODS: dict[str, Any] = {
     "real": property(lambda self: elementwise.real(self), doc="Real part."),
     "imag": property(lambda self: elementwise.imag(self), doc="Imaginary part."),
     "flat": property(_flat_iterator, doc="The elements in row-major order."),
-    "reshape": _reshape, "transpose": _transpose, "astype": _astype, "view": _view, "sum": _sum, "clip": _clip,
+    "reshape": _reshape, "transpose": _transpose, "astype": _astype, "view": bit_views.view, "sum": _sum, "clip": _clip,
     "repeat": _repeat, "compress": _compress, "nonzero": _nonzero, "to_device": _to_device,
     "ravel": manipulation.ravel, "flatten": manipulation.ravel,
     "squeeze": manipulation.squeeze, "swapaxes": manipulation.swapaxes,
@@ -217,6 +193,8 @@ def _known(tracer: Any) -> Any:
 def _bool(self: Any) -> bool:
     known = _known(self)
     if known is None:
+        if self.size > 1:
+            raise ValueError("The truth value of an array with several elements is ambiguous: say a.any() or a.all()")
         raise TracerBoolConversionError(self)
     return bool(known)
 
@@ -268,7 +246,9 @@ def _length(self: Any) -> int:
 
 
 def _format(self: Any, format_spec: str) -> str:
-    return format(repr(self), format_spec)
+    if format_spec and not self.is_concrete():
+        raise TypeError(f"unsupported format string passed to a traced array of shape {self.shape}: {format_spec!r}")
+    return format(_known(self), format_spec) if format_spec else repr(self)
 
 
 def _device(self: Any) -> Any:

@@ -105,8 +105,9 @@ def variance_dtypes(name: str, own: Any, dtype: Any) -> tuple[Any, Any]:
     chosen = dtypes.check_user_dtype(name, dtype)
     if dtypes.is_complex(own) and not dtypes.is_complex(chosen):
         raise ValueError(f"{name}: a real dtype {chosen.name} for the variance of complex values is not supported")
-    inexact = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(chosen))
-    return working_dtype(inexact), _real(inexact)
+    if not dtypes.is_inexact(chosen):
+        raise ValueError(f"{name}: dtype must be floating or complex, got {chosen}")
+    return working_dtype(chosen), chosen
 
 
 def degrees_of_freedom(name: str, ddof: Any, correction: Any) -> Any:
@@ -176,9 +177,9 @@ def var(
       where: mask of the elements to count.
       mean: the mean, where it is known (with the reduced axes kept).
       correction: another name of ``ddof``.
-    Returns: real array without the axes; NaN where there are too few elements.
+    Returns: array without the axes, real unless ``dtype`` is complex; NaN where there are too few elements.
     Raises:
-      ValueError: both ``ddof`` and ``correction``, a real dtype for complex values, no such axis.
+      ValueError: both ``ddof`` and ``correction``, a dtype of integers, a real one for complex values, no such axis.
       TypeError: a list or tuple.
     Example: ``jnp.var(jnp.arange(4))`` is 1.25. Source: ``numpy.var``.
     """

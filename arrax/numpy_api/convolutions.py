@@ -12,7 +12,7 @@ from arrax.lax import arithmetic, shapes
 from arrax.lax.conversion import convert
 from arrax.lax.convolution import conv_general_dilated
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.numpy_api.operands import check_arraylike, promote_dtypes
 from arrax.numpy_api.products import hashable_precision
 
 _MODES = ("full", "same", "valid")
@@ -44,16 +44,26 @@ def _sliding_products(x: Any, kernel: Any, padding: tuple[int, int], precision: 
     return shapes.squeeze(out, (0, 1))
 
 
+def _factors(name: str, a: Any, v: Any, preferred: Any) -> tuple[Any, Any, Any]:
+    """Both vectors in the dtype to multiply in, and the dtype of the result; integers become floating unless one is preferred."""
+    a, v = promote_dtypes(a, v)
+    own = typeof(a).dtype
+    dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
+    if preferred is None:
+        return convert(a, dtype), convert(v, dtype), dtype
+    target = dtypes.check_user_dtype(name, preferred)
+    if dtypes.itemsize_bits(target) < dtypes.itemsize_bits(own):
+        raise TypeError(
+            f"{name}: preferred_element_type {target.name} must not be narrower than the original type {own.name}."
+        )
+    work = dtype if dtypes.is_inexact(own) else target
+    return convert(a, work), convert(v, work), target
+
+
 @api(static=("mode", "precision", "preferred", "name"))
 def _convolve(a: Any, v: Any, mode: str, precision: Any, preferred: Any, name: str) -> Any:
-    a, v = promote_inexact(a, v)
+    a, v, target = _factors(name, a, v, preferred)
     dtype = typeof(a).dtype
-    a, v = convert(a, dtype), convert(v, dtype)
-    target = dtype if preferred is None else dtypes.check_user_dtype(name, preferred)
-    if dtypes.itemsize_bits(target) < dtypes.itemsize_bits(dtype):
-        raise TypeError(
-            f"{name}: preferred_element_type {target.name} must not be narrower than the original type {dtype.name}."
-        )
     longer, shorter = (a, v) if typeof(a).size >= typeof(v).size else (v, a)
     padding = _padding(mode, typeof(shorter).size)
     kernel = shapes.rev(shorter, (0,))
@@ -71,7 +81,7 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
     """The convolution of two vectors: ``out[n] = sum over m of a[m] v[n - m]``.
 
     Args:
-      a, v: vectors; integers are convolved as floating numbers.
+      a, v: vectors; integers are convolved as floating numbers, unless another dtype is preferred.
       mode: ``"full"``: wherever they overlap; ``"same"``: the middle, of the length of the longer one; ``"valid"``: wherever
         they overlap completely.
       precision: a Precision or its name, a pair of them, or an algorithm.
@@ -87,10 +97,10 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
 
 @api(static=("mode", "precision", "preferred"))
 def _correlate(a: Any, v: Any, mode: str, precision: Any, preferred: Any) -> Any:
-    a, v = promote_inexact(a, v)
+    a, v, _ = _factors("correlate", a, v, preferred)
     dtype = typeof(a).dtype
     swapped = typeof(a).size < typeof(v).size
-    a, v = (convert(v, dtype), convert(a, dtype)) if swapped else (convert(a, dtype), convert(v, dtype))
+    a, v = (v, a) if swapped else (a, v)
     kernel = shapes.rev(arithmetic.conj(v) if dtypes.is_complex(dtype) else v, (0,))
     out = _convolve(a, kernel, mode, precision, preferred, "correlate")
     if not swapped:

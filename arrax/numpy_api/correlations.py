@@ -22,6 +22,8 @@ def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
     """A matrix with a row per variable and a column per observation."""
     values = promote_inexact(*(as_operand(v) for v in (m, y) if v is not None))
     chosen = typeof(values[0]).dtype if dtype is None else dtypes.check_user_dtype("cov", dtype)
+    if not dtypes.is_inexact(chosen):
+        raise ValueError(f"cov: dtype must be floating or complex, got {chosen}")
     rows = []
     for v, original in zip(values, (m, y), strict=False):
         v = convert(v, chosen)
@@ -64,7 +66,7 @@ def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, bias: bool,
     if weights is None:
         total = number_like(count, np.zeros((), real))
         average = arithmetic.div(reduce_sum(x, (1,)), number_like(count, x))
-        factor = number_like(count - freedom, np.zeros((), real))
+        factor = number_like(max(count - freedom, 0), np.zeros((), real))
         weighted = None
     else:
         total = reduce_sum(weights, (0,))
@@ -83,10 +85,10 @@ def _normalization(total: Any, weights: Any, aweights: Any, freedom: int, dtype:
     if freedom == 0:
         return total
     lost = number_like(freedom, total)
-    if aweights is None:
-        return arithmetic.sub(total, lost)
-    squares = reduce_sum(arithmetic.mul(weights, convert(as_operand(aweights), dtype)), (0,))
-    return arithmetic.sub(total, arithmetic.div(arithmetic.mul(lost, squares), total))
+    if aweights is not None:
+        squares = reduce_sum(arithmetic.mul(weights, convert(as_operand(aweights), dtype)), (0,))
+        lost = arithmetic.div(arithmetic.mul(lost, squares), total)
+    return arithmetic.max_(arithmetic.sub(total, lost), number_like(0, total))
 
 
 def cov(
@@ -106,7 +108,7 @@ def cov(
       dtype: dtype to compute in.
     Returns: matrix, or a scalar for one variable.
     Raises:
-      ValueError: more than two axes, or weights of another length.
+      ValueError: more than two axes, weights of another length, or a dtype of integers.
       TypeError: ``fweights`` that are no integers; lists.
     Example: ``jnp.cov(jnp.array([[0., 2.], [0., 4.]]))`` is ``[[2., 4.], [4., 8.]]``. Source: ``numpy.cov``.
     """

@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index, in_call
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
-from arrax.core.pytrees import tree_leaves
+from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, typeof
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
@@ -91,8 +91,8 @@ def _from_object(value: Any, dtype: Any, must_copy: bool) -> Any:
         return _from_numpy(np.asarray(value), dtype)
     if hasattr(value, "__jax_array__"):
         return _from_object(value.__jax_array__(), dtype, must_copy)
-    if isinstance(value, list | tuple):
-        return _from_sequence(value, dtype)
+    if isinstance(value, list | tuple | range):
+        return _from_sequence(list(value) if type(value) is range else value, dtype)
     if getattr(value, "aval", None) is not None:
         return value
     if hasattr(value, "__array__"):
@@ -185,6 +185,8 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
     if flat is not None:
         return flat
     leaves = tree_leaves(value, is_leaf=lambda node: node is None)
+    if any(type(leaf) is range for leaf in leaves):
+        return _from_sequence(tree_map(lambda leaf: list(leaf) if type(leaf) is range else leaf, value), dtype)
     if not leaves:
         plain = np.array(value, dtype=np.float32)
         chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtype
@@ -425,6 +427,8 @@ def arange(
         raise ValueError("arange: step must not be zero")
     exact = all(isinstance(x, int | np.integer) for x in (start, stop, step))
     size = len(range(int(start), int(stop), int(step))) if exact else max(0, int(np.ceil((stop - start) / step)))
+    if not exact and dtypes.is_integer(result):  # as in NumPy, the step is that of the first two numbers made integers
+        start, step, exact = int(start), int(start + step) - int(start), True
     if context.interpreter.is_evaluation and size <= host.ELEMENT_LIMIT and host.evaluating():
         if exact:
             with np.errstate(all="ignore"):

@@ -69,10 +69,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """
     check_arraylike("diff", a)
     check_arraylike_or_none("diff", prepend, append)
-    a = settle("diff", a)
+    a, count = settle("diff", a), as_index(n)
+    if count == 0:
+        return a
     if typeof(a).ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional, got a scalar")
-    count = as_index(n)
     if count < 0:
         raise ValueError(f"diff: order must be non-negative but got {count}")
     axis = shapes.canonical_axis(axis, typeof(a).ndim)
@@ -88,12 +89,16 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     Args:
       ary: array.
       to_end, to_begin: what to put behind and before them, converted to the dtype of ``ary``.
+    Raises:
+      TypeError: bools.
     Example: ``jnp.ediff1d(jnp.array([1, 4, 9]), to_end=0)`` is ``[3, 5, 0]``. Source: ``numpy.ediff1d``.
     """
     check_arraylike("ediff1d", ary)
     check_arraylike_or_none("ediff1d", to_end, to_begin)
     flat = ravel(ary)
     dtype = typeof(flat).dtype
+    if dtype == np.bool_:
+        raise TypeError("ediff1d: bools have no differences, convert them to integers first")
     parts = [convert(ravel(v), dtype) if v is not None else None for v in (to_begin, to_end)]
     return concatenate([part for part in (parts[0], _diff(flat, 1, 0), parts[1]) if part is not None])
 
@@ -189,12 +194,14 @@ def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
     y, widths = promote_inexact(y, dx if x is None else x)
     y, widths = convert(y, typeof(y).dtype), convert(widths, typeof(y).dtype)
     rank = typeof(y).ndim
-    axis = shapes.canonical_axis(axis, rank)
-    y = shapes.move_axis(y, axis, rank - 1)
+    y = shapes.move_axis(y, shapes.canonical_axis(axis, rank), rank - 1)
+    length = typeof(y).shape[-1]
+    if length == 0:
+        return reduce_sum(y, (rank - 1,))
     if x is not None:
         own = typeof(widths).ndim
-        widths = _neighbours(widths if own == 1 else shapes.move_axis(widths, axis, own - 1), own - 1)
-    length = typeof(y).shape[-1]
+        along = 0 if own == 1 else shapes.canonical_axis(axis, own)
+        widths = _neighbours(shapes.move_axis(widths, along, own - 1), own - 1)
     pairs = add(*(structure.slice_in_dim(y, i, max(length - 1 + i, i), axis=rank - 1) for i in (0, 1)))
     areas = multiply(widths, pairs)
     return multiply(constant(0.5, areas), reduce_sum(areas, (typeof(areas).ndim - 1,)))
@@ -258,6 +265,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     """
     check_arraylike("unwrap", p)
     p = settle("unwrap", p)
-    if shape_of(p)[axis] == 0:
-        return p
-    return _unwrap(p, discont, period, shapes.canonical_axis(axis, typeof(p).ndim))
+    if dtypes.is_complex(typeof(p).dtype):
+        raise TypeError("unwrap does not support complex-valued inputs")
+    axis = shapes.canonical_axis(axis, typeof(p).ndim)
+    return _unwrap(p, discont, period, axis) if shape_of(p)[axis] else p

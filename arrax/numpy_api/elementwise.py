@@ -43,6 +43,8 @@ def _absolute(x: Any) -> Any:
 
 
 def _fabs(x: Any) -> Any:
+    if is_complex(x):
+        raise TypeError("fabs does not support complex-valued inputs")
     return arithmetic.abs_(x)
 
 
@@ -52,9 +54,15 @@ def _sign(x: Any) -> Any:
     return _select(arithmetic.eq(x, constant(0, x)), constant(0, x), arithmetic.sign(x))  # -0 has no sign
 
 
-def _rounded(operation: Any) -> Callable[[Any], Any]:
+def _rounded(name: str, operation: Any) -> Callable[[Any], Any]:
     """Integers and bools are round already."""
-    return lambda x: operation(x) if is_float(x) else x
+
+    def rounded(x: Any) -> Any:
+        if is_complex(x):
+            raise TypeError(f"{name} does not support complex-valued inputs")
+        return operation(x) if is_float(x) else x
+
+    return rounded
 
 
 def _truncate(x: Any) -> Any:
@@ -87,12 +95,14 @@ def _float_floor_divide(x: Any, y: Any) -> Any:
 
     With infinities and zeros it is ``x / y``, as the array API standard says: 1 // -inf is -0.
     """
-    ratio, rest = arithmetic.div(x, y), arithmetic.rem(x, y)
+    nearest = rounding.RoundingMethod.TO_NEAREST_EVEN
+    # The rounded ratio serves where it is infinite, NaN or a zero; rounding makes the derivative 0 there as elsewhere.
+    ratio, rest = rounding.round(arithmetic.div(x, y), nearest), arithmetic.rem(x, y)
     zero = constant(0, ratio)
     quotient = arithmetic.div(arithmetic.sub(x, rest), y)
     opposite = bitwise.bitwise_and(arithmetic.ne(arithmetic.sign(y), arithmetic.sign(rest)), arithmetic.ne(rest, zero))
     quotient = _select(opposite, arithmetic.sub(quotient, constant(1, quotient)), quotient)
-    whole = rounding.round(quotient, rounding.RoundingMethod.TO_NEAREST_EVEN)
+    whole = rounding.round(quotient, nearest)
     whole = _select(arithmetic.eq(whole, zero), arithmetic.mul(ratio, zero), whole)  # a zero of the right sign
     ordinary = bitwise.bitwise_and(arithmetic.is_finite(rest), arithmetic.is_finite(y))
     return _select(ordinary, whole, ratio)
@@ -123,25 +133,42 @@ def _sign_bit(x: Any) -> Any:
 
 
 def _remainder(x: Any, y: Any) -> Any:
-    kind = kind_of(typeof(x).dtype)
-    if kind == "floating":
-        return _python_rem(x, y)
-    zero = constant(0, x)
-    remainder = arithmetic.rem(x, y)
+    if is_float(x):
+        return remainder_p.bind(x, y)
+    y = _nonzero_divisor(y)
+    return _towards_divisor(arithmetic.rem(x, y), y)
+
+
+def _fmod(x: Any, y: Any) -> Any:
+    return arithmetic.rem(x, y if is_float(x) else _nonzero_divisor(y))
+
+
+def _nonzero_divisor(y: Any) -> Any:
+    """Integers with ones for zeros: as in NumPy, nothing remains of a division by zero."""
+    return _select(arithmetic.eq(y, constant(0, y)), constant(1, y), y)
+
+
+def _towards_divisor(remainder: Any, y: Any) -> Any:
+    """A remainder of the sign of the dividend, moved to the side of the divisor."""
+    zero = constant(0, remainder)
     opposite = bitwise.bitwise_and(
         arithmetic.ne(arithmetic.lt(remainder, zero), arithmetic.lt(y, zero)), arithmetic.ne(remainder, zero)
     )
     return _select(opposite, arithmetic.add(remainder, y), remainder)
 
 
-def _python_rem(x: Any, y: Any) -> Any:
-    zero = constant(0, x)
-    remainder = arithmetic.rem(x, y)
-    opposite = bitwise.bitwise_and(
-        arithmetic.ne(arithmetic.lt(remainder, zero), arithmetic.lt(y, zero)), arithmetic.ne(remainder, zero)
-    )
-    moved = _select(opposite, arithmetic.add(remainder, y), remainder)
+def _float_remainder(x: Any, y: Any) -> Any:
+    moved = _towards_divisor(arithmetic.rem(x, y), y)
+    zero = constant(0, moved)
     return _select(arithmetic.eq(moved, zero), _copysign(zero, y), moved)
+
+
+def _make_remainder() -> Any:
+    """A primitive, since the sign of a remainder of zero must not change the derivative."""
+    return families.elementwise(
+        "remainder", [families.floating] * 2, lower_fun(_float_remainder, multiple_results=False),
+        jvp=[lambda x, y, ans, t: t, lambda x, y, ans, t: arithmetic.neg(arithmetic.mul(t, _floor_divide(x, y)))],
+    )  # fmt: skip
 
 
 def _logaddexp(x: Any, y: Any) -> Any:
@@ -191,6 +218,8 @@ def _heaviside(x: Any, y: Any) -> Any:
 
 
 def _hypot(x: Any, y: Any) -> Any:
+    if is_complex(x):
+        raise TypeError("hypot does not support complex-valued inputs")
     x, y = arithmetic.abs_(x), arithmetic.abs_(y)
     infinite = bitwise.bitwise_or(_is_infinite(x), _is_infinite(y))
     high, low = arithmetic.max_(x, y), arithmetic.min_(x, y)
@@ -209,13 +238,21 @@ def _arctan2(x: Any, y: Any) -> Any:
 def _fmax(x: Any, y: Any) -> Any:
     shape = max(typeof(x).shape, typeof(y).shape, key=len)
     x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
+    if is_complex(x):
+        return _unless_nan(x, y, arithmetic.max_(x, y))
     return _select(bitwise.bitwise_or(arithmetic.gt(x, y), _is_nan(y)), x, y)
 
 
 def _fmin(x: Any, y: Any) -> Any:
     shape = max(typeof(x).shape, typeof(y).shape, key=len)
     x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
+    if is_complex(x):
+        return _unless_nan(x, y, arithmetic.min_(x, y))
     return _select(bitwise.bitwise_or(arithmetic.lt(x, y), _is_nan(y)), x, y)
+
+
+def _unless_nan(x: Any, y: Any, chosen: Any) -> Any:
+    return _select(_is_nan(y), x, _select(_is_nan(x), y, chosen))
 
 
 def _scaled(factor: float) -> Callable[[Any], Any]:
@@ -224,10 +261,6 @@ def _scaled(factor: float) -> Callable[[Any], Any]:
 
 def _conjugate(x: Any) -> Any:
     return arithmetic.conj(x) if is_complex(x) else x
-
-
-def _square(x: Any) -> Any:
-    return arithmetic.square(x) if not is_bool(x) else x
 
 
 def _negative(x: Any) -> Any:
@@ -254,6 +287,7 @@ def _true_divide(x: Any, y: Any) -> Any:
 
 
 logaddexp_p = _make_logaddexp()
+remainder_p = _make_remainder()
 
 
 def _logaddexp2(x1: Any, x2: Any) -> Any:
@@ -270,7 +304,7 @@ true_divide  = divide
 floor_divide = binary("floor_divide", _floor_divide, promote_numeric, "quotient rounded down")
 remainder    = binary("remainder", _remainder, promote_numeric, "remainder of the sign of the divisor")
 mod          = remainder
-fmod         = binary("fmod", arithmetic.rem, promote_numeric, "remainder of the sign of the dividend")
+fmod         = binary("fmod", _fmod, promote_numeric, "remainder of the sign of the dividend")
 maximum      = binary("maximum", arithmetic.max_, promote_dtypes, "greater of two values, NaN if either is", universal=True)
 minimum      = binary("minimum", arithmetic.min_, promote_dtypes, "lesser of two values, NaN if either is", universal=True)
 fmax         = binary("fmax", _fmax, promote_dtypes, "greater of two values, ignoring NaN", by_name=True)
@@ -291,7 +325,7 @@ abs          = absolute
 fabs         = unary("fabs", _fabs, promote_inexact, "magnitude as a floating number")
 sign         = unary("sign", _sign, promote_numeric, "sign: -1, 0, 1")
 reciprocal   = unary("reciprocal", lambda x: arithmetic.div(constant(1, x), x), promote_inexact, "1 / x")
-square       = unary("square", _square, kept, "square, x x")
+square       = unary("square", arithmetic.square, promote_numeric, "square, x x")
 sqrt         = unary("sqrt", exponential.sqrt, promote_inexact, "square root")
 cbrt         = unary("cbrt", exponential.cbrt, promote_inexact, "cube root")
 exp          = unary("exp", exponential.exp, promote_inexact, "exponential")
@@ -316,9 +350,9 @@ arctanh      = unary("arctanh", trigonometric.atanh, promote_inexact, "inverse h
 asin, acos, atan = arcsin, arccos, arctan
 asinh, acosh, atanh = arcsinh, arccosh, arctanh
 sinc         = unary("sinc", _sinc, promote_inexact, "sin(pi x) / (pi x)")
-floor        = unary("floor", _rounded(arithmetic.floor), kept, "greatest integer not above x")
-ceil         = unary("ceil", _rounded(arithmetic.ceil), kept, "least integer not below x")
-trunc        = unary("trunc", _rounded(_truncate), kept, "nearest integer towards zero", by_name=True)
+floor        = unary("floor", _rounded("floor", arithmetic.floor), kept, "greatest integer not above x")
+ceil         = unary("ceil", _rounded("ceil", arithmetic.ceil), kept, "least integer not below x")
+trunc        = unary("trunc", _rounded("trunc", _truncate), kept, "nearest integer towards zero", by_name=True)
 rint         = unary("rint", lambda x: _rint(x), kept, "nearest integer, halves to even")
 deg2rad      = unary("deg2rad", _scaled(np.pi / 180), promote_inexact, "degrees to radians")
 rad2deg      = unary("rad2deg", _scaled(180 / np.pi), promote_inexact, "radians to degrees")
@@ -363,6 +397,8 @@ def _signbit(x: Any) -> Any:
     kind = kind_of(typeof(x).dtype)
     if kind == "floating":
         return _sign_bit(x)
+    if kind == "complex":
+        raise TypeError("signbit does not support complex-valued inputs")
     if kind in ("unsigned", "bool"):
         return full_like(x, False, np.bool_)
     return arithmetic.lt(x, constant(0, x))
@@ -410,7 +446,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 def _round(a: Any, decimals: int) -> Any:
     dtype = typeof(a).dtype
     if kind_of(dtype) in ("signed", "unsigned", "bool"):
-        if decimals < 0:
+        if decimals < 0 and kind_of(dtype) != "bool":
             scale = constant(10**-decimals, a)
             half = rounding.round(
                 convert(arithmetic.div(convert(a, np.float32), np.float32(10.0**-decimals)), np.float32),

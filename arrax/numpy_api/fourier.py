@@ -20,6 +20,7 @@ from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.numpy_api.rearranging import roll
+from arrax.numpy_api.routes import settle
 
 FFT, IFFT, RFFT, IRFFT = FftType
 _INVERSE = (IFFT, IRFFT)
@@ -37,7 +38,7 @@ def _check_norm(norm: str | None) -> None:
 def _scale(norm: str | None, kind: FftType, size: int) -> float:
     """What the result of lax's transform, which divides in the inverse, is multiplied by."""
     _check_norm(norm)
-    inverse = kind in _INVERSE
+    inverse, size = kind in _INVERSE, max(size, 1)
     if norm == "ortho":
         return math.sqrt(size) if inverse else 1 / math.sqrt(size)
     if norm == "forward":
@@ -328,6 +329,11 @@ def _conjugate(a: Any) -> Any:
 
 
 def _frequencies(name: str, numerators: np.ndarray, n: int, d: Any, dtype: Any) -> Any:
+    check_arraylike(f"fft.{name}", d)
+    if dtypes.is_complex(typeof(d).dtype):
+        raise TypeError(f"fft.{name}: d must be real, got dtype {typeof(d).dtype}")
+    if typeof(d).shape not in ((), numerators.shape):
+        raise ValueError(f"fft.{name}: d must be a number, got shape {typeof(d).shape}")
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype(name, dtype)
     return _divided(host.new(numerators.astype(chosen)), d, n)
 
@@ -354,7 +360,7 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
       dtype: by default float32 (float64 with x64).
       device: accepted; the result is on the default device.
     Raises:
-      ValueError: ``n`` is a sequence.
+      ValueError: ``n`` or ``d`` is a sequence.
     Example: ``jnp.fft.fftfreq(4)`` is ``[0, 0.25, -0.5, -0.25]``. Source: ``numpy.fft.fftfreq``.
     """
     n = _check_count("fftfreq", n)
@@ -380,6 +386,8 @@ def _half_turn(name: str, x: Any, axes: Any, sign: int) -> Any:
     shape = typeof(x).shape
     chosen = range(len(shape)) if axes is None else (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
     turned = tuple(shapes.canonical_axis(axis, len(shape)) for axis in chosen)
+    if not turned:
+        return settle(name, x)
     return roll(x, tuple(sign * (shape[axis] // 2) for axis in turned), turned)
 
 

@@ -65,13 +65,15 @@ def bincount(
       length: length of the result, needed where ``x`` is traced; greater numbers are left out.
     Raises:
       ConcretizationTypeError: a traced ``x`` without ``length``.
-      TypeError: no integers.
-      ValueError: more than one axis, or weights of another shape.
+      TypeError: no integers or bools.
+      ValueError: more than one axis, weights of another shape, or a negative length.
     Example: ``jnp.bincount(jnp.array([1, 1, 3]))`` is ``[0, 2, 0, 1]``. Source: ``numpy.bincount``.
     """
     check_arraylike("bincount", x)
     check_arraylike_or_none("bincount", weights)
     x = settle("bincount", x)
+    if dtypes.is_bool(typeof(x).dtype):
+        x = convert(x, np.int32)
     if not dtypes.is_integer(typeof(x).dtype):
         raise TypeError(f"x argument to bincount must have an integer type; got {typeof(x).dtype.name}")
     if typeof(x).ndim != 1:
@@ -88,6 +90,8 @@ def bincount(
             )
         length = int(values.max()) + 1 if values.size else 0
         length = length if length > least else least
+    if as_index(length) < 0:
+        raise ValueError(f"bincount: length must be non-negative, got {length}")
     return _bincount(x, weights, as_index(length))
 
 
@@ -95,7 +99,9 @@ def bincount(
 
 
 def _is_count(bins: Any) -> bool:
-    return isinstance(bins, int | np.integer) or (not isinstance(bins, list | tuple) and getattr(bins, "ndim", 1) == 0)
+    return isinstance(bins, int | float | np.number) or (
+        not isinstance(bins, list | tuple) and getattr(bins, "ndim", 1) == 0
+    )
 
 
 @api(static=("count", "dtype"))
@@ -127,6 +133,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         raise NotImplementedError("histogram_bin_edges: string values for `bins` are not implemented.")
     check_arraylike("histogram_bin_edges", a)
     a = settle("histogram_bin_edges", a)
+    if dtypes.is_complex(typeof(a).dtype):
+        raise TypeError("histogram: complex values have no order")
     dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
     if not _is_count(bins):
         return convert(asarray(bins), dtype)

@@ -255,6 +255,7 @@ def take(
     Returns: array with ``indices``' shape in the place of the axis.
     Raises:
       TypeError: indices that are no integers.
+      IndexError: an axis without entries.
       NotImplementedError: ``mode="raise"``.
     Example: ``jnp.take(jnp.arange(5), jnp.array([1, 3]))``. Source: ``numpy.take``.
     """
@@ -269,6 +270,8 @@ def take(
         a, axis = shapes.reshape(a, (typeof(a).size,)), 0
     shape = typeof(a).shape
     axis = shapes.canonical_axis(axis, len(shape))
+    if not shape[axis] and typeof(indices).size:
+        raise IndexError(f"take: axis {axis} of shape {shape} has no entries to take")
     if parsed == "wrap":
         indices = _modulo(indices, shape[axis])
     access = Access(
@@ -354,6 +357,8 @@ def take_along_axis(
     if typeof(indices).ndim != rank:
         raise ValueError(f"indices and arr must have the same number of dimensions; {typeof(indices).ndim} vs. {rank}")
     axis = shapes.canonical_axis(axis, rank)
+    if not typeof(arr).shape[axis] and typeof(indices).size:
+        raise IndexError(f"take_along_axis: axis {axis} of shape {typeof(arr).shape} has no entries to take")
     access = Access(
         GatherScatterMode.from_any(mode), fill_scalar(fill_value),
         wrap=True if wrap_negative_indices is None else bool(wrap_negative_indices),

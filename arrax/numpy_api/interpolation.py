@@ -118,6 +118,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
             f"interp: xp and fp must be one-dimensional arrays of equal size, got {typeof(xp).shape} "
             f"and {typeof(fp).shape}"
         )
+    if any(dtypes.is_complex(typeof(v).dtype) for v in (x, xp)):
+        raise TypeError("interp: complex places are not supported")
     if period is not None and concrete_value(period) is not None and np.asarray(concrete_value(period)) == 0:
         raise ValueError("interp: period must be a non-zero value; got 0")
     extrapolates = (_ends(left), _ends(right))

@@ -297,8 +297,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[int, int]]:
     """(start, stop) of the pieces of an axis."""
     if isinstance(sections, list | tuple) or getattr(sections, "ndim", 0) > 0:
-        given = [concrete_int(place, f"in the argument indices_or_sections of {name}") for place in sections]
-        points = [slice(place, None).indices(length)[0] for place in given]
+        place = f"in the argument indices_or_sections of {name}"
+        given = [concrete_int(one, place) if isinstance(one, Tracer) else as_index(one) for one in sections]
+        points = [slice(start, None).indices(length)[0] for start in given]
         return list(zip([0, *points], [*points, length], strict=True))
     count = concrete_int(sections, f"in the argument indices_or_sections of {name}")
     if count <= 0:

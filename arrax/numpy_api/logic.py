@@ -8,10 +8,11 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, structure
+from arrax.lax import arithmetic, bitwise, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.families import broadcast_to_shape, kind_of
 from arrax.lax.shapes import full_like
+from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise_makers import binary, constant, kept, unary
 from arrax.numpy_api.operands import broadcast_operands, check_arraylike, promote_dtypes, promote_inexact
@@ -101,7 +102,10 @@ def _signed_infinity(sign: float) -> Any:
 
 
 def _bit_count(x: Any) -> Any:
-    if kind_of(typeof(x).dtype) == "signed":
+    kind = kind_of(typeof(x).dtype)
+    if kind == "bool":
+        return convert(x, np.uint8)
+    if kind == "signed":
         x = arithmetic.abs_(x)
     return convert(bitwise.population_count(x), np.uint8)
 
@@ -213,14 +217,14 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     if kind_of(typeof(a).dtype) in ("signed", "unsigned", "bool"):
         a, b = promote_inexact(a, b)
     a, b = broadcast_operands("isclose", a, b)
-    shape = max(typeof(a).shape, typeof(b).shape, key=len)
-    a, b = broadcast_to_shape(a, shape), broadcast_to_shape(b, shape)
+    shape = shapes.broadcast_shapes(*(typeof(value).shape for value in (a, b, rtol, atol)))
+    a, b = operands.broadcast_to(a, shape), operands.broadcast_to(b, shape)
     distance = arithmetic.abs_(arithmetic.sub(a, b))
     size = arithmetic.abs_(b)
     real_dtype = typeof(distance).dtype
     bound = arithmetic.add(
-        broadcast_to_shape(convert(atol, real_dtype), shape),
-        arithmetic.mul(broadcast_to_shape(convert(rtol, real_dtype), shape), size),
+        operands.broadcast_to(convert(atol, real_dtype), shape),
+        arithmetic.mul(operands.broadcast_to(convert(rtol, real_dtype), shape), size),
     )
     close = arithmetic.le(distance, bound)
     finite = bitwise.bitwise_and(_isfinite(a), _isfinite(b))

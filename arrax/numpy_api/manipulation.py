@@ -146,8 +146,10 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     Example: ``jnp.ravel(jnp.ones((2, 3))).shape`` is ``(6,)``. Source: ``numpy.ravel``.
     """
     a = settle("ravel", a)
-    if order not in ("C", "F"):
+    if order in ("A", "K"):
         raise NotImplementedError(f"ravel: order={order!r} is not implemented, use 'C' or 'F'.")
+    if order not in ("C", "F"):
+        raise ValueError(f"ravel: order must be 'C' or 'F', got {order!r}")
     return reshape(a, (typeof(a).size,), order)
 
 

@@ -20,6 +20,7 @@ from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
 from arrax.numpy_api.reductions import (
     Axis,
+    check_mask,
     greatest,
     least,
     masked,
@@ -151,8 +152,9 @@ def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool 
 # ---- averages -------------------------------------------------------------------------------------------------------
 
 
-def _numbers(a: Any, where: Any) -> Any:
+def _numbers(name: str, a: Any, where: Any) -> Any:
     """The mask of the elements that count."""
+    check_mask(name, where)
     present = bitwise.bitwise_not(isnan(a))
     if where is None:
         return present
@@ -171,7 +173,7 @@ def _nanmean(a: Any, where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
     a = _operand("nanmean", a, where)
     natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
     target = natural if dtype is None else dtypes.check_user_dtype("nanmean", dtype)
-    present = _numbers(a, where)
+    present = _numbers("nanmean", a, where)
     axes = canonical_axes(axis, typeof(present).ndim)
     value, _ = _mean_of(convert(a, working_dtype(target if dtypes.is_inexact(target) else natural)), present, axes)
     return with_kept_axes(convert(value, target), axes, keepdims)
@@ -192,7 +194,7 @@ def nanmean(
 def _nanvar(a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: bool, name: str) -> Any:
     a = _operand(name, a, where, mean)
     work, target = variance_dtypes(name, typeof(a).dtype, dtype)
-    x, present = convert(a, work), _numbers(a, where)
+    x, present = convert(a, work), _numbers(name, a, where)
     axes = canonical_axes(axis, typeof(present).ndim)
     value, _ = _mean_of(x, present, axes)
     middle = with_kept_axes(value, axes, True) if mean is None else convert(as_operand(mean), work)

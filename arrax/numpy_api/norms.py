@@ -42,6 +42,11 @@ def _root_of_squares(x: Any, axes: Axes) -> Any:
     return sqrt(reduce_sum(squares, axes))
 
 
+def _greatest(x: Any, axes: Axes) -> Any:
+    """The greatest of magnitudes, zero where there are none."""
+    return reduce_max(x, axes) if all(typeof(x).shape[axis] for axis in axes) else reduce_sum(x, axes)
+
+
 def _extreme(name: str, x: Any, axes: Axes, reduce: Any) -> Any:
     if any(typeof(x).shape[axis] == 0 for axis in axes) and reduce is reduce_min:
         raise ValueError(f"linalg.{name}: there is no least element of no elements, shape {typeof(x).shape}")
@@ -56,7 +61,7 @@ def _vector(name: str, x: Any, order: Any, axes: Axes) -> Any:
     if isinstance(order, str):
         raise ValueError(f"Invalid order '{order}' for vector norm.")
     if order == math.inf:
-        return reduce_max(magnitude, axes) if typeof(x).size else reduce_sum(magnitude, axes)
+        return _greatest(magnitude, axes)
     if order == -math.inf:
         return _extreme(name, magnitude, axes, reduce_min)
     if order == 0:
@@ -76,7 +81,7 @@ def _of_matrices(name: str, x: Any, order: Any, rows: int, columns: int) -> Any:
         summed, kept = (rows, columns) if abs(order) == 1 else (columns, rows)
         sums = reduce_sum(arithmetic.abs_(x), (summed,))
         axis = (kept - (kept > summed),)
-        return reduce_max(sums, axis) if order > 0 else _extreme(name, sums, axis, reduce_min)
+        return _greatest(sums, axis) if order > 0 else _extreme(name, sums, axis, reduce_min)
     if order not in (2, -2, "nuc"):
         raise ValueError(f"Invalid order '{order}' for matrix norm.")
     moved = shapes.transpose(x, [i for i in range(typeof(x).ndim) if i not in (rows, columns)] + [rows, columns])
@@ -84,7 +89,7 @@ def _of_matrices(name: str, x: Any, order: Any, rows: int, columns: int) -> Any:
     last = (typeof(values).ndim - 1,)
     if order == "nuc":
         return reduce_sum(values, last)
-    return reduce_max(values, last) if order == 2 else _extreme(name, values, last, reduce_min)
+    return _greatest(values, last) if order == 2 else _extreme(name, values, last, reduce_min)
 
 
 @api(static=("order", "axis", "keepdims"))
@@ -179,12 +184,13 @@ def cond(x: Any, p: int | float | str | None = None) -> Any:
         raise ValueError(f"linalg.cond: expected an array of at least two axes, got shape {typeof(x).shape}")
     if 0 in typeof(x).shape[-2:]:
         raise ValueError(f"linalg.cond: empty matrices have no condition number, got shape {typeof(x).shape}")
+    axes = canonical_axes((-2, -1), typeof(x).ndim)
     if p in (None, 2, -2):
         values = linalg.svd(x, compute_uv=False)
         first, last = (reduce(values, (typeof(values).ndim - 1,)) for reduce in (reduce_max, reduce_min))
-        return arithmetic.div(last, first) if p == -2 else arithmetic.div(first, last)
-    axes = canonical_axes((-2, -1), typeof(x).ndim)
-    number = arithmetic.mul(_of_matrices("cond", x, p, *axes), _of_matrices("cond", inv(x), p, *axes))
+        number = arithmetic.div(last, first) if p == -2 else arithmetic.div(first, last)
+    else:
+        number = arithmetic.mul(_of_matrices("cond", x, p, *axes), _of_matrices("cond", inv(x), p, *axes))
     given = reduce_or(arithmetic.ne(x, x), axes)  # NaN comes out where it goes in; else it is that of no inverse
     lost = bitwise_and(arithmetic.ne(number, number), bitwise_not(given))
     return select(lost, shapes.full_like(number, np.inf), number)

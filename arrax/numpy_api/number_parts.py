@@ -10,7 +10,9 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, shapes, structure
+from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax import arithmetic, bitwise, families, shapes, structure
+from arrax.lax.barriers import stop_gradient
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert
@@ -31,7 +33,9 @@ def _integers(name: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     if not dtypes.is_integer(typeof(x1).dtype):
         raise ValueError(f"Arguments to {name} must be integers, got dtype {typeof(x1).dtype.name}.")
     shape = shapes.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
-    return tuple(operands.broadcast_to(convert(x, typeof(x).dtype), shape) for x in (x1, x2))  # type: ignore[return-value]
+    return tuple(  # type: ignore[return-value]
+        operands.broadcast_to(convert(x, typeof(x).dtype, typeof(x).weak_type), shape) for x in (x1, x2)
+    )
 
 
 def _magnitude(x: Any) -> Any:
@@ -110,6 +114,11 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     if dtypes.is_complex(dtype):
         raise TypeError("frexp does not support complex-valued inputs")
     x = convert(x, dtype)
+    return mantissa_p.bind(x), _mantissa_and_exponent(x)[1]
+
+
+def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
+    dtype = typeof(x).dtype
     integer, mantissa_bits, bias = _bits_of(dtype)
     number = functools.partial(_number, integer)
     bits = bitcast_convert_type(x, integer)
@@ -130,6 +139,19 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
 
 def _number(dtype: Any, value: int) -> Any:
     return np.array(value, dtype)[()]
+
+
+def _share(x: Any, mantissa: Any) -> Any:
+    """What a number is multiplied with to give its mantissa."""
+    unscaled = bitwise.bitwise_or(arithmetic.eq(x, constant(0, x)), bitwise.bitwise_not(arithmetic.is_finite(x)))
+    one = shapes.full_like(x, 1)
+    return structure.select(unscaled, one, arithmetic.div(mantissa, structure.select(unscaled, one, x)))
+
+
+mantissa_p = families.elementwise(  # bits have no derivative, the number that they make has
+    "mantissa", [families.floating], lower_fun(lambda x: _mantissa_and_exponent(x)[0], multiple_results=False),
+    jvp=[lambda x, ans, t: arithmetic.mul(t, _share(x, ans))],
+)  # fmt: skip
 
 
 @api()
@@ -184,7 +206,7 @@ def spacing(x: Any, /) -> Any:
     (x,) = promote_inexact(x)
     if dtypes.is_complex(typeof(x).dtype):
         raise ValueError("spacing does not support complex-valued inputs")
-    x = convert(x, typeof(x).dtype)
+    x = stop_gradient(convert(x, typeof(x).dtype))  # nearly everywhere constant
     away = structure.select(arithmetic.lt(x, constant(0, x)), shapes.full_like(x, -np.inf), shapes.full_like(x, np.inf))
     distance = arithmetic.sub(bitwise.nextafter(x, away), x)
     return structure.select(arithmetic.is_finite(x), distance, shapes.full_like(x, np.nan))

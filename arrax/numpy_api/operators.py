@@ -8,17 +8,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from arrax import dtypes
 from arrax.core.functions import name_function
-from arrax.core.interpreter import Tracer
-from arrax.core.types import typeof
+from arrax.lax.conversion import convert
 from arrax.lax.families import kind_of
 from arrax.numpy_api import elementwise, logic, powers, products
 from arrax.numpy_api.api import DeferringFunction, accepts_operand, make_api
 
 
-def _compiled(function: Any, name: str, swapped: bool = False) -> Any:
+class EqualityFunction(DeferringFunction):
+    """``==`` and ``!=``: Python would answer by identity where both operands decline, silently wrong for containers."""
+
+    __slots__ = ()
+
+    def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        if isinstance(args[-1], list | tuple | dict | set):
+            symbol = {"__eq__": "==", "__ne__": "!="}[self.name]
+            kinds = " and ".join(f"'{type(arg).__name__}'" for arg in args)
+            raise TypeError(f"unsupported operand type(s) for {symbol}: {kinds}")
+        return super()._run(args, kwargs)
+
+
+def _compiled(
+    function: Any, name: str, swapped: bool = False, kind: type[DeferringFunction] = DeferringFunction
+) -> Any:
     """The function of an operator; ``swapped`` for the reflected one."""
     body = function.__wrapped__
 
@@ -35,7 +48,7 @@ def _compiled(function: Any, name: str, swapped: bool = False) -> Any:
     name_function(operator, name)
     operator.__module__ = "arrax.numpy"
     operator.__doc__ = f"``{function.__name__}`` as an operator."
-    return make_api(operator, kind=DeferringFunction)
+    return make_api(operator, kind=kind)
 
 
 def _power(self: Any, other: Any) -> Any:
@@ -77,11 +90,10 @@ def _reflected_matmul(self: Any, other: Any) -> Any:
 
 
 def _round(self: Any, ndigits: int | None = None) -> Any:
-    """``round`` of Python's built-in: an int for scalars without ``ndigits``."""
-    rounded = elementwise.round(self, 0 if ndigits is None else ndigits)
-    if ndigits is None and typeof(self).ndim == 0 and not isinstance(self, Tracer):
-        return int(np.asarray(rounded).item())
-    return rounded
+    """``round`` of Python's built-in: integers where no ``ndigits`` are given."""
+    if ndigits is not None:
+        return elementwise.round(self, ndigits)
+    return convert(elementwise.round(self, 0), dtypes.canonicalize_dtype(int), False)
 
 
 # fmt: off
@@ -90,14 +102,16 @@ BINARY: dict[str, Any] = {
     "floordiv": elementwise.floor_divide, "mod": elementwise.remainder, "and": logic.bitwise_and, "or": logic.bitwise_or,
     "xor": logic.bitwise_xor, "lshift": logic.left_shift, "rshift": logic.right_shift,
 }
+EQUALITIES: dict[str, Any] = {"eq": logic.equal, "ne": logic.not_equal}
 COMPARISONS: dict[str, Any] = {
-    "eq": logic.equal, "ne": logic.not_equal, "lt": logic.less, "le": logic.less_equal, "gt": logic.greater,
+    "lt": logic.less, "le": logic.less_equal, "gt": logic.greater,
     "ge": logic.greater_equal,
 }
 # fmt: on
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{f"__{name}__": _compiled(function, f"__{name}__") for name, function in (BINARY | COMPARISONS).items()},
+    **{f"__{name}__": _compiled(f, f"__{name}__", kind=EqualityFunction) for name, f in EQUALITIES.items()},
     **{f"__r{name}__": _compiled(function, f"__r{name}__", swapped=True) for name, function in BINARY.items()},
     "__neg__": elementwise.negative,
     "__pos__": elementwise.positive,

@@ -163,6 +163,8 @@ def _checked(
         raise ValueError(f"{name} does not support overwrite_input=True or out != None: arrays cannot be written to")
     check_arraylike(name, a, q)
     check_arraylike_or_none(name, weights)
+    if dtypes.is_complex(typeof(q).dtype):
+        raise TypeError(f"{name}: q must be real, got dtype {typeof(q).dtype}")
     if method not in METHODS:
         raise ValueError(f"{name}: method can only be one of {', '.join(map(repr, METHODS))}, got {method!r}")
     if weights is not None and method != "inverted_cdf":

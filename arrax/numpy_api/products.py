@@ -37,7 +37,10 @@ def _operands(name: str, a: Any, b: Any) -> list[Any]:
 def element_type(name: str, requested: Any, a: Any, b: Any) -> tuple[Any, bool]:
     """The dtype that a product accumulates in and returns, and whether it is weak."""
     if requested is not None:
-        return dtypes.check_user_dtype(name, requested), False
+        chosen = dtypes.check_user_dtype(name, requested)
+        if dtypes.is_complex(typeof(a).dtype) and not dtypes.is_complex(chosen):
+            raise TypeError(f"{name}: preferred_element_type {chosen} cannot hold products of {typeof(a).dtype}")
+        return chosen, False
     return typeof(a).dtype, typeof(a).weak_type and typeof(b).weak_type
 
 

@@ -100,14 +100,14 @@ def linspace(
     check_arraylike("linspace", start, stop)
     count = _count("linspace", num)
     work, chosen = _range_dtype("linspace", dtype, start, stop)
+    where = shapes.canonical_axis(axis, len(shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)) + 1)
     simple = (
         isinstance(start, _SCALARS) and isinstance(stop, _SCALARS) and isinstance(work, np.dtype) and work.kind in "fc"
     )
     if simple and work.itemsize >= 4 and count <= host.ELEMENT_LIMIT and host.evaluating():
         out = host.new(_steps_by_numpy(start, stop, count, bool(endpoint), chosen).copy())
     else:
-        rank = len(shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)) + 1
-        out = _linspace(start, stop, count, bool(endpoint), work, chosen, shapes.canonical_axis(axis, rank))
+        out = _linspace(start, stop, count, bool(endpoint), work, chosen, where)
     out = out if device is None else device_put(out, device)
     return (out, _step(start, stop, count - 1 if endpoint else count, work)) if retstep else out
 
@@ -159,9 +159,8 @@ def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype
         tail = [ends[1]] if endpoint else []
         inner = structure.slice_in_dim(out, 1, num - len(tail))
         out = structure.concatenate([ends[0], inner, *tail], 0)
-    if dtypes.is_integer(dtype):
-        half = np.asarray(0.5).astype(work)[()]
-        out = arithmetic.floor(arithmetic.add(out, half))
+    if dtypes.is_integer(dtype):  # towards zero, but what is a whole number up to rounding is that number
+        out = arithmetic.mul(out, np.asarray(1 + 16 * float(dtypes.finfo(work).eps)).astype(work)[()])
     return shapes.move_axis(convert(out, dtype), 0, axis)
 
 
@@ -176,6 +175,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     check_arraylike("geomspace", start, stop)
     count = _count("geomspace", num)
     work, chosen = _range_dtype("geomspace", dtype, start, stop)
+    if dtypes.is_complex(work) and not dtypes.is_complex(chosen):
+        raise TypeError(f"geomspace: complex numbers cannot become elements of dtype {chosen}")
     rank = len(shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)) + 1
     return _geomspace(start, stop, count, bool(endpoint), work, chosen, shapes.canonical_axis(axis, rank))
 

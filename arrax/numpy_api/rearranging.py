@@ -203,7 +203,7 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
     Example: ``jnp.tile(jnp.arange(2), 2)`` is ``[0, 1, 0, 1]``. Source: ``numpy.tile``.
     """
     A = settle("tile", A)
-    counts = tuple(reps) if isinstance(reps, Sequence | np.ndarray) else (reps,)
+    counts = (reps,) if np.ndim(reps) == 0 else tuple(reps)  # type: ignore[arg-type]
     times = shapes.canonical_shape(counts, "tile: reps")
     own = shape_of(A)
     rank = max(len(times), len(own))

@@ -14,7 +14,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, reductions, shapes, structure
+from arrax.lax import arithmetic, bitwise, reductions, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
@@ -62,12 +62,17 @@ def with_kept_axes(value: Any, axes: Sequence[int], keepdims: bool) -> Any:
     return shapes.expand_dims(value, sorted(axes)) if keepdims and axes else value
 
 
+def check_mask(name: str, where: Any) -> None:
+    """Refuse a mask that is not boolean."""
+    if where is not None and typeof(where).dtype != np.bool_:
+        raise ValueError(f"{name}: where must be None or a boolean array; got where.dtype={typeof(where).dtype.name}.")
+
+
 def masked(name: str, a: Any, where: Any, instead: Any) -> Any:
     """``a`` with another value wherever a mask does not hold; both are broadcast to their common shape."""
     if where is None:
         return a
-    if typeof(where).dtype != np.bool_:
-        raise ValueError(f"{name}: where must be None or a boolean array; got where.dtype={typeof(where).dtype.name}.")
+    check_mask(name, where)
     where = as_operand(where)
     shape = shapes.broadcast_shapes(typeof(a).shape, typeof(where).shape)
     filler = np.asarray(instead).astype(typeof(a).dtype)[()]
@@ -94,21 +99,27 @@ def _checked(name: str, a: Any, initial: Any = None, where: Any = None) -> Any:
 # ---- sums and products ----------------------------------------------------------------------------------------------
 
 
-def _accumulation(name: str, operation: Callable[..., Any], neutral: int, combine: Callable[..., Any]) -> Any:
+_Reduction = tuple[Callable[..., Any], Callable[..., Any]]  # of an array, and what combines two values
+
+
+def _accumulation(name: str, neutral: int, of_numbers: _Reduction, of_bools: _Reduction) -> Any:
     def body(a: Any, initial: Any, where: Any, axis: Any, dtype: Any, keepdims: bool, promote_integers: bool) -> Any:
         a = _checked(name, a, initial, where)
         own = typeof(a).dtype
         natural = sum_dtype(own) if promote_integers or dtypes.is_bool(own) else own
         a = masked(name, convert(a, _requested(name, dtype, natural)), where, neutral)
         axes = canonical_axes(axis, typeof(a).ndim)
+        operation, combine = of_bools if dtypes.is_bool(typeof(a).dtype) else of_numbers
         return with_kept_axes(_started(operation(a, axes), initial, combine), axes, keepdims)
 
     name_function(body, name)
     return api(static=("axis", "dtype", "keepdims", "promote_integers"))(body)
 
 
-_sum = _accumulation("sum", reductions.reduce_sum, 0, arithmetic.add)
-_prod = _accumulation("prod", reductions.reduce_prod, 1, arithmetic.mul)
+# fmt: off
+_sum  = _accumulation("sum",  0, (reductions.reduce_sum,  arithmetic.add), (reductions.reduce_or,  bitwise.bitwise_or))
+_prod = _accumulation("prod", 1, (reductions.reduce_prod, arithmetic.mul), (reductions.reduce_and, bitwise.bitwise_and))
+# fmt: on
 
 
 def sum(

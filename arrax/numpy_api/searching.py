@@ -39,6 +39,10 @@ def _fills(fill_value: Any, rank: int) -> tuple[Any, ...]:
         if len(fill_value) != rank:
             raise ValueError(f"nonzero: fill_value must be a number or one per axis ({rank}), got {fill_value}")
         return fill_value
+    if np.ndim(fill_value):
+        raise ValueError(
+            f"nonzero: fill_value must be a number or a tuple of numbers, got shape {np.shape(fill_value)}"
+        )
     return (0 if fill_value is None else fill_value,) * rank
 
 

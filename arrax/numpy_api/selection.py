@@ -173,7 +173,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     check_arraylike("piecewise", x)
     x = settle("piecewise", x)
     if isinstance(condlist, list | tuple):
-        nested = condlist if condlist and not isinstance(condlist[0], bool | np.bool_) else [condlist]
+        flags = bool(condlist) and isinstance(condlist[0], bool | np.bool_) and typeof(x).ndim > 0  # one condition
+        nested = [condlist] if flags or not condlist else condlist
         conditions = [settle("piecewise", np.asarray(c) if isinstance(c, list) else c) for c in nested]
     else:
         array = settle("piecewise", condlist)
@@ -225,6 +226,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     index = settle("choose", a)
     if not dtypes.is_integer(typeof(index).dtype) and not dtypes.is_bool(typeof(index).dtype):
         raise ValueError("choose: `a` array must be integer typed")
+    if not isinstance(choices, list | tuple) and np.ndim(choices) == 0:
+        raise TypeError(f"choose: choices must be a sequence of arrays, got {choices!r}")
     table = [settle("choose", v) for v in choices] if isinstance(choices, list | tuple) else list(_choices(choices))
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"choose: mode={mode!r} not understood, must be 'raise', 'wrap' or 'clip'")

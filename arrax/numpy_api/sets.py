@@ -88,8 +88,10 @@ def _unique_sized(rows: Any, fill: Any, size: int, equal_nan: bool, filled: bool
     length, dtype = typeof(rows).shape[0], index_dtype()
     ordered, order = _sorted_rows(rows)
     mask = _differs(ordered, equal_nan)
-    starts, count = places_of(mask, size)
-    present = arithmetic.lt(shapes.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
+    slots = size + 1  # one more: where the last value ends
+    found, count = places_of(mask, slots)
+    found_any = arithmetic.lt(shapes.iota(dtype, slots), shapes.broadcast_in_dim(count, (slots,), ()))
+    starts, present = (structure.slice_in_dim(x, 0, size) for x in (found, found_any))
     values = take_slices(ordered, starts, 0)
     if filled:
         shape = typeof(values).shape
@@ -98,9 +100,9 @@ def _unique_sized(rows: Any, fill: Any, size: int, equal_nan: bool, filled: bool
     one = shapes.full((length,), 1, dtype)
     rank_of = arithmetic.sub(cumulative.cumsum(convert(mask, dtype)), one)
     inverse = scatter(shapes.full((length,), 0, dtype), shapes.expand_dims(order, (1,)), rank_of, _NUMBERS)
-    bounded = structure.select(present, starts, shapes.full((size,), length, dtype))
-    ends = structure.concatenate([structure.slice_in_dim(bounded, 1, size), shapes.full((1,), length, dtype)], 0)
-    return values, take_slices(order, starts, 0), inverse, arithmetic.sub(ends, bounded)
+    bounds = structure.select(found_any, found, shapes.full((slots,), length, dtype))
+    counts = arithmetic.sub(structure.slice_in_dim(bounds, 1, slots), structure.slice_in_dim(bounds, 0, size))
+    return values, take_slices(order, starts, 0), inverse, counts
 
 
 def _unique(
@@ -227,6 +229,9 @@ def _combined(first: Any, second: Any, fill: Any, choose: str, size: int) -> tup
     values = promote_dtypes(first, second)
     lengths, dtype = [typeof(v).shape[0] for v in values], index_dtype()
     total = sum(lengths)
+    if not total or not size:
+        filler = convert(0 if fill is None else fill, typeof(values[0]).dtype)
+        return shapes.full((size,), filler), shapes.full((size,), 0, dtype), shapes.full((size,), 0, dtype)
     merged = structure.concatenate([convert(v, typeof(v).dtype) for v in values], 0)
     places = structure.concatenate([shapes.iota(dtype, n) for n in lengths], 0)
     side = structure.concatenate([shapes.full((n,), i, dtype) for i, n in enumerate(lengths)], 0)
@@ -251,15 +256,19 @@ def _combined(first: Any, second: Any, fill: Any, choose: str, size: int) -> tup
     runs_wanted, count = places_of(wanted, size)
     present = arithmetic.lt(shapes.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
     found = take_slices(take_slices(merged, starts, 0), runs_wanted, 0)
-    if fill is not None:
-        found = structure.select(
-            present, found, shapes.broadcast_in_dim(convert(fill, typeof(found).dtype), (size,), ())
-        )
+    filler = _least_or_zero(found, count) if fill is None else convert(fill, typeof(found).dtype)
+    found = structure.select(present, found, shapes.broadcast_in_dim(filler, (size,), ()))
     indices = [
         structure.select(present, take_slices(place, runs_wanted, 0), shapes.full((size,), n, dtype))
         for place, n in zip(where, lengths, strict=True)
     ]
     return found, indices[0], indices[1]
+
+
+def _least_or_zero(found: Any, count: Any) -> Any:
+    """The first of ``count`` sorted values, zero where there is none."""
+    least = shapes.squeeze(structure.slice_in_dim(found, 0, 1), (0,))
+    return structure.select(arithmetic.gt(count, np.asarray(0, index_dtype())[()]), least, shapes.full_like(least, 0))
 
 
 _COMBINATIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -312,7 +321,8 @@ def intersect1d(
       assume_unique: a promise that neither has a value twice.
       return_indices: whether to return where the values stand first in each.
       size: how many to return, needed where an array is traced.
-      fill_value: what missing ones are filled with, by default the least one; missing indices are the lengths.
+      fill_value: what missing ones are filled with, by default the least one, or zero where there is none; missing
+        indices are the lengths.
     Example: ``jnp.intersect1d(jnp.array([1, 2]), jnp.array([2, 3]))`` is ``[2]``. Source: ``numpy.intersect1d``.
     """
     arrays = _vectors("intersect1d", ar1, ar2)
@@ -357,7 +367,7 @@ def setxor1d(
       ar1, ar2: arrays, flattened.
       assume_unique: a promise that neither has a value twice.
       size: how many to return, needed where an array is traced.
-      fill_value: what missing ones are filled with, by default the least one.
+      fill_value: what missing ones are filled with, by default the least one, or zero where there is none.
     Example: ``jnp.setxor1d(jnp.array([1, 2]), jnp.array([2, 3]))`` is ``[1, 3]``. Source: ``numpy.setxor1d``.
     """
     arrays = _vectors("setxor1d", ar1, ar2)

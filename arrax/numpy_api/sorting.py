@@ -134,6 +134,9 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     Example: ``jnp.lexsort((jnp.array([2, 1]), jnp.array([0, 0])))`` is ``[1, 0]``. Source: ``numpy.lexsort``.
     """
     if not isinstance(keys, list | tuple):
+        check_arraylike("lexsort", keys)
+        if typeof(keys).ndim == 0:
+            raise TypeError(f"lexsort: keys must be a sequence of arrays, or an array with an axis of them, got {keys}")
         keys = (
             list(np.asarray(keys)) if isinstance(keys, np.ndarray) else [keys[i] for i in range(typeof(keys).shape[0])]
         )

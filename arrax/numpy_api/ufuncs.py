@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import shapes, structure
@@ -24,6 +25,7 @@ from arrax.numpy_api.routes import settle
 from arrax.numpy_api.selection import where as choose
 from arrax.numpy_api.updates import update_item
 from arrax.numpy_api.vectorization import vectorize
+from arrax.transforms.inspection import ShapeDtypeStruct, eval_shape
 
 Function = Callable[..., Any]
 
@@ -113,9 +115,10 @@ class ufunc:
                 f"reduction operation {self.__name__!r} does not have an identity, so to use a where mask one has to specify "
                 "'initial'."
             )
-        a = asarray(a, dtype=dtype)
+        a, call = asarray(a, dtype=dtype), self._call
         axes = canonical_axes(axis, typeof(a).ndim)
-        return _folded(a, self._call, initial if where is None else start, where, self._identity, axes, bool(keepdims))
+        begin = initial if where is None else start
+        return _folded(a, call, begin, where, self._identity, axes, bool(keepdims), dtype is None)
 
     def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
         """Combine the elements up to each one, along an axis.
@@ -133,7 +136,7 @@ class ufunc:
         if self._accumulate is not None:
             return self._accumulate(a, axis=axis, dtype=dtype)
         a = asarray(a, dtype=dtype)
-        return _prefixes(a, self._call, shapes.canonical_axis(axis, typeof(a).ndim))
+        return _prefixes(a, self._call, shapes.canonical_axis(axis, typeof(a).ndim), dtype is None)
 
     def outer(self, A: Any, B: Any, /) -> Any:
         """The function of each element of ``A`` with each of ``B``.
@@ -176,13 +179,15 @@ class ufunc:
           axis: axis.
           dtype: dtype of the result.
         Raises:
-          ValueError: not a binary function.
+          ValueError: not a binary function, or places that are no vector of integers.
         """
         self._check_binary("reduceat")
         refuse_out(f"{self.__name__}.reduceat", out)
         check_arraylike(f"{self.__name__}.reduceat", a, indices)
+        if typeof(indices).ndim != 1 or not dtypes.is_integer(typeof(indices).dtype):
+            raise ValueError(f"{self.__name__}.reduceat: indices must be a vector of integers, got {typeof(indices)}")
         a = asarray(a, dtype=dtype)
-        return _pieces(a, asarray(indices), self._call, shapes.canonical_axis(axis, typeof(a).ndim))
+        return _pieces(a, asarray(indices), self._call, shapes.canonical_axis(axis, typeof(a).ndim), dtype is None)
 
 
 def frompyfunc(func: Function, /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
@@ -200,15 +205,24 @@ def frompyfunc(func: Function, /, nin: int, nout: int, *, identity: Any = None) 
 # ---- what the methods do --------------------------------------------------------------------------------------------
 
 
+def _as_results(a: Any, call: Callable[..., Any], natural: bool) -> Any:
+    """The elements in the dtype that the function gives for two of them, unless the user has chosen another."""
+    one = ShapeDtypeStruct((), typeof(a).dtype, weak_type=typeof(a).weak_type)
+    result = eval_shape(call, one, one) if natural else one
+    return a if result.dtype == one.dtype else convert(a, result.dtype)
+
+
 def _like_first(value: Any, first: Any) -> Any:
     aval = typeof(first)
     return broadcast_to(convert(value, aval.dtype, aval.weak_type), aval.shape)
 
 
-@api(static=("call", "identity", "axes", "keepdims"))
+@api(static=("call", "identity", "axes", "keepdims", "natural"))
 def _folded(
-    a: Any, call: Callable[..., Any], initial: Any, where: Any, identity: Any, axes: tuple[int, ...], keepdims: bool
-) -> Any:
+    a: Any, call: Callable[..., Any], initial: Any, where: Any, identity: Any, axes: tuple[int, ...], keepdims: bool,
+    natural: bool,
+) -> Any:  # fmt: skip
+    a = _as_results(a, call, natural)
     shape = typeof(a).shape
     kept = [i for i in range(len(shape)) if i not in axes]
     length = int(np.prod([shape[i] for i in axes], dtype=np.int64))
@@ -237,8 +251,9 @@ def _folded(
     return expand_dims(out, tuple(sorted(axes))) if keepdims else out
 
 
-@api(static=("call", "axis"))
-def _prefixes(a: Any, call: Callable[..., Any], axis: int) -> Any:
+@api(static=("call", "axis", "natural"))
+def _prefixes(a: Any, call: Callable[..., Any], axis: int, natural: bool) -> Any:
+    a = _as_results(a, call, natural)
     rows = moveaxis(a, axis, 0)
     if typeof(rows).shape[0] < 2:
         return a
@@ -253,10 +268,10 @@ def _prefixes(a: Any, call: Callable[..., Any], axis: int) -> Any:
     return moveaxis(structure.concatenate(whole, 0), 0, axis)
 
 
-@api(static=("call", "axis"))
-def _pieces(a: Any, indices: Any, call: Callable[..., Any], axis: int) -> Any:
+@api(static=("call", "axis", "natural"))
+def _pieces(a: Any, indices: Any, call: Callable[..., Any], axis: int, natural: bool) -> Any:
     """Each piece is folded in a loop over all of the axis, in which only its own elements count."""
-    rows = moveaxis(a, axis, 0)
+    rows = moveaxis(_as_results(a, call, natural), axis, 0)
     length, count = typeof(rows).shape[0], typeof(indices).shape[0]
     ends = structure.concatenate(
         [getitem(indices, slice(1, None)), convert(broadcast_to(np.int32(length), (1,)), typeof(indices).dtype)], 0

@@ -64,6 +64,8 @@ def _check_cast(value: Any, array: Any) -> None:
     try:
         common = dtypes.result_type_of([(aval.dtype, aval.weak_type), dtypes.value_pair(value)])[0]
     except dtypes.TypePromotionError:
+        if config.numpy_dtype_promotion.cell.value == "strict":
+            raise
         common = None
     if common != aval.dtype:
         _warn_of_loss(own.dtype, aval.dtype)

@@ -186,7 +186,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
         return func1d(vector, *args, **kwargs)
 
     for _ in range(rank - place - 1):
-        fun = vmap(fun, in_axes=1, out_axes=-1)
+        fun = vmap(fun, in_axes=-1, out_axes=-1)
     for _ in range(place):
         fun = vmap(fun, in_axes=0, out_axes=0)
     return fun(settle("apply_along_axis", arr))

@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index
+from arrax.core.types import typeof
 from arrax.lax import arithmetic, exponential, shapes, special
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
@@ -68,11 +69,15 @@ def i0(x: Any) -> Any:
 
     Args:
       x: array or number.
+    Raises:
+      TypeError: complex numbers.
     Example: ``jnp.i0(0.)`` is 1. Source: ``numpy.i0``.
     """
     check_arraylike("i0", x)
     (x,) = promote_inexact(x)
-    size = arithmetic.abs_(x)
+    if dtypes.is_complex(typeof(x).dtype):
+        raise TypeError("i0 does not support complex-valued inputs")
+    size = arithmetic.max_(x, arithmetic.neg(x))  # like the magnitude, but with the derivative 0 at 0
     return arithmetic.mul(exponential.exp(size), special.bessel_i0e(size))
 
 
@@ -98,4 +103,6 @@ def kaiser(M: int, beta: Any) -> Any:
     Example: ``jnp.kaiser(3, 2.)``. Source: ``numpy.kaiser``.
     """
     check_arraylike("kaiser", beta)
-    return _kaiser(beta, as_index(M))
+    if typeof(beta).ndim or dtypes.is_complex(typeof(beta).dtype):
+        raise TypeError(f"kaiser: beta must be a real number, got {typeof(beta).str_short()}")
+    return _kaiser(beta, max(as_index(M), 0))

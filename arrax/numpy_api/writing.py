@@ -39,7 +39,8 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
       a: array.
       ind: integer array.
       v: values.
-      mode: out of bounds, None (left out), ``"clip"`` or ``"wrap"``.
+      mode: out of bounds, ``"clip"`` (also of negative places), ``"wrap"``, or None: negative places count from the
+        end, and those beyond are clipped.
       inplace: must be False.
     Returns: array like ``a``.
     Raises:
@@ -62,8 +63,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     if mode == "wrap":
         places = floor_modulo(places, aval.size)
     flat = shapes.reshape(a, (aval.size,))
-    parsed = GatherScatterMode.from_any("clip" if mode == "clip" else None)
-    access = WRITE_DEFAULT._replace(mode=parsed, wrap=mode != "clip")
+    access = WRITE_DEFAULT._replace(mode=GatherScatterMode.from_any("clip"), wrap=mode != "clip")
     return shapes.reshape(update_item(flat, places, _repeated(values, count), "set", access), aval.shape)
 
 

@@ -277,7 +277,8 @@ def run_pullback(static: Any, residuals: Sequence[Any], cotangent: Any) -> Any:
         )
     for (path, leaf), aval in zip(tree_flatten_with_path(cotangent)[0], out_avals, strict=True):
         given, expected = check_leaf("vjp function", leaf), aval.to_tangent_aval()
-        if given.shape != expected.shape or given.dtype != expected.dtype:
+        no_tangent = expected.dtype == dtypes.float0  # of such an output, any cotangent counts as zero
+        if given.shape != expected.shape or (given.dtype != expected.dtype and not no_tangent):
             place = f" at path {keystr(path)}" if path else ""
             raise ValueError(
                 f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got {given.str_short(False)}, but "
@@ -350,7 +351,7 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence[Any] = 
       primals: arguments, of which only shapes and dtypes matter (``ShapeDtypeStruct`` will do).
     Returns: a function from a cotangent of the output to a tuple of cotangents of the inputs.
     Raises:
-      TypeError: arguments or results that are neither floating nor complex.
+      TypeError: types other than floating or complex throughout, or integer throughout.
     Example: ``linear_transpose(lambda x: 2 * x, 1.)(3.)`` is ``(6.,)``.
     """
     check_callable(fun)
@@ -362,11 +363,12 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence[Any] = 
     outputs: dict[str, Any] = {}
     jaxpr, consts = stage(flat_function(fun, tree, False, outputs), avals)
     jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), True)
-    for aval in (*jaxpr.in_avals, *jaxpr.out_avals):
-        if not dtypes.is_inexact(aval.dtype):
+    types = (*jaxpr.in_avals, *jaxpr.out_avals)
+    for aval in types:
+        if dtypes.is_inexact(aval.dtype) != dtypes.is_inexact(types[0].dtype) or dtypes.is_bool(aval.dtype):
             raise TypeError(
-                "linear_transpose only supports [float or complex] -> [float or complex] functions, but got a value of "
-                f"type {aval.str_short()}"
+                "linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer functions, but "
+                f"got a value of type {aval.str_short()}"
             )
     out_avals, out_tree = jaxpr.out_avals, outputs["tree"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core import errors
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -83,8 +84,8 @@ class custom_vjp:
         resolved = resolve_arguments(self.fun, args, kwargs)
         dynamic, fixed, positions = split_nondiff(self.fun, self.nondiff_argnums, resolved)
         for value in fixed:
-            if isinstance(value, Tracer):
-                raise UnexpectedNondiff(function_name(self.fun), value)
+            if any(isinstance(leaf, Tracer) for leaf in tree_flatten(value)[0]):
+                raise _traced_nondiff(function_name(self.fun), value)
         leaves, in_tree = tree_flatten(dynamic)
         _check_leaves(self.fun, leaves)
         trees: dict[str, Any] = {}
@@ -134,7 +135,7 @@ class custom_vjp:
         assert bwd is not None
 
         def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-            given = [(SymbolicZero(ct.aval) if symbolic else _array(ct)) if type(ct) is Zero else ct for ct in cts]
+            given = [SymbolicZero(ct.aval) if symbolic and type(ct) is Zero else _array(ct) for ct in cts]
             found = bwd(*fixed, tree_unflatten(trees["residuals"], residuals), tree_unflatten(trees["out"], given))
             if isinstance(found, list):
                 found = tuple(found)
@@ -143,7 +144,12 @@ class custom_vjp:
         return backward
 
 
-def _array(ct: Zero) -> Any:
+def _array(ct: Any) -> Any:
+    """A cotangent as rules expect it, with a shape and a dtype."""
+    if type(ct) is float:  # the one that ``grad`` starts with
+        return slots.convert(ct, typeof(ct))
+    if type(ct) is not Zero:
+        return ct
     return np.zeros(ct.aval.shape, dtypes.float0) if ct.aval.dtype == dtypes.float0 else instantiate(ct)
 
 
@@ -213,14 +219,11 @@ def _checked(name: str, rule: str, ct: Any, aval: Any, place: str) -> Any:
     return slots.convert(ct, expected)
 
 
-class UnexpectedNondiff(TypeError):
-    """A traced value stands in a position of nondiff_argnums."""
-
-    def __init__(self, name: str, value: Any):
-        super().__init__(
-            f"Found a traced value {value} passed as an argument of {name} at a position in nondiff_argnums: arrays to be "
-            "traced must be ordinary arguments; give zeros (None) as their cotangents instead"
-        )
+def _traced_nondiff(name: str, value: Any) -> errors.UnexpectedTracerError:
+    return errors.UnexpectedTracerError(
+        f"Found a traced value {value} passed as an argument of {name} at a position in nondiff_argnums: arrays to be "
+        "traced must be ordinary arguments; give zeros (None) as their cotangents instead"
+    )
 
 
 def custom_gradient(fun: Callable) -> Callable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,7 +37,7 @@ class Chosen:
     def __init__(self, name: str, argnums: int | Sequence[int], args: tuple, kwargs: dict[str, Any]):
         argnums = int(argnums) if isinstance(argnums, np.integer) else argnums
         self.single = isinstance(argnums, int)
-        listed = (argnums,) if isinstance(argnums, int) else tuple(int(n) for n in argnums)
+        listed = (argnums,) if isinstance(argnums, int) else tuple(operator.index(n) for n in argnums)
         for n in listed:
             if not -len(args) <= n < len(args):
                 raise TypeError(
@@ -44,6 +45,8 @@ class Chosen:
                     f"it would need {max(n + 1 if n >= 0 else -n for n in listed)}."
                 )
         self.numbers = tuple(n % len(args) for n in listed)
+        if len(set(self.numbers)) < len(self.numbers):
+            raise ValueError(f"{name}: argnums={argnums} names an argument twice.")
         self.values = tuple(args[n] for n in self.numbers)
         self.args, self.kwargs = list(args), kwargs
 
@@ -251,6 +254,8 @@ def jacfwd(fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorph
                 _check_output("jacfwd", holomorphic, typeof(leaf))
 
         def pieces(y: Any, column: Any) -> Any:
+            if typeof(column).dtype == dtypes.float0:  # integers don't move with the input
+                column = np.zeros(column.shape, typeof(y).dtype)
             found = _split_leading(column, avals, typeof(y).shape, after=True)
             return chosen.unpack(tree_unflatten(tree, found))
 

@@ -14,6 +14,7 @@ from arrax.core.functions import function_name
 from arrax.core.interpreter import context, current, named_axes
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, register_type, typeof
+from arrax.interpreters.evaluation import KnownEvaluation
 from arrax.transforms.arguments import Split, as_numbers
 from arrax.transforms.autodiff import check_callable
 from arrax.transforms.tracing import leaf_type, trace
@@ -154,14 +155,12 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
 
 @contextmanager
 def ensure_compile_time_eval() -> Iterator[None]:
-    """Evaluate operations on known values at once, even inside a traced function.
+    """Evaluate operations on known values at once, even inside a traced function; those on traced values are traced.
 
     Example: ``with arrax.ensure_compile_time_eval(): n = int(jnp.sum(jnp.arange(3)))``.
     """
-    interpreter = context.interpreter
-    while not interpreter.is_evaluation:
-        interpreter = interpreter.parent
-    with current(interpreter):
+    outer = context.interpreter
+    with current(outer if outer.is_evaluation else KnownEvaluation(outer)):
         yield
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -14,7 +15,14 @@ from arrax.core.interpreter import Tracer, context
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
-from arrax.interpreters.execution import CompiledProgram, Placement, SpecialValueFound, common_placement, lower_program
+from arrax.interpreters.execution import (
+    CompiledProgram,
+    Placement,
+    SpecialValueFound,
+    check_special_values,
+    common_placement,
+    lower_program,
+)
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.calls import jit_p
 from arrax.native import runtime
@@ -104,12 +112,25 @@ class Jitted:
         try:
             outs = compiled.call(leaves)
         except SpecialValueFound:
-            arrays = [leaf if hasattr(leaf, "aval") else array_from_host(leaf) for leaf in leaves]
-            with config.disable_jit(True):  # once more, one operation after the other: the culprit raises by its name
-                split.call(self.fun, *tree_unflatten(tree, arrays))
-            raise
+            return self._run_by_operation(split, leaves, tree), None
         result = tree_unflatten(traced.out_tree, outs)
         return result, compiled.fast_path(call_registry.flatten(result)[1], leaves, keys_are_nodes=True)
+
+    def _run_by_operation(self, split: Split, leaves: Sequence[Any], tree: Any) -> Any:
+        """Once more, one operation after the other: the culprit raises by its name."""
+        if not self.options.eager:
+            print("Invalid value encountered in the output of a jit function. Calling the de-optimized version.")
+        arrays = [leaf if hasattr(leaf, "aval") else array_from_host(leaf) for leaf in leaves]
+        with config.disable_jit(True):
+            result = split.call(self.fun, *tree_unflatten(tree, arrays))
+        check_special_values(tree_flatten(result)[0], self.name)
+        warnings.warn(
+            f"{self.name} gave an invalid value when compiled, but none when run operation by operation: going on with the "
+            "result of the latter",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return result
 
     def split(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Split, list[Any], Any]:
         """The call's arguments, static ones apart, and the leaves of the others."""

@@ -89,8 +89,10 @@ class _Traces:
             return found
 
     def clear(self) -> None:
+        """Empty the stores, which jitted functions hold too."""
         with self.lock:
-            self.by_function.clear()
+            for store in list(self.by_function.values()):
+                store.clear()
 
 
 traces = _Traces()

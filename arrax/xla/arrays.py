@@ -142,7 +142,7 @@ def _str(self: Any) -> str:
 def _format(self: Any, format_spec: str) -> str:
     if self.aval.ndim == 0:
         return format(host_value(self)[()], format_spec)
-    return format(str(self), format_spec)
+    return format(host_value(self), format_spec) if format_spec else str(self)
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:

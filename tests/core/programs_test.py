@@ -138,3 +138,8 @@ def test_dead_equations_are_dropped_everywhere():
 def test_constants_need_no_equations():
     program = arrax.make_jaxpr(lambda x: x + jnp.float32(2) + jnp.full((), 3.0) * jnp.asarray(1, jnp.float32))(X)
     assert {eqn.primitive.name for eqn in program.eqns} <= {"add", "mul"}
+
+
+def test_variables_are_shown_with_their_types_in_full():
+    (var,) = arrax.make_jaxpr(lambda x: x)(jnp.ones((2, 3))).jaxpr.invars
+    assert repr(var) == f"Var(id={id(var)}):float32[2,3]"

@@ -171,6 +171,8 @@ def test_unbound_names_are_refused(call):
         (lambda v: collectives.ppermute(v, "i", [(0, 9)]), "axis of size 4"),
         (lambda v: collectives.pshuffle(v, "i", [0, 0, 1, 2]), "no permutation"),
         (lambda v: collectives.psum(v, "i", axis_index_groups=[[0, 1]]), "exactly once"),
+        (lambda v: collectives.psum(v, ("i", "i")), "must differ"),
+        (lambda v: collectives.pmax(v, ("i", "i")), "must differ"),
         (lambda v: collectives.psum_scatter(v, "i"), "equal to the axis size 4"),
         (lambda v: collectives.all_to_all(v, "i", 0, 0, tiled=True), "a multiple of the axis size 4"),
         (lambda v: collectives.all_gather(v, "i", axis=5), "out of bounds"),
@@ -181,3 +183,8 @@ def test_unbound_names_are_refused(call):
 def test_wrong_arguments_are_refused(f, words):
     with pytest.raises(ValueError, match=words):
         over(f, X)
+
+
+@pytest.mark.parametrize("f", [collectives.psum, collectives.pmax, collectives.pmin], ids=lambda f: f.__name__)
+def test_reductions_over_no_axis_change_nothing(f):
+    np.testing.assert_array_equal(over(lambda v: f(v, ()), X), X)

@@ -38,9 +38,9 @@ def test_conversion_of_complex_numbers_and_to_bools():
     np.testing.assert_array_equal(lax.convert_element_type(np.array([1.9, -1.9], np.float32), np.int32), [1, -1])
 
 
-def test_python_types_give_weak_ones():
-    out = arrax.eval_shape(lambda x: lax.convert_element_type(x, float), np.int32(1))
-    assert out.dtype == np.float32 and out.weak_type
+def test_no_dtype_is_refused():
+    with pytest.raises(ValueError, match="the dtype must be given"):
+        lax.convert_element_type(1.0, None)
 
 
 def test_conversion_is_linear_between_floats_and_batches():
@@ -79,11 +79,15 @@ def test_bits_of_wide_types_are_several_narrow_ones(wide, narrow):
 def test_bits_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="the last axis must have length 4"):
         lax.bitcast_convert_type(np.ones((2, 3), np.uint8), np.uint32)
+    for before, after in ((bool, np.uint8), (np.int8, bool), (np.complex64, np.float32), (np.float64, np.complex64)):
+        with pytest.raises(TypeError, match="bool and complex"):
+            lax.bitcast_convert_type(np.ones(2, before), after)
 
 
 @pytest.mark.parametrize("kind", [int, float, complex])
-def test_only_types_of_python_numbers_give_weak_results(kind):
+def test_types_of_python_numbers_name_default_dtypes(kind):
     with arrax.enable_x64(True):
         x = np.ones(2, np.int8)
-        assert lax.convert_element_type(x, kind).weak_type
+        assert lax.convert_element_type(x, kind).dtype == np.dtype(kind)
+        assert not lax.convert_element_type(x, kind).weak_type
         assert not lax.convert_element_type(x, np.dtype(kind)).weak_type

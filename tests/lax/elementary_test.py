@@ -119,6 +119,11 @@ def test_second_derivatives_of_powers_at_zero_are_finite():
     assert float(arrax.grad(lambda y: lax.pow(0.0, y))(2.0)) == 0
 
 
+def test_second_derivative_of_the_cube_root_has_its_limits():
+    second = arrax.vmap(arrax.grad(arrax.grad(lax.cbrt)))(np.array([0.0, -0.0, 8.0, np.inf], np.float32))
+    np.testing.assert_allclose(second, [-np.inf, np.inf, -1 / 144, 0])
+
+
 @pytest.mark.parametrize("accuracy", [lax.Tolerance(rtol=1e-3), lax.AccuracyMode.HIGHEST, lax.AccuracyMode.DEFAULT])
 def test_accuracy_reaches_the_compiler(accuracy):
     np.testing.assert_allclose(lax.exp(np.float32(1), accuracy=accuracy), np.e, rtol=1e-3)

@@ -118,7 +118,6 @@ def test_modes_have_names(name):
 @pytest.mark.parametrize(
     ("indices", "numbers", "sizes"),
     [
-        (PLACES[:, :1].astype(float), Numbers((1, 2), (0,), (0,)), (1, 4, 2)),
         (np.int32(0), Numbers((0, 1), (0,), (0,)), (1, 4, 2)),
         (PLACES[:, :1], Numbers((1, 2), (0,), (0,)), (1, 5, 2)),
         (PLACES[:, :1], Numbers((1, 2), (0,), (0,)), (1, 4)),
@@ -139,6 +138,11 @@ def test_modes_have_names(name):
 def test_dimension_numbers_that_do_not_fit_are_refused(indices, numbers, sizes):
     with pytest.raises(TypeError):
         lax.gather(CUBE, indices, numbers, sizes)
+
+
+def test_indices_that_are_no_integers_are_refused():
+    with pytest.raises(ValueError, match="integer type"):
+        lax.gather(CUBE, PLACES[:, :1].astype(float), Numbers((1, 2), (0,), (0,)), (1, 4, 2))
 
 
 def test_unknown_modes_are_refused():

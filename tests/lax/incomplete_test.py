@@ -101,6 +101,14 @@ def test_derivative_of_the_beta_function_is_its_density():
         np.testing.assert_allclose(wide(tangents), np.exp(log_density), rtol=1e-9, atol=1e-12)
 
 
+def test_mixed_second_derivatives_of_the_gamma_function_agree_also_at_one():
+    for a in (0.5, 1.0, 2.0):
+        expected = 2 ** (a - 1) * np.exp(-2) / scipy.special.gamma(a) * (np.log(2) - scipy.special.digamma(a))
+        for order in ((0, 1), (1, 0)):
+            found = arrax.grad(arrax.grad(igamma, order[0]), order[1])(a, 2.0)
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 def test_parameters_without_derivatives_are_refused():
     for position, name in enumerate("ab"):
         with pytest.raises(ValueError, match=f"betainc cannot be differentiated with respect to {name}"):

@@ -132,3 +132,7 @@ X = array((2, 3))
 def test_mistakes_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_no_axes_collapse_to_one_of_length_one():
+    assert lax.collapse(np.ones((2, 3)), 1, 1).shape == (2, 1, 3)

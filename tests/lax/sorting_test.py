@@ -84,6 +84,10 @@ def test_the_greatest_come_in_order_with_their_indices(dtype, axis, k):
     np.testing.assert_array_equal(values, np.take_along_axis(x, order, axis))
 
 
+def test_the_greatest_and_their_indices_are_a_list():
+    assert [type(f(FLOATS, 1)) for f in (sorting.top_k, sorting.approx_max_k, sorting.approx_min_k)] == [list] * 3
+
+
 def test_approximate_search_finds_all():
     values, indices = sorting.approx_max_k(FLOATS, 3)
     np.testing.assert_array_equal(values, -np.sort(-FLOATS)[:, :3])

@@ -77,6 +77,17 @@ def test_a_clamped_value_has_no_slope_at_the_bounds():
     assert float(low) == 1 and float(high) == 1
 
 
+@pytest.mark.parametrize("x", [0.0, 1.5, 3.0])
+def test_where_the_bounds_have_crossed_the_upper_one_is_the_answer_and_has_the_slope(x):
+    assert arrax.grad(lax.clamp, (0, 1, 2))(2.0, x, 1.0) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint32])
+def test_cases_are_numbered_by_integers_of_any_type(dtype):
+    chosen = lax.select_n(np.array([0, 2, 1, 2], dtype), X[0], X[1], X[2])
+    np.testing.assert_array_equal(chosen, [X[0, 0], X[2, 1], X[1, 2], X[2, 3]])
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -85,12 +96,13 @@ def test_a_clamped_value_has_no_slope_at_the_bounds():
         (lambda: lax.concatenate([X], 2), TypeError, "out of bounds"),
         (lambda: lax.concatenate([], 0), ValueError, "non-empty"),
         (lambda: lax.pad(X, np.int32(0), ((0, 0, 0),) * 2), TypeError, "float32.*int32|dtype"),
+        (lambda: lax.pad(X, X[0], ((0, 0, 0),) * 2), ValueError, "must be a scalar"),
         (lambda: lax.pad(X, np.float32(0), ((0, 0, 0),)), ValueError, "one entry per axis"),
         (lambda: lax.pad(X, np.float32(0), ((0, 0, -1), (0, 0, 0))), ValueError, "nonnegative|negative|interior"),
         (lambda: lax.slice(X, (0,), (3, 4)), TypeError, "start_indices"),
         (lambda: lax.slice(X, (0, 0), (4, 4)), TypeError, "limit_indices"),
         (lambda: lax.slice(X, (0, 0), (3, 4), (0, 1)), TypeError, "strides"),
-        (lambda: lax.select(X, X, X), TypeError, "bool|int32"),
+        (lambda: lax.select(X, X, X), TypeError, "boolean or integer type, got float32"),
         (lambda: lax.select(X > 0, X, X.astype(np.int32)), TypeError, "float32.*int32|same"),
         (lambda: lax.select((X > 0)[:2], X, X), TypeError, r"\(2, 4\)"),
         (lambda: lax.select_n(WHICH > 0, X, X, X), TypeError, "bool|int32"),

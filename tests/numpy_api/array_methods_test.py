@@ -183,3 +183,56 @@ def test_no_field_of_a_tracer_hides_a_method():
             yield from fields(child)
 
     assert set(fields(Tracer)) & set(array_methods.METHODS | array_methods.TRACED) == set()
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("source", ["int32", "complex64", "bool", "int8", "float16"])
+@pytest.mark.parametrize("target", ["complex64", "bool", "int8", "float32", "uint16"])
+def test_views_have_the_bits_of_numpy(source, target, jitted):
+    x = (np.arange(24).reshape(3, 8) % 7).astype(source)
+    view = lambda a: a.view(target)  # noqa: E731
+    found = (arrax.jit(view) if jitted else view)(jnp.asarray(x))
+    np.testing.assert_array_equal(found, x.view(np.uint8).view(target) if target != "bool" else x.view(np.uint8) != 0)
+
+
+def test_views_of_another_type_or_of_a_part_of_an_element_are_refused():
+    with pytest.raises(NotImplementedError, match="type"):
+        jnp.ones(2).view(np.int32, type=np.ndarray)
+    with pytest.raises(ValueError, match="whole number of complex64"):
+        jnp.ones(3).view("complex64")
+    with pytest.raises(ValueError, match="0d array"):
+        jnp.array(1j).view("float32")
+
+
+@pytest.mark.parametrize("other", [[1, 2], (1, 2), {}, set()])
+def test_equality_with_containers_is_refused(other):
+    for compare in (operator.eq, operator.ne):
+        with pytest.raises(TypeError, match="unsupported operand type"):
+            compare(jnp.array([1, 2]), other)
+        with pytest.raises(TypeError, match="unsupported operand type"):
+            arrax.jit(lambda x, compare=compare: compare(other, x))(jnp.array([1, 2]))
+
+
+def test_round_without_digits_gives_integers_eager_and_traced():
+    for result in (round(jnp.array(2.6)), arrax.jit(round)(2.6), round(jnp.array([2.6]))[0]):
+        assert result == 3 and result.dtype == np.int32
+    assert round(jnp.float32(2.56), 1).dtype == np.float32
+
+
+def test_only_scalars_take_a_format():
+    assert f"{jnp.array(2.5):.2f}" == "2.50" and f"{jnp.arange(2)}" == "[0 1]"
+    with pytest.raises(TypeError, match="unsupported format"):
+        f"{jnp.ones(2):.2f}"
+    with pytest.raises(TypeError, match="unsupported format"):
+        arrax.jit(lambda x: f"{x:.2f}")(1.0)
+
+
+def test_the_truth_of_a_traced_array_of_several_elements_is_ambiguous():
+    with pytest.raises(ValueError, match="ambiguous"):
+        arrax.jit(bool)(jnp.ones(2))
+
+
+def test_ranges_are_sequences():
+    np.testing.assert_array_equal(jnp.array(range(3)), np.arange(3))
+    np.testing.assert_array_equal(jnp.array([range(2), range(2, 4)]), [[0, 1], [2, 3]])
+    assert jnp.asarray(range(0)).shape == (0,)

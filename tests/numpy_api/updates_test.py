@@ -221,7 +221,10 @@ def test_put_is_that_of_numpy():
         np.put(expected, places, values, mode=mode or "raise")
         result = jnp.put(MATRIX, places, np.asarray(values, np.int32), mode=mode, inplace=False)
         np.testing.assert_array_equal(result, expected)
-    np.testing.assert_array_equal(jnp.put(MATRIX, np.array([50]), 1, inplace=False), MATRIX)
+    for mode, places in ((None, [-2, 50]), ("clip", [50])):  # without a mode, negative places count from the end
+        expected = MATRIX.copy()
+        expected.flat[np.clip(places, -2, MATRIX.size - 1)] = 99
+        np.testing.assert_array_equal(jnp.put(MATRIX, np.array(places), 99, mode=mode, inplace=False), expected)
 
 
 def test_put_along_axis_place_and_fill_diagonal_are_those_of_numpy():
@@ -248,3 +251,10 @@ def test_writing_in_place_is_refused(name):
     }
     with pytest.raises((ValueError, NotImplementedError), match="inplace=False"):
         getattr(jnp, name)(MATRIX, *arguments[name])
+
+
+def test_strict_promotion_holds_for_updates():
+    with arrax.numpy_dtype_promotion("strict"):
+        assert jnp.ones(2).at[0].set(2).dtype == np.float32
+        with pytest.raises(arrax.dtypes.TypePromotionError):
+            jnp.ones(2).at[0].set(jnp.int32(1))

@@ -70,6 +70,12 @@ def test_integers_and_float0():
     assert ct.dtype == arrax.float0
 
 
+def test_cotangents_of_integer_results_count_as_zero():
+    _, pull = arrax.vjp(lambda x: (x * 2.0, jnp.argmax(x), x > 0), jnp.arange(3.0))
+    for second, third in ((np.int32(7), np.ones(3, bool)), (1.0, np.zeros(3, arrax.float0))):
+        np.testing.assert_array_equal(pull((jnp.ones(3), second, third))[0], [2, 2, 2])
+
+
 def test_complex_convention_and_holomorphic():
     z = 1.0 + 2.0j
     np.testing.assert_allclose(arrax.grad(jnp.sin, holomorphic=True)(z), np.cos(z), rtol=1e-5)
@@ -208,3 +214,28 @@ def test_recomputation_keeps_only_what_its_policy_allows(capsys):
 
 def test_stop_gradient():
     assert arrax.grad(lambda x: x * arrax.lax.stop_gradient(x))(3.0) == 3.0
+
+
+def test_integer_functions_are_transposed():
+    assert arrax.linear_transpose(lambda x: 3 * x, 1)(2) == (6,)
+    with pytest.raises(TypeError, match="integer -> integer"):
+        arrax.linear_transpose(lambda x: x.astype(float), 1)
+
+
+def test_integer_outputs_have_zero_jacobians():
+    jacobian = arrax.jit(arrax.jacfwd(lambda x: (x.astype(int), x)))(jnp.ones(2))
+    assert jacobian[0].dtype == np.int32
+    np.testing.assert_array_equal(jacobian[0], np.zeros((2, 2)))
+    np.testing.assert_array_equal(jacobian[1], np.eye(2))
+
+
+def test_an_argument_is_named_once_in_argnums():
+    with pytest.raises(ValueError, match="twice"):
+        arrax.grad(lambda x, y: x * y, (0, -2))(1.0, 2.0)
+    with pytest.raises(TypeError):
+        arrax.grad(lambda x: x, "0")(1.0)
+
+
+def test_gradients_of_complex_numbers_have_no_weak_type():
+    gradient = arrax.grad(lambda z: jnp.real(z) ** 2 + jnp.imag(z) ** 2)(3.0 + 4.0j)
+    assert repr(gradient) == "Array(6.-8.j, dtype=complex64)"

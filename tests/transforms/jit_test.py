@@ -239,3 +239,34 @@ def test_cache_entries_are_shared_by_equal_programs():
     for _ in range(3):
         arrax.jit(lambda x: x * 3 - 7)(jnp.ones(5))
     assert executables.misses + executables.disk_hits == before
+
+
+def test_cleared_caches_forget_traces():
+    f, calls = counted(lambda x: x + 1)
+    jitted = arrax.jit(f)
+    jitted(1)
+    arrax.clear_caches()
+    assert jitted(1) == 2 and len(calls) == 2
+
+
+def test_a_nan_of_compiled_code_is_announced_and_found_by_its_operation(capsys):
+    with arrax.debug_nans(True), pytest.raises(FloatingPointError, match="nan.* encountered in div") as caught:
+        arrax.jit(lambda x: x / x)(0.0)
+    expected = "Invalid value encountered in the output of a jit function. Calling the de-optimized version."
+    assert capsys.readouterr().out.strip() == expected
+    assert caught.type.__qualname__ == "FloatingPointError"
+
+
+def test_a_nan_that_only_compiled_code_gives_is_a_warning():
+    compiled_only = lambda x: x / x if isinstance(x, arrax.core.Tracer) else x  # noqa: E731
+    with arrax.debug_nans(True), pytest.warns(RuntimeWarning, match="operation by operation"):
+        assert arrax.jit(compiled_only)(0.0) == 0
+
+
+def test_known_values_are_evaluated_while_traced_ones_are_recorded():
+    def f(x):
+        with arrax.ensure_compile_time_eval():
+            return x + int(jnp.arange(3).sum())
+
+    assert arrax.jit(f)(1) == 4 and arrax.grad(f)(1.0) == 1
+    assert [eqn.primitive.name for eqn in arrax.make_jaxpr(f)(1).eqns] == ["add"]

@@ -66,3 +66,10 @@ def test_a_map_agrees_with_a_loop_under_grad_and_jit():
     loop = np.stack([arrax.grad(f)(x) for x in xs])
     np.testing.assert_allclose(arrax.vmap(arrax.grad(f))(xs), loop, rtol=1e-6)
     np.testing.assert_allclose(arrax.jit(arrax.vmap(arrax.grad(arrax.jit(f))))(xs), loop, rtol=1e-6)
+
+
+def test_tangents_of_integers_are_batched():
+    push = lambda x: arrax.jvp(lambda x: (x > 0, x), (x,), (1.0,))[1]  # noqa: E731
+    zeros, ones = arrax.vmap(push)(jnp.ones(2))
+    assert zeros.shape == (2,) and zeros.dtype == arrax.dtypes.float0
+    np.testing.assert_array_equal(ones, [1, 1])

@@ -133,7 +133,7 @@ def _split(branches: Branches, unknown: list[bool]) -> tuple[Branches, Branches,
             if isinstance(atom, Var) and atom in numbers:
                 own.append(("operand", numbers[atom]))
                 continue
-            aval = atom.aval.strip_weak_type()
+            aval = atom.aval
             own.append(("slot", (aval, taken.get(aval, 0))))
             taken[aval] = taken.get(aval, 0) + 1
         places.append(own)

@@ -253,7 +253,7 @@ def _transposed_body(
         carry_nz = either(carry_nz, new_nz)
     consts, carry, xs = groups(program.in_avals, len(const_lin), count)
     sum_avals = [aval.to_tangent_aval() for aval in chosen(chosen(consts, const_lin), const_nz)]
-    carry_avals = [aval.to_tangent_aval() for aval in chosen(carry, carry_nz)]
+    carry_avals = [aval.to_tangent_aval() for aval in chosen(program.out_avals[:count], carry_nz)]
     y_avals = [aval.to_tangent_aval() for aval in chosen(program.out_avals[count:], ys_nz)]
     known_consts, known_xs = others(consts, const_lin), others(xs, xs_lin)
 

@@ -29,11 +29,11 @@ def check_matrices(name: str, aval: ShapedArray, square: bool = False, half: boo
       half: whether 16-bit floats are welcome too.
 
     Raises:
-      ValueError: fewer than two axes; matrices that are not square where they must be.
-      TypeError: a dtype other than float32, float64, complex64 and complex128.
+      ValueError: matrices that are not square where they must be.
+      TypeError: fewer than two axes; a dtype other than float32, float64, complex64 and complex128.
     """
     if aval.ndim < 2:
-        raise ValueError(f"{name} requires an array of at least two axes, got shape {aval.shape}")
+        raise TypeError(f"{name} requires an array of at least two axes, got shape {aval.shape}")
     if square and aval.shape[-1] != aval.shape[-2]:
         raise ValueError(f"{name} requires square matrices, got shape {aval.shape}")
     if half and aval.dtype in builder.small_floats:

@@ -201,21 +201,19 @@ lu_p.jvp = _jvp
 batch_in_front(lu_p)
 
 
-def lu(x: Any) -> tuple[Any, Any, Any]:
+def lu(x: Any) -> list[Any]:
     """LU factors with partial pivoting: ``x[permutation] = L U``.
 
     Args:
       x: array of shape ``(..., m, n)``.
-    Returns: ``(lu, pivots, permutation)``: L below the diagonal (its own one is ones) and U above it, shape
+    Returns: ``[lu, pivots, permutation]``: L below the diagonal (its own one is ones) and U above it, shape
       ``(..., m, n)``; the exchanges of rows, int32 of shape ``(..., min(m, n))``; and the order of rows that they give,
       int32 of shape ``(..., m)``.
     Raises:
-      ValueError: fewer than two axes.
-      TypeError: a dtype without decomposition.
+      TypeError: fewer than two axes, a dtype without decomposition.
     Example: ``lax.linalg.lu(jnp.array([[0., 1.], [2., 3.]]))[2]`` is ``[1, 0]``. Source: LAPACK ``getrf``.
     """
-    factors, pivots, order = lu_p.bind(checked_operand("lu", x))
-    return factors, pivots, order
+    return lu_p.bind(checked_operand("lu", x))
 
 
 def lu_solve(factors: Any, order: Any, b: Any, trans: int = 0) -> Any:

@@ -22,6 +22,7 @@ from arrax.lax.linalg.kernels import (
     plain_call,
     solver_name,
 )
+from arrax.lax.linalg.lu_factors import lu, lu_solve
 from arrax.lax.linalg.matrices import (
     adjoint,
     as_columns,
@@ -33,6 +34,7 @@ from arrax.lax.linalg.matrices import (
     take_rows,
     transposed,
     upper_triangle,
+    with_diagonal,
 )
 from arrax.lax.linalg.triangular_systems import triangular_solve
 from arrax.lax.shapes import broadcast_in_dim, full_like
@@ -197,30 +199,47 @@ def _jvp(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool, us
     """
     (a,), (t,) = primals, (instantiate(tangents[0]),)
     *_, rows, columns = typeof(a).shape
-    if full_matrices and rows > columns:
-        raise NotImplementedError(
-            "the derivative of qr with full_matrices=True is not defined for more rows than columns"
-        )
     q, r, *order = qr_p.bind(a, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
     if pivoting:
         a, t = (transposed(take_rows(transposed(x), order[0])) for x in (a, t))
     k = min(rows, columns)
-    first, square = part(t, columns=(0, k)), part(r, columns=(0, k))
+    first, square = part(t, columns=(0, k)), part(r, rows=(0, k), columns=(0, k))
     scaled = triangular_solve(square, first, left_side=False, lower=False)
-    inner = matmul(adjoint(q), scaled)
+    thin = part(q, columns=(0, k))
+    inner = matmul(adjoint(thin), scaled)
     skew = lower_triangle(inner, -1)
     skew = sub(skew, adjoint(skew))
     if is_complex(typeof(a)):
         phases = imag(diagonal(inner))
         turned = as_columns(complex_(full_like(phases, 0), phases), inner)
         skew = select(on_diagonal(inner), turned, skew)
-    dq = add(matmul(q, sub(skew, inner)), scaled)
+    dq = add(matmul(thin, sub(skew, inner)), scaled)
     dr = upper_triangle(matmul(sub(inner, skew), square))
+    if full_matrices and rows > k:
+        dq = _side_by_side(dq, _completing(thin, dq))
+        below = [(0, 0, 0)] * (typeof(dr).ndim - 2) + [(0, rows - k, 0), (0, 0, 0)]
+        dr = pad(dr, np.zeros((), typeof(dr).dtype)[()], below)
     if columns > k:
         rest = (k, columns)
         other = add(matmul(adjoint(dq), part(a, columns=rest)), matmul(adjoint(q), part(t, columns=rest)))
         dr = _side_by_side(dr, other)
     return [q, r, *order], [dq, dr, *(Zero.of(x) for x in order)]
+
+
+def _completing(q: Any, dq: Any) -> Any:
+    """The change of the columns that reflections put beside the first ones of Q, for a change of those.
+
+    Reflections make Q = I - V T V^H. With B and C the upper and the lower rows of Q's first columns, which determine V
+    and T, the columns beside them are those of I + (I - Q) G, where (I - B)^H G = C^H. Not defined where a column needs
+    no reflection.
+    """
+    rows, k = typeof(q).shape[-2:]
+    upper, lower = (part(dq, rows=bounds) for bounds in ((0, k), (k, rows)))
+    missing = sub(with_diagonal(full_like(q, 0), 1), q)
+    factors, _, order = lu(part(missing, rows=(0, k)))
+    g = lu_solve(factors, order, adjoint(part(q, rows=(k, rows))), trans=2)
+    dg = lu_solve(factors, order, add(adjoint(lower), matmul(adjoint(upper), g)), trans=2)
+    return sub(matmul(missing, dg), matmul(dq, g))
 
 
 def _side_by_side(x: Any, y: Any) -> Any:
@@ -246,9 +265,7 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma:
       use_magma: accepted; says on GPUs which library pivots.
     Returns: ``(Q, R)``; with pivoting ``(Q, R, order)``, where ``x[:, order] = Q R``.
     Raises:
-      ValueError: fewer than two axes.
-      TypeError: a dtype without decomposition.
-      NotImplementedError: the derivative of a completed Q.
+      TypeError: fewer than two axes, a dtype without decomposition.
     Example: ``lax.linalg.qr(jnp.ones((3, 2)), full_matrices=False)[0].shape`` is ``(3, 2)``. Source: LAPACK ``geqrf``.
     """
     x = checked_operand("qr", x)

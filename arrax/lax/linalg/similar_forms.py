@@ -56,19 +56,18 @@ hessenberg_p.lower["cpu"] = _hessenberg_cpu
 batch_in_front(hessenberg_p)
 
 
-def hessenberg(a: Any) -> tuple[Any, Any]:
+def hessenberg(a: Any) -> list[Any]:
     """The upper Hessenberg form of matrices, by reflections (CPU only).
 
     Args:
       a: array of shape ``(..., n, n)``.
-    Returns: ``(a, taus)``: the form on and above the first subdiagonal, the reflections' vectors below it (the form of
+    Returns: ``[a, taus]``: the form on and above the first subdiagonal, the reflections' vectors below it (the form of
       ``householder_product``, one row lower), and their n - 1 factors.
     Raises:
       ValueError: matrices that are not square, or empty.
     Example: ``lax.linalg.hessenberg(jnp.eye(3))[1].shape`` is ``(2,)``. Source: LAPACK ``gehrd``.
     """
-    form, taus = hessenberg_p.bind(checked_operand("hessenberg", a))
-    return form, taus
+    return hessenberg_p.bind(checked_operand("hessenberg", a))
 
 
 # ---- Schur ----------------------------------------------------------------------------------------------------------
@@ -98,14 +97,14 @@ batch_in_front(schur_p)
 def schur(
     x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
     select_callable: Callable[..., Any] | None = None,
-) -> Any:  # fmt: skip
+) -> list[Any]:  # fmt: skip
     """The Schur form ``x = Z T Z^H`` of matrices (CPU only).
 
     Args:
       x: array of shape ``(..., n, n)``.
       compute_schur_vectors: whether Z is wanted.
       sort_eig_vals, select_callable: not supported.
-    Returns: ``(T, Z)``, or a tuple of T alone. T is upper triangular; for real ``x``, pairs of complex eigenvalues are
+    Returns: ``[T, Z]``, or a list of T alone. T is upper triangular; for real ``x``, pairs of complex eigenvalues are
       blocks of two rows.
     Raises:
       ValueError: matrices that are not square.
@@ -114,11 +113,9 @@ def schur(
     """
     if sort_eig_vals or select_callable is not None:
         raise NotImplementedError("schur cannot sort eigenvalues: leave out sort_eig_vals and select_callable")
-    return tuple(
-        schur_p.bind(
-            checked_operand("schur", x), compute_schur_vectors=bool(compute_schur_vectors), sort_eig_vals=False,
-            select_callable=None,
-        )
+    return schur_p.bind(
+        checked_operand("schur", x), compute_schur_vectors=bool(compute_schur_vectors), sort_eig_vals=False,
+        select_callable=None,
     )  # fmt: skip
 
 
@@ -160,17 +157,16 @@ tridiagonal_p.lower["gpu"] = _tridiagonal_gpu
 batch_in_front(tridiagonal_p)
 
 
-def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
+def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
     """The tridiagonal form of Hermitian matrices, by reflections (CPU and GPU).
 
     Args:
       a: array of shape ``(..., n, n)``.
       lower: which triangle counts.
-    Returns: ``(a, d, e, taus)``: the reflections' vectors beside the form; the form's diagonal, of length n; the one
+    Returns: ``[a, d, e, taus]``: the reflections' vectors beside the form; the form's diagonal, of length n; the one
       beside it, of length n - 1; and the factors of the reflections.
     Raises:
       ValueError: matrices that are not square, or empty.
     Example: ``lax.linalg.tridiagonal(jnp.eye(3))[1]`` is ones. Source: LAPACK ``sytrd``.
     """
-    form, d, e, taus = tridiagonal_p.bind(checked_operand("tridiagonal", a), lower=bool(lower))
-    return form, d, e, taus
+    return tridiagonal_p.bind(checked_operand("tridiagonal", a), lower=bool(lower))

@@ -185,8 +185,8 @@ def svd(
       algorithm: a SvdAlgorithm; platforms without it use their own.
     Returns: ``(U, s, Vh)``, or ``s`` alone; values descend. NaN where the algorithm failed.
     Raises:
-      ValueError: fewer than two axes, a subset out of bounds.
-      TypeError: a dtype without decomposition.
+      ValueError: a subset out of bounds.
+      TypeError: fewer than two axes, a dtype without decomposition.
       NotImplementedError: the derivative of vectors that complete U or Vh.
     Example: ``lax.linalg.svd(jnp.diag(jnp.array([1., 2.])), compute_uv=False)`` is ``[2, 1]``. Source: LAPACK ``gesdd``.
     """

@@ -35,7 +35,7 @@ def _type_rule(
     check_matrices("tridiagonal_solve", b)
     for name, aval in (("dl", dl), ("d", d), ("du", du)):
         if aval.shape != b.shape[:-1] or aval.dtype != b.dtype:
-            raise ValueError(
+            raise TypeError(
                 f"tridiagonal_solve requires diagonals of shape {b.shape[:-1]} and dtype {b.dtype.name}, got {name} of "
                 f"type {aval.str_short(False)}"
             )
@@ -143,7 +143,7 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
       perturb_singular: change pivots that vanish a little, rather than give NaN.
     Returns: array of the shape of ``b``.
     Raises:
-      ValueError: shapes or dtypes that don't fit.
+      TypeError: shapes or dtypes that don't fit.
     Example: ``lax.linalg.tridiagonal_solve(jnp.zeros(2), jnp.ones(2), jnp.zeros(2), jnp.ones((2, 1)))`` is ones.
     Source: LAPACK ``gtsv``.
     """

@@ -86,6 +86,11 @@ def test_a_result_is_weak_only_where_all_branches_are():
         assert_allclose(out, first)
 
 
+def test_a_derivative_is_weak_where_the_argument_is():
+    slope = arrax.grad(lambda x: lax.cond(True, lax.sin, lambda x: lax.mul(x, 2.0), x))
+    assert typeof(slope(1.0)).weak_type and not typeof(slope(np.float32(1))).weak_type
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [

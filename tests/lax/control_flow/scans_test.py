@@ -311,3 +311,8 @@ def test_disable_jit_runs_the_steps_in_python():
     assert_allclose(seen, XS[::-1])
     assert_allclose(ys, XS * XS)
     assert_allclose(carry, XS.sum(), rtol=1e-6)
+
+
+def test_derivatives_in_the_elements_are_not_weak_where_the_first_carry_is():
+    slopes = arrax.grad(lambda xs: lax.scan(lambda c, x: (lax.add(lax.sin(c), x), None), 1.0, xs)[0])(XS)
+    assert not slopes.weak_type

@@ -1,0 +1,66 @@
+"""``Array.view``: the same bits, read as elements of another dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.lax.arithmetic import complex_, imag, real_part
+from arrax.lax.bitcast import bitcast_convert_type
+from arrax.lax.conversion import convert
+from arrax.lax.structure import concatenate
+from arrax.numpy_api.manipulation import reshape
+
+
+def view(self: Any, dtype: Any = None, type: None = None) -> Any:
+    """The same bits as another dtype.
+
+    Args:
+      dtype: the dtype; where its elements have another size, the last axis gets another length.
+      type: not supported.
+    Raises:
+      ValueError: the last axis does not hold a whole number of elements.
+    Example: ``jnp.ones(2, jnp.float32).view(jnp.int16)`` has four elements.
+    """
+    if type is not None:
+        raise NotImplementedError("view: the 'type' argument is not supported.")
+    if dtype is None:
+        return self
+    chosen = dtypes.check_user_dtype("view", dtype)
+    if chosen == self.dtype:
+        return self
+    if self.ndim == 0:
+        if dtypes.itemsize_bits(self.dtype) != dtypes.itemsize_bits(chosen):
+            raise ValueError("view() cannot change the itemsize of a 0d array")
+        return reshape(_view(reshape(self, (1,)), chosen), ())
+    return _view(self, chosen)
+
+
+def _view(x: Any, chosen: Any) -> Any:
+    """Bits regrouped along the last axis. The compiler casts neither booleans nor complex numbers: these go by bytes and
+    by parts."""
+    if x.dtype == np.bool_:
+        return _view(convert(x, np.dtype(np.uint8), False), chosen)
+    if chosen == np.bool_:
+        return convert(_view(x, np.dtype(np.uint8)), chosen, False)
+    if dtypes.is_complex(x.dtype):
+        parts = [reshape(part(x), (*x.shape, 1)) for part in (real_part, imag)]
+        return _view(reshape(concatenate(parts, x.ndim), (*x.shape[:-1], -1)), chosen)
+    if dtypes.is_complex(chosen):
+        pairs = _grouped(_view(x, np.finfo(chosen).dtype), 2, chosen)
+        return complex_(pairs[..., 0], pairs[..., 1])
+    old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(chosen)
+    if old == new:
+        return bitcast_convert_type(x, chosen) if x.dtype != chosen else x
+    if old > new:
+        return reshape(bitcast_convert_type(x, chosen), (*x.shape[:-1], -1))
+    return bitcast_convert_type(_grouped(x, new // old, chosen), chosen)
+
+
+def _grouped(x: Any, count: int, chosen: Any) -> Any:
+    """``x`` with every ``count`` elements of its last axis along an axis of their own."""
+    if x.shape[-1] % count:
+        raise ValueError(f"view: the last axis does not hold a whole number of {chosen.name} elements.")
+    return reshape(x, (*x.shape[:-1], -1, count))
