@@ -28,10 +28,12 @@ def on_both_routes(function, *arguments):
 
 
 def assert_routes_agree(function, *arguments):
-    """Both routes give the same bits; returns the results."""
+    """Both routes give the same bits, but for those of NaNs that the compiler's sort changes; returns the results."""
     own, general = on_both_routes(function, *arguments)
     for one, other in zip(own, general, strict=True):
         assert one.dtype == other.dtype and one.shape == other.shape
+        if one.dtype in _WITHOUT_PAYLOADS:
+            one, other = (np.where(np.isnan(x.astype(np.float32)), x.dtype.type(np.nan), x) for x in (one, other))
         np.testing.assert_array_equal(one.reshape(-1).view(np.uint8), other.reshape(-1).view(np.uint8))
     return own
 
