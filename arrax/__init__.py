@@ -39,6 +39,7 @@ from arrax.core.config import transfer_guard as transfer_guard
 from arrax.core.config import transfer_guard_device_to_device as transfer_guard_device_to_device
 from arrax.core.config import transfer_guard_device_to_host as transfer_guard_device_to_host
 from arrax.core.config import transfer_guard_host_to_device as transfer_guard_host_to_device
+from arrax.core.late_names import late_names as _late_names
 from arrax.dtypes import float0 as float0
 from arrax.lax.placement import device_get as device_get
 from arrax.lax.placement import device_put as device_put
@@ -97,7 +98,8 @@ _ROOMS = (
     "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
 )  # fmt: skip
 
-_LATE = {"pure_callback": "arrax.lax.pure_callbacks"}  # names by the room that is loaded for them
+_LATE = {"arrax.lax.pure_callbacks": ("pure_callback",)}  # rooms that are loaded for their names
+_find_late = _late_names(__name__, _LATE)[0]
 
 _RENAMED = {  # names that go on working, with a warning
     "tree_map": ("tree.map", lambda: tree.map),
@@ -114,10 +116,8 @@ def __getattr__(name: str) -> _Any:
         except ModuleNotFoundError as error:
             if error.name != f"arrax.{name}":
                 raise
-    if name in _LATE:
-        return getattr(_importlib.import_module(_LATE[name]), name)
     if name in _RENAMED:
         new, find = _RENAMED[name]
         _warnings.warn(f"arrax.{name} is deprecated: use arrax.{new}.", DeprecationWarning, stacklevel=2)
         return find()
-    raise AttributeError(f"module 'arrax' has no attribute {name!r}")
+    return _find_late(name)

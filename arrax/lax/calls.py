@@ -26,6 +26,11 @@ def opened(jaxpr: Jaxpr) -> Jaxpr:
     return jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars])
 
 
+def opened_program(program: ClosedJaxpr) -> ClosedJaxpr:
+    """Like ``opened``, made once for a program that lives on."""
+    return program.memo("opened", lambda: ClosedJaxpr(opened(program.jaxpr)))
+
+
 def bind_program(primitive: Primitive, program: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """Apply a primitive that holds one program in the parameter ``jaxpr``.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from arrax.core.calls import check_callable
@@ -11,7 +11,6 @@ from arrax.core.interpreter import Primitive
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero
 from arrax.interpreters import ordering
-from arrax.interpreters.batching import bdim_at_front, running_batch
 from arrax.lax.families import checked_operand
 from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host_call, on_host
 from arrax.lax.pure_callbacks import flat_arguments, in_turn, result_types
@@ -49,33 +48,22 @@ io_effect, ordered_io_effect = IOEffect("IO"), OrderedIOEffect("OrderedIO")
 debug_effect, ordered_debug_effect = DebugEffect("Debug"), OrderedDebugEffect("OrderedDebug")
 
 
-def _batched_in_turn(primitive: Primitive, values: Sequence[Any], dims: Sequence[Any], params: Any) -> Any:
-    size = running_batch().size
-    moved = [x if d is None else bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)]
-    outs = in_turn(lambda *xs: primitive.bind(*xs, **params), moved, [d is not None for d in dims], size)
-    return outs, [0] * len(outs)
-
-
 # ---- input and output ----------------------------------------------------------------------------------------------
 
 io_callback_p = Primitive("io_callback", multiple_results=True)
 
 
-def _io_types(*avals: Any, result_avals: Any, **params: Any) -> list[Any]:
-    return list(result_avals)
-
-
 def _io_batch(values: Any, dims: Any, **params: Any) -> Any:
     if params["ordered"]:
         raise ValueError("Cannot `vmap` ordered IO callback.")
-    return _batched_in_turn(io_callback_p, values, dims, params)
+    return in_turn(io_callback_p, values, dims, params)
 
 
 def _io_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     raise ValueError("IO callbacks do not support JVP.")
 
 
-io_callback_p.type_rule = _io_types
+io_callback_p.type_rule = lambda *avals, result_avals, **params: list(result_avals)
 io_callback_p.effects_rule = lambda *avals, ordered, **params: frozenset({ordered_io_effect if ordered else io_effect})
 io_callback_p.impl = lambda *values, callback, **params: call_step_by_step(callback, values)
 io_callback_p.lower[None] = lambda ctx, *values, callback, **params: lower_host_call(ctx, callback, values, True)
@@ -122,10 +110,6 @@ def io_callback(
 debug_callback_p = Primitive("debug_callback", multiple_results=True)
 
 
-def _debug_batch(values: Any, dims: Any, **params: Any) -> Any:
-    return _batched_in_turn(debug_callback_p, values, dims, params)
-
-
 def _debug_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     return debug_callback_p.bind(*primals, **params), []
 
@@ -138,7 +122,7 @@ debug_callback_p.type_rule = lambda *avals, **params: []
 debug_callback_p.effects_rule = lambda *avals, effect, **params: frozenset({effect})
 debug_callback_p.impl = _run_at_once
 debug_callback_p.lower[None] = lambda ctx, *values, callback, **params: lower_host_call(ctx, callback, values, True)
-debug_callback_p.batch = _debug_batch
+debug_callback_p.batch = lambda values, dims, **params: in_turn(debug_callback_p, values, dims, params)
 debug_callback_p.jvp = _debug_jvp
 debug_callback_p.transpose = lambda cts, *args, **params: [
     Zero(arg.aval.to_tangent_aval()) if hasattr(arg, "aval") else None for arg in args

@@ -137,7 +137,7 @@ def lower_host_call(ctx: Any, function: HostFunction, values: Sequence[Any], sid
         "call_target_name": builder.string(target), "api_version": builder.integer(4, 32),
         "has_side_effect": builder.attribute("true" if side_effect else "false"),
         "backend_config": builder.attribute(f"{{index = {number} : ui64}}"),
-        "operand_layouts": _row_major([*token, *given]), "result_layouts": _row_major([*token, *wanted]),
+        "operand_layouts": builder.row_major([*token, *given]), "result_layouts": builder.row_major([*token, *wanted]),
     }  # fmt: skip
     operands = [
         builder.full(0, one) if not aval.size else value
@@ -155,12 +155,6 @@ def lower_host_call(ctx: Any, function: HostFunction, values: Sequence[Any], sid
 def _passed(aval: Any) -> ShapedArray:
     """The type that goes through the call: one element in place of an empty array, which the runtime refuses."""
     return physical_aval(aval) if aval.size else ShapedArray((1,), physical_aval(aval).dtype)
-
-
-def _row_major(avals: Sequence[Any]) -> Any:
-    ranks = [0 if aval is abstract_token else aval.ndim for aval in avals]
-    layouts = [f"dense<{list(range(rank))[::-1]}> : tensor<{rank}xindex>" for rank in ranks]
-    return builder.attribute(f"[{', '.join(layouts)}]")
 
 
 def _entry(function: HostFunction, avals_in: Sequence[Any], avals_out: Sequence[Any], ordered: bool) -> Any:

@@ -36,17 +36,11 @@ def _batch(
     values: Sequence[Any], dims: Sequence[int | None], *, callback: HostFunction, result_avals: Any, vmap_method: Any,
     **params: Any,
 ) -> tuple[list[Any], list[int]]:  # fmt: skip
-    size = running_batch().size
-    moved = [x if d is None else bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)]
-    mapped = [d is not None for d in dims]
     if vmap_method is None or vmap_method.startswith("sequential"):
-        outs = in_turn(
-            lambda *xs: pure_callback_p.bind(
-                *xs, callback=callback, result_avals=result_avals, vmap_method=vmap_method, **params
-            ),
-            moved, mapped, size, unrolled=vmap_method == "sequential_unrolled",
-        )  # fmt: skip
-        return outs, [0] * len(outs)
+        own = {**params, "callback": callback, "result_avals": result_avals, "vmap_method": vmap_method}
+        return in_turn(pure_callback_p, values, dims, own, unrolled=vmap_method == "sequential_unrolled")
+    size = running_batch().size
+    moved, mapped = _in_front(values, dims), [d is not None for d in dims]
     if vmap_method == "expand_dims":
         moved = [x if m else expand_dims(x, (0,)) for x, m in zip(moved, mapped, strict=True)]
     elif vmap_method == "broadcast_all":
@@ -62,24 +56,30 @@ def _repeated(x: Any, size: int) -> Any:
     return broadcast_in_dim(x, (size, *shape), range(1, len(shape) + 1))
 
 
-def in_turn(
-    call: Callable[..., Any], values: Sequence[Any], mapped: Sequence[bool], size: int, unrolled: bool = False
-) -> list[Any]:
-    """Call a function for one example after the other; returns its stacked results.
+def _in_front(values: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
+    size = running_batch().size
+    return [x if d is None else bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)]
 
-    Args:
-      values: operands, those that are mapped with the examples along their first axis.
-    """
-    chosen = [x for x, m in zip(values, mapped, strict=True) if m]
+
+def in_turn(
+    primitive: Primitive, values: Sequence[Any], dims: Sequence[int | None], params: Any, unrolled: bool = False
+) -> tuple[list[Any], list[int]]:
+    """The batch slot of operations that are applied to one example after the other."""
+    moved = _in_front(values, dims)
+    chosen = [x for x, d in zip(moved, dims, strict=True) if d is not None]
 
     def one(examples: Sequence[Any]) -> Any:
         own = iter(examples)
-        return tuple(call(*(next(own) if m else x for x, m in zip(values, mapped, strict=True))))
+        return tuple(
+            primitive.bind(*(x if d is None else next(own) for x, d in zip(moved, dims, strict=True)), **params)
+        )
 
-    if not unrolled:
-        return list(map_in_turn(one, tuple(chosen)))
-    rows = [one([index_in_dim(x, i, keepdims=False) for x in chosen]) for i in range(size)]
-    return [stack(column) for column in zip(*rows, strict=True)]
+    if unrolled:
+        rows = [one([index_in_dim(x, i, keepdims=False) for x in chosen]) for i in range(running_batch().size)]
+        outs = [stack(column) for column in zip(*rows, strict=True)]
+    else:
+        outs = list(map_in_turn(one, tuple(chosen)))
+    return outs, [0] * len(outs)
 
 
 pure_callback_p.jvp = _no_derivative

@@ -20,7 +20,13 @@ from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.logic import not_equal
 from arrax.numpy_api.manipulation import moveaxis, ravel
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, check_arraylike_or_none, promote_inexact
+from arrax.numpy_api.operands import (
+    canonical_axes,
+    check_arraylike,
+    check_arraylike_or_none,
+    promote_inexact,
+    refuse_complex,
+)
 from arrax.numpy_api.routes import settle, shape_of
 from arrax.numpy_api.tiers import tiered
 
@@ -265,7 +271,6 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     """
     check_arraylike("unwrap", p)
     p = settle("unwrap", p)
-    if dtypes.is_complex(typeof(p).dtype):
-        raise TypeError("unwrap does not support complex-valued inputs")
+    refuse_complex("unwrap", p)
     axis = shapes.canonical_axis(axis, typeof(p).ndim)
     return _unwrap(p, discont, period, axis) if shape_of(p)[axis] else p

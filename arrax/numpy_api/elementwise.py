@@ -24,6 +24,7 @@ from arrax.numpy_api.operands import (
     promote_dtypes,
     promote_inexact,
     promote_numeric,
+    refuse_complex,
 )
 
 
@@ -43,8 +44,7 @@ def _absolute(x: Any) -> Any:
 
 
 def _fabs(x: Any) -> Any:
-    if is_complex(x):
-        raise TypeError("fabs does not support complex-valued inputs")
+    refuse_complex("fabs", x)
     return arithmetic.abs_(x)
 
 
@@ -58,8 +58,7 @@ def _rounded(name: str, operation: Any) -> Callable[[Any], Any]:
     """Integers and bools are round already."""
 
     def rounded(x: Any) -> Any:
-        if is_complex(x):
-            raise TypeError(f"{name} does not support complex-valued inputs")
+        refuse_complex(name, x)
         return operation(x) if is_float(x) else x
 
     return rounded
@@ -71,9 +70,8 @@ def _truncate(x: Any) -> Any:
 
 
 def _floor_divide(x: Any, y: Any) -> Any:
+    refuse_complex("floor_divide", x)
     kind = kind_of(typeof(x).dtype)
-    if kind == "complex":
-        raise TypeError("floor_divide does not support complex-valued inputs")
     if kind == "unsigned":
         return arithmetic.div(x, y)
     if kind == "signed":
@@ -218,8 +216,7 @@ def _heaviside(x: Any, y: Any) -> Any:
 
 
 def _hypot(x: Any, y: Any) -> Any:
-    if is_complex(x):
-        raise TypeError("hypot does not support complex-valued inputs")
+    refuse_complex("hypot", x)
     x, y = arithmetic.abs_(x), arithmetic.abs_(y)
     infinite = bitwise.bitwise_or(_is_infinite(x), _is_infinite(y))
     high, low = arithmetic.max_(x, y), arithmetic.min_(x, y)
@@ -397,8 +394,7 @@ def _signbit(x: Any) -> Any:
     kind = kind_of(typeof(x).dtype)
     if kind == "floating":
         return _sign_bit(x)
-    if kind == "complex":
-        raise TypeError("signbit does not support complex-valued inputs")
+    refuse_complex("signbit", x)
     if kind in ("unsigned", "bool"):
         return full_like(x, False, np.bool_)
     return arithmetic.lt(x, constant(0, x))

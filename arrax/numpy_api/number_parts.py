@@ -21,7 +21,7 @@ from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.manipulation import ravel
-from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, promote_inexact
+from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, promote_inexact, refuse_complex
 from arrax.numpy_api.routes import settle
 
 # ---- divisors -------------------------------------------------------------------------------------------------------
@@ -110,10 +110,8 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     """
     check_arraylike("frexp", x)
     (x,) = promote_inexact(x)
-    dtype = typeof(x).dtype
-    if dtypes.is_complex(dtype):
-        raise TypeError("frexp does not support complex-valued inputs")
-    x = convert(x, dtype)
+    refuse_complex("frexp", x)
+    x = convert(x, typeof(x).dtype)
     return mantissa_p.bind(x), _mantissa_and_exponent(x)[1]
 
 

@@ -59,6 +59,16 @@ def check_arraylike_or_none(name: str, *values: Any) -> None:
             )
 
 
+def refuse_complex(name: str, x: Any) -> None:
+    """Refuse complex operands.
+
+    Raises:
+      TypeError: naming the function.
+    """
+    if dtypes.is_complex(typeof(x).dtype):
+        raise TypeError(f"{name} does not support complex-valued inputs")
+
+
 def as_operand(value: Any) -> Any:
     """The value itself, or what its ``__jax_array__`` gives."""
     if type(value) in _FAST or isinstance(value, Tracer):

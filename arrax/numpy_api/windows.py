@@ -14,7 +14,7 @@ from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.elementwise_makers import constant
-from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
 
 
 def _window(M: int, values: Any) -> Any:
@@ -75,8 +75,7 @@ def i0(x: Any) -> Any:
     """
     check_arraylike("i0", x)
     (x,) = promote_inexact(x)
-    if dtypes.is_complex(typeof(x).dtype):
-        raise TypeError("i0 does not support complex-valued inputs")
+    refuse_complex("i0", x)
     size = arithmetic.max_(x, arithmetic.neg(x))  # like the magnitude, but with the derivative 0 at 0
     return arithmetic.mul(exponential.exp(size), special.bessel_i0e(size))
 

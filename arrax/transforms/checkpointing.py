@@ -9,10 +9,11 @@ from typing import Any
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.functions import argument_names
 from arrax.core.interpreter import Primitive, context
-from arrax.core.program import ClosedJaxpr, Var
+from arrax.core.program import Var
 from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from arrax.core.types import typeof
 from arrax.interpreters.staging import stage
+from arrax.lax.calls import opened_program
 from arrax.lax.contractions import dot_general_p
 from arrax.lax.families import checked_operand
 from arrax.lax.remat import inline_calls, name_p, remat_p
@@ -116,16 +117,12 @@ def checkpoint(
         traced = trace(target, split, "checkpoint", store, leaves, tree)
         program = traced.program
         operands = [*program.consts, *traced.captured, *leaves]
-        opened = program.memo("opened", lambda: _opened(program))
-        outs = remat_p.bind(*operands, jaxpr=opened, prevent_cse=bool(prevent_cse), differentiated=False, policy=policy)
+        outs = remat_p.bind(
+            *operands, jaxpr=opened_program(program), prevent_cse=bool(prevent_cse), differentiated=False, policy=policy
+        )
         return tree_unflatten(traced.out_tree, outs)
 
     return fun_remat
-
-
-def _opened(program: ClosedJaxpr) -> ClosedJaxpr:
-    jaxpr = program.jaxpr
-    return ClosedJaxpr(jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars]), ())
 
 
 def checkpoint_name(x: Any, name: str) -> Any:

@@ -24,7 +24,7 @@ from arrax.interpreters.execution import (
     lower_program,
 )
 from arrax.interpreters.staging import eval_jaxpr
-from arrax.lax.calls import jit_p
+from arrax.lax.calls import jit_p, opened_program
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, resolve
 from arrax.transforms.tracing import Traced, dynamic_names, leaf_type, trace, traces_of
@@ -171,9 +171,8 @@ class Jitted:
             closed = traced.program
             operands = [*traced.captured, *leaves]
             if closed.consts:
-                opened = closed.memo("opened", lambda: _consts_as_inputs(closed))
                 operands = [*closed.consts, *operands]
-                closed = opened
+                closed = opened_program(closed)
             outs = jit_p.bind(*operands, jaxpr=closed, name=self.name)
         return tree_unflatten(traced.out_tree, outs)
 
@@ -212,11 +211,6 @@ class Jitted:
 
 
 register_wrapper(Jitted.run_first, lambda local: (local["self"].fun, local["args"], local["kwargs"]))
-
-
-def _consts_as_inputs(program: Any) -> Any:
-    jaxpr = program.jaxpr
-    return type(program)(jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars]), ())
 
 
 def _refuse_fallback(value: Any, sharding: Any, layout: Any) -> Any:

@@ -55,6 +55,12 @@ def tensor_type(shape: tuple[int, ...], dtype: np.dtype) -> Any:
     return native.mlir.ir.RankedTensorType.get(shape, element_type(dtype))
 
 
+def row_major(avals: Sequence[Any]) -> Any:
+    """The layouts attribute of operands or results whose elements lie as NumPy's do; tokens have no axes."""
+    ranks = [0 if isinstance(aval, AbstractToken) else aval.ndim for aval in avals]
+    return attribute(f"[{', '.join(f'dense<{list(range(rank))[::-1]}> : tensor<{rank}xindex>' for rank in ranks)}]")
+
+
 def physical_aval(aval: ShapedArray) -> ShapedArray:
     """The type of the array that represents a value: keys are arrays of unsigned ints."""
     dtype = aval.dtype

@@ -32,11 +32,6 @@ def native_or(general: Callable[..., Any], native: NativeRule) -> Callable[..., 
     return rule
 
 
-def _row_major(avals: Sequence[ShapedArray]) -> Any:
-    layouts = [f"dense<{list(range(aval.ndim))[::-1]}> : tensor<{aval.ndim}xindex>" for aval in avals]
-    return builder.attribute(f"[{', '.join(layouts)}]")
-
-
 def call_kernel(
     ctx: Any, kernel: table.Kernel, values: Sequence[Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray],
     *parameters: int,
@@ -55,8 +50,8 @@ def call_kernel(
         "call_target_name": builder.string("xla_buffer_python_cpu_callback"),
         "api_version": builder.integer(4, 32),
         "backend_config": builder.attribute(f"{{index = {table.number_of(kernel)} : ui64}}"),
-        "operand_layouts": _row_major([first, *avals]),
-        "result_layouts": _row_major(outs),
+        "operand_layouts": builder.row_major([first, *avals]),
+        "result_layouts": builder.row_major(outs),
         "mhlo.frontend_attributes": builder.attribute(f'{{kernel = "{kernel.__name__}", table = "{table.VERSION}"}}'),
     }
     types = [builder.ir_type(out) for out in outs]

@@ -44,6 +44,10 @@ def _called(ctx: Any, kernel: Any, x: Any, matrix: ShapedArray, *numbers: int, a
     return [builder.op("reshape", ShapedArray(out.shape, out.dtype), found[0])]
 
 
+def _folded(ctx: Any, name: str, x: Any, matrix: ShapedArray, axis: int) -> list[Any]:
+    return _called(ctx, table.fold, x, matrix, reducing.FOLDS.index(name), axis, axis=axis)
+
+
 def use_kernel_for_places(primitive: Any, greatest: bool) -> None:
     """Let programs on the CPU find extremes by a host kernel."""
 
@@ -62,12 +66,12 @@ def use_kernel_for_places(primitive: Any, greatest: bool) -> None:
 def _extreme(ctx: Any, x: Any, matrix: ShapedArray, name: str, axis: int) -> list[Any] | None:
     """The extremes of floats in memory, or of those that are not NaN."""
     if sources.is_argument(x):
-        return _called(ctx, table.fold, x, matrix, reducing.FOLDS.index(name), axis, axis=axis)
+        return _folded(ctx, name, x, matrix, axis)
     kept, number = sources.without_nan(x) or (x, None)
     if number is None or not sources.is_argument(kept) or not sources.is_infinite(number, name == "minimum"):
         return None
     without = {"maximum": "fmax", "minimum": "fmin"}[name]
-    (found,) = _called(ctx, table.fold, kept, matrix, reducing.FOLDS.index(without), axis, axis=axis)
+    (found,) = _folded(ctx, without, kept, matrix, axis)
     out = ctx.avals_out[0]
     neutral = builder.full(np.inf if name == "minimum" else -np.inf, out)
     return [builder.op("select", out, builder.compare("NE", out.shape, found, found), neutral, found)]
@@ -89,13 +93,13 @@ def use_kernel_for_fold(primitive: Any, name: str) -> None:
             return None
         if aval.dtype == np.bool_:
             flags = {"maximum": "logical_or", "minimum": "logical_and"}.get(name, name)
-            return _called(ctx, table.fold, x, matrix, reducing.FOLDS.index(flags), axis, axis=axis)
+            return _folded(ctx, flags, x, matrix, axis)
         if name.startswith("logical") or (name == "add" and axis == 0):
             return None
         flags_behind = sources.flags_behind(x) if name == "add" else None
         if flags_behind is not None:
             as_flags = ShapedArray(matrix.shape, np.dtype(np.bool_))
-            return _called(ctx, table.fold, flags_behind, as_flags, reducing.FOLDS.index("count"), axis, axis=axis)
-        return _called(ctx, table.fold, x, matrix, reducing.FOLDS.index(name), axis, axis=axis)
+            return _folded(ctx, "count", flags_behind, as_flags, axis)
+        return _folded(ctx, name, x, matrix, axis)
 
     primitive.lower["cpu"] = native_or(primitive.lower[None], rule)

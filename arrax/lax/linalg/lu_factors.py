@@ -82,12 +82,10 @@ def _permutation_gpu(ctx: Any, pivots: Any, *, permutation_size: int) -> list[An
 
 
 def _vector_call(ctx: Any, target: str, pivots: Any) -> list[Any]:
-    rows = [f"dense<[{', '.join(str(i) for i in reversed(range(aval.ndim)))}]> : tensor<{aval.ndim}xindex>"
-            for aval in (ctx.avals_in[0], ctx.avals_out[0])]  # fmt: skip
     attributes = {
         "call_target_name": builder.string(target), "api_version": builder.integer(4, 32),
-        "backend_config": builder.attribute("{}"), "operand_layouts": builder.attribute(f"[{rows[0]}]"),
-        "result_layouts": builder.attribute(f"[{rows[1]}]"),
+        "backend_config": builder.attribute("{}"), "operand_layouts": builder.row_major(ctx.avals_in[:1]),
+        "result_layouts": builder.row_major(ctx.avals_out[:1]),
     }  # fmt: skip
     types = [builder.ir_type(ctx.avals_out[0])]
     return list(builder.operation("stablehlo.custom_call", types, [pivots], attributes).results)
