@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from arrax.core.program import Jaxpr, JaxprEqn, Var, open_jaxpr, subprograms
-from arrax.core.types import ShapedArray
+from arrax.interpreters.work import size_of
 from arrax.xla import compilation
 
 _MANY_PRODUCTS = 6
@@ -26,7 +26,7 @@ def choose_level(jaxpr: Jaxpr, eager: bool) -> str:
     """
     if eager:
         avals = [var.aval for var in jaxpr.invars] + [atom.aval for atom in jaxpr.outvars]
-        small = sum(map(_size, avals)) <= compilation.EAGER_ELEMENTS
+        small = sum(map(size_of, avals)) <= compilation.EAGER_ELEMENTS
         if small and not _depends_on_level(jaxpr):
             return "eager"
     bodies = list(_bodies(jaxpr))
@@ -49,30 +49,26 @@ def _gains_from_emitters(body: Jaxpr) -> bool:
 
 
 def _is_large_convolution(eqn: JaxprEqn) -> bool:
-    return eqn.primitive.name == "conv_general_dilated" and _size(eqn.outvars[0].aval) >= _LARGE
+    return eqn.primitive.name == "conv_general_dilated" and size_of(eqn.outvars[0].aval) >= _LARGE
 
 
 def _scatters_elements(eqn: JaxprEqn) -> bool:
     """Many single elements: half the time. (Rows take twice as long.)"""
     if not eqn.primitive.name.startswith("scatter") or eqn.params["dimension_numbers"].update_window_dims:
         return False
-    return _size(eqn.invars[-1].aval) >= _LARGE
+    return size_of(eqn.invars[-1].aval) >= _LARGE
 
 
 def _recomputes(body: Jaxpr) -> bool:
     """Whether there is a costly array that a sum and something else need: without the emitters each computes it anew."""
     costly = {
-        eqn.outvars[0] for eqn in body.eqns if eqn.primitive.name in _COSTLY and _size(eqn.outvars[0].aval) >= _LARGE
+        eqn.outvars[0] for eqn in body.eqns if eqn.primitive.name in _COSTLY and size_of(eqn.outvars[0].aval) >= _LARGE
     }
     if not costly:
         return False
     uses = Counter(var for eqn in body.eqns for var in eqn.invars if isinstance(var, Var))
     sums = (eqn.invars[0] for eqn in body.eqns if eqn.primitive.name == "reduce_sum")
     return any(isinstance(var, Var) and var in costly and uses[var] > 1 for var in sums)
-
-
-def _size(aval: object) -> int:
-    return aval.size if isinstance(aval, ShapedArray) else 0
 
 
 def _depends_on_level(jaxpr: Jaxpr) -> bool:

@@ -18,6 +18,7 @@ from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.lowering.module import lower_module
 from arrax.interpreters.ordering import in_order
+from arrax.interpreters.work import is_short
 from arrax.native import runtime
 from arrax.xla import compat, compilation
 from arrax.xla.devices import default_device, platform_name, single_sharding
@@ -101,6 +102,7 @@ class LoweredProgram(NamedTuple):
     calls_users: bool  # whether functions of users are among the callbacks
     effects: Any
     level: str
+    at_once: bool  # whether calls run it themselves: see ``work``
 
 
 def hoist_constants(program: ClosedJaxpr) -> tuple[Jaxpr, list[Any], list[Any]]:
@@ -152,7 +154,7 @@ def lower_program(
     flags = list(donated) if donated is not None else [False] * len(kept)
     return LoweredProgram(
         module, kept, const_args, jaxpr, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
-        ctx.calls_users, jaxpr.effects, choose_level(jaxpr, eager),
+        ctx.calls_users, jaxpr.effects, choose_level(jaxpr, eager), platform == "cpu" and is_short(jaxpr),
     )  # fmt: skip
 
 
@@ -195,6 +197,7 @@ class CompiledProgram:
         self.executable = compilation.compile_module(
             lowered.module, [device], level=lowered.level, compiler_options=compiler_options,
             host_callbacks=lowered.host_callbacks, name=name, storable=not lowered.calls_users,
+            at_once=lowered.at_once,
         )  # fmt: skip
         self.kept, self.donated, self.effects = lowered.kept, lowered.donated, lowered.effects
         self.sharding = single_sharding(device)

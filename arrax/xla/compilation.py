@@ -165,8 +165,12 @@ def compile_module(
     name: str = "",
     num_replicas: int = 1,
     storable: bool = True,
+    at_once: bool = False,
 ) -> Any:
     """The loaded executable of a module: from memory, from disk, or compiled now.
+
+    Args:
+      at_once: whether calls run the program in their own thread. Otherwise they hand it to a thread of the runtime.
 
     Raises:
       RuntimeError: XLA refuses the program (out of memory, unsupported operation, unknown compile option).
@@ -174,6 +178,8 @@ def compile_module(
     if config.dump_ir_to.value:
         dump(module, name, config.dump_ir_to.value)
     client = devices[0].client
+    if at_once and not host_callbacks:
+        host_callbacks = (_not_called,)  # the runtime does not hand over programs that may need this thread's interpreter lock
     options = options_for(client, devices, level, compiler_options, num_replicas)
     bytecode = bytecode_of(module)
     if host_callbacks and not storable:
@@ -190,6 +196,10 @@ def compile_module(
     with executables.lock:
         executables.compiling.pop(key, None)
     return found
+
+
+def _not_called(context: Any, *buffers: Any) -> tuple:
+    return ()
 
 
 def _load_or_compile(
@@ -225,12 +235,9 @@ def _compile(client: Any, bytecode: bytes, devices: Sequence[Any], options: Any,
     if config.log_compiles.value:
         logger.warning("Compiling %s for %d device(s) of platform %s", name, len(devices), client.platform)
     start = time.perf_counter()
-    if host_callbacks:
-        made = client.compile_and_load(
-            copy_apart(bytecode), device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
-        )
-    else:  # as bytes: the compiler would read a module, without the GIL, while other threads build in its context
-        made = client.compile_and_load(bytecode, list(devices), options)
+    made = client.compile_and_load(
+        copy_apart(bytecode), device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
+    )
     if config.log_compiles.value:
         logger.warning("Finished XLA compilation of %s in %f sec", name, time.perf_counter() - start)
     return made

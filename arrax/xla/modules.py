@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from typing import Any
 
 from arrax import native
@@ -30,6 +31,23 @@ def bytecode_of(module: Any) -> bytes:
     return buffer.getvalue()
 
 
+class _Apart(threading.local):
+    """A thread's own context. Constants stay in a context for ever, so it is replaced from time to time."""
+
+    context: Any = None
+    left = 0
+
+    def parse(self, bytecode: bytes) -> Any:
+        if self.left < len(bytecode):
+            self.context, self.left = new_context(), _BYTES_PER_CONTEXT
+        self.left -= len(bytecode)
+        return native.mlir.ir.Module.parse(bytecode, self.context)
+
+
+_BYTES_PER_CONTEXT = 1 << 22
+_apart = _Apart()
+
+
 def copy_apart(bytecode: bytes) -> Any:
-    """The module of a bytecode in a context of its own, which no other thread touches."""
-    return native.mlir.ir.Module.parse(bytecode, new_context())
+    """The module of a bytecode where no other thread builds: the compiler reads it without the interpreter's lock."""
+    return _apart.parse(bytecode)
