@@ -20,7 +20,9 @@ _TIMES: dict[str, int] = {
     **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "cbrt", "log1p", "expm1", "rem"), 8),
     **dict.fromkeys(("gather", "random_bits", "threefry2x32", "cumsum", "cumprod", "cummax", "cummin"), 16),
     **dict.fromkeys(("atan2", "pow", "erf_inv", "sinh", "cosh", "asinh", "acosh", "atanh", "remainder"), 24),
-    **dict.fromkeys(("lgamma", "sort", "digamma", "polygamma", "zeta", "igamma", "igammac", "bessel_i1e", "cumlogsumexp"), 100),
+    **dict.fromkeys(
+        ("lgamma", "sort", "digamma", "polygamma", "zeta", "igamma", "igammac", "bessel_i1e", "cumlogsumexp"), 100
+    ),
     **dict.fromkeys(("regularized_incomplete_beta", "igamma_grad_a", "random_gamma", "random_gamma_grad"), 1000),
 }
 _OF_MATRICES = frozenset(

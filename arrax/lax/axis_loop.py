@@ -11,6 +11,7 @@ from arrax import native
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import call_function
+from arrax.lax.kept_bits import kept_type, with_type
 
 _INDEX = ShapedArray((), np.dtype(np.int32))
 _LONG_INDEX = ShapedArray((), np.dtype(np.int64))
@@ -32,11 +33,19 @@ def lower_along_axis(
       carries: dtypes of the carries, whose shape is that of an entry.
     Returns: the gathered outputs.
     """
-    loop = _Loop(avals_in, avals_out, carries, axis, reverse)
+    kept_in, kept_out = ([kept_type(ctx, aval) for aval in avals] for avals in (avals_in, avals_out))
+    loop = _Loop(kept_in, kept_out, carries, axis, reverse)
     ir = native.mlir.ir
     name = ctx.module_context.fresh_name(f"{ctx.primitive.name}_loop")
-    in_types = [builder.ir_type(aval) for aval in avals_in]
-    out_types = [builder.ir_type(aval) for aval in avals_out]
+    in_types = [builder.ir_type(aval) for aval in kept_in]
+    out_types = [builder.ir_type(aval) for aval in kept_out]
+
+    def with_own_types(carries: Sequence[Any], entries: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        own = [ShapedArray(loop.entry, aval.dtype) for aval in avals_in]
+        new_carries, outs = step(carries, list(map(with_type, entries, own)))
+        kept = [ShapedArray(loop.entry, aval.dtype) for aval in kept_out]
+        return new_carries, list(map(with_type, outs, kept))
+
     attributes = {
         "sym_name": ir.StringAttr.get(name),
         "function_type": ir.TypeAttr.get(ir.FunctionType.get(in_types, out_types)),
@@ -46,8 +55,9 @@ def lower_along_axis(
         function = builder.operation("func.func", [], [], attributes, 1)
     block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
     with builder.inside(block):
-        builder.operation("func.return", [], loop.build(list(block.arguments), starts, step))
-    return call_function(name, out_types, inputs, one_kernel=True)
+        builder.operation("func.return", [], loop.build(list(block.arguments), starts, with_own_types))
+    results = call_function(name, out_types, list(map(with_type, inputs, kept_in)), one_kernel=True)
+    return list(map(with_type, results, avals_out))
 
 
 class _Loop:

@@ -14,8 +14,10 @@ from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.host_calls import native_or
 from arrax.lax.arithmetic import gt, lt, max_, min_, neg
 from arrax.lax.bitwise import bitwise_and, bitwise_or
+from arrax.lax.cpu.moving import lower_joined
 from arrax.lax.families import checked_operand, compose_jvp, kind_of, repeat_scalars, scalar_like, shape_slots
 from arrax.lax.shapes import canonical_axis, full, zeros_of
 
@@ -74,6 +76,7 @@ concatenate_p.type_rule = _concatenate_type
 concatenate_p.lower[None] = lambda ctx, *xs, dimension: [
     builder.op("concatenate", ctx.avals_out[0], *xs, dimension=builder.integer(dimension))
 ]
+concatenate_p.lower["cpu"] = native_or(concatenate_p.lower[None], lower_joined)
 concatenate_p.jvp = _concatenate_jvp
 concatenate_p.transpose = _concatenate_transpose
 concatenate_p.batch = _concatenate_batch

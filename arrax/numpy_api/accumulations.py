@@ -18,13 +18,15 @@ from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, check_arraylike, refuse_out
 from arrax.numpy_api.reductions import sum_dtype
 
-_OPERATIONS: dict[str, tuple[Callable[..., Any], int]] = {
+_OPERATIONS: dict[str, tuple[Callable[..., Any], int | None]] = {
     "cumsum": (cumulative.cumsum, 0),
     "cumprod": (cumulative.cumprod, 1),
     "nancumsum": (cumulative.cumsum, 0),
     "nancumprod": (cumulative.cumprod, 1),
     "cumulative_sum": (cumulative.cumsum, 0),
     "cumulative_prod": (cumulative.cumprod, 1),
+    "maximum.accumulate": (cumulative.cummax, None),
+    "minimum.accumulate": (cumulative.cummin, None),
 }
 
 
@@ -131,3 +133,13 @@ def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, in
     Example: ``jnp.cumulative_prod(jnp.array([2, 3]), include_initial=True)`` is ``[1, 2, 6]``. Source: array API.
     """
     return _standard("cumulative_prod", x, axis, dtype, include_initial)
+
+
+def running_maximum(a: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+    """The greatest of the elements up to each one, along an axis: ``maximum.accumulate``."""
+    return _accumulate(a, "maximum.accumulate", _index(axis), dtype)
+
+
+def running_minimum(a: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+    """The least of the elements up to each one, along an axis: ``minimum.accumulate``."""
+    return _accumulate(a, "minimum.accumulate", _index(axis), dtype)

@@ -330,8 +330,8 @@ def give_methods(
 # fmt: off
 give_methods(elementwise.add,      0, reductions.sum, accumulations.cumsum)
 give_methods(elementwise.multiply, 1, reductions.prod, accumulations.cumprod)
-give_methods(elementwise.maximum,  None, reductions.max)
-give_methods(elementwise.minimum,  None, reductions.min)
+give_methods(elementwise.maximum,  None, reductions.max, accumulations.running_maximum)
+give_methods(elementwise.minimum,  None, reductions.min, accumulations.running_minimum)
 give_methods(elementwise.subtract, None)
 give_methods(elementwise.negative, None, nin=1)
 give_methods(elementwise.logaddexp, -np.inf)

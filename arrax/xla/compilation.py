@@ -179,7 +179,9 @@ def compile_module(
         dump(module, name, config.dump_ir_to.value)
     client = devices[0].client
     if at_once and not host_callbacks:
-        host_callbacks = (_not_called,)  # the runtime does not hand over programs that may need this thread's interpreter lock
+        host_callbacks = (
+            _not_called,
+        )  # the runtime does not hand over programs that may need this thread's interpreter lock
     options = options_for(client, devices, level, compiler_options, num_replicas)
     bytecode = bytecode_of(module)
     if host_callbacks and not storable:

@@ -51,7 +51,7 @@ _PAUSING = f"""module @exit_pause {{ func.func public @main(%x: tensor<{_SIZE}xf
   %first = stablehlo.slice %x [0:1] : (tensor<{_SIZE}xf32>) -> tensor<1xf32>
   %both = stablehlo.add %first, %before : tensor<1xf32>
   %result = stablehlo.custom_call @xla_buffer_python_cpu_callback(%none, %both) {{api_version = 4 : i32,
-    backend_config = {{index = {table.number_of(table.wait)} : ui64}}}} : (tensor<1xi32>, tensor<1xf32>) -> tensor<1xf32>
+    backend_config = {{index = {table.number_of(table.wait, ())[0]} : ui64}}}} : (tensor<1xi32>, tensor<1xf32>) -> tensor<1xf32>
   return %result : tensor<1xf32> }} }}"""
 
 

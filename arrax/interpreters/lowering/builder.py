@@ -47,6 +47,16 @@ def element_type(dtype: np.dtype) -> Any:
     return native.mlir.ir.Type.parse(_ELEMENT_TYPES[dtype.name], ir_context())
 
 
+@functools.cache
+def _dtypes_by_element() -> dict[str, np.dtype]:
+    return {element: np.dtype(name) for name, element in _ELEMENT_TYPES.items() if hasattr(np, name) or name == "bool"}
+
+
+def dtype_of(x: Any) -> np.dtype | None:
+    """The dtype of a value's elements, where it is one of NumPy's own."""
+    return _dtypes_by_element().get(str(x.type.element_type))
+
+
 @functools.lru_cache(1 << 14)
 def tensor_type(shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """The MLIR type of an array."""
@@ -215,6 +225,11 @@ def block_with(operation_: Any, index: int, avals: Sequence[ShapedArray]) -> Any
     ir = native.mlir.ir
     types = [ir_type(aval) for aval in avals]
     return operation_.regions[index].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+
+
+def current_block() -> Any:
+    """The block that operations are being added to."""
+    return native.mlir.ir.InsertionPoint.current.block
 
 
 def inside(block: Any) -> Any:

@@ -44,17 +44,17 @@ def call_kernel(
       parameters: integers that the kernel is given besides.
     """
     ctx.module_context.calls_kernels = True
-    given = np.array([len(values), *parameters], np.int32)
-    first = ShapedArray(given.shape, given.dtype)
+    number, settled = table.number_of(kernel, parameters)
+    if not settled:
+        given = np.array([len(values), *parameters], np.int32)
+        values, avals = [builder.constant(given), *values], [ShapedArray(given.shape, given.dtype), *avals]
     attributes = {
         "call_target_name": builder.string("xla_buffer_python_cpu_callback"),
         "api_version": builder.integer(4, 32),
-        "backend_config": builder.attribute(f"{{index = {table.number_of(kernel)} : ui64}}"),
-        "operand_layouts": builder.row_major([first, *avals]),
+        "backend_config": builder.attribute(f"{{index = {number} : ui64}}"),
+        "operand_layouts": builder.row_major(avals),
         "result_layouts": builder.row_major(outs),
         "mhlo.frontend_attributes": builder.attribute(f'{{kernel = "{kernel.__name__}", table = "{table.VERSION}"}}'),
     }
     types = [builder.ir_type(out) for out in outs]
-    return list(
-        builder.operation("stablehlo.custom_call", types, [builder.constant(given), *values], attributes).results
-    )
+    return list(builder.operation("stablehlo.custom_call", types, values, attributes).results)

@@ -19,6 +19,7 @@ from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.lax.control_flow.loop_rules import while_ir
 from arrax.lax.control_flow.staged_functions import chosen, either, groups, rearranged
+from arrax.lax.kept_bits import kept_type, with_type
 
 scan_p = Primitive("scan", multiple_results=True)
 scan_p.holds_programs = True
@@ -208,16 +209,21 @@ def _starts(index: Any, rank: int) -> list[Any]:
     return [index, *[zero] * (rank - 1)]
 
 
-def _element(xs: Any, aval: ShapedArray, index: Any) -> Any:
+def _stack(aval: ShapedArray, length: int) -> ShapedArray:
+    return ShapedArray((length, *aval.shape), aval.dtype)
+
+
+def _element(ctx: Any, xs: Any, aval: ShapedArray, index: Any) -> Any:
     """The element at ``index`` of the leading axis."""
     one = ShapedArray((1, *aval.shape), aval.dtype)
-    piece = builder.op("dynamic_slice", one, xs, *_starts(index, len(one.shape)), slice_sizes=builder.ints(one.shape))
-    return builder.op("reshape", aval, piece)
+    kept = ShapedArray(one.shape, kept_type(ctx, aval).dtype)
+    piece = builder.op("dynamic_slice", kept, xs, *_starts(index, len(one.shape)), slice_sizes=builder.ints(one.shape))
+    return builder.op("reshape", aval, with_type(piece, one))
 
 
-def _with_element(ys: Any, aval: ShapedArray, length: int, y: Any, index: Any) -> Any:
-    piece = builder.op("reshape", ShapedArray((1, *aval.shape), aval.dtype), y)
-    whole = ShapedArray((length, *aval.shape), aval.dtype)
+def _with_element(ys: Any, whole: ShapedArray, y: Any, aval: ShapedArray, index: Any) -> Any:
+    one = ShapedArray((1, *aval.shape), whole.dtype)
+    piece = builder.op("reshape", one, with_type(y, ShapedArray(aval.shape, whole.dtype)))
     return builder.op("dynamic_update_slice", whole, ys, piece, *_starts(index, len(whole.shape)))
 
 
@@ -230,7 +236,9 @@ def _lower(
     x_avals = [_physical(aval) for aval in jaxpr.in_avals[num_consts + num_carry :]]
     y_avals = [_physical(aval) for aval in jaxpr.out_avals[num_carry:]]
     carry_avals = [_physical(aval) for aval in jaxpr.out_avals[:num_carry]]
-    stacks = [ShapedArray((length, *aval.shape), aval.dtype) for aval in y_avals]
+    results = [_stack(aval, length) for aval in y_avals]
+    stacks = [kept_type(ctx, aval) for aval in results]
+    xs = [with_type(x, kept_type(ctx, _stack(aval, length))) for x, aval in zip(xs, x_avals, strict=True)]
     buffers = [builder.full(0, aval) for aval in stacks]
 
     def step(position: Any, carry: list[Any], ys: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -242,11 +250,11 @@ def _lower(
             )
         else:
             index = builder.constant(np.int32(length - 1 - position if reverse else position))
-        elements = [_element(x, aval, index) for x, aval in zip(xs, x_avals, strict=True)]
+        elements = [_element(ctx, x, aval, index) for x, aval in zip(xs, x_avals, strict=True)]
         outs = inline_program(ctx.module_context, jaxpr, [*consts, *carry, *elements])
         new = [
-            _with_element(stack, aval, length, y, index)
-            for stack, aval, y in zip(ys, y_avals, outs[num_carry:], strict=True)
+            _with_element(stack, whole, y, aval, index)
+            for stack, whole, aval, y in zip(ys, stacks, y_avals, outs[num_carry:], strict=True)
         ]
         return outs[:num_carry], new
 
@@ -271,7 +279,7 @@ def _lower(
         carry, ys, done = state[1 : 1 + num_carry], state[1 + num_carry :], length - length % per_turn
     for position in range(done, length):
         carry, ys = step(position, carry, ys)
-    return [*carry, *ys]
+    return [*carry, *map(with_type, ys, results)]
 
 
 def steps_per_turn(unroll: Any, length: int) -> int:

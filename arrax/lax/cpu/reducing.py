@@ -17,6 +17,7 @@ from arrax.xla.host_kernels import reducing, table
 LEAST_ELEMENTS = 1 << 16  # a call costs some 30 us
 _LEAST_LENGTH = 64  # of a row
 _LEAST_FLOATS = 256  # in a row of which the columns are reduced
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _PLAIN = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
 
 
@@ -38,9 +39,16 @@ def _columns_along(aval: ShapedArray, axes: Sequence[int]) -> ShapedArray | None
 
 
 def _called(ctx: Any, kernel: Any, x: Any, matrix: ShapedArray, *numbers: int, axis: int = 1) -> list[Any]:
-    out = ctx.avals_out[0]
-    column = ShapedArray((matrix.shape[0], 1) if axis else (1, matrix.shape[1]), out.dtype)
-    found = call_kernel(ctx, kernel, [builder.op("reshape", matrix, x)], [matrix], [column], *numbers)
+    return _reduced(ctx, kernel, [builder.op("reshape", matrix, x)], [matrix], *numbers, axis=axis)
+
+
+def _reduced(
+    ctx: Any, kernel: Any, values: Sequence[Any], avals: Sequence[ShapedArray], *numbers: int, axis: int = 1
+) -> list[Any]:
+    """What a kernel makes of matrices: a column, or a row where the first axis is reduced."""
+    out, shape = ctx.avals_out[0], avals[0].shape
+    reduced = ShapedArray((shape[0], 1) if axis else (1, shape[1]), out.dtype)
+    found = call_kernel(ctx, kernel, values, avals, [reduced], *numbers)
     return [builder.op("reshape", ShapedArray(out.shape, out.dtype), found[0])]
 
 
@@ -53,7 +61,7 @@ def use_kernel_for_places(primitive: Any, greatest: bool) -> None:
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any] | None:
         aval = ctx.avals_in[0]
-        if aval.dtype.name not in _PLAIN and aval.dtype not in (np.float32, np.float64):
+        if aval.dtype.name not in _PLAIN and aval.dtype not in _FLOATS:
             return None
         for axis, matrix in ((1, _rows_along(aval, axes)), (0, _columns_along(aval, axes))):
             if matrix is not None:
@@ -77,6 +85,42 @@ def _extreme(ctx: Any, x: Any, matrix: ShapedArray, name: str, axis: int) -> lis
     return [builder.op("select", out, builder.compare("NE", out.shape, found, found), neutral, found)]
 
 
+def _fold_of_flags(ctx: Any, x: Any, matrix: ShapedArray, name: str, axis: int) -> list[Any]:
+    """Flags combined; those of a comparison of rows in memory while they are made."""
+    compared = sources.comparison(x) if axis == 1 else None
+    if compared is not None:
+        direction, left, right = compared
+        dtype = builder.dtype_of(left)
+        extreme = (
+            _extreme_without_nan(left, matrix.shape[0])
+            if (direction, name) == ("NE", "logical_and") and left == right
+            else None
+        )
+        if extreme is not None:  # there is none among NaNs only
+            column = ShapedArray((matrix.shape[0], 1), np.dtype(dtype))
+            flags = builder.compare("NE", column.shape, extreme, extreme)
+            return [builder.op("reshape", ctx.avals_out[0], flags)]
+        if dtype is not None and (dtype.name in _PLAIN or dtype in _FLOATS):
+            of_left, of_right = ShapedArray(matrix.shape, dtype), ShapedArray((1, 1), dtype)
+            values, avals = [builder.op("reshape", of_left, left)], [of_left]
+            if right != left:
+                avals.append(of_left if right.type == left.type else of_right)
+                values.append(builder.op("reshape", avals[1], right))
+            numbers = reducing.DIRECTIONS.index(direction), reducing.FLAG_FOLDS.index(name)
+            return _reduced(ctx, table.fold_comparison, values, avals, *numbers)
+    return _folded(ctx, name, x, ShapedArray(matrix.shape, np.dtype(np.bool_)), axis)
+
+
+def _extreme_without_nan(x: Any, rows: int) -> Any:
+    """The extremes of the rows of an argument that were just found, leaving out NaN, or None."""
+    for name in ("fmax", "fmin"):
+        number, _ = table.number_of(table.fold, (reducing.FOLDS.index(name), 1))
+        found = sources.result_of_kernel(x, number, (rows, 1))
+        if found is not None:
+            return found
+    return None
+
+
 def use_kernel_for_fold(primitive: Any, name: str) -> None:
     """Let programs on the CPU reduce integers, flags and given floats by a host kernel; ``name`` is one of its ``FOLDS``."""
 
@@ -87,19 +131,18 @@ def use_kernel_for_fold(primitive: Any, name: str) -> None:
             axis, matrix = 0, _columns_along(aval, axes)
             if matrix is None or matrix.shape[1] < (_LEAST_LENGTH if aval.dtype.name in _PLAIN else _LEAST_FLOATS):
                 return None
-        if name in ("maximum", "minimum") and aval.dtype in (np.float32, np.float64):
+        if name in ("maximum", "minimum") and aval.dtype in _FLOATS:
             return _extreme(ctx, x, matrix, name, axis)
         if aval.dtype.name not in _PLAIN:
             return None
         if aval.dtype == np.bool_:
             flags = {"maximum": "logical_or", "minimum": "logical_and"}.get(name, name)
-            return _folded(ctx, flags, x, matrix, axis)
+            return _fold_of_flags(ctx, x, matrix, flags, axis)
         if name.startswith("logical") or (name == "add" and axis == 0):
             return None
         flags_behind = sources.flags_behind(x) if name == "add" else None
         if flags_behind is not None:
-            as_flags = ShapedArray(matrix.shape, np.dtype(np.bool_))
-            return _folded(ctx, "count", flags_behind, as_flags, axis)
+            return _fold_of_flags(ctx, flags_behind, matrix, "count", axis)
         return _folded(ctx, name, x, matrix, axis)
 
     primitive.lower["cpu"] = native_or(primitive.lower[None], rule)

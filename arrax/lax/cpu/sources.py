@@ -25,6 +25,42 @@ def flags_behind(x: Any) -> Any:
     return converted if str(converted.type).endswith("xi1>") else None
 
 
+def comparison(flags: Any) -> tuple[str, Any, Any] | None:
+    """(direction, x, y) of flags that were just made by a comparison of an argument with one, or with a scalar."""
+    operation = builder.source(flags)
+    if operation is None or operation.name != "stablehlo.compare":
+        return None
+    direction = str(operation.attributes["comparison_direction"]).rstrip(">").split()[-1]
+    x, y = operation.operands
+    if not is_argument(x):
+        direction, x, y = _SWAPPED[direction], y, x
+    if not is_argument(x):
+        return None
+    if is_argument(y):
+        return direction, x, y
+    repeated = builder.source(y)
+    if repeated.name != "stablehlo.broadcast_in_dim" or len(repeated.attributes["broadcast_dimensions"]):
+        return None
+    return direction, x, repeated.operands[0]
+
+
+_SWAPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
+
+
+def part_of_argument(x: Any, axis: int) -> tuple[Any, int] | None:
+    """(argument, start) where a value is an argument, or lies side by side in it from a place of an axis on."""
+    if is_argument(x):
+        return x, 0
+    operation = builder.source(x)
+    if operation.name != "stablehlo.slice" or not is_argument(operation.operands[0]):
+        return None
+    starts, steps = (list(operation.attributes[name]) for name in ("start_indices", "strides"))
+    whole, part = operation.operands[0].type.shape, x.type.shape
+    if steps[axis] != 1 or any(whole[dim] != part[dim] for dim in range(len(part)) if dim != axis):
+        return None
+    return operation.operands[0], starts[axis]
+
+
 def without_nan(x: Any) -> tuple[Any, Any] | None:
     """(value, number) if NaN has just been replaced by a number: ``select(value != value, number, value)``."""
     operation = builder.source(x)
@@ -55,3 +91,19 @@ def _constant_text(x: Any) -> str | None:
     if operation is None or operation.name != "stablehlo.constant":
         return None
     return str(operation.attributes["value"])
+
+
+def result_of_kernel(x: Any, number: int, shape: tuple[int, ...]) -> Any:
+    """What a host kernel of one operand has already made of an argument at this place of the program, or None."""
+    here = builder.current_block()
+    for reshaped in x.uses:
+        if reshaped.owner.name != "stablehlo.reshape":
+            continue
+        for use in reshaped.owner.results[0].uses:
+            call = use.owner
+            if call.name != "stablehlo.custom_call" or call.operation.block != here:
+                continue
+            made = call.results[0]
+            if f"index = {number} " in str(call.attributes["backend_config"]) and tuple(made.type.shape) == shape:
+                return made
+    return None

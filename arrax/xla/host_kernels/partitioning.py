@@ -88,8 +88,13 @@ def comparable(bits: np.ndarray, dtype: np.dtype, first: int, last: int) -> Comp
 def _turning(bits: np.ndarray, dtype: np.dtype, first: int, last: int) -> np.ndarray | None:
     """For each row, the bits to be turned over; None where there are places on both sides, or negative NaNs."""
     top = 1 << (8 * dtype.itemsize - 1)
-    negative = np.count_nonzero(bits < 0, axis=-1)
+    negative = np.zeros(bits.shape[0], np.intp)
+    greatest, unsigned = 0, bits.view(integer_type(dtype, "u"))
+    for place in pieces(bits.shape):
+        greatest = max(greatest, int(unsigned[place].max()))
+        signs = bits[place] < 0
+        negative[place[0]] += np.count_nonzero(signs) if len(signs) == 1 else np.count_nonzero(signs, axis=-1)
     turned = negative > last
-    if bits.view(integer_type(dtype, "u")).max() > top + keys.infinity(dtype) or (~turned & (negative > first)).any():
+    if greatest > top + keys.infinity(dtype) or (~turned & (negative > first)).any():
         return None
     return np.where(turned, bits.dtype.type(top - 1), bits.dtype.type(0))[:, None]

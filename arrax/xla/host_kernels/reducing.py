@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from arrax.xla.host_kernels.keys import pieces
+
 _LONG_ROW = 8192
+_COMPARED_FIRST, _COMPARED_AT_ONCE = 1 << 12, 1 << 20  # the first ones may settle it
 FOLDS = ("add", "maximum", "minimum", "logical_and", "logical_or", "count", "fmax", "fmin")
+FLAG_FOLDS = ("logical_and", "logical_or", "count")
 
 
 def place_of_extreme(matrix: np.ndarray, out: np.ndarray, greatest: int, axis: int) -> None:
@@ -33,3 +37,44 @@ def fold(matrix: np.ndarray, out: np.ndarray, operation: int, axis: int) -> None
         np.add.reduce(matrix, axis=axis, dtype=out.dtype, out=out, keepdims=True)
     else:
         getattr(np, name).reduce(matrix, axis=axis, out=out, keepdims=True)
+
+
+COMPARISONS = {
+    "EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal, "GT": np.greater, "GE": np.greater_equal,
+}  # fmt: skip
+DIRECTIONS = tuple(COMPARISONS)
+
+
+def fold_comparison(x: np.ndarray, y: np.ndarray, out: np.ndarray, direction: int, operation: int) -> None:
+    """Whether comparisons hold everywhere or somewhere in each row, or how often, without all the flags in memory.
+
+    Args:
+      x: two axes.
+      y: the same shape, or one element.
+      out: a column.
+      direction: the place in ``DIRECTIONS``.
+      operation: the place in ``FLAG_FOLDS``.
+    """
+    compare, name = COMPARISONS[DIRECTIONS[direction]], FLAG_FOLDS[operation]
+    other = y.reshape(-1)[0] if y.size == 1 else y
+    if x.shape[1] >= _LONG_ROW:
+        for number, row in enumerate(x):
+            out[number, 0] = _fold_row(compare, name, row, other if y.size == 1 else y[number])
+        return
+    fold_rows = np.add if name == "count" else getattr(np, name)
+    for place in pieces(x.shape):
+        found = compare(x[place], other if y.size == 1 else y[place])
+        fold_rows.reduce(found, axis=1, dtype=out.dtype, out=out[place[0]], keepdims=True)
+
+
+def _fold_row(compare: np.ufunc, name: str, row: np.ndarray, other: np.ndarray) -> int:
+    start, length, count = 0, _COMPARED_FIRST if name != "count" else _COMPARED_AT_ONCE, 0
+    while start < row.size:
+        part = row[start : start + length]
+        found = compare(part, other[start : start + length] if other.ndim else other)
+        start, length = start + length, _COMPARED_AT_ONCE
+        if name == "count":
+            count += int(np.count_nonzero(found))
+        elif found.any() if name == "logical_or" else not found.all():
+            return name == "logical_or"
+    return count if name == "count" else name == "logical_and"

@@ -6,15 +6,16 @@ what one expects or gives counts ``VERSION`` up, which makes other programs of t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from arrax.xla.host_kernels import counting, ordering, reducing, selection
+from arrax.xla.host_kernels import counting, moving, ordering, reducing, selection
 from arrax.xla.host_kernels.pausing import pause
 
-VERSION = 2
+VERSION = 3
 
 # Inputs, outputs to be filled, parameters. Arrays have two axes, the second being the one that is worked along.
 Kernel = Callable[..., None]
@@ -59,12 +60,31 @@ def count(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
     counting.count_values(inputs[0], outputs[0])
 
 
-KERNELS: tuple[Kernel, ...] = (order, select, greatest, wait, place_of_extreme, fold, count)
+def fold_comparison(
+    inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], direction: int, operation: int
+) -> None:
+    """Flags of rows combined while they are made: see ``reducing.fold_comparison``."""
+    reducing.fold_comparison(inputs[0], inputs[-1], outputs[0], direction, operation)
+
+
+def join(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *parts: int) -> None:
+    """Columns side by side: see ``moving.join``."""
+    moving.join(inputs, outputs[0], parts)
+
+
+def accumulate(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operation: int, reverse: int) -> None:
+    """Extremes and totals so far: see ``moving.accumulate``."""
+    moving.accumulate(inputs[0], outputs[0], operation, reverse)
+
+
+KERNELS: tuple[Kernel, ...] = (
+    order, select, greatest, wait, place_of_extreme, fold, count, fold_comparison, join, accumulate,
+)  # fmt: skip
 
 
 def _entry(kernel: Kernel) -> Callable[..., tuple]:
     def run(context: Any, parameters: Any, *buffers: Any) -> tuple:
-        """Called by the runtime, on one of its threads: the number of inputs and the parameters, inputs, outputs."""
+        """Called by the runtime: the number of inputs and the parameters, inputs, outputs."""
         count, *given = np.asarray(parameters).tolist()
         arrays = [np.asarray(buffer) for buffer in buffers]
         kernel(arrays[:count], arrays[count:], *given)
@@ -73,10 +93,33 @@ def _entry(kernel: Kernel) -> Callable[..., tuple]:
     return run
 
 
-ENTRIES = tuple(map(_entry, KERNELS))
+def _fixed_entry(kernel: Kernel, given: tuple[int, ...]) -> Callable[..., tuple]:
+    def run(context: Any, *buffers: Any) -> tuple:
+        """Called by the runtime: inputs and one output."""
+        arrays = [buffer.__array__() for buffer in buffers]
+        kernel(arrays[:-1], arrays[-1:], *given)
+        return ()
+
+    return run
+
+
+def _choices(kernel: Kernel, *counts: int) -> list[tuple[Kernel, tuple[int, ...]]]:
+    return [(kernel, numbers) for numbers in itertools.product(*map(range, counts))]
+
+
+# Short kernels of one output: each choice of parameters is an entry of its own, which saves reading them.
+FIXED = (
+    *_choices(place_of_extreme, 2, 2),
+    *_choices(fold, len(reducing.FOLDS), 2),
+    *_choices(fold_comparison, len(reducing.DIRECTIONS), len(reducing.FLAG_FOLDS)),
+)
+_FIXED_NUMBERS = {choice: len(KERNELS) + number for number, choice in enumerate(FIXED)}
+
+ENTRIES = (*map(_entry, KERNELS), *itertools.starmap(_fixed_entry, FIXED))
 """What the runtime is given: the functions that compiled programs call by their places here."""
 
 
-def number_of(kernel: Kernel) -> int:
-    """The place of a kernel in the table."""
-    return KERNELS.index(kernel)
+def number_of(kernel: Kernel, parameters: tuple[int, ...]) -> tuple[int, bool]:
+    """The place of a kernel among ``ENTRIES``, and whether the parameters are settled by it."""
+    number = _FIXED_NUMBERS.get((kernel, parameters))
+    return (KERNELS.index(kernel), False) if number is None else (number, True)

@@ -316,3 +316,30 @@ def test_disable_jit_runs_the_steps_in_python():
 def test_derivatives_in_the_elements_are_not_weak_where_the_first_carry_is():
     slopes = arrax.grad(lambda xs: lax.scan(lambda c, x: (lax.add(lax.sin(c), x), None), 1.0, xs)[0])(XS)
     assert not slopes.weak_type
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float16"])
+@pytest.mark.parametrize("unroll", [1, 3])
+def test_elements_of_small_floats(dtype, unroll):
+    x = (arrax.numpy.arange(24.0) / 8 - 1).reshape(8, 3).astype(dtype)
+
+    def step(carry, element):
+        carry = carry + element
+        return carry, (carry, element > 0, {"double": element + element})
+
+    def run(x, reverse=False):
+        return lax.scan(step, arrax.numpy.zeros(3, dtype), x, reverse=reverse, unroll=unroll)
+
+    total, (totals, flags, others) = arrax.jit(run)(x)
+    carry, rows = np.zeros(3, x.dtype), []
+    for element in np.asarray(x):
+        carry = (carry.astype(np.float32) + element.astype(np.float32)).astype(x.dtype)
+        rows.append(carry)
+    np.testing.assert_array_equal(np.asarray(totals).astype(np.float32), np.stack(rows).astype(np.float32))
+    assert total.dtype == totals.dtype == others["double"].dtype == x.dtype
+    np.testing.assert_array_equal(flags, np.asarray(x).astype(np.float32) > 0)
+    np.testing.assert_array_equal(others["double"].astype(np.float32), 2 * x.astype(np.float32))
+    backwards, _ = arrax.jit(run, static_argnums=1)(x, True)
+    np.testing.assert_allclose(backwards.astype(np.float32), total.astype(np.float32), atol=2)
+    mapped = arrax.vmap(lambda x: run(x)[0])(arrax.numpy.stack([x, x]))
+    np.testing.assert_array_equal(mapped.astype(np.float32), np.stack([total.astype(np.float32)] * 2))

@@ -226,3 +226,96 @@ def test_counts_of_flags_in_rows_long_and_short():
             np.testing.assert_array_equal(jnp.sum(x, axis=axis), x.sum(axis=axis))
             np.testing.assert_array_equal(jnp.all(x | True, axis=axis), (x | True).all(axis=axis))
             np.testing.assert_array_equal(jnp.any(x, axis=axis), x.any(axis=axis))
+
+
+COMPARED = [np.dtype(name) for name in ("bool", "int8", "uint16", "int32", "uint64", "float32", "float64")]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [
+        *((dtype, (300, 250)) for dtype in COMPARED),
+        (np.dtype(np.float32), (3, 70_000)),
+        (np.dtype(np.int32), (1, 1 << 17)),
+    ],
+    ids=str,
+)
+def test_comparisons_are_combined_while_they_are_made(dtype, shape):
+    x, y = awkward(dtype, shape), awkward(dtype, shape, 1)
+    text = lowered_text(lambda x: jnp.all(x > 1), np.ones(1 << 16, np.float32))
+    assert 'kernel = "fold_comparison"' in text
+
+    def everything(x, y):
+        return [
+            jnp.all(x == y), jnp.any(x == y, axis=1), jnp.count_nonzero(x == y), (x == y).sum(axis=1), jnp.any(x != x),
+            jnp.all(x < y, axis=0), jnp.count_nonzero(x <= 1), jnp.all(x > 0, axis=1), jnp.any(1 >= x), (y != x).sum(),
+        ]  # fmt: skip
+
+    own = assert_routes_agree(everything, x, y)
+    if dtype.kind in "iub":
+        assert own[0] == np.all(x == y) and (own[1] == np.any(x == y, axis=1)).all()
+        assert own[2] == np.count_nonzero(x == y) and (own[3] == (x == y).sum(axis=1)).all()
+
+
+def test_extremes_without_nan_know_whether_there_are_only_nans():
+    x = without_subnormals(awkward(np.float32, SHAPE))
+    x[5] = np.nan
+    text = lowered_text(jnp.nanmax, x)
+    assert text.count("custom_call") == 1  # one kernel finds both
+    for own, general in zip(
+        *on_both_routes(lambda x: [f(x, axis=axis) for f in (jnp.nanmax, jnp.nanmin) for axis in (None, 1, 0)], x),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(own, general)
+    own, _ = on_both_routes(lambda x: [jnp.nanmax(x), jnp.all(jnp.isnan(x), axis=1), jnp.nanmin(x, axis=1)], x)
+    assert not np.isnan(own[0]) and own[1][5] and own[1].sum() == 1 and np.isnan(own[2][5])
+    assert np.isnan(arrax.jit(jnp.nanmax)(np.full(SHAPE, np.nan, np.float32)))
+
+
+def test_comparisons_with_scalars_that_are_computed():
+    x = awkward(np.float32, SHAPE)
+    own = assert_routes_agree(
+        lambda x, y: [jnp.all(x < y), jnp.any(x[0, 0] + y > x), jnp.all(x[3, 3] == x)], x, np.float32(9)
+    )
+    assert own[0] == np.all(x < 9)
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.dtype(bool), *INTEGERS[:6], FLOATS[0], FLOATS[2], FLOATS[3], np.dtype(np.complex64)], ids=str
+)
+def test_parts_are_put_side_by_side(dtype):
+    x, y = awkward(dtype, SHAPE), awkward(dtype, (40, 250), 1)
+    assert 'kernel = "join"' in lowered_text(lambda x: jnp.roll(x, 9), np.ones(1 << 16, np.float32))
+
+    def everything(x, y):
+        return [
+            jnp.roll(x, 77), jnp.roll(x, 77, axis=1), jnp.roll(x, -3, axis=0), jnp.roll(x, (2, 3), (0, 1)),
+            jnp.concatenate([x[5:], y, x[:7]]), jnp.concatenate([x[:, 9:], x, x[:, :1]], axis=1),
+            jnp.concatenate([x[::2], x[5:], x[9:9]]), jnp.concatenate([x[:, 1:], x[:, :1] + x[:, :1]], axis=1),
+        ]  # fmt: skip
+
+    own = assert_routes_agree(everything, x, y)
+    np.testing.assert_array_equal(own[0], np.roll(x, 77))
+    np.testing.assert_array_equal(own[1], np.roll(x, 77, axis=1))
+    np.testing.assert_array_equal(own[4], np.concatenate([x[5:], y, x[:7]]))
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS], ids=str)
+def test_extremes_and_totals_so_far(dtype):
+    x = awkward(dtype, ((1 << 16) + 1,))
+    rows = awkward(dtype, (3, 1 << 15))
+    assert 'kernel = "accumulate"' in lowered_text(lax.cummax, np.ones(1 << 16, np.float32))
+    exact = (lax.cummax, lax.cummin) if dtype.kind not in "iu" else (lax.cummax, lax.cummin, lax.cumsum, lax.cumprod)
+
+    def everything(x, rows):
+        return [
+            [f(x), f(x, reverse=True), f(rows, axis=1), f(rows, axis=1, reverse=True), f(rows.T, axis=0)] for f in exact
+        ]
+
+    on_both = on_both_routes(everything, without_subnormals(x), without_subnormals(rows))
+    exactly = dtype if dtype.kind in "iu" else np.float64
+    for own, general in zip(*on_both, strict=True):  # zeros of either sign are equal
+        np.testing.assert_array_equal(own.astype(exactly), general.astype(exactly))
+    if dtype.kind in "iu":
+        np.testing.assert_array_equal(on_both[0][0], np.maximum.accumulate(x))
+        np.testing.assert_array_equal(on_both[0][10], np.add.accumulate(x, dtype=dtype))

@@ -1,0 +1,60 @@
+"""Copies and running extremes on the CPU by host kernels, where the compiler's code takes element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from arrax.core.types import ShapedArray
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.host_calls import call_kernel
+from arrax.lax.cpu import sources
+from arrax.lax.cpu.ordering import from_rows, to_rows
+from arrax.xla.host_kernels import moving, table
+
+_LEAST_ELEMENTS = 1 << 16  # a call costs some 20 us
+_LEAST_BYTES_IN_ROW = 256
+_LEAST_LENGTH = 1 << 14
+_MOST_BESIDE = 16  # entries beside the axis; from more of them on, a loop has vectors enough
+_ACCUMULATED = frozenset("float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
+
+
+def lower_joined(ctx: Any, *values: Any, dimension: int) -> list[Any] | None:
+    """Parts of arrays in memory side by side, such as those of a ``roll``. (The compiler copies whole arrays well.)"""
+    out = ctx.avals_out[0]
+    if out.size < _LEAST_ELEMENTS or out.dtype.name not in _ACCUMULATED | {"bool", "complex64", "complex128"}:
+        return None
+    behind = math.prod(out.shape[dimension + 1 :])
+    if min(aval.shape[dimension] for aval in ctx.avals_in) * behind * out.dtype.itemsize == 0:
+        return None
+    if out.shape[dimension] * behind * out.dtype.itemsize < _LEAST_BYTES_IN_ROW:
+        return None
+    found = [sources.part_of_argument(value, dimension) for value in values]
+    if any(part is None for part in found) or all(sources.is_argument(value) for value in values):
+        return None
+    rows = math.prod(out.shape[:dimension])
+    sides: list[Any] = []
+    numbers: list[int] = []
+    for (side, start), aval in zip(found, ctx.avals_in, strict=True):  # type: ignore[misc]
+        if side not in sides:
+            sides.append(side)
+        numbers += [sides.index(side), start * behind, (start + aval.shape[dimension]) * behind]
+    matrices = [ShapedArray((rows, math.prod(side.type.shape[dimension:])), out.dtype) for side in sides]
+    reshaped = [builder.op("reshape", matrix, side) for matrix, side in zip(matrices, sides, strict=True)]
+    whole = ShapedArray((rows, out.shape[dimension] * behind), out.dtype)
+    (joined,) = call_kernel(ctx, table.join, reshaped, matrices, [whole], *numbers)
+    return [builder.op("reshape", out, joined)]
+
+
+def lower_accumulated(ctx: Any, x: Any, *, name: str, axis: int, reverse: bool) -> list[Any] | None:
+    """Extremes, or totals of integers, along a long axis with little beside it; ``name`` is one of the kernel's."""
+    aval, out = ctx.avals_in[0], ctx.avals_out[0]
+    length = aval.shape[axis]
+    if length < _LEAST_LENGTH or aval.size // length > _MOST_BESIDE or aval.dtype.name not in _ACCUMULATED:
+        return None
+    if aval.dtype.kind == "f" and name not in ("maximum", "minimum"):
+        return None
+    value, rows = to_rows(x, aval, axis)
+    operation = moving.ACCUMULATIONS.index(name)
+    (found,) = call_kernel(ctx, table.accumulate, [value], [rows], [rows], operation, int(reverse))
+    return [from_rows(found, out, axis)]
