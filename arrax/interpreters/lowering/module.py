@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class ModuleContext:
 
     __slots__ = (
         "module", "platform", "platforms", "functions", "names", "host_callbacks", "with_locations", "axis_env",
-        "keepalives", "num_devices", "cpu_kernels", "calls_kernels", "program", "decisions",
+        "keepalives", "num_devices", "cpu_kernels", "calls_kernels", "program", "decisions", "repeats",
     )  # fmt: skip
 
     def __init__(
@@ -39,6 +40,16 @@ class ModuleContext:
         self.program: ClosedJaxpr | None = None  # the whole one
         self.decisions: dict[Any, Any] = {}  # what rules decided once for it
         self.with_locations, self.num_devices = with_locations, num_devices
+        self.repeats = 1  # how often what is being lowered runs, as far as that is known
+
+    @contextlib.contextmanager
+    def repeating(self, times: int) -> Iterator[None]:
+        """While the body of a loop is lowered."""
+        outside, self.repeats = self.repeats, self.repeats * max(times, 1)
+        try:
+            yield
+        finally:
+            self.repeats = outside
 
     @property
     def calls_users(self) -> bool:

@@ -223,7 +223,12 @@ def use_formula(primitive: Any, formula: Formula, least: int = LEAST_ELEMENTS) -
         out = ctx.avals_out[0]
         avals = ctx.avals_in
         plain = all(aval.dtype == out.dtype for aval in avals) and not any(v is not None for v in params.values())
-        if out.size < least or out.dtype.name not in _SMALL_FLOATS or not plain or _is_simple(ctx):
+        if (
+            out.size * ctx.module_context.repeats < least
+            or out.dtype.name not in _SMALL_FLOATS
+            or not plain
+            or _is_simple(ctx)
+        ):
             return None
         if not _are_few(ctx.module_context):
             return None
@@ -241,10 +246,13 @@ def _are_few(module: Any) -> bool:
     return few
 
 
-def _count(jaxpr: Any) -> int:
+def _count(jaxpr: Any, repeats: int = 1) -> int:
     formulas = (eqn for eqn in jaxpr.eqns if eqn.primitive in _least_elements)
-    own = sum(eqn.outvars[0].aval.size >= _least_elements[eqn.primitive] for eqn in formulas)
-    return own + sum(_count(open_jaxpr(inner)) for eqn in jaxpr.eqns for inner in subprograms(eqn.params))
+    total = sum(eqn.outvars[0].aval.size * repeats >= _least_elements[eqn.primitive] for eqn in formulas)
+    for eqn in jaxpr.eqns:
+        times = repeats * (eqn.params["length"] if eqn.primitive.name == "scan" else 1)
+        total += sum(_count(open_jaxpr(inner), times) for inner in subprograms(eqn.params))
+    return total
 
 
 _SIMPLE_EXPONENTS = frozenset(float(twice) for twice in range(-4, 9))

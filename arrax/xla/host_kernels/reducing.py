@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import platform
+import sys
+
 import numpy as np
 
 from arrax.xla.host_kernels.keys import pieces
@@ -36,7 +39,26 @@ def fold(matrix: np.ndarray, out: np.ndarray, operation: int, axis: int) -> None
     elif name in ("count", "add"):
         np.add.reduce(matrix, axis=axis, dtype=out.dtype, out=out, keepdims=True)
     else:
+        if name in ("fmax", "fmin"):
+            matrix = _with_quiet_nans(matrix)
         getattr(np, name).reduce(matrix, axis=axis, out=out, keepdims=True)
+
+
+# Where NumPy does not use vector instructions, at the ends of rows and on other processors throughout, its fmax and fmin return
+# NaN for signalling ones, and lose what they have found so far.
+_ENDS = 64 if platform.machine().lower() in ("x86_64", "amd64") else sys.maxsize
+
+
+def _with_quiet_nans(matrix: np.ndarray) -> np.ndarray:
+    """The matrix, or a copy if there are signalling NaNs where they matter."""
+    ends = matrix[:, -_ENDS:]
+    nans = np.isnan(ends)
+    if nans.any():
+        kind = np.dtype(f"u{matrix.itemsize}").type
+        quiet = kind(1 << (np.finfo(matrix.dtype).nmant - 1))
+        if (ends[nans].view(kind) & quiet == 0).any():
+            return np.where(np.isnan(matrix), matrix.dtype.type(np.nan), matrix)
+    return matrix
 
 
 COMPARISONS = {

@@ -135,6 +135,8 @@ def test_the_same_bits_whatever_the_program():
         "a long array": [out[: x.size] for out in arrax.jit(everything)(long)],
         "mapped": arrax.jit(arrax.vmap(everything))(x),
         "in a loop": [out[1] for out in arrax.jit(lambda v: lax.map(everything, v))(long.reshape(2, -1))],
+        "by short rows": [out.ravel() for out in arrax.jit(lambda v: lax.map(everything, v))(x.reshape(1024, -1))],
+        "number by number": arrax.jit(lambda v: lax.map(everything, v))(x),
     }
     for way, outs in ways.items():
         assert all(agree(compiled, outs)), (way, agree(compiled, outs))

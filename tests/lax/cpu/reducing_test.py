@@ -272,6 +272,23 @@ def test_extremes_without_nan_know_whether_there_are_only_nans():
     assert np.isnan(arrax.jit(jnp.nanmax)(np.full(SHAPE, np.nan, np.float32)))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_signalling_nans_are_left_out_too(dtype):
+    bits = np.dtype(f"u{np.dtype(dtype).itemsize}")
+    signalling = np.asarray(np.inf, dtype).view(bits) + bits.type(1)
+    x = RNG.standard_normal((70, 1001)).astype(dtype)
+    x[:, 7] = 9
+    for column in (0, 8, 500, 995, 999, 1000):
+        x.view(bits)[5, column] = signalling
+    x.view(bits)[:, 1000] = signalling
+    own, general = on_both_routes(
+        lambda x: [jnp.nanmax(x), jnp.nanmax(x, axis=1), jnp.nanmax(x, axis=0), jnp.nanmin(x, axis=1)], x
+    )
+    for one, other in zip(own, general, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert own[0] == 9 and (own[1] == 9).all() and np.isnan(own[2][1000]) and not np.isnan(own[2][:1000]).any()
+
+
 def test_comparisons_with_scalars_that_are_computed():
     x = awkward(np.float32, SHAPE)
     own = assert_routes_agree(
