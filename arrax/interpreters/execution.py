@@ -197,7 +197,7 @@ class CompiledProgram:
         self.executable = compilation.compile_module(
             lowered.module, [device], level=lowered.level, compiler_options=compiler_options,
             host_callbacks=lowered.host_callbacks, name=name, storable=not lowered.calls_users,
-            at_once=lowered.at_once,
+            at_once=lowered.at_once and device.client.local_device_count() == 1,  # several are to run side by side
         )  # fmt: skip
         self.kept, self.donated, self.effects = lowered.kept, lowered.donated, lowered.effects
         self.sharding = single_sharding(device)

@@ -18,7 +18,7 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, scalar, sub
 from arrax.lax.associative_scan import prefixes
-from arrax.lax.axis_loop import lower_along_axis
+from arrax.lax.axis_loop import lower_along_axis, with_axis_in_front
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu.moving import lower_accumulated
@@ -179,7 +179,7 @@ def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, gene
 
     primitive.type_rule, primitive.batch = type_rule, batch
     primitive.lower[None] = general or _window_lowering(monoid)
-    primitive.lower["cpu"] = _loop_lowering(monoid, primitive.lower[None])
+    primitive.lower["cpu"] = with_axis_in_front(_loop_lowering(monoid, primitive.lower[None]))
     if monoid in _BY_KERNEL:
         by_kernel = functools.partial(lower_accumulated, name=_BY_KERNEL[monoid])
         primitive.lower["cpu"] = native_or(primitive.lower["cpu"], by_kernel)

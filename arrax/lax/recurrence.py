@@ -12,7 +12,7 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
 from arrax.lax.associative_scan import prefixes
-from arrax.lax.axis_loop import lower_along_axis
+from arrax.lax.axis_loop import lower_along_axis, with_axis_in_front
 from arrax.lax.shapes import rev
 from arrax.lax.structure import pad
 
@@ -99,7 +99,7 @@ def _loop_lowering(ctx: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> lis
 
 linear_recurrence_p.type_rule = _type_rule
 linear_recurrence_p.lower[None] = _parallel_lowering
-linear_recurrence_p.lower["cpu"] = _loop_lowering
+linear_recurrence_p.lower["cpu"] = with_axis_in_front(_loop_lowering)
 linear_recurrence_p.jvp = _jvp
 linear_recurrence_p.transpose = _transpose
 linear_recurrence_p.batch = _batch

@@ -180,3 +180,19 @@ def test_scans_refuse_what_does_not_fit():
         lax.associative_scan(lambda a, b: a, (x, x.T))
     with pytest.raises(ValueError, match="axis 5 is out of bounds"):
         lax.associative_scan(lax.add, x, axis=5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_many_rows_are_turned_and_back(dtype, reverse):
+    x = np.random.default_rng(0).integers(1, 4, (3, 40, 50)).astype(dtype)
+    for function, expected in ((lax.cumsum, np.cumsum), (lax.cummax, np.maximum.accumulate)):
+        turned = x[..., ::-1] if reverse else x
+        wanted = expected(turned, axis=2)
+        np.testing.assert_array_equal(function(x, axis=2, reverse=reverse), wanted[..., ::-1] if reverse else wanted)
+    text = arrax.jit(lambda x: lax.cumsum(x, axis=2)).lower(x).as_text()
+    assert text.count("stablehlo.transpose") == 2
+    if dtype == np.float32:
+        gradient = arrax.grad(lambda x: (lax.cumsum(x, axis=2, reverse=reverse) * x).sum())(x)
+        sums = np.cumsum(x[..., ::-1], 2)[..., ::-1] + np.cumsum(x, 2)
+        np.testing.assert_allclose(gradient, sums, rtol=1e-5)

@@ -14,13 +14,17 @@ from arrax.xla.host_kernels import moving, table
 
 _LEAST_ELEMENTS = 1 << 16  # a call costs some 20 us
 _LEAST_BYTES_IN_ROW = 256
+_MARGINS = 8  # what is computed of an array with margins: at most this part of it
 _LEAST_LENGTH = 1 << 14
 _MOST_BESIDE = 16  # entries beside the axis; from more of them on, a loop has vectors enough
 _ACCUMULATED = frozenset("float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
 
 
 def lower_joined(ctx: Any, *values: Any, dimension: int) -> list[Any] | None:
-    """Parts of arrays in memory side by side, such as those of a ``roll``. (The compiler copies whole arrays well.)"""
+    """Parts of arrays in memory side by side, as in ``roll``, or one between margins, as in ``pad``.
+
+    The compiler copies whole arrays well.
+    """
     out = ctx.avals_out[0]
     if out.size < _LEAST_ELEMENTS or out.dtype.name not in _ACCUMULATED | {"bool", "complex64", "complex128"}:
         return None
@@ -29,13 +33,15 @@ def lower_joined(ctx: Any, *values: Any, dimension: int) -> list[Any] | None:
         return None
     if out.shape[dimension] * behind * out.dtype.itemsize < _LEAST_BYTES_IN_ROW:
         return None
-    found = [sources.part_of_argument(value, dimension) for value in values]
-    if any(part is None for part in found) or all(sources.is_argument(value) for value in values):
+    found = [sources.part_in_memory(value, dimension) for value in values]
+    computed = sum(aval.size for part, aval in zip(found, ctx.avals_in, strict=True) if part is None)
+    if all(map(sources.is_in_memory, values)) or (computed and len(values) != 3) or computed > out.size // _MARGINS:
         return None
+    parts = [(value, 0) if part is None else part for part, value in zip(found, values, strict=True)]
     rows = math.prod(out.shape[:dimension])
     sides: list[Any] = []
     numbers: list[int] = []
-    for (side, start), aval in zip(found, ctx.avals_in, strict=True):  # type: ignore[misc]
+    for (side, start), aval in zip(parts, ctx.avals_in, strict=True):
         if side not in sides:
             sides.append(side)
         numbers += [sides.index(side), start * behind, (start + aval.shape[dimension]) * behind]

@@ -87,35 +87,32 @@ def _extreme(ctx: Any, x: Any, matrix: ShapedArray, name: str, axis: int) -> lis
 
 def _fold_of_flags(ctx: Any, x: Any, matrix: ShapedArray, name: str, axis: int) -> list[Any]:
     """Flags combined; those of a comparison of rows in memory while they are made."""
-    compared = sources.comparison(x) if axis == 1 else None
-    if compared is not None:
+    compared = sources.comparison(x)
+    dtype = None if compared is None else builder.dtype_of(compared[1])
+    if compared is not None and dtype is not None and (dtype.name in _PLAIN or dtype in _FLOATS):
         direction, left, right = compared
-        dtype = builder.dtype_of(left)
-        extreme = (
-            _extreme_without_nan(left, matrix.shape[0])
-            if (direction, name) == ("NE", "logical_and") and left == right
-            else None
-        )
-        if extreme is not None:  # there is none among NaNs only
-            column = ShapedArray((matrix.shape[0], 1), np.dtype(dtype))
-            flags = builder.compare("NE", column.shape, extreme, extreme)
-            return [builder.op("reshape", ctx.avals_out[0], flags)]
-        if dtype is not None and (dtype.name in _PLAIN or dtype in _FLOATS):
-            of_left, of_right = ShapedArray(matrix.shape, dtype), ShapedArray((1, 1), dtype)
-            values, avals = [builder.op("reshape", of_left, left)], [of_left]
+        if (direction, name) == ("NE", "logical_and") and left == right:
+            reduced = ShapedArray((matrix.shape[0], 1) if axis else (1, matrix.shape[1]), dtype)
+            extreme = _extreme_without_nan(left, reduced.shape, axis)
+            if extreme is not None:  # there is none among NaNs only
+                flags = builder.compare("NE", reduced.shape, extreme, extreme)
+                return [builder.op("reshape", ctx.avals_out[0], flags)]
+        if axis == 1:
+            avals = [ShapedArray(matrix.shape, dtype)]
+            values = [builder.op("reshape", avals[0], left)]
             if right != left:
-                avals.append(of_left if right.type == left.type else of_right)
+                avals.append(avals[0] if right.type == left.type else ShapedArray((1, 1), dtype))
                 values.append(builder.op("reshape", avals[1], right))
             numbers = reducing.DIRECTIONS.index(direction), reducing.FLAG_FOLDS.index(name)
             return _reduced(ctx, table.fold_comparison, values, avals, *numbers)
     return _folded(ctx, name, x, ShapedArray(matrix.shape, np.dtype(np.bool_)), axis)
 
 
-def _extreme_without_nan(x: Any, rows: int) -> Any:
-    """The extremes of the rows of an argument that were just found, leaving out NaN, or None."""
+def _extreme_without_nan(x: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """The extremes of rows or columns of an argument that were just found, leaving out NaN, or None."""
     for name in ("fmax", "fmin"):
-        number, _ = table.number_of(table.fold, (reducing.FOLDS.index(name), 1))
-        found = sources.result_of_kernel(x, number, (rows, 1))
+        number, _ = table.number_of(table.fold, (reducing.FOLDS.index(name), axis))
+        found = sources.result_of_kernel(x, number, shape)
         if found is not None:
             return found
     return None

@@ -47,12 +47,20 @@ def comparison(flags: Any) -> tuple[str, Any, Any] | None:
 _SWAPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
 
 
-def part_of_argument(x: Any, axis: int) -> tuple[Any, int] | None:
-    """(argument, start) where a value is an argument, or lies side by side in it from a place of an axis on."""
-    if is_argument(x):
+def is_in_memory(x: Any) -> bool:
+    """Whether a value is an argument, or was made by a host kernel."""
+    operation = builder.source(x)
+    while operation is not None and operation.name == "stablehlo.reshape":
+        operation = builder.source(operation.operands[0])
+    return operation is None or operation.name == "stablehlo.custom_call"
+
+
+def part_in_memory(x: Any, axis: int) -> tuple[Any, int] | None:
+    """(array, start) where a value is an array in memory, or lies side by side in it from a place of an axis on."""
+    if is_in_memory(x):
         return x, 0
     operation = builder.source(x)
-    if operation.name != "stablehlo.slice" or not is_argument(operation.operands[0]):
+    if operation.name != "stablehlo.slice" or not is_in_memory(operation.operands[0]):
         return None
     starts, steps = (list(operation.attributes[name]) for name in ("start_indices", "strides"))
     whole, part = operation.operands[0].type.shape, x.type.shape

@@ -7,8 +7,6 @@ import sys
 
 import numpy as np
 
-from arrax.xla.host_kernels.keys import pieces
-
 _LONG_ROW = 8192
 _COMPARED_FIRST, _COMPARED_AT_ONCE = 1 << 12, 1 << 20  # the first ones may settle it
 FOLDS = ("add", "maximum", "minimum", "logical_and", "logical_or", "count", "fmax", "fmin")
@@ -84,9 +82,11 @@ def fold_comparison(x: np.ndarray, y: np.ndarray, out: np.ndarray, direction: in
             out[number, 0] = _fold_row(compare, name, row, other if y.size == 1 else y[number])
         return
     fold_rows = np.add if name == "count" else getattr(np, name)
-    for place in pieces(x.shape):
-        found = compare(x[place], other if y.size == 1 else y[place])
-        fold_rows.reduce(found, axis=1, dtype=out.dtype, out=out[place[0]], keepdims=True)
+    step = _COMPARED_AT_ONCE // x.shape[1]
+    for start in range(0, len(x), step):
+        rows = slice(start, start + step)
+        found = compare(x[rows], other if y.size == 1 else y[rows])
+        fold_rows.reduce(found, axis=1, dtype=out.dtype, out=out[rows], keepdims=True)
 
 
 def _fold_row(compare: np.ufunc, name: str, row: np.ndarray, other: np.ndarray) -> int:

@@ -308,7 +308,8 @@ def test_parts_are_put_side_by_side(dtype):
         return [
             jnp.roll(x, 77), jnp.roll(x, 77, axis=1), jnp.roll(x, -3, axis=0), jnp.roll(x, (2, 3), (0, 1)),
             jnp.concatenate([x[5:], y, x[:7]]), jnp.concatenate([x[:, 9:], x, x[:, :1]], axis=1),
-            jnp.concatenate([x[::2], x[5:], x[9:9]]), jnp.concatenate([x[:, 1:], x[:, :1] + x[:, :1]], axis=1),
+            jnp.concatenate([x[::2], x[5:], x[9:9]]), jnp.pad(x, ((3, 0), (2, 9)), mode="edge"),
+            jnp.pad(x, 7, mode="reflect"), jnp.pad(x, 7, mode="wrap"), jnp.concatenate([x[:, 1:], x[:, :1] + x[:, :1]], axis=1),
         ]  # fmt: skip
 
     own = assert_routes_agree(everything, x, y)
