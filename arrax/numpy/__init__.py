@@ -258,6 +258,7 @@ from arrax.numpy_api.matrices import tri as tri
 from arrax.numpy_api.matrices import tril as tril
 from arrax.numpy_api.matrices import triu as triu
 from arrax.numpy_api.matrices import vander as vander
+from arrax.numpy_api.membership import isin as isin
 from arrax.numpy_api.namespace_info import from_dlpack as from_dlpack
 from arrax.numpy_api.order_statistics import median as median
 from arrax.numpy_api.order_statistics import nanmedian as nanmedian
@@ -316,7 +317,6 @@ from arrax.numpy_api.searching import compress as compress
 from arrax.numpy_api.searching import digitize as digitize
 from arrax.numpy_api.searching import extract as extract
 from arrax.numpy_api.searching import flatnonzero as flatnonzero
-from arrax.numpy_api.searching import isin as isin
 from arrax.numpy_api.searching import nonzero as nonzero
 from arrax.numpy_api.searching import searchsorted as searchsorted
 from arrax.numpy_api.selection import choose as choose

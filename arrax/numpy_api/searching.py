@@ -14,9 +14,9 @@ from arrax.lax import arithmetic, bitwise, cumulative, shapes, structure
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.conversion import convert
-from arrax.lax.reductions import reduce_or, reduce_sum
+from arrax.lax.reductions import reduce_sum
 from arrax.lax.scatter import ScatterDimensionNumbers, scatter
-from arrax.numpy_api import host, operands
+from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.gathers import take_slices
@@ -318,62 +318,3 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     if typeof(bins).ndim != 1:
         raise ValueError(f"digitize: bins must be a 1-dimensional array; got shape {typeof(bins).shape}")
     return _digitize(settle("digitize", x), settle("digitize", bins), bool(right))
-
-
-def _isin_on_host(element: Any, test: Any) -> Any:
-    if not (host.on_host(element) and host.on_host(test)) or not {element.aval.dtype.kind, test.aval.dtype.kind} <= set(
-        "biuf"
-    ):
-        return None
-    like = host.common_like([element, test])
-    if like is None:
-        return None
-    dtype, _ = dtypes.result_type_of([dtypes.value_pair(element), dtypes.value_pair(test)])
-    values, tests = (host.view(v).astype(dtype, copy=False) for v in (element, test))
-    few = values.size * tests.size <= host.ELEMENT_LIMIT
-    found = np.equal.outer(values, tests.ravel()).any(-1) if few else np.isin(values, tests)
-    return host.back(np.asarray(found), like, weak_type=False)
-
-
-@api()
-def _compare_all(element: Any, test: Any) -> Any:
-    element, test = promote_dtypes(element, test)
-    shape = typeof(element).shape
-    whole = (*shape, typeof(test).size)
-    mine = shapes.broadcast_in_dim(element, whole, range(len(shape)))
-    other = shapes.broadcast_in_dim(shapes.reshape(test, (typeof(test).size,)), whole, (len(shape),))
-    return reduce_or(arithmetic.eq(mine, other), (len(shape),))
-
-
-@api()
-def _inverted(found: Any) -> Any:
-    return bitwise.bitwise_not(found)
-
-
-def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
-) -> Any:
-    """Whether each element is one of some values.
-
-    Args:
-      element: array.
-      test_elements: array of values.
-      assume_unique: accepted.
-      invert: ask for the contrary.
-      method: ``"auto"``, ``"compare_all"``, ``"binary_search"`` or ``"sort"``.
-    Returns: bool array of the shape of ``element``. NaN equals nothing.
-    Raises:
-      ValueError: an unknown method.
-      TypeError: lists.
-    Example: ``jnp.isin(jnp.array([1, 2]), jnp.array([2]))`` is ``[False, True]``. Source: ``numpy.isin``.
-    """
-    check_arraylike("isin", element, test_elements)
-    if method not in ("auto", "compare_all", "binary_search", "sort"):
-        raise ValueError(
-            f"isin: {method=} is not implemented; options are 'compare_all', 'binary_search', 'sort', and 'auto'"
-        )
-    element, test = settle("isin", element), settle("isin", test_elements)
-    found = _isin_on_host(element, test)
-    if found is None:
-        found = _compare_all(element, test)
-    return _inverted(found) if invert else found

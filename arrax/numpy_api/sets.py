@@ -21,10 +21,11 @@ from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.manipulation import ravel
+from arrax.numpy_api.membership import isin
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import settle, settle_all
-from arrax.numpy_api.searching import compress, index_dtype, isin, places_of
+from arrax.numpy_api.searching import compress, index_dtype, places_of
 
 
 class UniqueAllResult(NamedTuple):

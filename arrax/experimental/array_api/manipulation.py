@@ -11,6 +11,7 @@ from arrax.numpy_api import (
     indexing,
     joining,
     manipulation,
+    membership,
     rearranging,
     reductions,
     searching,
@@ -198,7 +199,7 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     Source: array API standard, ``isin``.
     """
     check_operands("isin", "integer", x1, x2)
-    return searching.isin(x1, x2, invert=invert)
+    return membership.isin(x1, x2, invert=invert)
 
 
 @standard(sets.unique_all)

@@ -1,0 +1,111 @@
+"""Whether elements are among some values (NumPy reference, routines.set)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import typeof
+from arrax.lax import arithmetic, bitwise, shapes, sorting, structure
+from arrax.lax.reductions import reduce_or
+from arrax.numpy_api import host
+from arrax.numpy_api.api import api
+from arrax.numpy_api.gathers import take_slices
+from arrax.numpy_api.operands import check_arraylike, promote_dtypes
+from arrax.numpy_api.routes import settle
+from arrax.numpy_api.searching import search_sorted
+
+_FEW = 64  # values to compare with, one after the other
+_FEW_PAIRS = 1 << 17
+
+
+def _isin_on_host(element: Any, test: Any) -> Any:
+    if not (host.on_host(element) and host.on_host(test)) or not {element.aval.dtype.kind, test.aval.dtype.kind} <= set(
+        "biuf"
+    ):
+        return None
+    like = host.common_like([element, test])
+    if like is None:
+        return None
+    dtype, _ = dtypes.result_type_of([dtypes.value_pair(element), dtypes.value_pair(test)])
+    values, tests = (host.view(v).astype(dtype, copy=False) for v in (element, test))
+    few = values.size * tests.size <= host.ELEMENT_LIMIT
+    found = np.equal.outer(values, tests.ravel()).any(-1) if few else np.isin(values, tests)
+    return host.back(np.asarray(found), like, weak_type=False)
+
+
+@api(static=("method",))
+def _found(element: Any, test: Any, method: str) -> Any:
+    element, test = promote_dtypes(element, test)
+    count = typeof(test).size
+    test = shapes.reshape(test, (count,))
+    if method == "auto":
+        few = count <= _FEW or count * typeof(element).size <= _FEW_PAIRS
+        method = "compare_all" if few or dtypes.is_complex(typeof(test).dtype) else "binary_search"
+    if method != "compare_all" and count:
+        return _by_search(element, test)
+    return _one_by_one(element, test) if 0 < count <= _FEW else _with_all(element, test)
+
+
+def _one_by_one(element: Any, test: Any) -> Any:
+    """Flags of few values, which the compiler finds in one pass."""
+    shape = typeof(element).shape
+    found: Any = None
+    for place in range(typeof(test).shape[0]):
+        value = shapes.broadcast_in_dim(shapes.squeeze(structure.slice_in_dim(test, place, place + 1), (0,)), shape, ())
+        equal = arithmetic.eq(element, value)
+        found = equal if found is None else bitwise.bitwise_or(found, equal)
+    return found
+
+
+def _with_all(element: Any, test: Any) -> Any:
+    shape = typeof(element).shape
+    whole = (*shape, typeof(test).size)
+    mine = shapes.broadcast_in_dim(element, whole, range(len(shape)))
+    other = shapes.broadcast_in_dim(test, whole, (len(shape),))
+    return reduce_or(arithmetic.eq(mine, other), (len(shape),))
+
+
+def _by_search(element: Any, test: Any) -> Any:
+    """The first value that is not less is equal, or none is."""
+    test = sorting.sort(test)
+    places = search_sorted(test, element, None, False, "scan")
+    last = np.asarray(typeof(test).size - 1).astype(typeof(places).dtype)[()]
+    return arithmetic.eq(take_slices(test, arithmetic.min_(places, last), 0), element)
+
+
+@api()
+def _inverted(found: Any) -> Any:
+    return bitwise.bitwise_not(found)
+
+
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
+) -> Any:
+    """Whether each element is one of some values.
+
+    Args:
+      element: array.
+      test_elements: array of values.
+      assume_unique: accepted.
+      invert: ask for the contrary.
+      method: ``"compare_all"`` compares each with each; ``"binary_search"`` and ``"sort"`` sort the values and search by
+        halves; ``"auto"`` chooses by the numbers of both.
+    Returns: bool array of the shape of ``element``. NaN equals nothing.
+    Raises:
+      ValueError: an unknown method.
+      TypeError: lists.
+    Example: ``jnp.isin(jnp.array([1, 2]), jnp.array([2]))`` is ``[False, True]``. Source: ``numpy.isin``.
+    """
+    check_arraylike("isin", element, test_elements)
+    if method not in ("auto", "compare_all", "binary_search", "sort"):
+        raise ValueError(
+            f"isin: {method=} is not implemented; options are 'compare_all', 'binary_search', 'sort', and 'auto'"
+        )
+    element, test = settle("isin", element), settle("isin", test_elements)
+    found = _isin_on_host(element, test)
+    if found is None:
+        found = _found(element, test, method)
+    return _inverted(found) if invert else found
