@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from arrax.core.program import Jaxpr, JaxprEqn, Var, open_jaxpr, subprograms
+from arrax.core.types import ShapedArray
 from arrax.interpreters.work import size_of
 from arrax.xla import compilation
 
 _MANY_PRODUCTS = 6
 _LARGE = 1 << 16  # elements above which running counts for more than compiling
+_LEAST_CARRIED, _MUCH_CARRIED = 1 << 9, 1 << 17  # elements of an array that a loop carries; those of all turns
+_TURNS = 128  # of a loop whose number of turns is not known
 _INLINED = frozenset({"pjit", "remat2", "custom_jvp_call", "custom_vjp_call"})
 _COSTLY = frozenset({"exp", "exp2", "log", "tanh", "logistic", "erf", "pow", "sin", "cos"})
 
@@ -18,11 +21,12 @@ _COSTLY = frozenset({"exp", "exp2", "log", "tanh", "logistic", "erf", "pow", "si
 _DEPENDING = frozenset({"tanh", "rsqrt", "log1p", "erf_inv"})
 
 
-def choose_level(jaxpr: Jaxpr, eager: bool) -> str:
+def choose_level(jaxpr: Jaxpr, eager: bool, donated: Sequence[ShapedArray] = ()) -> str:
     """The settings for a program, by name.
 
     Args:
       eager: whether it is one operation that was called outside of compiled functions.
+      donated: types of the inputs that results may be put in the place of.
     """
     if eager:
         avals = [var.aval for var in jaxpr.invars] + [atom.aval for atom in jaxpr.outvars]
@@ -31,7 +35,25 @@ def choose_level(jaxpr: Jaxpr, eager: bool) -> str:
             return "eager"
     bodies = list(_bodies(jaxpr))
     products = sum(eqn.primitive.name == "dot_general" for body in bodies for eqn in body.eqns)
-    return "fused" if products >= _MANY_PRODUCTS or any(map(_gains_from_emitters, bodies)) else "jit"
+    in_place = any(size_of(aval) >= _LARGE for aval in donated) or _updates_in_place(jaxpr)
+    gains = in_place or products >= _MANY_PRODUCTS or any(map(_gains_from_emitters, bodies))
+    return "fused" if gains else "jit"
+
+
+def _updates_in_place(jaxpr: Jaxpr, times: int = 1) -> bool:
+    """Whether loops carry arrays that are worth it: code without the emitters has no vectors where it writes what it reads."""
+    for eqn in jaxpr.eqns:
+        name, inner = eqn.primitive.name, [open_jaxpr(program) for program in subprograms(eqn.params)]
+        repeats = times
+        if name in ("scan", "while"):
+            repeats *= eqn.params["length"] if name == "scan" else _TURNS
+            count = eqn.params["num_carry"] if name == "scan" else len(eqn.outvars)
+            carried = max((size_of(var.aval) for var in eqn.outvars[:count]), default=0)
+            if carried >= _LEAST_CARRIED and carried * repeats >= _MUCH_CARRIED:
+                return True
+        if any(_updates_in_place(body, repeats) for body in inner):
+            return True
+    return False
 
 
 def _bodies(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
@@ -45,7 +67,8 @@ def _bodies(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 
 def _gains_from_emitters(body: Jaxpr) -> bool:
     """Whether one of its operations runs faster by more than it takes longer to compile (all measured on jaxlib 0.10.2)."""
-    return any(map(_is_large_convolution, body.eqns)) or any(map(_scatters_elements, body.eqns)) or _recomputes(body)
+    single = (_is_large_convolution, _scatters_elements, _combines_by_a_program, _multiplies_integers)
+    return any(gains(eqn) for eqn in body.eqns for gains in single) or _recomputes(body)
 
 
 def _is_large_convolution(eqn: JaxprEqn) -> bool:
@@ -57,6 +80,18 @@ def _scatters_elements(eqn: JaxprEqn) -> bool:
     if not eqn.primitive.name.startswith("scatter") or eqn.params["dimension_numbers"].update_window_dims:
         return False
     return size_of(eqn.invars[-1].aval) >= _LARGE
+
+
+def _combines_by_a_program(eqn: JaxprEqn) -> bool:
+    return eqn.primitive.name == "reduce" and size_of(eqn.invars[0].aval) >= _LARGE
+
+
+def _multiplies_integers(eqn: JaxprEqn) -> bool:
+    """Products of short integers, which are converted on the way."""
+    if eqn.primitive.name != "dot_general":
+        return False
+    x = eqn.invars[0].aval
+    return x.dtype != eqn.outvars[0].aval.dtype and x.dtype.kind in "iu" and size_of(x) >= _LARGE
 
 
 def _recomputes(body: Jaxpr) -> bool:

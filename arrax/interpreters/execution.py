@@ -144,17 +144,19 @@ def lower_program(
     kept = kept[count:]
     donate = [d for d, keep in zip(donated, kept, strict=True) if keep] if donated is not None else []
     attributes: list[dict[str, str]] = []
+    avals = [var.aval for var in jaxpr.invars[len(const_args) :]]
     if any(donate):
-        aliases = _match_donations([var.aval for var in jaxpr.invars[len(const_args) :]], donate, jaxpr.out_avals)
+        aliases = _match_donations(avals, donate, jaxpr.out_avals)
         attributes = [{} for _ in const_args] + aliases
     module, ctx = lower_module(
         ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, with_locations=with_locations,
         portable=portable,
     )  # fmt: skip
     flags = list(donated) if donated is not None else [False] * len(kept)
+    level = choose_level(jaxpr, eager, [aval for aval, donates in zip(avals, donate, strict=False) if donates])
     return LoweredProgram(
         module, kept, const_args, jaxpr, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
-        ctx.calls_users, jaxpr.effects, choose_level(jaxpr, eager), platform == "cpu" and is_short(jaxpr),
+        ctx.calls_users, jaxpr.effects, level, platform == "cpu" and is_short(jaxpr),
     )  # fmt: skip
 
 

@@ -13,7 +13,9 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.host_calls import native_or
 from arrax.lax.conversion import convert, convert_ir
+from arrax.lax.cpu.products import lowering_of_products
 from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.precision import (
     accumulation_dtype,
@@ -201,6 +203,7 @@ def _batch(values: Any, dims: Any, *, dimension_numbers: Dimensions, **params: A
 
 dot_general_p.type_rule = _type_rule
 dot_general_p.lower[None] = _lower
+dot_general_p.lower["cpu"] = native_or(_lower, lowering_of_products(_lower))
 dot_general_p.jvp = _jvp
 dot_general_p.transpose = _transpose
 dot_general_p.batch = _batch

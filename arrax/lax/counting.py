@@ -1,4 +1,4 @@
-"""How often numbers occur."""
+"""How often numbers occur, and where flags are set."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering.host_calls import native_or
 from arrax.interpreters.lowering.module import lower_fun
-from arrax.lax.arithmetic import lt, max_, scalar
+from arrax.lax.arithmetic import lt, max_, scalar, sub
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.cpu.counting import lower_count
-from arrax.lax.scatter import ScatterDimensionNumbers, scatter_add
-from arrax.lax.shapes import expand_dims, full, full_like
-from arrax.lax.structure import select
+from arrax.lax.cpu.counting import lower_count, lower_places
+from arrax.lax.cumulative import cumsum
+from arrax.lax.scatter import ScatterDimensionNumbers, scatter, scatter_add
+from arrax.lax.shapes import broadcasted_iota, expand_dims, full, full_like, squeeze
+from arrax.lax.structure import select, slice_in_dim
 
 count_p = Primitive("count_values")
 
@@ -64,3 +65,55 @@ def count_values(x: Any, length: int, dtype: Any) -> Any:
     Returns: array of shape ``(..., length)``.
     """
     return count_p.bind(x, length=length, dtype=np.dtype(dtype))
+
+
+# ---- places of flags -------------------------------------------------------------------------------------------------
+
+places_p = Primitive("places_of_flags", multiple_results=True)
+
+
+def _places_type(aval: ShapedArray, *, size: int, dtype: Any) -> list[ShapedArray]:
+    return [ShapedArray((*aval.shape[:-1], size), dtype), ShapedArray(aval.shape[:-1], dtype)]
+
+
+def _places_by_scatter(flags: Any, *, size: int, dtype: Any) -> list[Any]:
+    """Each place is put where the number of flags before it says."""
+    shape = typeof(flags).shape
+    axis = len(shape) - 1
+    if not typeof(flags).size:
+        return [full((*shape[:-1], size), 0, dtype), full(shape[:-1], 0, dtype)]
+    counts = cumsum(convert_element_type(flags, dtype), axis)
+    slots = select(flags, sub(counts, scalar(1, counts)), full(shape, size, dtype))
+    batch = tuple(range(axis))
+    found = scatter(
+        full((*shape[:-1], size), 0, dtype), expand_dims(slots, (axis + 1,)), broadcasted_iota(dtype, shape, axis),
+        ScatterDimensionNumbers((), (axis,), (axis,), batch, batch), mode="drop",
+    )  # fmt: skip
+    return [found, squeeze(slice_in_dim(counts, shape[-1] - 1, shape[-1], axis=axis), (axis,))]
+
+
+def _places_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+    outs = places_p.bind(*primals, **params)
+    return outs, [Zero.of(out) for out in outs]
+
+
+def _places_batch(values: Any, dims: Any, **params: Any) -> tuple[list[Any], list[int]]:
+    return places_p.bind(move_batch_axis(values[0], dims[0], batch_size(values, dims), 0), **params), [0, 0]
+
+
+_general_places = lower_fun(_places_by_scatter, multiple_results=True)
+places_p.type_rule, places_p.jvp, places_p.batch = _places_type, _places_jvp, _places_batch
+places_p.lower[None], places_p.lower["cpu"] = _general_places, native_or(_general_places, lower_places)
+
+
+def places_of_flags(flags: Any, size: int, dtype: Any) -> tuple[Any, Any]:
+    """The first places along the last axis where flags are set.
+
+    Args:
+      flags: bools, shape ``(..., n)``.
+      size: how many places are wanted; missing ones are 0.
+      dtype: an integer dtype for the places.
+    Returns: (places of shape ``(..., size)``, how many flags are set, of shape ``(...)``).
+    """
+    found, count = places_p.bind(flags, size=size, dtype=np.dtype(dtype))
+    return found, count

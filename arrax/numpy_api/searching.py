@@ -10,12 +10,12 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, cumulative, shapes, structure
+from arrax.lax import arithmetic, bitwise, shapes, structure
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.conversion import convert
+from arrax.lax.counting import places_of_flags
 from arrax.lax.reductions import reduce_sum
-from arrax.lax.scatter import ScatterDimensionNumbers, scatter
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
@@ -52,15 +52,7 @@ def places_of(mask: Any, size: int) -> tuple[Any, Any]:
     length, dtype = typeof(mask).shape[0], index_dtype()
     if length == 0:
         return shapes.full((size,), 0, dtype), np.asarray(0).astype(dtype)[()]
-    counts = cumulative.cumsum(convert(mask, dtype))
-    one, beyond = np.asarray(1).astype(dtype)[()], shapes.full((length,), size, dtype)
-    slots = structure.select(mask, arithmetic.sub(counts, one), beyond)
-    found = scatter(
-        shapes.full((size,), 0, dtype), shapes.expand_dims(slots, (1,)), shapes.iota(dtype, length),
-        ScatterDimensionNumbers((), (0,), (0,)), mode="drop",
-    )  # fmt: skip
-    last = structure.slice_in_dim(counts, length - 1, length)
-    return found, shapes.squeeze(last, (0,))
+    return places_of_flags(mask, size, dtype)
 
 
 @api(static=("size",))
@@ -72,7 +64,9 @@ def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
     out = []
     for axis, length in enumerate(shape):
         step = int(np.prod(shape[axis + 1 :], dtype=np.int64))
-        place = arithmetic.rem(_divided(flat, step), np.asarray(max(length, 1)).astype(dtype)[()])
+        place = flat if step == 1 else _divided(flat, step)
+        if axis:
+            place = arithmetic.rem(place, np.asarray(max(length, 1)).astype(dtype)[()])
         fill = shapes.broadcast_in_dim(convert(fills[axis], dtype), (size,), ())
         out.append(structure.select(present, place, fill))
     return tuple(out)

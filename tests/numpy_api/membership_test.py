@@ -10,7 +10,7 @@ RNG = np.random.default_rng(0)
 
 
 def values(dtype, size):
-    if dtype == bool:
+    if np.dtype(dtype).kind == "b":
         return RNG.integers(0, 2, size).astype(bool)
     drawn = RNG.integers(-9 if np.dtype(dtype).kind != "u" else 0, 40, size).astype(dtype)
     if np.dtype(dtype).kind in "fc":

@@ -1,4 +1,4 @@
-"""Counting numbers."""
+"""Counting numbers, and finding flags."""
 
 from __future__ import annotations
 
@@ -24,3 +24,19 @@ def count_values(rows: np.ndarray, counts: np.ndarray) -> None:
                 part = np.clip(part, 0, min(out.size, np.iinfo(part.dtype).max))
             total += np.bincount(part.astype(np.intp, copy=False), minlength=total.size)
         out[...] = total[:-1]
+
+
+def places_of_flags(rows: np.ndarray, places: np.ndarray, counts: np.ndarray) -> None:
+    """Where flags are set in each row.
+
+    Args:
+      rows: bools, shape (rows, length).
+      places: shape (rows, size), what is to be filled: the first places, then zeros.
+      counts: a column: how many there are.
+    """
+    size = places.shape[1]
+    for row, out, count in zip(rows, places, counts, strict=True):
+        found = np.flatnonzero(row)
+        count[0] = found.size
+        out[: found.size] = found[:size]
+        out[found.size :] = 0

@@ -77,8 +77,13 @@ def accumulate(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], oper
     moving.accumulate(inputs[0], outputs[0], operation, reverse)
 
 
+def places(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    """Where flags are set in each row: see ``counting``."""
+    counting.places_of_flags(inputs[0], *outputs)
+
+
 KERNELS: tuple[Kernel, ...] = (
-    order, select, greatest, wait, place_of_extreme, fold, count, fold_comparison, join, accumulate,
+    order, select, greatest, wait, place_of_extreme, fold, count, fold_comparison, join, accumulate, places,
 )  # fmt: skip
 
 

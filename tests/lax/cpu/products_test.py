@@ -1,0 +1,73 @@
+"""Many small products, and transposed matrices by vectors: the CPU's own routes against the compiler's and NumPy's."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+from tests.lax.cpu.routes import lowered_text, on_both_routes
+
+RNG = np.random.default_rng(0)
+
+
+def whole(dtype, shape):
+    return RNG.integers(-4, 5, shape).astype(dtype)
+
+
+SUBSCRIPTS = [
+    "bij,bjk->bik", "bij,bkj->bik", "bji,bjk->bik", "bij,bj->bi", "bi,bij->bj", "bi,bi->b", "ibj,jkb->bik", "bcij,bcj->bci",
+    "bcij,cbjk->bcik", "bij,bjkl->bikl", "bij,bji->b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("subscripts", SUBSCRIPTS)
+def test_many_small_products(subscripts):
+    sizes = {"b": 70, "c": 2, "i": 3, "j": 4, "k": 5, "l": 2}
+    first, second = subscripts.split("->")[0].split(",")
+    x, y = (whole(np.float32, [sizes[letter] for letter in letters]) for letters in (first, second))
+    for own, general in zip(*on_both_routes(lambda x, y: jnp.einsum(subscripts, x, y), x, y), strict=True):
+        np.testing.assert_array_equal(own, np.einsum(subscripts, x, y))
+        np.testing.assert_array_equal(general, own)
+    gradients = on_both_routes(arrax.grad(lambda x, y: (jnp.einsum(subscripts, x, y) ** 2).sum(), (0, 1)), x, y)
+    for own, general in zip(*gradients, strict=True):
+        np.testing.assert_array_equal(own, general)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "uint32", "float16", "bfloat16", "float32", "complex64"])
+def test_every_dtype(dtype):
+    x, y = (jnp.asarray(whole(np.float32, (100, 4, 4))).astype(dtype) for _ in range(2))
+    text = lowered_text(jnp.matmul, np.ones((100, 4, 4), np.float32), np.ones((100, 4, 4), np.float32))
+    assert "dot_general" not in text and "multiply" in text
+    own, general = on_both_routes(jnp.matmul, np.asarray(x), np.asarray(y))
+    np.testing.assert_array_equal(own[0].astype(np.complex64), general[0].astype(np.complex64))
+    assert own[0].dtype == x.dtype
+    wide = arrax.jit(lambda x, y: jnp.matmul(x, y, preferred_element_type=np.float32))
+    if dtype in ("float16", "bfloat16", "float32"):
+        expected = np.asarray(x, np.float32) @ np.asarray(y, np.float32)
+        np.testing.assert_array_equal(wide(x, y), expected)
+
+
+def test_mapped_products_and_their_second_derivatives():
+    matrices, vectors = (RNG.standard_normal(shape).astype(np.float32) for shape in ((80, 3, 3), (80, 3)))
+
+    def energy(matrix, vector):
+        return (matrix @ vector) @ vector
+
+    hessians = arrax.jit(arrax.vmap(arrax.hessian(energy, 1)))(matrices, vectors)
+    np.testing.assert_allclose(hessians, matrices + np.swapaxes(matrices, 1, 2), rtol=1e-5, atol=1e-6)
+
+
+def test_transposed_matrices_by_vectors():
+    matrix, vector, other = (RNG.standard_normal(shape).astype(np.float32) for shape in ((30, 20), (30,), (20,)))
+    text = lowered_text(lambda m, v: m.T @ v, matrix, vector)
+    assert "contracting_dims = [0] x [0]" in text
+    for f, args in (
+        (lambda m, v: m.T @ v, (matrix, vector)), (lambda m, v: v @ m.T, (matrix, other)),
+        (lambda m, v: lax.transpose(m + 1, (1, 0)) @ v, (matrix, vector)),
+    ):  # fmt: skip
+        own, general = on_both_routes(f, *args)
+        np.testing.assert_allclose(own[0], general[0], rtol=2e-5, atol=1e-5)
+    np.testing.assert_allclose(arrax.jit(lambda m, v: m.T @ v)(matrix, vector), matrix.T @ vector, rtol=2e-5, atol=1e-5)
+    gradient = arrax.grad(lambda m: (m.T @ vector).sum())(matrix)
+    np.testing.assert_allclose(gradient, np.broadcast_to(vector[:, None], matrix.shape))
