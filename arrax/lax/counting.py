@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import in_call
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
@@ -73,6 +74,8 @@ places_p = Primitive("places_of_flags", multiple_results=True)
 
 
 def _places_type(aval: ShapedArray, *, size: int, dtype: Any) -> list[ShapedArray]:
+    if size < 0:
+        raise ValueError(in_call(f"size must not be negative, got {size}"))
     return [ShapedArray((*aval.shape[:-1], size), dtype), ShapedArray(aval.shape[:-1], dtype)]
 
 

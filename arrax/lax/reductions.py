@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,12 +18,20 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.host_calls import native_or
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu import sources
-from arrax.lax.cpu.reducing import use_kernel_for_fold, use_kernel_for_places
+from arrax.lax.cpu.reducing import (
+    combined_pairwise,
+    count_of_parts,
+    parts_of,
+    use_kernel_for_fold,
+    use_kernel_for_places,
+)
 from arrax.lax.families import (
     anything,
     bools,
@@ -81,10 +90,40 @@ def lower_monoid(ctx: Any, x: Any, monoid: Monoid, axes: Sequence[int], wide: bo
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     dtype = accumulator(aval.dtype) if wide else aval.dtype
     x = convert_ir(x, aval, ShapedArray(aval.shape, dtype))
-    init = builder.constant(monoid.identity(dtype))
     result = ShapedArray(out.shape, dtype)
-    reduced = reduce_ir(ctx, [x], [init], axes, [result], lambda a, b: [monoid.lower(ctx, dtype, a, b)])[0]
-    return convert_ir(with_nan(ctx, reduced, monoid, x, ShapedArray(aval.shape, dtype), axes, result), result, out)
+    return convert_ir(_reduced(ctx, x, ShapedArray(aval.shape, dtype), monoid, axes, result), result, out)
+
+
+def _reduced(ctx: Any, x: Any, aval: ShapedArray, monoid: Monoid, axes: Sequence[int], out: ShapedArray) -> Any:
+    """A reduction of an array of any type by a monoid."""
+    count, dtype = count_of_parts(ctx, x, aval, axes) if monoid in _REPEATABLE else 1, aval.dtype
+    if count > 1:
+        parts, _, part = parts_of(x, aval, axes, count)
+        x = combined_pairwise(parts, lambda a, b: _combined(ctx, monoid, part, a, b))
+        aval, axes = part, (min(axes),)
+    kind, extremes = kind_of(dtype), monoid in (computations.maximum, computations.minimum)
+    pairs = ctx.platform == "cpu" and extremes and kind in _NUMBERS and aval.size == 2 * out.size
+
+    def body(a: Any, b: Any) -> list[Any]:
+        best = monoid.lower(ctx, dtype, a, b)
+        if pairs:  # by a computation that the compiler does not know: it is taken as it is, fast, and keeps NaN
+            stays = builder.compare("NE", (), a, a) if kind == "floating" else builder.compare("EQ", (), a, b)
+            best = builder.op("select", ShapedArray((), dtype), stays, a, best)
+        return [best]
+
+    reduced = reduce_ir(ctx, [x], [builder.constant(monoid.identity(dtype))], axes, [out], body)[0]
+    return reduced if pairs else with_nan(ctx, reduced, monoid, x, aval, axes, out)
+
+
+_NUMBERS = ("floating", "signed", "unsigned")
+# To which an element may be given more than once: parts may overlap.
+_REPEATABLE = (computations.maximum, computations.minimum, computations.conjunction, computations.disjunction)
+
+
+def _combined(ctx: Any, monoid: Monoid, aval: ShapedArray, x: Any, y: Any) -> Any:
+    """The operation of a monoid on two arrays."""
+    primitive = monoid.combine.primitive
+    return primitive.lower[None](ctx.replace(primitive=primitive, avals_in=[aval, aval], avals_out=[aval]), x, y)[0]
 
 
 def with_nan(
@@ -194,6 +233,38 @@ def _reduce_prod_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...]) -> Any:
     return tangents[0]
 
 
+_BLOCKS, _LEAST_FACTORS, _LEAST_MULTIPLIED = 8, 64, 1 << 15
+
+
+def _multiplied_blocks(x: Any, *, axis: int) -> list[Any]:
+    """Blocks of an axis multiplied elementwise, and what is left of the axis."""
+    x = convert_element_type(x, accumulator(typeof(x).dtype))
+    length = typeof(x).shape[axis]
+    size, rest = divmod(length, _BLOCKS)
+    blocks = [slice_in_dim(x, i * size, (i + 1) * size, axis=axis) for i in range(_BLOCKS)]
+    left = [slice_in_dim(x, length - rest, length, axis=axis)] if rest else []
+    return [functools.reduce(mul, blocks), *left]
+
+
+_lower_blocks = lower_fun(_multiplied_blocks, multiple_results=True)
+
+
+def _many_factors(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any] | None:
+    """Products of many numbers in blocks: the compiler's loops over an axis do not vectorise, elementwise ones do."""
+    aval, out = ctx.avals_in[0], ctx.avals_out[0]
+    axis = next((axis for axis in axes if aval.shape[axis] >= _LEAST_FACTORS), None)
+    if aval.size < _LEAST_MULTIPLIED or axis is None:
+        return None
+    wide, rest = ShapedArray(out.shape, accumulator(aval.dtype)), aval.shape[axis] % _BLOCKS
+    products = []
+    for part, length in zip(_lower_blocks(ctx, x, axis=axis), (aval.shape[axis] // _BLOCKS, rest), strict=False):
+        shape = (*aval.shape[:axis], length, *aval.shape[axis + 1 :])
+        inner = ctx.replace(avals_in=[ShapedArray(shape, wide.dtype)], avals_out=[wide])
+        products.append(lower_monoid(inner, part, computations.product, axes, True))
+    whole = builder.op("multiply", wide, *products) if rest else products[0]
+    return [convert_ir(whole, wide, out)]
+
+
 # fmt: off
 reduce_sum  = reduction("reduce_sum",  numeric,  computations.sum_, wide=True, doc="Sum over axes",
                         jvp=lambda x, ans, t, axes: reduce_sum(t, axes))
@@ -208,6 +279,7 @@ reduce_or   = reduction("reduce_or",   integers | bools, computations.disjunctio
 reduce_xor  = reduction("reduce_xor",  integers | bools, computations.parity, doc="Bitwise exclusive or over axes")
 # fmt: on
 
+reduce_prod.primitive.lower["cpu"] = native_or(reduce_prod.primitive.lower[None], _many_factors)
 reduce_sum.primitive.transpose = _reduce_sum_transpose
 shape_slots.reduce_sum = reduce_sum
 
@@ -318,31 +390,68 @@ def reduce(
 
 
 def _index_lowering(extreme: Monoid) -> Any:
-    """Two reductions that vectorise: the extreme, then the least index where it is (or where there is a NaN)."""
+    """Of a short axis the elements with their places in one pass, else two reductions that vectorise."""
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
-        (axis,), dtype = axes, aval.dtype
-        reduced = ShapedArray(out.shape, dtype)
-        init = builder.constant(extreme.identity(dtype))
-        best = reduce_ir(ctx, [x], [init], axes, [reduced], lambda a, b: [extreme.lower(ctx, dtype, a, b)])[0]
-        best = with_nan(ctx, best, extreme, x, ShapedArray(aval.shape, dtype), axes, reduced)
-        spread = builder.broadcast(best, aval, _kept(aval.ndim, axes))
-        flags = ShapedArray(aval.shape, np.dtype(np.bool_))
-        here = builder.compare("EQ", aval.shape, x, spread)
-        if kind_of(dtype) == "floating":
-            here = builder.op("or", flags, here, builder.compare("NE", aval.shape, x, x))
-        places, least = ShapedArray(aval.shape, _counter(aval.shape[axis])), computations.minimum
-        index = builder.op("iota", places, iota_dimension=builder.integer(axis))
-        nowhere = builder.constant(least.identity(places.dtype))
-        candidates = builder.op("select", places, here, index, builder.broadcast(nowhere, places, ()))
+        (axis,), places = axes, ShapedArray(aval.shape, _counter(aval.shape[axes[0]]))
         first = ShapedArray(out.shape, places.dtype)
-        found = reduce_ir(
-            ctx, [candidates], [nowhere], axes, [first], lambda a, b: [least.lower(ctx, places.dtype, a, b)]
-        )
-        return [convert_ir(found[0], first, out)]
+        # The compiler writes the chain of choices out once for each use of each: too long a text for longer axes.
+        by_element = 1 < aval.shape[axis] <= min(16, 2 * count_of_parts(ctx, x, aval, axes))
+        found = (_place_by_element if by_element else _place_by_extreme)(ctx, x, aval, extreme, axis, places, first)
+        return [convert_ir(found, first, out)]
 
     return rule
+
+
+def _place_by_element(
+    ctx: Any, x: Any, aval: ShapedArray, extreme: Monoid, axis: int, places: ShapedArray, out: ShapedArray
+) -> Any:
+    """The place of an extreme along a short axis: elements beside their places, the better of two each time."""
+    parts, starts, part = parts_of(x, aval, (axis,), -(-aval.shape[axis] // 2))
+    within = builder.op("iota", ShapedArray(part.shape, out.dtype), iota_dimension=builder.integer(axis))
+
+    def better(shape: tuple[int, ...], a: tuple[Any, Any], b: tuple[Any, Any]) -> list[Any]:
+        value, place, flags = (ShapedArray(shape, dtype) for dtype in (aval.dtype, out.dtype, np.dtype(np.bool_)))
+        both, either = (functools.partial(builder.op, name, flags) for name in ("and", "or"))
+        keep = builder.compare("GT" if extreme is computations.maximum else "LT", shape, a[0], b[0])
+        alike = builder.compare("EQ", shape, a[0], b[0])
+        if kind_of(aval.dtype) == "floating":  # NaN comes first of all, the first one of several
+            nan, other = (builder.compare("NE", shape, one, one) for one in (a[0], b[0]))
+            keep = either(keep, both(nan, builder.compare("EQ", shape, b[0], b[0])))
+            alike = either(alike, both(nan, other))
+        keep = either(keep, both(alike, builder.compare("LT", shape, a[1], b[1])))
+        return [builder.op("select", value, keep, a[0], b[0]), builder.op("select", place, keep, a[1], b[1])]
+
+    place = ShapedArray(part.shape, out.dtype)
+    candidates = [
+        (value, builder.op("add", place, within, builder.full(start, place)))
+        for value, start in zip(parts, starts, strict=True)
+    ]
+    best = combined_pairwise(candidates, lambda a, b: better(part.shape, a, b))
+    inits = [
+        builder.constant(monoid.identity(dtype))
+        for monoid, dtype in ((extreme, aval.dtype), (computations.minimum, out.dtype))
+    ]
+    outs = [ShapedArray(out.shape, aval.dtype), out]
+    return reduce_ir(ctx, best, inits, (axis,), outs, lambda v, i, w, j: better((), (v, i), (w, j)))[1]
+
+
+def _place_by_extreme(
+    ctx: Any, x: Any, aval: ShapedArray, extreme: Monoid, axis: int, places: ShapedArray, out: ShapedArray
+) -> Any:
+    """The extreme, then the least index where it is (or where there is a NaN)."""
+    best = _reduced(ctx, x, aval, extreme, (axis,), ShapedArray(out.shape, aval.dtype))
+    here = builder.compare("EQ", aval.shape, x, builder.broadcast(best, aval, _kept(aval.ndim, (axis,))))
+    if kind_of(aval.dtype) == "floating":
+        flags = ShapedArray(aval.shape, np.dtype(np.bool_))
+        here = builder.op("or", flags, here, builder.compare("NE", aval.shape, x, x))
+    index = builder.op("iota", places, iota_dimension=builder.integer(axis))
+    least = computations.minimum
+    nowhere = builder.constant(least.identity(places.dtype))
+    candidates = builder.op("select", places, here, index, builder.broadcast(nowhere, places, ()))
+    lower = lambda a, b: [least.lower(ctx, places.dtype, a, b)]  # noqa: E731
+    return reduce_ir(ctx, [candidates], [nowhere], (axis,), [out], lower)[0]
 
 
 def _counter(length: int) -> np.dtype:

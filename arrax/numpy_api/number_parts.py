@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index
-from arrax.core.types import typeof
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.lowering.host_calls import native_or
+from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
 from arrax.lax import arithmetic, bitwise, families, shapes, structure
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert
-from arrax.lax.reductions import reduce_or, reduce_sum
+from arrax.lax.reductions import reduce_or
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise_makers import constant
@@ -117,21 +120,28 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
 
 def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
     dtype = typeof(x).dtype
+    if dtype.itemsize == 1:  # some of these have no infinities or other biases
+        mantissa, exponent = _mantissa_and_exponent(convert(x, np.float32))
+        return convert(mantissa, dtype), exponent
     integer, mantissa_bits, bias = _bits_of(dtype)
     number = functools.partial(_number, integer)
+    fraction_mask, all_but_sign = number((1 << mantissa_bits) - 1), number((1 << (dtypes.finfo(dtype).bits - 1)) - 1)
     bits = bitcast_convert_type(x, integer)
     exponent = bitwise.bitwise_and(bitwise.shift_right_logical(bits, number(mantissa_bits)), number(2 * bias + 1))
-    fraction = bitwise.bitwise_and(bits, number((1 << mantissa_bits) - 1))
-    shift = arithmetic.sub(bitwise.clz(fraction), number(dtypes.finfo(dtype).bits - 1 - mantissa_bits))
-    subnormal = arithmetic.eq(exponent, number(0))  # leading zeros of the fraction count as powers
-    exponent = structure.select(subnormal, arithmetic.sub(shapes.full_like(bits, 1), shift), exponent)
-    moved = bitwise.bitwise_and(bitwise.shift_left(fraction, shift), number((1 << mantissa_bits) - 1))
-    fraction = structure.select(subnormal, moved, fraction)
-    sign = bitwise.bitwise_and(bits, number(-(1 << (dtypes.finfo(dtype).bits - 1))))
+    subnormal = arithmetic.eq(exponent, number(0))
+    # Converted to a normal number, the fraction of a subnormal one shows its exponent and its own fraction.
+    as_normal = bitcast_convert_type(convert(bitwise.bitwise_and(bits, fraction_mask), dtype), integer)
+    source = structure.select(subnormal, as_normal, bits)
+    exponent = bitwise.bitwise_and(bitwise.shift_right_logical(source, number(mantissa_bits)), number(2 * bias + 1))
+    scale = structure.select(
+        subnormal, shapes.full_like(bits, 2 * (bias - 1) + mantissa_bits), shapes.full_like(bits, bias - 1)
+    )
+    sign = bitwise.bitwise_and(bits, bitwise.bitwise_not(all_but_sign))
+    fraction = bitwise.bitwise_and(source, fraction_mask)
     half = bitwise.bitwise_or(bitwise.bitwise_or(sign, number((bias - 1) << mantissa_bits)), fraction)
-    magnitude = bitwise.bitwise_and(bits, number((1 << (dtypes.finfo(dtype).bits - 1)) - 1))
-    special = bitwise.bitwise_or(arithmetic.eq(magnitude, number(0)), bitwise.bitwise_not(arithmetic.is_finite(x)))
-    out = structure.select(special, shapes.full_like(exponent, 0), arithmetic.sub(exponent, number(bias - 1)))
+    zero = arithmetic.eq(bitwise.bitwise_and(bits, all_but_sign), number(0))
+    special = bitwise.bitwise_or(zero, bitwise.bitwise_not(arithmetic.is_finite(x)))
+    out = structure.select(special, shapes.full_like(exponent, 0), arithmetic.sub(exponent, scale))
     return structure.select(special, x, bitcast_convert_type(half, dtype)), convert(out, np.int32)
 
 
@@ -219,15 +229,63 @@ def _weights(bitorder: str, name: str) -> np.ndarray:
     return np.arange(8, dtype=np.uint8)[:: -1 if bitorder == "big" else 1].copy()
 
 
+def _places(bitorder: str, shape: tuple[int, ...]) -> Any:
+    return shapes.broadcast_in_dim(_weights(bitorder, "places"), shape, (len(shape) - 1,))
+
+
+def _pack(flags: Any, *, bitorder: str) -> Any:
+    """Bytes of groups of eight flags, which lie along the last axis."""
+    shape = typeof(flags).shape
+    bits = bitwise.shift_left(convert(flags, np.uint8), _places(bitorder, shape))
+    return reduce_or(bits, (len(shape) - 1,))
+
+
+def _spread(a: Any, *, bitorder: str) -> Any:
+    """The bits of bytes along a new last axis."""
+    rank, whole = typeof(a).ndim, (*typeof(a).shape, 8)
+    spread = shapes.broadcast_in_dim(a, whole, range(rank))
+    return bitwise.bitwise_and(bitwise.shift_right_logical(spread, _places(bitorder, whole)), np.uint8(1))
+
+
+_LEAST_APART = 1 << 15  # elements
+
+
+def _of_groups(name: str, function: Callable[..., Any], shape: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Any:
+    """A primitive of groups of eight bits.
+
+    The compiler for CPUs would fuse it with reshapes beside it, and then compute the place of each element in the other shape.
+    """
+    primitive = Primitive(name)
+    apart, general = cached_lower_fun(function, name, apart=True), lower_fun(function, multiple_results=False)
+
+    def lower(ctx: Any, x: Any, *, bitorder: str) -> Any:
+        return apart(ctx, x, bitorder=bitorder) if ctx.avals_in[0].size >= _LEAST_APART else None
+
+    def batched(values: Any, dims: Any, *, bitorder: str) -> tuple[Any, int]:
+        return primitive.bind(shapes.move_axis(values[0], dims[0], 0), bitorder=bitorder), 0
+
+    def derivative(primals: Any, tangents: Any, *, bitorder: str) -> tuple[Any, Any]:
+        out = primitive.bind(*primals, bitorder=bitorder)
+        return out, Zero.of(out)
+
+    primitive.type_rule = lambda aval, *, bitorder: ShapedArray(shape(aval.shape), np.dtype(np.uint8))
+    primitive.lower[None], primitive.lower["cpu"] = general, native_or(general, lower)
+    primitive.batch, primitive.jvp = batched, derivative
+    return primitive
+
+
+pack_bits_p = _of_groups("pack_bits", _pack, lambda shape: shape[:-1])
+spread_bits_p = _of_groups("spread_bits", _spread, lambda shape: (*shape, 8))
+
+
 @api(static=("axis", "bitorder"))
 def _packbits(a: Any, axis: int, bitorder: str) -> Any:
-    bits = shapes.move_axis(convert(convert(a, np.bool_), np.uint8), axis, -1)
-    *lead, length = typeof(bits).shape
+    flags = shapes.move_axis(convert(a, np.bool_), axis, -1)
+    *lead, length = typeof(flags).shape
     count = -(-length // 8)
-    bits = structure.pad(bits, np.uint8(0), [(0, 0, 0)] * len(lead) + [(0, 8 * count - length, 0)])
-    grouped = shapes.reshape(bits, (*lead, count, 8))
-    places = shapes.broadcast_in_dim(_weights(bitorder, "packbits"), typeof(grouped).shape, (len(lead) + 1,))
-    packed = reduce_sum(bitwise.shift_left(grouped, places), (len(lead) + 1,))
+    if 8 * count > length:
+        flags = structure.pad(flags, np.bool_(False), [(0, 0, 0)] * len(lead) + [(0, 8 * count - length, 0)])
+    packed = pack_bits_p.bind(shapes.reshape(flags, (*lead, count, 8)), bitorder=bitorder)
     return shapes.move_axis(packed, len(lead), axis)
 
 
@@ -257,11 +315,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 def _unpackbits(a: Any, axis: int, count: int | None, bitorder: str) -> Any:
     a = shapes.move_axis(a, axis, -1)
     *lead, length = typeof(a).shape
-    whole = (*lead, length, 8)
-    spread = shapes.broadcast_in_dim(a, whole, range(len(lead) + 1))
-    places = shapes.broadcast_in_dim(_weights(bitorder, "unpackbits"), whole, (len(lead) + 1,))
-    bits = bitwise.bitwise_and(bitwise.shift_right_logical(spread, places), np.uint8(1))
-    bits = shapes.reshape(bits, (*lead, length * 8))
+    bits = shapes.reshape(spread_bits_p.bind(a, bitorder=bitorder), (*lead, length * 8))
     if count is not None:
         wanted = max(length * 8 + count, 0) if count < 0 else count
         if wanted > length * 8:

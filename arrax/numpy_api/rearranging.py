@@ -306,6 +306,9 @@ def pick(a: Any, places: np.ndarray, axis: int) -> Any:
     return pick_compiled(a, places.astype(np.int32), axis) if done is None else done
 
 
+_MANY_COPIES = 8  # copies side by side are quicker than a spread array, but each is an operation to compile
+
+
 def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
     """An array of another size, filled with repetitions of the elements.
 
@@ -321,4 +324,20 @@ def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
     count, own = math.prod(lengths), typeof(a).size
     if count == 0 or own == 0:
         return zeros(lengths, typeof(a).dtype)
-    return reshape(pick(a, np.arange(count) % own, 0) if count != own else a, lengths)
+    return reshape(_repeated_to(a, count), lengths) if count != own else reshape(a, lengths)
+
+
+def _repeated_to(a: Any, count: int) -> Any:
+    """As many elements as wanted: those of a vector, over and over."""
+    done = moved_within_limit(a, count, np.resize, (count,))
+    return _repeat_whole(a, count) if done is None else done
+
+
+@api(static=("count",))
+def _repeat_whole(a: Any, count: int) -> Any:
+    times, rest = divmod(count, typeof(a).size)
+    if times <= _MANY_COPIES:
+        whole = [a] * times
+    else:
+        whole = [ravel(operands.broadcast_to(a, (times, typeof(a).size)))]
+    return structure.concatenate([*whole, structure.slice_in_dim(a, 0, rest)], 0)

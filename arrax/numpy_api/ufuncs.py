@@ -18,6 +18,7 @@ from arrax.lax.conversion import convert
 from arrax.numpy_api import accumulations, elementwise, logic, reductions
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.indexing import getitem
 from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ravel, reshape
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, refuse_options, refuse_out
@@ -42,19 +43,21 @@ class ufunc:
       identity: the neutral element, or None.
       call: function of whole arrays that a call runs; by default ``func``, mapped.
       reduce, accumulate: faster ways of the methods of these names.
+      associative: whether elements may be grouped and ordered in any way, which ``reduceat`` is faster for.
     Example: ``jnp.frompyfunc(jnp.add, 2, 1, identity=0).reduce(jnp.arange(4))`` is 6. Source: ``numpy.ufunc``.
     """
 
     def __init__(
         self, func: Function, /, nin: int, nout: int, *, name: Any = None, nargs: Any = None, identity: Any = None,
         call: Function | None = None, reduce: Function | None = None, accumulate: Function | None = None,
+        associative: bool = False,
     ):  # fmt: skip
         functools.update_wrapper(self, func)
         self.__name__ = name or getattr(func, "__name__", "ufunc")
         self._nin, self._nout, self._identity = as_index(nin), as_index(nout), identity
         self._nargs = self._nin if nargs is None else as_index(nargs)
         self._call = call if call is not None else vectorize(func)
-        self._reduce, self._accumulate = reduce, accumulate
+        self._reduce, self._accumulate, self._associative = reduce, accumulate, associative
 
     nin = property(lambda self: self._nin, doc="Number of arguments.")
     nout = property(lambda self: self._nout, doc="Number of results.")
@@ -186,8 +189,12 @@ class ufunc:
         check_arraylike(f"{self.__name__}.reduceat", a, indices)
         if typeof(indices).ndim != 1 or not dtypes.is_integer(typeof(indices).dtype):
             raise ValueError(f"{self.__name__}.reduceat: indices must be a vector of integers, got {typeof(indices)}")
-        a = asarray(a, dtype=dtype)
-        return _pieces(a, asarray(indices), self._call, shapes.canonical_axis(axis, typeof(a).ndim), dtype is None)
+        a, axis = asarray(a, dtype=dtype), shapes.canonical_axis(axis, typeof(a).ndim)
+        length = typeof(a).shape[axis]
+        # Products of stretches that no piece has may overflow, and the derivative would then be NaN.
+        in_stretches = self._associative and not (self._call is elementwise.multiply and _has_derivative(a))
+        pieces = _pieces_of_stretches if in_stretches and length >= _LEAST_STRETCHED else _pieces
+        return pieces(a, asarray(indices), self._call, axis, dtype is None)
 
 
 def frompyfunc(func: Function, /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
@@ -268,27 +275,76 @@ def _prefixes(a: Any, call: Callable[..., Any], axis: int, natural: bool) -> Any
     return moveaxis(structure.concatenate(whole, 0), 0, axis)
 
 
+_LEAST_STRETCHED = 32  # rows for which a loop over them takes longer than looking up stretches of them
+
+
+def _has_derivative(a: Any) -> bool:
+    return dtypes.is_inexact(typeof(a).dtype)
+
+
+def _bounds(indices: Any, length: int) -> tuple[Any, Any]:
+    """The first places of pieces, and what follows their last ones."""
+    indices = convert(indices, dtypes.canonicalize_dtype(np.int64))
+    end = shapes.full((1,), length, typeof(indices).dtype)
+    return indices, structure.concatenate([getitem(indices, slice(1, None)), end], 0)
+
+
+def _beside_rows(mask: Any, rows: Any) -> Any:
+    return reshape(mask, typeof(mask).shape + (1,) * (typeof(rows).ndim - 1))
+
+
 @api(static=("call", "axis", "natural"))
 def _pieces(a: Any, indices: Any, call: Callable[..., Any], axis: int, natural: bool) -> Any:
     """Each piece is folded in a loop over all of the axis, in which only its own elements count."""
     rows = moveaxis(_as_results(a, call, natural), axis, 0)
-    length, count = typeof(rows).shape[0], typeof(indices).shape[0]
-    ends = structure.concatenate(
-        [getitem(indices, slice(1, None)), convert(broadcast_to(np.int32(length), (1,)), typeof(indices).dtype)], 0
-    )
-    rank = typeof(rows).ndim - 1
-
-    def spread(mask: Any) -> Any:
-        return reshape(mask, (count, *(1,) * rank))
+    length = typeof(rows).shape[0]
+    starts, ends = _bounds(indices, length)
 
     def step(i: Any, carry: Any) -> Any:
         row = broadcast_to(getitem(rows, i), typeof(carry).shape)
-        place = convert(i, typeof(indices).dtype)
-        inside = logic.logical_and(logic.greater(place, indices), logic.less(place, ends))
-        return choose(spread(inside), _like_first(call(carry, row), carry), carry)
+        place = convert(i, typeof(starts).dtype)
+        inside = logic.logical_and(logic.greater(place, starts), logic.less(place, ends))
+        return choose(_beside_rows(inside, rows), _like_first(call(carry, row), carry), carry)
 
-    first = convert(getitem(rows, indices), typeof(rows).dtype)
+    first = convert(getitem(rows, starts), typeof(rows).dtype)
     return moveaxis(fori_loop(0, length, step, first), 0, axis)
+
+
+def _stretches(rows: Any, call: Callable[..., Any]) -> list[Any]:
+    """The rows, those of pairs of them combined, of pairs of these, and so on; what has no partner is left out."""
+    levels = [rows]
+    while (half := typeof(levels[-1]).shape[0] // 2) > 0:
+        first, second = (structure.slice_in_dim(levels[-1], i, 2 * half, 2) for i in (0, 1))
+        levels.append(_like_first(call(first, second), first))
+    return levels
+
+
+@api(static=("call", "axis", "natural"))
+def _pieces_of_stretches(a: Any, indices: Any, call: Callable[..., Any], axis: int, natural: bool) -> Any:
+    """Each piece is put together of stretches of 1, 2, 4, ... rows: at most two of each length."""
+    rows = moveaxis(_as_results(a, call, natural), axis, 0)
+    rows = convert(rows, typeof(rows).dtype)
+    length = typeof(rows).shape[0]
+    indices, ends = _bounds(indices, length)
+    levels = _stretches(rows, call)
+    stretches = structure.concatenate(levels, 0)
+    offsets = np.cumsum([0] + [typeof(level).shape[0] for level in levels[:-1]]).astype(typeof(indices).dtype)
+
+    def extended(total: Any, taken: Any, place: Any) -> Any:
+        row = take_slices(stretches, structure.clamp(0, place, typeof(stretches).shape[0] - 1), 0)
+        return choose(_beside_rows(taken, rows), _like_first(call(total, row), total), total)
+
+    def step(carry: Any, offset: Any) -> tuple[Any, None]:
+        """What is left of a piece, counted in stretches of this length, loses odd ones at both ends."""
+        total, start, end = carry
+        more = convert(logic.less(start, end), typeof(start).dtype)
+        before, behind = (more * (place & 1) for place in (start, end))
+        total = extended(total, logic.equal(before, 1), offset + start)
+        total = extended(total, logic.equal(behind, 1), offset + end - 1)
+        return (total, (start + before) >> 1, end >> 1), None
+
+    limits = (structure.clamp(0, place, length) for place in (indices + 1, ends))
+    return moveaxis(scan(step, (getitem(rows, indices), *limits), offsets)[0][0], 0, axis)
 
 
 def _updated(call: Callable[..., Any], a: Any, indices: Any, b: Any) -> Any:
@@ -317,10 +373,12 @@ def give_methods(
     reduce: Callable[..., Any] | None = None,
     accumulate: Callable[..., Any] | None = None,
     nin: int = 2,
+    associative: bool = True,
 ) -> Any:
     """Attach the methods of a universal function to a compiled one."""
     made = ufunc(
         function.__wrapped__, nin, 1, name=function.__name__, identity=identity, call=function, reduce=reduce, accumulate=accumulate,
+        associative=associative,
     )  # fmt: skip
     for name in ("reduce", "accumulate", "outer", "at", "reduceat", "nin", "nout", "nargs", "identity"):
         function.__dict__[name] = getattr(made, name)
@@ -332,8 +390,8 @@ give_methods(elementwise.add,      0, reductions.sum, accumulations.cumsum)
 give_methods(elementwise.multiply, 1, reductions.prod, accumulations.cumprod)
 give_methods(elementwise.maximum,  None, reductions.max, accumulations.running_maximum)
 give_methods(elementwise.minimum,  None, reductions.min, accumulations.running_minimum)
-give_methods(elementwise.subtract, None)
-give_methods(elementwise.negative, None, nin=1)
+give_methods(elementwise.subtract, None, associative=False)
+give_methods(elementwise.negative, None, nin=1, associative=False)
 give_methods(elementwise.logaddexp, -np.inf)
 give_methods(elementwise.logaddexp2, -np.inf)
 give_methods(logic.logical_and, True)

@@ -146,6 +146,70 @@ def test_the_first_nan_counts_as_the_extreme():
     assert int(lax.argmax(infinite, 0, np.int32)) == 0
 
 
+# Large enough for what the CPU does with short and middle axes, in parts that overlap or not.
+PARTED = [
+    ((8192, 2), 1),
+    ((5461, 3), 1),
+    ((1639, 10), 1),
+    ((700, 24), 1),
+    ((2, 8200), 0),
+    ((9, 11, 170), 1),
+    ((3, 103, 54), 1),
+]
+
+
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+@pytest.mark.parametrize(("shape", "axis"), PARTED, ids=str)
+def test_nan_is_found_in_every_position_of_short_and_middle_axes(shape, axis, dtype):
+    values = np.moveaxis(np.random.default_rng(0).integers(-2, 3, shape).astype(dtype), axis, -1).copy()
+    length = shape[axis]
+    for place in range(length):  # every third line has one, at all its places
+        values.reshape(-1, length)[3 * place :: 3 * length, place] = np.nan
+    values[..., -1].flat[1::6] = np.nan  # and some have another
+    values.reshape(-1, length)[2] = -np.inf
+    x = np.moveaxis(values, -1, axis).copy()
+    with x64_for(dtype):
+        extremes = arrax.jit(lambda v: (lax.reduce_max(v, (axis,)), lax.reduce_min(v, (axis,))))(x)
+        places = arrax.jit(lambda v: (lax.argmax(v, axis, np.int32), lax.argmin(v, axis, np.int32)))(x)
+    wide = x.astype(np.float64)
+    for found, numpy_reduction in zip(extremes, (np.max, np.min), strict=True):
+        np.testing.assert_array_equal(np.asarray(found).astype(np.float64), numpy_reduction(wide, axis=axis))
+    for found, numpy_places in zip(places, (np.argmax, np.argmin), strict=True):
+        np.testing.assert_array_equal(found, numpy_places(wide, axis=axis))
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, np.dtype(bool)], ids=str)
+def test_extremes_and_places_of_integers_and_flags_along_short_and_middle_axes(dtype):
+    for shape, axis in PARTED[1:]:
+        x = np.random.default_rng(0).integers(0, 2 if dtype.kind == "b" else 99, shape).astype(dtype)
+        x[x > 97] = 0
+        with x64_for(dtype):
+            for operation, reference in ((lax.reduce_max, np.max), (lax.reduce_and, np.bitwise_and.reduce)):
+                np.testing.assert_array_equal(operation(x, (axis,)), reference(x, axis=axis))
+            np.testing.assert_array_equal(lax.argmin(x, axis, np.int32), np.argmin(x, axis))
+
+
+@pytest.mark.parametrize("length", [2, 3, 5, 10, 16])
+def test_the_first_of_several_nans_along_short_axes(length):
+    rows = np.random.default_rng(0).integers(0, 3, (length, length, length)).astype(np.float32)
+    for first, second in np.ndindex(length, length):
+        rows[first, second, [first, second]] = np.nan
+    x = np.tile(rows.reshape(-1, length), (1 + 20_000 // length**3, 1))
+    for function, reference in ((lax.argmax, np.argmax), (lax.argmin, np.argmin)):
+        np.testing.assert_array_equal(function(x, 1, np.int32), reference(x, axis=1))
+        np.testing.assert_array_equal(function(x.T.copy(), 0, np.int32), reference(x, axis=1))
+
+
+def test_extremes_over_neighbouring_axes_taken_together():
+    x = np.random.default_rng(0).standard_normal((12, 5, 3, 100)).astype(np.float32)
+    x[:, 4, 1, 7] = np.nan
+    np.testing.assert_array_equal(lax.reduce_max(x, (2, 1)), x.max((1, 2)))
+    np.testing.assert_array_equal(lax.reduce_min(x, (0, 1, 2)), x.min((0, 1, 2)))
+    np.testing.assert_array_equal(
+        arrax.jit(lambda v: v - lax.reduce_max(v, (1, 2))[:, None, None])(x), x - x.max((1, 2), keepdims=True)
+    )
+
+
 def test_places_have_the_dtype_that_was_asked_for_and_no_derivative():
     x = np.float32([[1, 5, 2]])
     assert lax.argmax(x, 1, np.uint8).dtype == np.uint8

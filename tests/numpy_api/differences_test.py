@@ -67,6 +67,28 @@ def test_bits_are_unpacked_as_they_were_packed():
     assert_same(jnp.unpackbits(packed, bitorder="little"), np.unpackbits(packed, bitorder="little"))
 
 
+def test_many_bits_are_packed_and_unpacked_along_any_axis():
+    flags = np.random.default_rng(0).integers(0, 2, (41, 43, 44)).astype(bool)
+    for axis in (None, 0, 1, 2):
+        packed = np.packbits(flags, axis=axis, bitorder="little")
+        assert_same(jnp.packbits(flags, axis=axis, bitorder="little"), packed)
+        assert_same(jnp.unpackbits(packed, axis=axis), np.unpackbits(packed, axis=axis))
+    assert_same(arrax.vmap(jnp.packbits, 1)(flags), np.packbits(flags.swapaxes(0, 1).reshape(43, -1), axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz"])
+def test_mantissas_and_exponents_make_all_small_floats(dtype):
+    dtype = np.dtype(getattr(jnp, dtype).dtype)
+    numbers = np.arange(1 << 8 * dtype.itemsize, dtype=f"uint{8 * dtype.itemsize}").view(dtype)
+    with np.errstate(invalid="ignore"):
+        finite = numbers[np.isfinite(numbers.astype(np.float64))]
+    mantissa, exponent = jnp.frexp(finite)
+    assert mantissa.dtype == dtype
+    mantissa = np.asarray(mantissa).astype(np.float64)
+    np.testing.assert_array_equal(np.ldexp(mantissa, exponent), finite.astype(np.float64))
+    assert np.all((mantissa == 0) | (0.5 <= abs(mantissa)) & (abs(mantissa) < 1))
+
+
 def test_mantissas_of_special_numbers():
     special = np.array([0.0, -0.0, np.inf, -np.inf, 1e-42, 3.4e38, -0.75], dtype=np.float32)
     mantissa, exponent = jnp.frexp(special)

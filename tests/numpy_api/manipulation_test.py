@@ -65,7 +65,7 @@ CASES = {
     "repeat":               lambda np, m, v, c: np.repeat(m, 2),
     "repeat along":         lambda np, m, v, c: np.repeat(c, 3, axis=1),
     "repeat by number":     lambda np, m, v, c: np.repeat(m, np.array([2, 0, 3]), axis=1),
-    "resize":               lambda np, m, v, c: np.resize(v, (3, 3)),
+    "resize":               lambda np, m, v, c: [np.resize(v, (3, 3)), np.resize(m, 2), np.resize(c, 700), np.resize(m, (0, 2))],
     "insert":               lambda np, m, v, c: np.insert(v, 1, 9),
     "insert rows":          lambda np, m, v, c: np.insert(m, 1, m, axis=0),
     "insert many":          lambda np, m, v, c: np.insert(v, np.array([0, 2, 2, -1]), np.array([7, 8, 9, 10])),

@@ -38,6 +38,46 @@ def test_methods_do_what_those_of_numpy_do(name):
     assert_same(ours.at(VECTOR, PLACES, 4, inplace=False), changed)
 
 
+LONG = np.linspace(-1, 2, 300, dtype=np.float32).reshape(100, 3) ** 3
+FALLING = np.array([0, 7, 3, 3, 99, 40, 41])
+
+
+@pytest.mark.parametrize("name", ["add", "maximum", "multiply", "logical_xor", "logaddexp", "subtract"])
+def test_pieces_may_overlap_and_be_single_elements(name):
+    ours, theirs = getattr(jnp, name), getattr(np, name)
+    expected = theirs.reduceat(LONG, FALLING, axis=0)
+    traced = arrax.jit(lambda a, places: ours.reduceat(a, places))(LONG, FALLING)
+    np.testing.assert_allclose(traced, expected, rtol=1e-4, atol=1e-5)
+    mapped = arrax.vmap(lambda a: ours.reduceat(a, FALLING), 1, 1)(LONG)
+    np.testing.assert_allclose(mapped, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_places_of_pieces_may_have_a_small_dtype():
+    numbers = np.arange(300, dtype=np.int32)
+    assert_same(jnp.add.reduceat(numbers, np.array([1, 100], np.int8)), np.add.reduceat(numbers, [1, 100]))
+
+
+@pytest.mark.parametrize("name", ["add", "maximum", "multiply"])
+def test_pieces_have_the_derivatives_of_their_reductions(name):
+    ours, bounds = getattr(jnp, name), [(0, 7), (7, 8), (3, 4), (3, 99), (99, 100), (40, 41), (41, 100)]
+    values, weights = 1 + LONG[:, 1] / 100, np.arange(1, 8, dtype=np.float32)
+
+    def in_pieces(a):
+        return ours.reduceat(a, FALLING) @ weights
+
+    def reduced(a):
+        return jnp.stack([ours.reduce(a[start:end]) for start, end in bounds]) @ weights
+
+    gradients = arrax.jit(lambda a: (arrax.grad(in_pieces)(a), arrax.grad(reduced)(a)))(values)
+    np.testing.assert_allclose(*gradients, rtol=1e-3)
+
+
+def test_products_that_no_piece_has_do_no_harm_to_derivatives():
+    large, places = np.full(64, 1e10, np.float32), np.arange(0, 64, 2)
+    gradient = arrax.grad(lambda a: jnp.sum(jnp.multiply.reduceat(a, places)))(large)
+    np.testing.assert_array_equal(gradient, large)
+
+
 def test_a_function_of_scalars_becomes_a_universal_one():
     function = OURS["weigh"]
     assert (function.nin, function.nout, function.identity) == (2, 1, 0)

@@ -176,30 +176,35 @@ def inner_function(ctx: ModuleContext, name: str, program: ClosedJaxpr) -> Any:
 
 
 def call_program(
-    ctx: ModuleContext, name: str, program: ClosedJaxpr, args: Sequence[Any], one_kernel: bool = False
-) -> list[Any]:
-    """Call the function of a nested program; ``one_kernel`` as in ``call_function``."""
+    ctx: ModuleContext, name: str, program: ClosedJaxpr, args: Sequence[Any], one_kernel: bool = False,
+    apart: bool = False,
+) -> list[Any]:  # fmt: skip
+    """Call the function of a nested program; ``one_kernel`` and ``apart`` as in ``call_function``."""
     function = inner_function(ctx, name, program)
     types = [builder.ir_type(aval) for aval in program.out_avals]
     callee = native.mlir.ir.StringAttr(function.attributes["sym_name"]).value
-    return call_function(callee, types, args, one_kernel)
+    return call_function(callee, types, args, one_kernel, apart)
 
 
 # XLA's CPU compiler runs a loop as a sequence of launched kernels, one or more per iteration, unless the call around it
 # carries this mark, with which its own passes mark loops over little data: then the loop becomes native code. Other
 # compilers ignore the mark.
 _ONE_KERNEL = '{inlineable = "false", xla_cpu_small_call = "true"}'
+_APART = '{inlineable = "false"}'
 
 
-def call_function(name: str, types: Sequence[Any], args: Sequence[Any], one_kernel: bool = False) -> list[Any]:
+def call_function(
+    name: str, types: Sequence[Any], args: Sequence[Any], one_kernel: bool = False, apart: bool = False
+) -> list[Any]:
     """Call a function of the module.
 
     Args:
       one_kernel: whether the CPU compiler is to make native code of the whole function, loops included.
+      apart: whether the compiler is to keep the function apart: none of its operations is fused with others around it.
     """
     attributes = {"callee": native.mlir.ir.FlatSymbolRefAttr.get(name)}
-    if one_kernel:
-        attributes["mhlo.frontend_attributes"] = builder.attribute(_ONE_KERNEL)
+    if one_kernel or apart:
+        attributes["mhlo.frontend_attributes"] = builder.attribute(_ONE_KERNEL if one_kernel else _APART)
     return list(builder.operation("func.call", types, args, attributes).results)
 
 
@@ -291,12 +296,13 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
 
 
 def cached_lower_fun(
-    fun: Callable[..., Any], name: str, multiple_results: bool = False, one_kernel: bool = False
+    fun: Callable[..., Any], name: str, multiple_results: bool = False, one_kernel: bool = False, apart: bool = False
 ) -> Rule:
     """Like ``lower_fun``, as a private function made once per module and signature: for big elementary functions.
 
     Args:
       one_kernel: whether the CPU compiler is to make native code of the whole function: for loops over little data.
+      apart: whether the compiler is to keep the function apart: none of its operations is fused with others around it.
     """
 
     def rule(ctx: LoweringContext, *values: Any, **params: Any) -> list[Any]:
@@ -310,7 +316,7 @@ def cached_lower_fun(
                 return out if multiple_results else [out]
 
             program = module.functions[key] = ClosedJaxpr(*stage(flat, list(ctx.avals_in)))
-        return call_program(module, name, program, values, one_kernel)
+        return call_program(module, name, program, values, one_kernel, apart)
 
     return rule
 

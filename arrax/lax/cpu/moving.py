@@ -16,7 +16,7 @@ _LEAST_ELEMENTS = 1 << 16  # a call costs some 20 us
 _LEAST_BYTES_IN_ROW = 256
 _MARGINS = 8  # what is computed of an array with margins: at most this part of it
 _LEAST_LENGTH = 1 << 14
-_MOST_BESIDE = 16  # entries beside the axis; from more of them on, a loop has vectors enough
+_MOST_BESIDE = 16  # entries beside the axis; with more of them a loop over all at once has vectors
 _ACCUMULATED = frozenset("float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
 
 
@@ -29,9 +29,9 @@ def lower_joined(ctx: Any, *values: Any, dimension: int) -> list[Any] | None:
     if out.size < _LEAST_ELEMENTS or out.dtype.name not in _ACCUMULATED | {"bool", "complex64", "complex128"}:
         return None
     behind = math.prod(out.shape[dimension + 1 :])
-    if min(aval.shape[dimension] for aval in ctx.avals_in) * behind * out.dtype.itemsize == 0:
-        return None
-    if out.shape[dimension] * behind * out.dtype.itemsize < _LEAST_BYTES_IN_ROW:
+    if out.shape[dimension] * behind * out.dtype.itemsize < _LEAST_BYTES_IN_ROW or not all(
+        a.size for a in ctx.avals_in
+    ):
         return None
     found = [sources.part_in_memory(value, dimension) for value in values]
     computed = sum(aval.size for part, aval in zip(found, ctx.avals_in, strict=True) if part is None)

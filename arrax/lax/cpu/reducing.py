@@ -1,9 +1,9 @@
-"""Reductions on the CPU by host kernels, where the compiler's code works element by element."""
+"""Reductions on the CPU by host kernels or in parts, where the compiler's code works element by element or drops NaN."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ _LEAST_LENGTH = 64  # of a row
 _LEAST_FLOATS = 256  # in a row of which the columns are reduced
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _PLAIN = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
+_SMALL_FLOATS = frozenset(("float16", "bfloat16"))
+_LEAST_IN_PARTS = 1 << 14  # elements
+_SHORT = 32  # below this, axes are taken apart altogether
 
 
 def _rows_along(aval: ShapedArray, axes: Sequence[int]) -> ShapedArray | None:
@@ -143,3 +146,53 @@ def use_kernel_for_fold(primitive: Any, name: str) -> None:
         return _folded(ctx, name, x, matrix, axis)
 
     primitive.lower["cpu"] = native_or(primitive.lower[None], rule)
+
+
+# ---- in parts ------------------------------------------------------------------------------------------------------
+
+
+def count_of_parts(ctx: Any, x: Any, aval: ShapedArray, axes: Sequence[int]) -> int:
+    """How many parts of neighbouring axes are best combined element by element, before the rest is reduced.
+
+    The compiler makes loops without branches of that. 1 where this does not pay. At least two elements are left to be
+    reduced: the compiler would repeat elementwise operations for each use of a result, which it does not with reductions.
+    """
+    name, first, last = aval.dtype.name, min(axes, default=0), max(axes, default=-1)
+    if ctx.platform != "cpu" or not ctx.module_context.cpu_kernels or aval.size < _LEAST_IN_PARTS:
+        return 1
+    if last - first + 1 != len(axes) or not (name in _PLAIN or name in _SMALL_FLOATS or aval.dtype in _FLOATS):
+        return 1
+    length, inner = math.prod(aval.shape[first : last + 1]), math.prod(aval.shape[last + 1 :])
+    if name == "bool":
+        return 4 if length >= _SHORT and inner > 1 else 1
+    if inner == 1:  # the code is longer, with the computation of the elements in it for each
+        limit = _SHORT if aval.dtype.itemsize >= 4 and sources.is_argument(x) else _SHORT // 2
+        return -(-length // 2) if length < limit else 1
+    return -(-length // 2) if length < _SHORT else 1 if name in _SMALL_FLOATS else 8
+
+
+def parts_of(x: Any, aval: ShapedArray, axes: Sequence[int], count: int) -> tuple[list[Any], list[int], ShapedArray]:
+    """Neighbouring axes as one, in equally long parts that may overlap: the parts, where they start, and their type."""
+    first, last = min(axes), max(axes)
+    length = math.prod(aval.shape[first : last + 1])
+    size = -(-length // count)
+    starts = [min(start, length - size) for start in range(0, length, size)]
+    before, after = aval.shape[:first], aval.shape[last + 1 :]
+    x = builder.op("reshape", ShapedArray((*before, length, *after), aval.dtype), x)
+    part = ShapedArray((*before, size, *after), aval.dtype)
+    strides = builder.ints([1] * part.ndim)
+    parts = []
+    for start in starts:
+        low = [start if axis == first else 0 for axis in range(part.ndim)]
+        high = [offset + extent for offset, extent in zip(low, part.shape, strict=True)]
+        bounds = {"start_indices": builder.ints(low), "limit_indices": builder.ints(high), "strides": strides}
+        parts.append(builder.op("slice", part, x, **bounds))
+    return parts, starts, part
+
+
+def combined_pairwise(parts: Sequence[Any], combine: Callable[[Any, Any], Any]) -> Any:
+    """Values combined to one, each with the next, and so on with the results."""
+    while len(parts) > 1:
+        pairs = [combine(*parts[at : at + 2]) for at in range(0, len(parts) - 1, 2)]
+        parts = [*pairs, *parts[len(parts) - len(parts) % 2 :]]
+    return parts[0]
