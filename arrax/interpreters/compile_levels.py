@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from arrax.core.program import Jaxpr, JaxprEqn, Var, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray
-from arrax.interpreters.work import size_of
+from arrax.interpreters.work import repeated_equations, size_of
 from arrax.xla import compilation
 
 _MANY_PRODUCTS = 6
@@ -40,18 +40,15 @@ def choose_level(jaxpr: Jaxpr, eager: bool, donated: Sequence[ShapedArray] = ())
     return "fused" if gains else "jit"
 
 
-def _updates_in_place(jaxpr: Jaxpr, times: int = 1) -> bool:
+def _updates_in_place(jaxpr: Jaxpr) -> bool:
     """Whether loops carry arrays that are worth it: code without the emitters has no vectors where it writes what it reads."""
-    for eqn in jaxpr.eqns:
-        name, inner = eqn.primitive.name, [open_jaxpr(program) for program in subprograms(eqn.params)]
-        repeats = times
-        if name in ("scan", "while"):
-            repeats *= eqn.params["length"] if name == "scan" else _TURNS
-            count = eqn.params["num_carry"] if name == "scan" else len(eqn.outvars)
-            carried = max((size_of(var.aval) for var in eqn.outvars[:count]), default=0)
-            if carried >= _LEAST_CARRIED and carried * repeats >= _MUCH_CARRIED:
-                return True
-        if any(_updates_in_place(body, repeats) for body in inner):
+    for eqn, times in repeated_equations(jaxpr, unknown=_TURNS):
+        if eqn.primitive.name not in ("scan", "while"):
+            continue
+        scans = eqn.primitive.name == "scan"
+        turns, count = (eqn.params["length"], eqn.params["num_carry"]) if scans else (_TURNS, len(eqn.outvars))
+        carried = max((size_of(var.aval) for var in eqn.outvars[:count]), default=0)
+        if carried >= _LEAST_CARRIED and carried * times * turns >= _MUCH_CARRIED:
             return True
     return False
 

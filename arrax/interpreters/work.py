@@ -7,6 +7,7 @@ Handing over pays for programs during which the caller can do something else.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from arrax.core.program import Jaxpr, JaxprEqn, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray
@@ -65,6 +66,20 @@ def _work_of_eqn(eqn: JaxprEqn) -> float:
     if name == "fft" or name.startswith("scatter"):
         return 16 * largest
     return _TIMES.get(name, 1) * largest
+
+
+def repeated_equations(jaxpr: Jaxpr, times: int = 1, unknown: int = 1) -> Iterator[tuple[JaxprEqn, int]]:
+    """All equations, those of nested programs included, and how often each runs.
+
+    Args:
+      unknown: the turns that are assumed of a loop of unknown length.
+    """
+    for eqn in jaxpr.eqns:
+        yield eqn, times
+        name = eqn.primitive.name
+        turns = eqn.params["length"] if name == "scan" else unknown if name == "while" else 1
+        for inner in subprograms(eqn.params):
+            yield from repeated_equations(open_jaxpr(inner), times * turns, unknown)
 
 
 def size_of(aval: object) -> int:

@@ -450,8 +450,10 @@ def _place_by_extreme(
     least = computations.minimum
     nowhere = builder.constant(least.identity(places.dtype))
     candidates = builder.op("select", places, here, index, builder.broadcast(nowhere, places, ()))
-    lower = lambda a, b: [least.lower(ctx, places.dtype, a, b)]  # noqa: E731
-    return reduce_ir(ctx, [candidates], [nowhere], (axis,), [out], lower)[0]
+    (found,) = reduce_ir(
+        ctx, [candidates], [nowhere], (axis,), [out], lambda a, b: [least.lower(ctx, places.dtype, a, b)]
+    )
+    return found
 
 
 def _counter(length: int) -> np.dtype:

@@ -49,10 +49,7 @@ def _fills(fill_value: Any, rank: int) -> tuple[Any, ...]:
 @api(static=("size",))
 def places_of(mask: Any, size: int) -> tuple[Any, Any]:
     """(the first ``size`` places of a flat mask, how many there are)."""
-    length, dtype = typeof(mask).shape[0], index_dtype()
-    if length == 0:
-        return shapes.full((size,), 0, dtype), np.asarray(0).astype(dtype)[()]
-    return places_of_flags(mask, size, dtype)
+    return places_of_flags(mask, size, index_dtype())
 
 
 @api(static=("size",))

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from arrax import native
-from arrax.core.program import Literal, open_jaxpr, subprograms
+from arrax.core.program import Literal
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.host_calls import native_or
+from arrax.interpreters.lowering.module import call_function
+from arrax.interpreters.work import repeated_equations
 
 LEAST_ELEMENTS = 1 << 15  # for fewer, what the compiler takes for a formula is not worth it
 MOST_FORMULAS = 16  # in one program: each takes the compiler some 20 ms
@@ -246,13 +248,11 @@ def _are_few(module: Any) -> bool:
     return few
 
 
-def _count(jaxpr: Any, repeats: int = 1) -> int:
-    formulas = (eqn for eqn in jaxpr.eqns if eqn.primitive in _least_elements)
-    total = sum(eqn.outvars[0].aval.size * repeats >= _least_elements[eqn.primitive] for eqn in formulas)
-    for eqn in jaxpr.eqns:
-        times = repeats * (eqn.params["length"] if eqn.primitive.name == "scan" else 1)
-        total += sum(_count(open_jaxpr(inner), times) for inner in subprograms(eqn.params))
-    return total
+def _count(jaxpr: Any) -> int:
+    return sum(
+        eqn.primitive in _least_elements and eqn.outvars[0].aval.size * times >= _least_elements[eqn.primitive]
+        for eqn, times in repeated_equations(jaxpr)
+    )
 
 
 _SIMPLE_EXPONENTS = frozenset(float(twice) for twice in range(-4, 9))
@@ -273,12 +273,8 @@ def _call(
     function = module.functions.get(key)
     if function is None:
         function = module.functions[key] = _function(ctx, formula, general, avals, out)
-    ir = native.mlir.ir
-    name = ir.StringAttr(function.attributes["sym_name"]).value
-    attributes = {"callee": ir.FlatSymbolRefAttr.get(name)}
-    if _comes_from_formula(values):
-        attributes["mhlo.frontend_attributes"] = builder.attribute('{inlineable = "false"}')
-    return builder.operation("func.call", [builder.ir_type(out)], values, attributes).results[0]
+    name = native.mlir.ir.StringAttr(function.attributes["sym_name"]).value
+    return call_function(name, [builder.ir_type(out)], values, apart=_comes_from_formula(values))[0]
 
 
 _CHAIN = 256  # operations
