@@ -13,6 +13,7 @@ from arrax.xla import compilation
 _MANY_PRODUCTS = 6
 _LARGE = 1 << 16  # elements above which running counts for more than compiling
 _LEAST_CARRIED, _MUCH_CARRIED = 1 << 9, 1 << 17  # elements of an array that a loop carries; those of all turns
+_LONG = 256  # elements of an axis
 _TURNS = 128  # of a loop whose number of turns is not known
 _INLINED = frozenset({"pjit", "remat2", "custom_jvp_call", "custom_vjp_call"})
 _COSTLY = frozenset({"exp", "exp2", "log", "tanh", "logistic", "erf", "pow", "sin", "cos"})
@@ -64,7 +65,7 @@ def _bodies(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 
 def _gains_from_emitters(body: Jaxpr) -> bool:
     """Whether one of its operations runs faster by more than it takes longer to compile (all measured on jaxlib 0.10.2)."""
-    single = (_is_large_convolution, _scatters_elements, _combines_by_a_program, _multiplies_integers)
+    single = (_is_large_convolution, _scatters_elements, _combines_by_a_program, _multiplies_integers, _adds_columns)
     return any(gains(eqn) for eqn in body.eqns for gains in single) or _recomputes(body)
 
 
@@ -91,10 +92,23 @@ def _multiplies_integers(eqn: JaxprEqn) -> bool:
     return x.dtype != eqn.outvars[0].aval.dtype and x.dtype.kind in "iu" and size_of(x) >= _LARGE
 
 
+def _adds_columns(eqn: JaxprEqn) -> bool:
+    """Sums of integers, and products, along other axes than the last: else code goes through memory in great steps."""
+    x = eqn.invars[0].aval if eqn.primitive.name in ("reduce_sum", "reduce_prod") else None
+    if x is None or size_of(x) < _LARGE or x.ndim - 1 in eqn.params["axes"]:
+        return False
+    return x.dtype.kind in "iu" or eqn.primitive.name == "reduce_prod"
+
+
 def _recomputes(body: Jaxpr) -> bool:
-    """Whether there is a costly array that a sum and something else need: without the emitters each computes it anew."""
+    """Whether there is a costly array that a sum and something else need: without the emitters each computes it anew.
+
+    Over short axes, the emitters' loops have no vectors.
+    """
     costly = {
-        eqn.outvars[0] for eqn in body.eqns if eqn.primitive.name in _COSTLY and size_of(eqn.outvars[0].aval) >= _LARGE
+        out
+        for out in (eqn.outvars[0] for eqn in body.eqns if eqn.primitive.name in _COSTLY)
+        if size_of(out.aval) >= _LARGE and out.aval.shape[-1] >= _LONG
     }
     if not costly:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,9 +30,11 @@ from arrax.lax.cpu.reducing import (
     combined_pairwise,
     count_of_parts,
     parts_of,
+    run_to_begin_with,
     use_kernel_for_fold,
     use_kernel_for_places,
 )
+from arrax.lax.cpu.sums import lower_sum
 from arrax.lax.families import (
     anything,
     bools,
@@ -94,8 +97,16 @@ def lower_monoid(ctx: Any, x: Any, monoid: Monoid, axes: Sequence[int], wide: bo
     return convert_ir(_reduced(ctx, x, ShapedArray(aval.shape, dtype), monoid, axes, result), result, out)
 
 
-def _reduced(ctx: Any, x: Any, aval: ShapedArray, monoid: Monoid, axes: Sequence[int], out: ShapedArray) -> Any:
-    """A reduction of an array of any type by a monoid."""
+def _reduced(
+    ctx: Any, x: Any, aval: ShapedArray, monoid: Monoid, axes: Sequence[int], out: ShapedArray, drops_nan: bool = False
+) -> Any:
+    """A reduction of an array of any type by a monoid; ``drops_nan`` says that it may."""
+    first = run_to_begin_with(ctx, aval, axes) if monoid in _REPEATABLE else None
+    if first is not None:
+        between = ShapedArray(_without(aval.shape, first), aval.dtype)
+        x = _reduced(ctx, x, aval, monoid, first, between, drops_nan)
+        axes = [axis - sum(gone < axis for gone in first) for axis in axes if axis not in first]
+        aval = between
     count, dtype = count_of_parts(ctx, x, aval, axes) if monoid in _REPEATABLE else 1, aval.dtype
     if count > 1:
         parts, _, part = parts_of(x, aval, axes, count)
@@ -112,7 +123,7 @@ def _reduced(ctx: Any, x: Any, aval: ShapedArray, monoid: Monoid, axes: Sequence
         return [best]
 
     reduced = reduce_ir(ctx, [x], [builder.constant(monoid.identity(dtype))], axes, [out], body)[0]
-    return reduced if pairs else with_nan(ctx, reduced, monoid, x, aval, axes, out)
+    return reduced if pairs or drops_nan else with_nan(ctx, reduced, monoid, x, aval, axes, out)
 
 
 _NUMBERS = ("floating", "signed", "unsigned")
@@ -233,7 +244,7 @@ def _reduce_prod_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...]) -> Any:
     return tangents[0]
 
 
-_BLOCKS, _LEAST_FACTORS, _LEAST_MULTIPLIED = 8, 64, 1 << 15
+_BLOCKS, _LEAST_FACTORS, _LEAST_MULTIPLIED, _WIDE = 8, 64, 1 << 15, 1 << 11
 
 
 def _multiplied_blocks(x: Any, *, axis: int) -> list[Any]:
@@ -253,7 +264,7 @@ def _many_factors(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any] | Non
     """Products of many numbers in blocks: the compiler's loops over an axis do not vectorise, elementwise ones do."""
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     axis = next((axis for axis in axes if aval.shape[axis] >= _LEAST_FACTORS), None)
-    if aval.size < _LEAST_MULTIPLIED or axis is None:
+    if aval.size < _LEAST_MULTIPLIED or axis is None or math.prod(aval.shape[axis + 1 :]) >= _WIDE:
         return None
     wide, rest = ShapedArray(out.shape, accumulator(aval.dtype)), aval.shape[axis] % _BLOCKS
     products = []
@@ -288,6 +299,7 @@ for _reduction, _fold_name in (
     (reduce_or, "logical_or"),
 ):  # fmt: skip
     use_kernel_for_fold(_reduction.primitive, _fold_name)
+reduce_sum.primitive.lower["cpu"] = native_or(reduce_sum.primitive.lower["cpu"], lower_sum)
 
 _NAMED: dict[Monoid, Any] = {
     computations.sum_: reduce_sum,
@@ -390,73 +402,30 @@ def reduce(
 
 
 def _index_lowering(extreme: Monoid) -> Any:
-    """Of a short axis the elements with their places in one pass, else two reductions that vectorise."""
+    """The extreme, then the least index where it is (or where there is a NaN): two reductions that vectorise."""
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
-        (axis,), places = axes, ShapedArray(aval.shape, _counter(aval.shape[axes[0]]))
-        first = ShapedArray(out.shape, places.dtype)
-        # The compiler writes the chain of choices out once for each use of each: too long a text for longer axes.
-        by_element = 1 < aval.shape[axis] <= min(16, 2 * count_of_parts(ctx, x, aval, axes))
-        found = (_place_by_element if by_element else _place_by_extreme)(ctx, x, aval, extreme, axis, places, first)
+        counter = _counter(ctx.platform, aval.shape[axes[0]])
+        places, first = (ShapedArray(shape, counter) for shape in (aval.shape, out.shape))
+        best = _reduced(ctx, x, aval, extreme, axes, ShapedArray(out.shape, aval.dtype))
+        here = builder.compare("EQ", aval.shape, x, builder.broadcast(best, aval, _kept(aval.ndim, axes)))
+        if kind_of(aval.dtype) == "floating":
+            flags = ShapedArray(aval.shape, np.dtype(np.bool_))
+            here = builder.op("or", flags, here, builder.compare("NE", aval.shape, x, x))
+        index = builder.op("iota", places, iota_dimension=builder.integer(axes[0]))
+        nowhere = builder.constant(computations.minimum.identity(counter))
+        candidates = builder.op("select", places, here, index, builder.broadcast(nowhere, places, ()))
+        found = _reduced(ctx, candidates, places, computations.minimum, axes, first, drops_nan=True)
         return [convert_ir(found, first, out)]
 
     return rule
 
 
-def _place_by_element(
-    ctx: Any, x: Any, aval: ShapedArray, extreme: Monoid, axis: int, places: ShapedArray, out: ShapedArray
-) -> Any:
-    """The place of an extreme along a short axis: elements beside their places, the better of two each time."""
-    parts, starts, part = parts_of(x, aval, (axis,), -(-aval.shape[axis] // 2))
-    within = builder.op("iota", ShapedArray(part.shape, out.dtype), iota_dimension=builder.integer(axis))
-
-    def better(shape: tuple[int, ...], a: tuple[Any, Any], b: tuple[Any, Any]) -> list[Any]:
-        value, place, flags = (ShapedArray(shape, dtype) for dtype in (aval.dtype, out.dtype, np.dtype(np.bool_)))
-        both, either = (functools.partial(builder.op, name, flags) for name in ("and", "or"))
-        keep = builder.compare("GT" if extreme is computations.maximum else "LT", shape, a[0], b[0])
-        alike = builder.compare("EQ", shape, a[0], b[0])
-        if kind_of(aval.dtype) == "floating":  # NaN comes first of all, the first one of several
-            nan, other = (builder.compare("NE", shape, one, one) for one in (a[0], b[0]))
-            keep = either(keep, both(nan, builder.compare("EQ", shape, b[0], b[0])))
-            alike = either(alike, both(nan, other))
-        keep = either(keep, both(alike, builder.compare("LT", shape, a[1], b[1])))
-        return [builder.op("select", value, keep, a[0], b[0]), builder.op("select", place, keep, a[1], b[1])]
-
-    place = ShapedArray(part.shape, out.dtype)
-    candidates = [
-        (value, builder.op("add", place, within, builder.full(start, place)))
-        for value, start in zip(parts, starts, strict=True)
-    ]
-    best = combined_pairwise(candidates, lambda a, b: better(part.shape, a, b))
-    inits = [
-        builder.constant(monoid.identity(dtype))
-        for monoid, dtype in ((extreme, aval.dtype), (computations.minimum, out.dtype))
-    ]
-    outs = [ShapedArray(out.shape, aval.dtype), out]
-    return reduce_ir(ctx, best, inits, (axis,), outs, lambda v, i, w, j: better((), (v, i), (w, j)))[1]
-
-
-def _place_by_extreme(
-    ctx: Any, x: Any, aval: ShapedArray, extreme: Monoid, axis: int, places: ShapedArray, out: ShapedArray
-) -> Any:
-    """The extreme, then the least index where it is (or where there is a NaN)."""
-    best = _reduced(ctx, x, aval, extreme, (axis,), ShapedArray(out.shape, aval.dtype))
-    here = builder.compare("EQ", aval.shape, x, builder.broadcast(best, aval, _kept(aval.ndim, (axis,))))
-    if kind_of(aval.dtype) == "floating":
-        flags = ShapedArray(aval.shape, np.dtype(np.bool_))
-        here = builder.op("or", flags, here, builder.compare("NE", aval.shape, x, x))
-    index = builder.op("iota", places, iota_dimension=builder.integer(axis))
-    least = computations.minimum
-    nowhere = builder.constant(least.identity(places.dtype))
-    candidates = builder.op("select", places, here, index, builder.broadcast(nowhere, places, ()))
-    (found,) = reduce_ir(
-        ctx, [candidates], [nowhere], (axis,), [out], lambda a, b: [least.lower(ctx, places.dtype, a, b)]
-    )
-    return found
-
-
-def _counter(length: int) -> np.dtype:
+def _counter(platform: str, length: int) -> np.dtype:
+    """What places along an axis are counted in: the compiler for CPUs is quicker at extremes of floats."""
+    if platform == "cpu" and length <= 1 << 24:
+        return np.dtype(np.float32)
     return np.dtype(np.int32 if length < 2**31 else np.int64)
 
 

@@ -16,6 +16,7 @@ from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert
+from arrax.lax.cpu.reshaping import keep_apart
 from arrax.lax.families import checked_operand, compose_jvp, shape_slots
 
 _INDEX_LIMIT = 2**31 if np.dtype(np.intp).itemsize == 4 else 2**63
@@ -239,6 +240,7 @@ def _reshape_batch(values: Any, dims: Any, *, new_sizes: Any, dimensions: Any, s
 
 reshape_p.type_rule = _reshape_type
 reshape_p.lower[None] = lambda ctx, x, **params: [builder.op("reshape", ctx.avals_out[0], x)]
+keep_apart(reshape_p, reshape_p.bind)
 reshape_p.jvp = compose_jvp(reshape_p, [lambda x, ans, t, **params: reshape_p.bind(t, **params)])
 reshape_p.transpose = lambda ct, x, **params: [
     Zero(x.aval) if type(ct) is Zero else reshape_p.bind(ct, new_sizes=x.aval.shape, dimensions=None, sharding=None)

@@ -18,6 +18,8 @@ def block_until_ready(x: Any) -> Any:
     Returns: ``x``.
     Example: ``arrax.block_until_ready(jnp.ones(3))``.
     """
+    if type(x) is runtime.ArrayImpl:  # of which programs usually wait
+        return x.block_until_ready()
     for leaf in tree_leaves(x):
         wait = getattr(leaf, "block_until_ready", None)
         if wait is not None:

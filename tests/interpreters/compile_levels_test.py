@@ -36,6 +36,11 @@ def many_products(x):
     ("fused", lambda x: lax.reduce(x, np.float32(0), lambda a, b: a + b * 2, (0,)), (TABLE,)),
     ("jit",   lambda x: lax.fori_loop(0, 9, lambda i, y: y * x, x), (TABLE[:10, :10],)),
     ("jit",   lambda x: lax.scan(lambda c, e: (c + e, c), x[0], x)[0], (TABLE,)),
+    ("fused", lambda x: jnp.sum(x, 0), (TABLE.astype(np.int32),)),
+    ("fused", lambda x: jnp.sum(x > 0, 0), (TABLE,)),
+    ("fused", lambda x: jnp.prod(x, 0), (TABLE,)),
+    ("jit",   lambda x: jnp.sum(x, 1), (TABLE.astype(np.int32),)),
+    ("jit",   lambda x: jnp.sum(x, 0), (TABLE,)),
     ("jit",   jnp.matmul, (TABLE, TABLE)),
     ("jit",   jnp.sin, (TABLE,)),
     ("jit",   lambda x, i: jnp.zeros((9, 9)).at[i].add(x), (np.ones((90_000, 9), np.float32), PLACES)),
@@ -49,6 +54,7 @@ def test_exponentials_that_are_summed_and_used_again_are_kept():
     assert level(arrax.nn.softmax, TABLE) == "fused"
     assert level(lambda x: jnp.sum(jnp.exp(x)), TABLE) == "jit"
     assert level(arrax.nn.softmax, TABLE[:8]) == "jit"
+    assert level(arrax.nn.softmax, TABLE.reshape(-1, 10)) == "jit"
 
 
 def test_one_operation_on_few_elements_is_compiled_at_the_lowest_level():

@@ -15,8 +15,11 @@ from arrax.lax.cpu import sources
 from arrax.xla.host_kernels import reducing, table
 
 LEAST_ELEMENTS = 1 << 16  # a call costs some 30 us
-_LEAST_LENGTH = 64  # of a row
-_LEAST_FLOATS = 256  # in a row of which the columns are reduced
+_LEAST_LENGTH = 128  # of a row: NumPy takes some 50 ns for each besides
+_LEAST_HEIGHT = 64
+# Of rows and of columns; for fewer long or wide ones, the compiler's code is quicker.
+_LEAST_LENGTHS = {"floats": 512, "integers": 2048, "bytes": _LEAST_LENGTH}
+_LEAST_WIDTHS = {"floats": 2048, "integers": 512, "bytes": 512}
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _PLAIN = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
 _SMALL_FLOATS = frozenset(("float16", "bfloat16"))
@@ -24,21 +27,21 @@ _LEAST_IN_PARTS = 1 << 14  # elements
 _SHORT = 32  # below this, axes are taken apart altogether
 
 
-def _rows_along(aval: ShapedArray, axes: Sequence[int]) -> ShapedArray | None:
+def _rows_along(aval: ShapedArray, axes: Sequence[int], least: int = _LEAST_LENGTH) -> ShapedArray | None:
     """The type of the matrix whose rows are reduced; None where they are short or do not lie side by side."""
     kept = aval.ndim - len(axes)
     if aval.size < LEAST_ELEMENTS or sorted(axes) != list(range(kept, aval.ndim)):
         return None
     length = math.prod(aval.shape[kept:])
-    return ShapedArray((aval.size // length, length), aval.dtype) if length >= _LEAST_LENGTH else None
+    return ShapedArray((aval.size // length, length), aval.dtype) if length >= least else None
 
 
-def _columns_along(aval: ShapedArray, axes: Sequence[int]) -> ShapedArray | None:
-    """The type of the matrix whose columns are reduced; the first axis is."""
-    if aval.size < LEAST_ELEMENTS or tuple(axes) != (0,) or aval.shape[0] < _LEAST_LENGTH:
+def _columns_along(aval: ShapedArray, axes: Sequence[int], least: int) -> ShapedArray | None:
+    """The type of the matrix whose columns are reduced, where there are so many; the first axis is."""
+    if aval.size < LEAST_ELEMENTS or tuple(axes) != (0,) or aval.shape[0] < _LEAST_HEIGHT:
         return None
     length = aval.shape[0]
-    return ShapedArray((length, aval.size // length), aval.dtype)
+    return ShapedArray((length, aval.size // length), aval.dtype) if aval.size >= length * least else None
 
 
 def _called(ctx: Any, kernel: Any, x: Any, matrix: ShapedArray, *numbers: int, axis: int = 1) -> list[Any]:
@@ -66,10 +69,8 @@ def use_kernel_for_places(primitive: Any, greatest: bool) -> None:
         aval = ctx.avals_in[0]
         if aval.dtype.name not in _PLAIN and aval.dtype not in _FLOATS:
             return None
-        for axis, matrix in ((1, _rows_along(aval, axes)), (0, _columns_along(aval, axes))):
-            if matrix is not None:
-                return _called(ctx, table.place_of_extreme, x, matrix, int(greatest), axis, axis=axis)
-        return None
+        matrix = _rows_along(aval, axes)  # NumPy takes longer along columns
+        return None if matrix is None else _called(ctx, table.place_of_extreme, x, matrix, int(greatest))
 
     primitive.lower["cpu"] = native_or(primitive.lower[None], rule)
 
@@ -126,10 +127,11 @@ def use_kernel_for_fold(primitive: Any, name: str) -> None:
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any] | None:
         aval = ctx.avals_in[0]
-        axis, matrix = 1, _rows_along(aval, axes)
+        kind = "floats" if aval.dtype in _FLOATS else "integers" if aval.dtype.itemsize > 1 else "bytes"
+        axis, matrix = 1, _rows_along(aval, axes, _LEAST_LENGTHS[kind])
         if matrix is None:
-            axis, matrix = 0, _columns_along(aval, axes)
-            if matrix is None or matrix.shape[1] < (_LEAST_LENGTH if aval.dtype.name in _PLAIN else _LEAST_FLOATS):
+            axis, matrix = 0, _columns_along(aval, axes, _LEAST_WIDTHS[kind])
+            if matrix is None:
                 return None
         if name in ("maximum", "minimum") and aval.dtype in _FLOATS:
             return _extreme(ctx, x, matrix, name, axis)
@@ -151,6 +153,23 @@ def use_kernel_for_fold(primitive: Any, name: str) -> None:
 # ---- in parts ------------------------------------------------------------------------------------------------------
 
 
+def _takes_parts(ctx: Any, aval: ShapedArray) -> bool:
+    return ctx.platform == "cpu" and ctx.module_context.cpu_kernels and aval.size >= _LEAST_IN_PARTS
+
+
+def run_to_begin_with(ctx: Any, aval: ShapedArray, axes: Sequence[int]) -> list[int] | None:
+    """Of axes that are not all neighbours, those to reduce before the others.
+
+    They are such that elements are combined with those of other columns, where that is possible.
+    """
+    axes = sorted(axes)
+    gaps = [at for at in range(1, len(axes)) if axes[at] - axes[at - 1] > 1]
+    if not gaps or not _takes_parts(ctx, aval):
+        return None
+    last = axes[gaps[-1] :]
+    return last if math.prod(aval.shape[axis] for axis in last) < _SHORT else axes[: gaps[0]]
+
+
 def count_of_parts(ctx: Any, x: Any, aval: ShapedArray, axes: Sequence[int]) -> int:
     """How many parts of neighbouring axes are best combined element by element, before the rest is reduced.
 
@@ -158,7 +177,7 @@ def count_of_parts(ctx: Any, x: Any, aval: ShapedArray, axes: Sequence[int]) -> 
     reduced: the compiler would repeat elementwise operations for each use of a result, which it does not with reductions.
     """
     name, first, last = aval.dtype.name, min(axes, default=0), max(axes, default=-1)
-    if ctx.platform != "cpu" or not ctx.module_context.cpu_kernels or aval.size < _LEAST_IN_PARTS:
+    if not _takes_parts(ctx, aval):
         return 1
     if last - first + 1 != len(axes) or not (name in _PLAIN or name in _SMALL_FLOATS or aval.dtype in _FLOATS):
         return 1

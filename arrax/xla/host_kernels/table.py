@@ -15,7 +15,7 @@ import numpy as np
 from arrax.xla.host_kernels import counting, moving, ordering, reducing, selection
 from arrax.xla.host_kernels.pausing import pause
 
-VERSION = 3
+VERSION = 4
 
 # Inputs, outputs to be filled, parameters. Arrays have two axes, the second being the one that is worked along.
 Kernel = Callable[..., None]
@@ -45,9 +45,9 @@ def wait(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
     outputs[0][...] = inputs[0]
 
 
-def place_of_extreme(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], is_greatest: int, axis: int) -> None:
-    """Places of the greatest or least elements: see ``reducing.place_of_extreme``."""
-    reducing.place_of_extreme(inputs[0], outputs[0], is_greatest, axis)
+def place_of_extreme(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], is_greatest: int) -> None:
+    """Places of the greatest or least elements of rows: see ``reducing.place_of_extreme``."""
+    reducing.place_of_extreme(inputs[0], outputs[0], is_greatest)
 
 
 def fold(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operation: int, axis: int) -> None:
@@ -114,7 +114,7 @@ def _choices(kernel: Kernel, *counts: int) -> list[tuple[Kernel, tuple[int, ...]
 
 # Short kernels of one output: each choice of parameters is an entry of its own, which saves reading them.
 FIXED = (
-    *_choices(place_of_extreme, 2, 2),
+    *_choices(place_of_extreme, 2),
     *_choices(fold, len(reducing.FOLDS), 2),
     *_choices(fold_comparison, len(reducing.DIRECTIONS), len(reducing.FLAG_FOLDS)),
 )

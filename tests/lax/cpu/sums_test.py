@@ -1,0 +1,121 @@
+"""Sums over short axes and of wide rows, and reshapes that are kept apart from loops: the CPU's own routes."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from tests.lax.cpu.routes import FLOATS, lowered_text, on_both_routes
+
+RNG = np.random.default_rng(0)
+TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-13}
+
+
+def numbers(shape, dtype=np.float32):
+    """Normally distributed ones."""
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+def assert_close(own, general, dtype):
+    for one, other in zip(own, general, strict=True):
+        assert one.dtype == other.dtype and one.shape == other.shape
+        limit = TOLERANCE[np.dtype(dtype).name]
+        np.testing.assert_allclose(one.astype(np.float64), other.astype(np.float64), limit, 10 * limit)
+
+
+SUMMED = [
+    ((8000, 2), (1,)), ((3000, 7), (1,)), ((1000, 16), (1,)), ((600, 31), (1,)), ((2, 9000), (0,)), ((16, 13_000), (0,)),
+    ((100, 13_000), (0,)), ((5, 3, 9000), (0, 1)), ((5, 3, 9000), (1,)), ((500, 12, 4), (1,)), ((900, 3, 7), (2,)),
+    ((300, 2, 30), (0, 2)), ((300, 4, 4, 5), (1, 2)), ((40, 20, 25), (0, 1, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize(("shape", "axes"), SUMMED, ids=str)
+def test_sums_over_short_axes_and_of_wide_rows(dtype, shape, axes):
+    x = numbers(shape, dtype)
+    own, general = on_both_routes(lambda x: [jnp.sum(x, axes), jnp.mean(x * x, axes), jnp.sum(jnp.exp(x), axes)], x)
+    assert_close(own, general, dtype)
+
+
+@pytest.mark.parametrize("shape", [(9000, 3), (3, 30_000)], ids=str)
+def test_sums_of_special_numbers(shape):
+    x = numbers(shape)
+    x[0], x[1, 1], x[2, 2], x[1, 0] = -0.0, np.inf, np.nan, -np.inf
+    for axis in (0, 1):
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(arrax.jit(lambda x, axis=axis: x.sum(axis))(x), x.sum(axis), 1e-4, 1e-4)
+
+
+def test_what_is_summed_apart():
+    assert "sum_of_rows" in lowered_text(lambda x: x.sum(1), numbers((9000, 3)))
+    assert "sum_of_rows" in lowered_text(lambda x: x.sum(0), numbers((20, 20_000)))
+    assert "sum_of_rows" not in lowered_text(lambda x: x.sum(0), numbers((300, 300)))
+    assert "sum_of_rows" not in lowered_text(lambda x: x.sum(1), numbers((9, 3)))
+    with arrax.core.config.cpu_kernels(False):
+        assert "sum_of_rows" not in lowered_text(lambda x: x.sum(1), numbers((9000, 3)))
+
+
+def test_sums_in_transformations():
+    x, w = numbers((5000, 6)), numbers((4, 40_000))
+
+    def everything(x, w):
+        loss = lambda x, w: jnp.sum(jnp.tanh(x.sum(1)) ** 2) + jnp.sum(jnp.sin(w.sum(0)))  # noqa: E731
+        return [
+            *arrax.grad(loss, (0, 1))(x, w), arrax.vmap(lambda r: r.sum())(x), arrax.vmap(lambda c: c.sum(), 1)(w),
+            arrax.jvp(lambda x: x.sum(1), (x,), (x,))[1], arrax.lax.map(lambda r: (r * w).sum(0), w[:2]),
+        ]  # fmt: skip
+
+    assert_close(*on_both_routes(everything, x, w), np.float32)
+
+
+def moved(x, v):
+    """Programs that reshape what they have computed."""
+    return [
+        (v[:, None] * v[:150]).ravel(), jnp.tril(x).reshape(-1, 10), jnp.exp(x).reshape(-1, 6), (x.T * 2).ravel(),
+        jnp.repeat(v, 100), jnp.stack([x, -x], -1).reshape(150, -1), (x - x.mean(1, keepdims=True)).ravel() + 1,
+        jnp.pad(x, 1).reshape(2, -1), (x[:, 1:] - x[:, :-1]).ravel(), jnp.arange(22_500).reshape(150, 150) * x,
+        jnp.tanh(x).reshape(10, 15, 15, 10).transpose(0, 2, 1, 3).reshape(-1), jnp.kron(x[:12, :13], x[:10, :11]),
+        jnp.triu(x).reshape(-1, 5).sum(1), jnp.where(x > v[:150], x, 0).reshape(-1, 9).max(1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_reshapes_of_what_is_computed(dtype):
+    x, v = ((10 * numbers(shape)).clip(-9, 9).astype(dtype) for shape in ((150, 150), (300,)))
+    own, general = on_both_routes(moved, x, v)
+    for one, other in zip(own, general, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, 1e-5, 1e-5)
+
+
+def test_which_reshapes_are_apart():
+    x, v = numbers((150, 150)), numbers((150,))
+    for function, apart in (
+        (lambda x, v: (x * v).ravel(), True),
+        (lambda x, v: jnp.triu(x).ravel(), True),
+        (lambda x, v: jnp.exp(x).reshape(-1, 10), True),
+        (lambda x, v: arrax.jit(jnp.exp)(x).reshape(-1, 10), True),
+        (lambda x, v: jnp.exp(x).ravel(), False),
+        (lambda x, v: x.reshape(-1, 10), False),
+        (lambda x, v: (x * v)[:, None], False),
+        (lambda x, v: (x @ x).reshape(-1, 10), False),
+        (lambda x, v: (x * v)[:9].ravel(), False),  # few
+        (lambda x, v: jnp.arange(22_500).reshape(150, 150), False),
+    ):
+        assert ("reshape_apart" in lowered_text(function, x, v)) is apart
+    with arrax.core.config.cpu_kernels(False):
+        assert "reshape_apart" not in lowered_text(lambda x, v: (x * v).ravel(), x, v)
+
+
+def test_reshapes_in_transformations():
+    x, v = numbers((150, 150)), numbers((150,))
+
+    def everything(x, v):
+        def loss(x, v):
+            return jnp.sum(jnp.sin((x * v).reshape(-1, 10)) * jnp.exp(x).reshape(-1, 10))
+
+        mapped = arrax.vmap(lambda r: jnp.outer(r, v).ravel())(x[:3])
+        return [*arrax.grad(loss, (0, 1))(x, v), mapped, arrax.lax.map(lambda r: jnp.outer(r, v).ravel(), x[:2])]
+
+    assert_close(*on_both_routes(everything, x, v), np.float32)
