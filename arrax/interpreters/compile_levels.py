@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from arrax.core.program import Jaxpr, JaxprEqn, Var, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray
@@ -13,9 +13,10 @@ from arrax.xla import compilation
 _MANY_PRODUCTS = 6
 _LARGE = 1 << 16  # elements above which running counts for more than compiling
 _LEAST_CARRIED, _MUCH_CARRIED = 1 << 9, 1 << 17  # elements of an array that a loop carries; those of all turns
-_LONG = 256  # elements of an axis
+_SHORT, _LONG = 32, 256  # elements of an axis
 _TURNS = 128  # of a loop whose number of turns is not known
 _INLINED = frozenset({"pjit", "remat2", "custom_jvp_call", "custom_vjp_call"})
+_SCATTERS = ("scatter", "scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max")
 _COSTLY = frozenset({"exp", "exp2", "log", "tanh", "logistic", "erf", "pow", "sin", "cos"})
 
 # Their last bits are others in code compiled at the lowest level. A function gives the same bits however it is called.
@@ -65,39 +66,56 @@ def _bodies(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 
 def _gains_from_emitters(body: Jaxpr) -> bool:
     """Whether one of its operations runs faster by more than it takes longer to compile (all measured on jaxlib 0.10.2)."""
-    single = (_is_large_convolution, _scatters_elements, _combines_by_a_program, _multiplies_integers, _adds_columns)
-    return any(gains(eqn) for eqn in body.eqns for gains in single) or _recomputes(body)
+    listed = (eqn for eqn in body.eqns if eqn.primitive.name in _GAINS)
+    return any(_GAINS[eqn.primitive.name](eqn) for eqn in listed) or _recomputes(body)
 
 
 def _is_large_convolution(eqn: JaxprEqn) -> bool:
-    return eqn.primitive.name == "conv_general_dilated" and size_of(eqn.outvars[0].aval) >= _LARGE
+    return size_of(eqn.outvars[0].aval) >= _LARGE
 
 
 def _scatters_elements(eqn: JaxprEqn) -> bool:
     """Many single elements: half the time. (Rows take twice as long.)"""
-    if not eqn.primitive.name.startswith("scatter") or eqn.params["dimension_numbers"].update_window_dims:
-        return False
-    return size_of(eqn.invars[-1].aval) >= _LARGE
+    return not eqn.params["dimension_numbers"].update_window_dims and size_of(eqn.invars[-1].aval) >= _LARGE
 
 
 def _combines_by_a_program(eqn: JaxprEqn) -> bool:
-    return eqn.primitive.name == "reduce" and size_of(eqn.invars[0].aval) >= _LARGE
+    return size_of(eqn.invars[0].aval) >= _LARGE
 
 
 def _multiplies_integers(eqn: JaxprEqn) -> bool:
     """Products of short integers, which are converted on the way."""
-    if eqn.primitive.name != "dot_general":
-        return False
     x = eqn.invars[0].aval
     return x.dtype != eqn.outvars[0].aval.dtype and x.dtype.kind in "iu" and size_of(x) >= _LARGE
 
 
 def _adds_columns(eqn: JaxprEqn) -> bool:
     """Sums of integers, and products, along other axes than the last: else code goes through memory in great steps."""
-    x = eqn.invars[0].aval if eqn.primitive.name in ("reduce_sum", "reduce_prod") else None
-    if x is None or size_of(x) < _LARGE or x.ndim - 1 in eqn.params["axes"]:
+    x = eqn.invars[0].aval
+    if size_of(x) < _LARGE or x.ndim - 1 in eqn.params["axes"]:
         return False
     return x.dtype.kind in "iu" or eqn.primitive.name == "reduce_prod"
+
+
+def _joins(eqn: JaxprEqn) -> bool:
+    """Parts side by side: else each element is looked up in all of them. (Along short last axes that is quicker.)"""
+    out = eqn.outvars[0].aval
+    if size_of(out) < _LARGE:
+        return False
+    return eqn.primitive.name == "pad" or eqn.params["dimension"] < out.ndim - 1 or out.shape[-1] >= _SHORT
+
+
+def _is_costly_along_short_axes(eqn: JaxprEqn) -> bool:
+    """A costly function of each element: without the emitters, loops over three short axes and more have no vectors."""
+    out = eqn.outvars[0].aval
+    return out.ndim > 2 and out.shape[-1] < _SHORT and size_of(out) >= _LARGE
+
+
+_GAINS: dict[str, Callable[[JaxprEqn], bool]] = {
+    "conv_general_dilated": _is_large_convolution, "reduce": _combines_by_a_program, "dot_general": _multiplies_integers,
+    "reduce_sum": _adds_columns, "reduce_prod": _adds_columns, "concatenate": _joins, "pad": _joins,
+    **dict.fromkeys(_SCATTERS, _scatters_elements), **dict.fromkeys(_COSTLY, _is_costly_along_short_axes),
+}  # fmt: skip
 
 
 def _recomputes(body: Jaxpr) -> bool:

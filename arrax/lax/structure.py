@@ -17,7 +17,7 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.host_calls import native_or
 from arrax.lax.arithmetic import gt, lt, max_, min_, neg
 from arrax.lax.bitwise import bitwise_and, bitwise_or
-from arrax.lax.cpu.moving import lower_joined
+from arrax.lax.cpu.moving import lower_joined, lower_padded
 from arrax.lax.families import checked_operand, compose_jvp, kind_of, repeat_scalars, scalar_like, shape_slots
 from arrax.lax.shapes import canonical_axis, full, zeros_of
 
@@ -181,6 +181,7 @@ def _pad_batch(values: Any, dims: Any, *, padding_config: Any) -> tuple[Any, int
 
 pad_p.type_rule = _pad_type
 pad_p.lower[None] = _pad_lower
+pad_p.lower["cpu"] = native_or(_pad_lower, lower_padded)
 pad_p.jvp = _pad_jvp
 pad_p.transpose = _pad_transpose
 pad_p.batch = _pad_batch

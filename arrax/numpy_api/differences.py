@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -199,18 +200,24 @@ def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
     (y,) = promote_inexact(y)
     y, widths = promote_inexact(y, dx if x is None else x)
     y, widths = convert(y, typeof(y).dtype), convert(widths, typeof(y).dtype)
-    rank = typeof(y).ndim
-    y = shapes.move_axis(y, shapes.canonical_axis(axis, rank), rank - 1)
-    length = typeof(y).shape[-1]
-    if length == 0:
-        return reduce_sum(y, (rank - 1,))
+    rank, own = typeof(y).ndim, typeof(widths).ndim
+    axis, along = shapes.canonical_axis(axis, rank), 0 if own < 2 else shapes.canonical_axis(axis, own)
+    if own > 1 and (x is None or own != rank):
+        y, widths = shapes.move_axis(y, axis, rank - 1), shapes.move_axis(widths, along, own - 1)
+        axis, along = rank - 1, own - 1
+    length = typeof(y).shape[axis]
+    part = functools.partial(structure.slice_in_dim, y, axis=axis)
+    if length == 0 or (length == 1 and x is None):
+        return reduce_sum(part(0, 0), (axis,))
+    if x is None and own == 0:  # with one sum of what is in memory
+        ends = shapes.squeeze(multiply(constant(0.5, y), add(part(0, 1), part(length - 1, length))), (axis,))
+        return multiply(widths, add(ends, reduce_sum(part(1, length - 1), (axis,))))
     if x is not None:
-        own = typeof(widths).ndim
-        along = 0 if own == 1 else shapes.canonical_axis(axis, own)
-        widths = _neighbours(shapes.move_axis(widths, along, own - 1), own - 1)
-    pairs = add(*(structure.slice_in_dim(y, i, max(length - 1 + i, i), axis=rank - 1) for i in (0, 1)))
-    areas = multiply(widths, pairs)
-    return multiply(constant(0.5, areas), reduce_sum(areas, (typeof(areas).ndim - 1,)))
+        widths = _neighbours(widths, along)
+        if own == 1:
+            widths = shapes.expand_dims(widths, range(1, rank - axis))
+    areas = multiply(widths, add(part(0, length - 1), part(1, length)))
+    return multiply(constant(0.5, areas), reduce_sum(areas, (typeof(areas).ndim - rank + axis,)))
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:

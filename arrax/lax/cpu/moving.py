@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -13,7 +14,8 @@ from arrax.lax.cpu.ordering import from_rows, to_rows
 from arrax.xla.host_kernels import moving, table
 
 _LEAST_ELEMENTS = 1 << 16  # a call costs some 20 us
-_LEAST_BYTES_IN_ROW = 256
+_LEAST_BYTES_IN_ROW = 1024
+_NARROW = 16  # elements behind an axis; where there are more, the compiler copies as fast
 _MARGINS = 8  # what is computed of an array with margins: at most this part of it
 _LEAST_LENGTH = 1 << 14
 _MOST_BESIDE = 16  # entries beside the axis; with more of them a loop over all at once has vectors
@@ -29,9 +31,9 @@ def lower_joined(ctx: Any, *values: Any, dimension: int) -> list[Any] | None:
     if out.size < _LEAST_ELEMENTS or out.dtype.name not in _ACCUMULATED | {"bool", "complex64", "complex128"}:
         return None
     behind = math.prod(out.shape[dimension + 1 :])
-    if out.shape[dimension] * behind * out.dtype.itemsize < _LEAST_BYTES_IN_ROW or not all(
-        a.size for a in ctx.avals_in
-    ):
+    if out.shape[dimension] * behind * out.dtype.itemsize < _LEAST_BYTES_IN_ROW or behind >= _NARROW:
+        return None
+    if not all(aval.size for aval in ctx.avals_in):
         return None
     found = [sources.part_in_memory(value, dimension) for value in values]
     computed = sum(aval.size for part, aval in zip(found, ctx.avals_in, strict=True) if part is None)
@@ -50,6 +52,27 @@ def lower_joined(ctx: Any, *values: Any, dimension: int) -> list[Any] | None:
     whole = ShapedArray((rows, out.shape[dimension] * behind), out.dtype)
     (joined,) = call_kernel(ctx, table.join, reshaped, matrices, [whole], *numbers)
     return [builder.op("reshape", out, joined)]
+
+
+def lower_padded(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any] | None:
+    """An array in memory between margins along one axis: as parts side by side, which the compiler copies."""
+    aval, out = ctx.avals_in[0], ctx.avals_out[0]
+    axes = [axis for axis, widths in enumerate(padding_config) if any(widths)]
+    if len(axes) != 1 or not aval.size or out.size < _LEAST_ELEMENTS or not sources.is_argument(x):
+        return None
+    (axis,) = axes
+    low, high, interior = padding_config[axis]
+    if interior or min(low, high) < 0:
+        return None
+
+    def margin(width: int) -> tuple[Any, ShapedArray]:
+        whole = ShapedArray((*out.shape[:axis], width, *out.shape[axis + 1 :]), out.dtype)
+        return builder.broadcast(value, whole, ()), whole
+
+    sides = [margin(low)] * bool(low), [(x, aval)], [margin(high)] * bool(high)
+    parts, avals = zip(*itertools.chain(*sides), strict=True)
+    joined = lower_joined(ctx.replace(avals_in=list(avals)), *parts, dimension=axis)
+    return joined or [builder.op("concatenate", out, *parts, dimension=builder.integer(axis))]
 
 
 def lower_accumulated(ctx: Any, x: Any, *, name: str, axis: int, reverse: bool) -> list[Any] | None:

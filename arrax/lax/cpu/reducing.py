@@ -186,7 +186,7 @@ def count_of_parts(ctx: Any, x: Any, aval: ShapedArray, axes: Sequence[int]) -> 
         return 4 if length >= _SHORT and inner > 1 else 1
     if inner == 1:  # the code is longer, with the computation of the elements in it for each
         limit = _SHORT if aval.dtype.itemsize >= 4 and sources.is_argument(x) else _SHORT // 2
-        return -(-length // 2) if length < limit else 1
+        return -(-length // 2) if length <= limit else 1
     return -(-length // 2) if length < _SHORT else 1 if name in _SMALL_FLOATS else 8
 
 
