@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from arrax.core.program import Jaxpr, JaxprEqn, Var, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray
@@ -36,9 +36,11 @@ def choose_level(jaxpr: Jaxpr, eager: bool, donated: Sequence[ShapedArray] = ())
         if small and not _depends_on_level(jaxpr):
             return "eager"
     bodies = list(_bodies(jaxpr))
+    if _any_gains(bodies, _GAINS_MOST):
+        return "best"
     products = sum(eqn.primitive.name == "dot_general" for body in bodies for eqn in body.eqns)
     in_place = any(size_of(aval) >= _LARGE for aval in donated) or _updates_in_place(jaxpr)
-    gains = in_place or products >= _MANY_PRODUCTS or any(map(_gains_from_emitters, bodies))
+    gains = in_place or products >= _MANY_PRODUCTS or _any_gains(bodies, _GAINS) or any(map(_recomputes, bodies))
     return "fused" if gains else "jit"
 
 
@@ -64,10 +66,12 @@ def _bodies(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
                 yield from _bodies(open_jaxpr(inner))
 
 
-def _gains_from_emitters(body: Jaxpr) -> bool:
-    """Whether one of its operations runs faster by more than it takes longer to compile (all measured on jaxlib 0.10.2)."""
-    listed = (eqn for eqn in body.eqns if eqn.primitive.name in _GAINS)
-    return any(_GAINS[eqn.primitive.name](eqn) for eqn in listed) or _recomputes(body)
+# Whether an operation runs faster by more than it takes longer to compile (all measured on jaxlib 0.10.2).
+Gains = Mapping[str, Callable[[JaxprEqn], bool]]
+
+
+def _any_gains(bodies: Sequence[Jaxpr], gains: Gains) -> bool:
+    return any(gains[eqn.primitive.name](eqn) for body in bodies for eqn in body.eqns if eqn.primitive.name in gains)
 
 
 def _is_large_convolution(eqn: JaxprEqn) -> bool:
@@ -89,12 +93,15 @@ def _multiplies_integers(eqn: JaxprEqn) -> bool:
     return x.dtype != eqn.outvars[0].aval.dtype and x.dtype.kind in "iu" and size_of(x) >= _LARGE
 
 
-def _adds_columns(eqn: JaxprEqn) -> bool:
-    """Sums of integers, and products, along other axes than the last: else code goes through memory in great steps."""
+def _adds_integers(eqn: JaxprEqn) -> bool:
+    """Sums of integers, counts too, but for those over all of an array: only the highest level makes vectors of their loops."""
+    x, out = eqn.invars[0].aval, eqn.outvars[0].aval
+    return x.dtype.kind in "iu" and size_of(x) >= _LARGE and size_of(out) >= _SHORT
+
+
+def _multiplies_columns(eqn: JaxprEqn) -> bool:
     x = eqn.invars[0].aval
-    if size_of(x) < _LARGE or x.ndim - 1 in eqn.params["axes"]:
-        return False
-    return x.dtype.kind in "iu" or eqn.primitive.name == "reduce_prod"
+    return size_of(x) >= _LARGE and x.ndim - 1 not in eqn.params["axes"]
 
 
 def _joins(eqn: JaxprEqn) -> bool:
@@ -111,11 +118,16 @@ def _is_costly_along_short_axes(eqn: JaxprEqn) -> bool:
     return out.ndim > 2 and out.shape[-1] < _SHORT and size_of(out) >= _LARGE
 
 
-_GAINS: dict[str, Callable[[JaxprEqn], bool]] = {
+# From the fusion emitters.
+_GAINS: Gains = {
     "conv_general_dilated": _is_large_convolution, "reduce": _combines_by_a_program, "dot_general": _multiplies_integers,
-    "reduce_sum": _adds_columns, "reduce_prod": _adds_columns, "concatenate": _joins, "pad": _joins,
+    "concatenate": _joins, "pad": _joins,
     **dict.fromkeys(_SCATTERS, _scatters_elements), **dict.fromkeys(_COSTLY, _is_costly_along_short_axes),
 }  # fmt: skip
+
+
+# From the highest level besides.
+_GAINS_MOST: Gains = {"reduce_sum": _adds_integers, "reduce_prod": _multiplies_columns}
 
 
 def _recomputes(body: Jaxpr) -> bool:

@@ -39,6 +39,7 @@ LEVELS: dict[str, dict[str, Any]] = {
     "eager": {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False},
     "jit":   {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False},
     "fused": {"xla_backend_optimization_level": 1},  # what the fusion emitters pay for: see interpreters/compile_levels.py
+    "best":  {"xla_backend_optimization_level": 3},
 }
 # fmt: on
 EAGER_ELEMENTS = 10_000  # above this, code at the lowest level is slower

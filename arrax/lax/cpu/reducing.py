@@ -127,7 +127,9 @@ def use_kernel_for_fold(primitive: Any, name: str) -> None:
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any] | None:
         aval = ctx.avals_in[0]
-        kind = "floats" if aval.dtype in _FLOATS else "integers" if aval.dtype.itemsize > 1 else "bytes"
+        flags_behind = sources.flags_behind(x) if name == "add" else None
+        narrow = aval.dtype.itemsize == 1 or flags_behind is not None
+        kind = "floats" if aval.dtype in _FLOATS else "bytes" if narrow else "integers"
         axis, matrix = 1, _rows_along(aval, axes, _LEAST_LENGTHS[kind])
         if matrix is None:
             axis, matrix = 0, _columns_along(aval, axes, _LEAST_WIDTHS[kind])
@@ -142,7 +144,6 @@ def use_kernel_for_fold(primitive: Any, name: str) -> None:
             return _fold_of_flags(ctx, x, matrix, flags, axis)
         if name.startswith("logical") or (name == "add" and axis == 0):
             return None
-        flags_behind = sources.flags_behind(x) if name == "add" else None
         if flags_behind is not None:
             return _fold_of_flags(ctx, flags_behind, matrix, "count", axis)
         return _folded(ctx, name, x, matrix, axis)
