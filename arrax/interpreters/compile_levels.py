@@ -105,11 +105,12 @@ def _multiplies_columns(eqn: JaxprEqn) -> bool:
 
 
 def _joins(eqn: JaxprEqn) -> bool:
-    """Parts side by side: else each element is looked up in all of them. (Along short last axes that is quicker.)"""
+    """Parts side by side: else each element is looked up in all of them. (Along an only or a short last axis that is quicker.)"""
     out = eqn.outvars[0].aval
     if size_of(out) < _LARGE:
         return False
-    return eqn.primitive.name == "pad" or eqn.params["dimension"] < out.ndim - 1 or out.shape[-1] >= _SHORT
+    last = eqn.primitive.name == "concatenate" and eqn.params["dimension"] == out.ndim - 1
+    return not last or (out.ndim > 1 and out.shape[-1] >= _SHORT)
 
 
 def _is_costly_along_short_axes(eqn: JaxprEqn) -> bool:

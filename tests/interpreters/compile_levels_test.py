@@ -43,6 +43,7 @@ def many_products(x):
     ("jit",   lambda x: jnp.sum(x), (TABLE.astype(np.int32),)),
     ("fused", lambda x: jnp.concatenate([x, x + 1]), (TABLE,)),
     ("fused", lambda x: jnp.pad(x, 1), (TABLE,)),
+    ("jit",   lambda x: jnp.concatenate([x, x + 1]), (TABLE.ravel(),)),
     ("fused", lambda x: jnp.exp(x).sum(-1), (TABLE.reshape(-1, 5, 10),)),
     ("jit",   lambda x: jnp.exp(x).sum(-1), (TABLE.reshape(-1, 10),)),
     ("jit",   lambda x: jnp.stack([x, x + 1], -1), (TABLE,)),
