@@ -20,6 +20,7 @@ FLOORS = [
     {"lax"},
     {"transforms"},
     {"numpy_api"},
+    {"numpy"},  # the public face, which the libraries above are written with
     {"random"},
     {"nn", "scipy", "image", "ops"},
     {"experimental", "example_libraries", "extend"},
@@ -208,9 +209,10 @@ def test_the_reader_sees_every_import(source, expected):
         ("arrax.native.hlo", "arrax.dtypes", True),
         ("arrax.numpy_api.sorting", "arrax.random.keys", True),
         ("arrax.nn.layers", "arrax.scipy.special", False),
-        ("arrax.nn.layers", "arrax.numpy", True),
+        ("arrax.nn.layers", "arrax.numpy", False),
+        ("arrax.numpy_api.sorting", "arrax.numpy", True),
         ("arrax.nn.layers", "arrax", True),
-        ("arrax.numpy", "arrax.experimental.jet", False),
+        ("arrax.tree", "arrax.experimental.jet", False),
         ("arrax", "arrax.tree_util", False),
     ],
 )

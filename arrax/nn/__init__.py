@@ -1,5 +1,6 @@
 """Neural-network functions. The face: public names only."""
 
+from arrax.nn import initializers as initializers
 from arrax.nn.activations import celu as celu
 from arrax.nn.activations import elu as elu
 from arrax.nn.activations import gelu as gelu
@@ -13,6 +14,7 @@ from arrax.nn.activations import leaky_relu as leaky_relu
 from arrax.nn.activations import log1mexp as log1mexp
 from arrax.nn.activations import log_sigmoid as log_sigmoid
 from arrax.nn.activations import log_softmax as log_softmax
+from arrax.nn.activations import logmeanexp as logmeanexp
 from arrax.nn.activations import logsumexp as logsumexp
 from arrax.nn.activations import mish as mish
 from arrax.nn.activations import one_hot as one_hot
@@ -29,3 +31,8 @@ from arrax.nn.activations import sparse_sigmoid as sparse_sigmoid
 from arrax.nn.activations import squareplus as squareplus
 from arrax.nn.activations import standardize as standardize
 from arrax.nn.activations import swish as swish
+from arrax.nn.attention import dot_product_attention as dot_product_attention
+from arrax.nn.scaled import get_scaled_dot_general_config as get_scaled_dot_general_config
+from arrax.nn.scaled import scaled_dot_general as scaled_dot_general
+from arrax.nn.scaled import scaled_matmul as scaled_matmul
+from arrax.numpy_api.elementwise import tanh as tanh

@@ -14,7 +14,8 @@ from arrax.core.types import typeof
 from arrax.lax.barriers import stop_gradient
 from arrax.numpy_api import averages, elementwise, logic, manipulation, reductions, selection
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.numpy_api.averages import count_of
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
 from arrax.transforms.custom_jvp import custom_jvp
 
 
@@ -411,3 +412,25 @@ def log1mexp(x: Any) -> Any:
     (x,) = promote_inexact(x)
     small = elementwise.log(-elementwise.expm1(-x))
     return selection.where(x < math.log(2), small, elementwise.log1p(-elementwise.exp(-x)))
+
+
+def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+    """``log(mean(exp(x)))`` along axes, without overflow.
+
+    Args:
+      x: array.
+      axis: axis, tuple of axes, or None for all.
+      where: mask of the elements that take part.
+      keepdims: keep the axes with length 1.
+    Example: ``nn.logmeanexp(jnp.ones(3))`` is 1.
+    """
+    check_arraylike("logmeanexp", x)
+    return _logmeanexp(x, where, axis=_axes(axis), keepdims=bool(keepdims))
+
+
+@api(static=("axis", "keepdims"))
+def _logmeanexp(x: Any, where: Any, axis: Any, keepdims: bool) -> Any:
+    (x,) = promote_inexact(x)
+    total, _ = _logsumexp(x, None, where, axis=axis, keepdims=keepdims)
+    axes = canonical_axes(axis, typeof(x).ndim)
+    return total - elementwise.log(lax.convert_element_type(count_of(x, where, axes, np.float32), typeof(total).dtype))

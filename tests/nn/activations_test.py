@@ -17,3 +17,11 @@ def test_hard_tanh_keeps_the_dtype(dtype):
     out = nn.hard_tanh(np.array([-3, 0, 2], dtype))
     assert out.dtype == dtype
     np.testing.assert_array_equal(out, [-1, 0, 1])
+
+
+def test_logmeanexp_is_the_logarithm_of_the_mean():
+    x = np.array([[1.0, 2.0, 3.0], [1000.0, 1000.0, -1000.0]], np.float32)
+    np.testing.assert_allclose(nn.logmeanexp(x[0]), np.log(np.mean(np.exp(x[0]))), rtol=1e-6)
+    np.testing.assert_allclose(nn.logmeanexp(x, 1, keepdims=True)[1], 1000 + np.log(2 / 3), rtol=1e-6)
+    where = np.array([True, False, True])
+    np.testing.assert_allclose(nn.logmeanexp(x[0], where=where), np.log(np.mean(np.exp(x[0][where]))), rtol=1e-6)

@@ -1,0 +1,5 @@
+"""Operations on images. The face: public names only."""
+
+from arrax.image.scaling import ResizeMethod as ResizeMethod
+from arrax.image.scaling import resize as resize
+from arrax.image.scaling import scale_and_translate as scale_and_translate

@@ -1,0 +1,230 @@
+"""Resizing of images: weighted sums of neighbouring pixels along each axis."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax import numpy as jnp
+from arrax.core.calls import as_index, as_indices
+from arrax.core.types import typeof
+from arrax.lax.precision import Precision
+from arrax.numpy_api.api import api
+from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.numpy_api.products import hashable_precision
+
+
+class ResizeMethod(enum.Enum):
+    """Which neighbours a pixel of a resized image is made of, and with which weights.
+
+    NEAREST takes the nearest pixel; LINEAR a triangle of weights; LANCZOS3 and LANCZOS5 a windowed sinc of 3 or 5 pixels on
+    either side; CUBIC the cubic kernel of Keys.
+    """
+
+    NEAREST = 0
+    LINEAR = 1
+    LANCZOS3 = 2
+    LANCZOS5 = 3
+    CUBIC = 4
+
+    @staticmethod
+    def from_string(name: str) -> ResizeMethod:
+        """The method of a name.
+
+        Raises:
+          ValueError: no such method.
+        Example: ``ResizeMethod.from_string("bilinear")`` is ``ResizeMethod.LINEAR``.
+        """
+        if name not in _NAMES:
+            raise ValueError(f"image: method must be one of {', '.join(map(repr, _NAMES))}, got {name!r}")
+        return _NAMES[name]
+
+
+# fmt: off
+_NAMES = {
+    "nearest": ResizeMethod.NEAREST,
+    "linear": ResizeMethod.LINEAR, "bilinear": ResizeMethod.LINEAR,
+    "trilinear": ResizeMethod.LINEAR, "triangle": ResizeMethod.LINEAR,
+    "lanczos3": ResizeMethod.LANCZOS3, "lanczos5": ResizeMethod.LANCZOS5,
+    "cubic": ResizeMethod.CUBIC, "bicubic": ResizeMethod.CUBIC, "tricubic": ResizeMethod.CUBIC,
+}
+# fmt: on
+
+
+def _triangle(x: Any) -> Any:
+    return jnp.maximum(0, 1 - jnp.abs(x))
+
+
+def _keys_cubic(x: Any) -> Any:
+    """Keys, "Cubic convolution interpolation for digital image processing" (1981), with a = -1/2."""
+    near = ((1.5 * x - 2.5) * x) * x + 1
+    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
+    return jnp.where(x >= 2, 0, jnp.where(x >= 1, far, near))
+
+
+def _lanczos(radius: int) -> Any:
+    def weight(x: Any) -> Any:
+        angle = math.pi * x
+        safe = jnp.where(x == 0, 1, angle)
+        value = radius * jnp.sin(safe) * jnp.sin(safe / radius) / (safe * safe)
+        return jnp.where(x > radius, 0, jnp.where(x == 0, 1, value))
+
+    return weight
+
+
+_KERNELS = {
+    ResizeMethod.LINEAR: _triangle,
+    ResizeMethod.CUBIC: _keys_cubic,
+    ResizeMethod.LANCZOS3: _lanczos(3),
+    ResizeMethod.LANCZOS5: _lanczos(5),
+}
+
+
+def _weights(method: ResizeMethod, size: int, new: int, scale: Any, translation: Any, antialias: bool) -> Any:
+    """The matrix (size, new) of the weights that old pixels have in new ones; columns sum to 1 or are outside and 0."""
+    dtype = typeof(scale).dtype
+    step = 1 / scale
+    places = (jnp.arange(new, dtype=dtype) + 0.5) * step - translation * step - 0.5
+    wide = jnp.maximum(step, 1) if antialias else 1
+    distance = jnp.abs(places[None, :] - jnp.arange(size, dtype=dtype)[:, None]) / wide
+    weights = _KERNELS[method](distance)
+    total = jnp.sum(weights, 0, keepdims=True)
+    tiny = 1000 * float(np.finfo(np.float32).eps)
+    weights = jnp.where(jnp.abs(total) > tiny, weights / jnp.where(total != 0, total, 1), 0)
+    inside = (places >= -0.5) & (places <= size - 0.5)
+    return jnp.where(inside[None, :], weights, 0)
+
+
+def _work_dtype(x: Any) -> Any:
+    """The dtype of the weights: that of a wide image, float32 for small floats."""
+    return np.dtype(np.float64) if typeof(x).dtype in (np.float64, np.complex128) else np.dtype(np.float32)
+
+
+@api(static=("shape", "axes", "method", "antialias", "precision"))
+def _scaled(
+    image: Any, scale: Any, translation: Any, shape: tuple[int, ...], axes: tuple[int, ...], method: ResizeMethod,
+    antialias: bool, precision: Any,
+) -> Any:  # fmt: skip
+    (image,) = promote_inexact(image)
+    if not axes:
+        return image
+    dtype, work = typeof(image).dtype, _work_dtype(image)
+    letters = list(range(image.ndim))
+    operands: list[Any] = [image, letters]
+    for n, axis in enumerate(axes):
+        matrix = _weights(
+            method, image.shape[axis], shape[axis], scale[n].astype(work), translation[n].astype(work), antialias
+        )
+        operands += [matrix.astype(dtype), [axis, image.ndim + n]]
+    result = [image.ndim + axes.index(axis) if axis in axes else axis for axis in letters]
+    return jnp.einsum(*operands, result, precision=precision)
+
+
+@api(static=("shape",))
+def _nearest(image: Any, shape: tuple[int, ...]) -> Any:
+    for axis, (old, new) in enumerate(zip(image.shape, shape, strict=True)):
+        if old != new:
+            places = np.floor((np.arange(new, dtype=np.float32) + np.float32(0.5)) * old / new).astype(np.int32)
+            image = jnp.take(image, jnp.asarray(places), axis=axis, mode="clip")
+    return image
+
+
+def _method(name: str, method: Any) -> ResizeMethod:
+    if isinstance(method, ResizeMethod):
+        return method
+    if not isinstance(method, str):
+        raise TypeError(f"{name}: method must be a ResizeMethod or its name, got {method!r}")
+    return ResizeMethod.from_string(method)
+
+
+def _checked_shape(name: str, image: Any, shape: Any) -> tuple[int, ...]:
+    shape = as_indices(shape)
+    if len(shape) != typeof(image).ndim:
+        raise ValueError(
+            f"{name}: shape must have the image's number of axes, {typeof(image).ndim}, got {len(shape)}: {shape}"
+        )
+    return shape
+
+
+def resize(
+    image: Any, shape: Sequence[int], method: Any, antialias: bool = True, precision: Any = Precision.HIGHEST
+) -> Any:
+    """The image in another size.
+
+    Args:
+      image: array of any number of axes.
+      shape: the new lengths; axes that keep theirs (of channels, say) stay as they are.
+      method: a ``ResizeMethod`` or its name: ``"nearest"``, ``"linear"`` (also ``"bilinear"``, ``"trilinear"``,
+        ``"triangle"``), ``"cubic"`` (``"bicubic"``, ``"tricubic"``), ``"lanczos3"`` or ``"lanczos5"``.
+      antialias: widen the weights where an axis gets shorter, so that all pixels count.
+      precision: of the products.
+    Returns: array of ``shape``; integers become floating, except by ``"nearest"``.
+    Raises:
+      ValueError: another method, or a shape of another number of axes.
+    Example: ``image.resize(jnp.arange(4.).reshape(2, 2), (4, 4), "linear")``.
+    """
+    check_arraylike("resize", image)
+    image, shape = jnp.asarray(image), _checked_shape("resize", image, shape)
+    chosen = _method("resize", method)
+    if chosen is ResizeMethod.NEAREST:
+        return _nearest(image, shape)
+    axes = tuple(axis for axis, (old, new) in enumerate(zip(image.shape, shape, strict=True)) if old != new)
+    scale = np.array([1.0 if shape[axis] == 0 else shape[axis] / image.shape[axis] for axis in axes])
+    return _resized(image, shape, axes, scale, chosen, antialias, precision)
+
+
+def _resized(
+    image: Any, shape: Any, axes: Any, scale: Any, method: ResizeMethod, antialias: bool, precision: Any
+) -> Any:
+    scale = jnp.asarray(scale.astype(dtypes.canonicalize_dtype(np.float64)))
+    precision = hashable_precision(precision)
+    return _scaled(image, scale, jnp.zeros_like(scale), shape, axes, method, bool(antialias), precision)
+
+
+def scale_and_translate(
+    image: Any, shape: Sequence[int], spatial_dims: Sequence[int], scale: Any, translation: Any, method: Any,
+    antialias: bool = True, precision: Any = Precision.HIGHEST,
+) -> Any:  # fmt: skip
+    """The image, scaled and then shifted, cut to a shape; what lies outside of the image is 0.
+
+    A point x of the image goes to ``x scale + translation`` along each axis; pixels are squares of side 1, whose middles lie
+    at half numbers.
+
+    Args:
+      image: array of any number of axes.
+      shape: the shape of the result.
+      spatial_dims: the axes that are scaled, in ascending order as ``scale``.
+      scale, translation: a number for each of these axes.
+      method: a ``ResizeMethod`` or its name, as of ``resize``, but not ``"nearest"``.
+      antialias: widen the weights where an axis gets shorter.
+      precision: of the products.
+    Returns: array of ``shape``, differentiable in ``image``, ``scale`` and ``translation``.
+    Raises:
+      ValueError: shapes or axes that don't fit; the method ``"nearest"``.
+    Example: ``image.scale_and_translate(jnp.ones((2, 2)), (4, 4), (0, 1), jnp.array([2., 2.]), jnp.zeros(2), "linear")``.
+    """
+    check_arraylike("scale_and_translate", image, scale, translation)
+    image, shape = jnp.asarray(image), _checked_shape("scale_and_translate", image, shape)
+    chosen = _method("scale_and_translate", method)
+    if chosen is ResizeMethod.NEAREST:
+        raise ValueError("scale_and_translate: the method 'nearest' is not supported")
+    axes = tuple(as_index(axis) for axis in spatial_dims)
+    if any(not -image.ndim <= axis < image.ndim for axis in axes):
+        raise ValueError(f"scale_and_translate: spatial_dims must be axes of an image of {image.ndim} axes, got {axes}")
+    axes = tuple(axis % image.ndim for axis in axes)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"scale_and_translate: spatial_dims must not repeat an axis, got {tuple(spatial_dims)}")
+    for axis, (old, new) in enumerate(zip(image.shape, shape, strict=True)):
+        if old != new and axis not in axes:
+            raise ValueError(f"scale_and_translate: axis {axis} is none of spatial_dims and must keep the length {old}")
+    scale, translation = promote_inexact(scale, translation)
+    for what, given in (("scale", scale), ("translation", translation)):
+        if jnp.shape(given) != (len(axes),):
+            raise ValueError(f"scale_and_translate: {what} must have the shape ({len(axes)},), got {jnp.shape(given)}")
+    precision = hashable_precision(precision)
+    return _scaled(image, scale, translation, shape, axes, chosen, bool(antialias), precision)
