@@ -75,7 +75,7 @@ def test_derivatives_agree_with_finite_differences():
     def moved(x, scale, shift):
         return image.scale_and_translate(x, (5, 6), (0, 1), scale, shift, "cubic")
 
-    check_gradients(moved, [x, np.array([1.3, 0.7]), np.array([0.2, 0.45])], rtol=1e-4)
+    check_gradients(moved, [x, np.array([1.3, 0.7]), np.array([0.2, 0.41])], rtol=1e-4)
 
 
 def test_mapping_agrees_with_a_loop():
