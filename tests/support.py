@@ -2,6 +2,9 @@
 
 import ast
 import inspect
+import os
+import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -13,6 +16,12 @@ bfloat16 = np.dtype(ml_dtypes.bfloat16)
 FLOATING = [bfloat16, np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)]
 COMPLEX = [np.dtype(np.complex64), np.dtype(np.complex128)]
 INTEGERS = [np.dtype(np.int8), np.dtype(np.uint8), np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.int64)]
+
+
+def run_python(code, *options, **environment):
+    """The finished process of a program in an interpreter of its own, with some environment variables set."""
+    env = {**os.environ, **environment}
+    return subprocess.run([sys.executable, *options, "-c", code], env=env, capture_output=True, text=True, timeout=120)
 
 
 def is_wide(dtype):

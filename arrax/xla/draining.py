@@ -73,6 +73,7 @@ class Drain:
 
     def wait(self) -> None:
         """Return when no program runs any more on these devices."""
+        gate.close()  # nobody starts another one
         for device in self.devices:
             try:
                 _fill_slots(device)

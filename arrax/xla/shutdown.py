@@ -1,12 +1,14 @@
 """Leaving the process while daemon threads still compile or run.
 
 A daemon thread that comes back from the runtime's C++ code while the interpreter is being torn down is ended by Python in
-the middle of C++ frames, which aborts the process. So, when the interpreter begins to exit, threads that enter our code are
-parked for good on a lock that nobody releases, and those inside are waited for.
+the middle of C++ frames, which aborts the process. So, when the interpreter exits, daemon threads that enter our code are
+parked for good on a lock that nobody releases, and those inside are waited for. Other threads are never parked: Python
+waits until they have ended before it comes to this, so they must go on.
 """
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 
@@ -41,8 +43,8 @@ class Gate:
             self.park()
 
     def park(self, *_: object) -> None:
-        """Stop this thread for good, unless it is the one that exits."""
-        if threading.current_thread() is threading.main_thread():
+        """Stop this thread for good if it is a daemon thread."""
+        if not _is_daemon(threading.current_thread()):
             return
         with self.condition:
             self.inside -= getattr(self.depth, "value", 0)
@@ -50,9 +52,8 @@ class Gate:
         self.never.acquire()
 
     def close(self) -> None:
-        """Run when the interpreter begins to exit: nobody enters any more, and those inside are waited for."""
-        others = [t for t in threading.enumerate() if t is not threading.main_thread() and t.daemon]
-        if not others:
+        """Run when all other threads have ended: no daemon thread enters any more, and those inside are waited for."""
+        if self.closing or not any(map(_is_daemon, threading.enumerate())):
             return
         self.never.acquire()
         self.closing = True
@@ -62,6 +63,10 @@ class Gate:
         time.sleep(0.05)  # for threads between their last call and the next
 
 
+def _is_daemon(thread: threading.Thread) -> bool:
+    # Threads that Python did not start are the runtime's, which run callbacks: their programs are waited for.
+    return thread.daemon and not isinstance(thread, threading._DummyThread)
+
+
 gate = Gate()
-# Not atexit: its functions run after daemon threads may have met the end of the interpreter.
-threading._register_atexit(gate.close)  # type: ignore[attr-defined]
+atexit.register(gate.close)  # which runs after threading has joined what is no daemon

@@ -1,8 +1,6 @@
 """What concerns the whole process: import, exit, the cache between processes, threads, depth, odd names."""
 
 import os
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -10,11 +8,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
-
-
-def run(code, **environment):
-    env = {**os.environ, **environment}
-    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
+from tests.support import run_python as run
 
 
 def test_import_leaves_random_state_and_environment_alone():

@@ -1,0 +1,66 @@
+"""Leaving the process while other threads compile, run programs, or wait for kernels."""
+
+import pytest
+
+from tests.support import run_python
+
+# One thread per state. Each tells that it works before the main thread leaves; those that Python waits for tell their end.
+PROGRAM = """
+{before}
+import threading, time, numpy as np
+import arrax, arrax.numpy as jnp
+from arrax import lax
+
+rng = np.random.default_rng(0)
+dense, row = rng.standard_normal((256, 256)).astype(np.float32), rng.standard_normal(1 << 16).astype(np.float32)
+product = arrax.jit(lambda x: lax.fori_loop(0, 8, lambda _, y: jnp.tanh(y @ x), x))
+ordered = arrax.jit(lambda x: lax.sort(lax.sort(x) * -1.0))
+product(dense), ordered(row)  # compiled by now
+
+def host(x):
+    return np.asarray(product(x))
+
+states = {{
+    "compiling": lambda i: arrax.jit(lambda x: jnp.sin(x) + float(i))(row[:4]),
+    "running": lambda i: product(dense),
+    "host kernel": lambda i: ordered(row),
+    "callback": lambda i: arrax.pure_callback(host, arrax.ShapeDtypeStruct((256, 256), np.float32), dense),
+}}
+begun = threading.Barrier(len(states) + 1)
+
+def work(state):
+    for i in range({rounds}):
+        states[state](i)
+        if i == 1:
+            begun.wait()
+    print(state, "ended", flush=True)
+
+threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()  # such as a progress bar's
+{start}
+begun.wait()
+print("leaving", flush=True)
+"""
+THREADS = """
+for state in states:
+    threading.Thread(target=work, args=(state,), daemon={daemon}).start()
+"""
+POOL = """
+from concurrent.futures import ThreadPoolExecutor
+pool = ThreadPoolExecutor(len(states))
+for state in states:
+    pool.submit(work, state)
+"""
+CASES = {
+    "daemon": ("", THREADS.format(daemon=True), 1 << 30),
+    "other": ("", THREADS.format(daemon=False), 20),
+    "pool": ("", POOL, 20),
+    "pool imported before": ("import concurrent.futures.thread", POOL, 20),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_process_ends_while_its_threads_work(case):
+    before, start, rounds = CASES[case]
+    done = run_python(PROGRAM.format(before=before, start=start, rounds=rounds))
+    ends = [] if case == "daemon" else ["callback ended", "compiling ended", "host kernel ended", "running ended"]
+    assert (done.returncode, sorted(done.stdout.splitlines()), done.stderr) == (0, sorted(["leaving", *ends]), "")
