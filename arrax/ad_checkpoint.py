@@ -1,7 +1,10 @@
 """Recomputation instead of saving (public face of ``arrax.transforms.checkpointing``)."""
 
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.transforms.checkpointing import checkpoint as checkpoint
 from arrax.transforms.checkpointing import checkpoint_name as checkpoint_name
 from arrax.transforms.checkpointing import checkpoint_policies as checkpoint_policies
 from arrax.transforms.checkpointing import print_saved_residuals as print_saved_residuals
 from arrax.transforms.checkpointing import saved_residuals as saved_residuals
+
+_bound_names(__name__)

@@ -1,3 +1,6 @@
 """Pytrees as vectors (public face)."""
 
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.transforms.raveling import ravel_pytree as ravel_pytree
+
+_bound_names(__name__)

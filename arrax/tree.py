@@ -14,6 +14,7 @@ from arrax.core.pytrees import tree_reduce_associative as reduce_associative
 from arrax.core.pytrees import tree_structure as structure
 from arrax.core.pytrees import tree_transpose as transpose
 from arrax.core.pytrees import tree_unflatten as unflatten
+from arrax.core.tracebacks import bound_names as _bound_names
 
 __all__ = [
     "all",
@@ -31,3 +32,5 @@ __all__ = [
     "transpose",
     "unflatten",
 ]
+
+_bound_names(__name__)

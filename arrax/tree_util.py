@@ -43,6 +43,7 @@ from arrax.core.pytrees import (
     treedef_is_leaf,
     treedef_tuple,
 )
+from arrax.core.tracebacks import bound_names as _bound_names
 
 __all__ = [
     "DictKey",
@@ -83,3 +84,5 @@ __all__ = [
     "treedef_is_leaf",
     "treedef_tuple",
 ]
+
+_bound_names(__name__)

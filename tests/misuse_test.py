@@ -4,6 +4,7 @@ import inspect
 import random as python_random
 import typing
 import warnings
+from traceback import walk_tb
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax, nn, random
+from arrax.core.calls import is_internal
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 _LEAKED = []
@@ -90,6 +92,8 @@ def test_misuse_gives_clear_exceptions(name):
         except ALLOWED as error:
             assert str(error).strip(), (args, kwargs)
             assert not any(words in str(error) for words in FOREIGN), (args, kwargs, str(error))
+            inside = [frame for frame, _ in walk_tb(error.__traceback__) if is_internal(frame.f_code.co_filename)]
+            assert not inside, (args, kwargs, inside)
         except RuntimeError as error:
             assert "deleted" in str(error), (args, kwargs, str(error))
 

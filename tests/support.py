@@ -11,6 +11,7 @@ import numpy as np
 
 import arrax
 from arrax.core.pytrees import tree_flatten, tree_map
+from arrax.core.tracebacks import bounded
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 FLOATING = [bfloat16, np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)]
@@ -162,7 +163,7 @@ def check_batching(f, arguments, rtol=1e-6, atol=1e-6):
 
 
 def operations_of(module):
-    """The public operations that a module of ``arrax.lax`` defines: its top-level names that have a primitive."""
+    """The public operations that a module of ``arrax.lax`` defines, as users see them: its top-level names that have a primitive."""
     names = set()
     for statement in ast.parse(inspect.getsource(module)).body:
         if isinstance(statement, ast.FunctionDef):
@@ -170,4 +171,4 @@ def operations_of(module):
         if isinstance(statement, ast.Assign):
             names.update(target.id for target in statement.targets if isinstance(target, ast.Name))
     found = (getattr(module, name) for name in names if not name.startswith("_"))
-    return {value for value in found if hasattr(value, "primitive")}
+    return {bounded(value) for value in found if hasattr(value, "primitive")}

@@ -15,10 +15,11 @@ from typing import Any
 from arrax import dtypes
 from arrax.core.functions import argument_names, function_name
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _NOTHING = object()
 Call = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
 _wrappers: dict[CodeType, Callable[[Mapping[str, Any]], Call]] = {}
+_passed_over: set[CodeType] = set()
 
 
 def register_wrapper(wrapper: Callable[..., Any], call_of: Callable[[Mapping[str, Any]], Call]) -> None:
@@ -28,6 +29,11 @@ def register_wrapper(wrapper: Callable[..., Any], call_of: Callable[[Mapping[str
       call_of: from the wrapper's local variables, the function, its arguments and its keywords.
     """
     _wrappers[wrapper.__code__] = call_of
+
+
+def pass_over(code: CodeType) -> None:
+    """Let calls by this code, which only hands its arguments on, not count as the user's."""
+    _passed_over.add(code)
 
 
 def is_internal(path: str) -> bool:
@@ -56,7 +62,8 @@ def called_function() -> str:
 def _user_call() -> tuple[str, Iterator[tuple[str, Any]]]:
     frame = outermost = sys._getframe(1)
     while frame is not None and is_internal(frame.f_code.co_filename):
-        outermost, frame = frame, frame.f_back  # type: ignore[assignment]
+        outermost = frame if frame.f_code not in _passed_over else outermost
+        frame = frame.f_back  # type: ignore[assignment]
     return _described(outermost)
 
 

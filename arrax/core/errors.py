@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import traceback as tracebacks
-import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from arrax.core import config
 from arrax.core.calls import is_internal
 from arrax.core.interpreter import Tracer
 from arrax.core.program import Var
@@ -258,23 +255,3 @@ def leaked_trace(held: Sequence[Any], info: Any) -> LeakedTrace:
         for tracer in held[:5]
     )
     return LeakedTrace(f"Leaked Trace: the function{where} left tracers behind:\n{lines}")
-
-
-def hide_internal_frames(error: BaseException) -> None:
-    """Cut the frames of this package from an error's traceback, as ``traceback_filtering`` says; all of them stay
-    reachable as ``error.unfiltered_traceback``."""
-    if config.traceback_filtering.value == "off":
-        return
-    kept = [
-        (frame, number)
-        for frame, number in tracebacks.walk_tb(error.__traceback__)
-        if not is_internal(frame.f_code.co_filename)
-    ]
-    if not kept:
-        return
-    chain: types.TracebackType | None = None
-    for frame, number in reversed(kept):
-        chain = types.TracebackType(chain, frame, frame.f_lasti, number)
-    if not hasattr(error, "unfiltered_traceback"):
-        error.unfiltered_traceback = error.__traceback__  # type: ignore[attr-defined]
-    error.__traceback__ = chain

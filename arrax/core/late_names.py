@@ -8,6 +8,8 @@ from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from arrax.core.tracebacks import bound_names, bounded
+
 
 def late_names(
     face: str,
@@ -30,7 +32,7 @@ def late_names(
     def find(name: str) -> Any:
         own_name = aliases.get(name, name)
         if own_name in homes:
-            found = getattr(import_module(homes[own_name]), own_name)
+            found = bounded(getattr(import_module(homes[own_name]), own_name))
         elif own_name in rooms:
             found = import_module(f"{face}.{own_name}")
         else:
@@ -43,5 +45,6 @@ def late_names(
         for name, value in present.items()
         if not name.startswith("_") and not isinstance(value, ModuleType) and value is not late_names
     ]
+    bound_names(face)
     public = sorted({*own, *homes, *rooms, *aliases})
     return find, lambda: public, public

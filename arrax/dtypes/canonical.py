@@ -97,16 +97,16 @@ def _warn_of_truncation(fun_name: str, dtype: kinds.DTypeLike, canonical: np.dty
         f"Explicitly requested dtype {dtype} {requested} is not available, and will be truncated to dtype "
         f"{canonical.name}. To enable more dtypes, set the jax_enable_x64 configuration option or the JAX_ENABLE_X64 "
         "shell environment variable.",
-        stacklevel=_levels_to_user() + 1,
+        stacklevel=user_stacklevel(),
     )
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-def _levels_to_user() -> int:
-    """How many frames up from the caller the user's code begins: warnings should point there, not in here."""
+def user_stacklevel() -> int:
+    """The ``stacklevel`` with which a warning of the caller points to the user's code."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
-    return level - 1
+    return level

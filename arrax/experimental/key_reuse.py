@@ -5,4 +5,7 @@ A key that is consumed a second time then raises ``arrax.errors.KeyReuseError``,
 
 from arrax.core.config import debug_key_reuse as debug_key_reuse
 from arrax.core.errors import KeyReuseError as KeyReuseError
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.random.keys import clone as clone
+
+_bound_names(__name__)

@@ -14,6 +14,7 @@ from arrax.core.program import JaxprEqn as JaxprEqn
 from arrax.core.program import Literal as Literal
 from arrax.core.program import Var as Var
 from arrax.core.program import no_effects as no_effects
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.core.types import AbstractToken as AbstractToken
 from arrax.interpreters.programs import concrete_or_error as concrete_or_error
 from arrax.interpreters.programs import jaxpr_as_fun as jaxpr_as_fun
@@ -23,3 +24,5 @@ from arrax.xla.arrays import Array as _Array
 
 array_types: set[Any] = {_Array}
 """Classes whose instances are arrays."""
+
+_bound_names(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 from arrax.core import config, errors
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, current
 from arrax.core.program import ClosedJaxpr, subprograms
+from arrax.core.tracebacks import hide_internal_frames
 from arrax.core.types import typeof
 from arrax.interpreters.execution import CompiledProgram, common_placement, lower_program
 from arrax.interpreters.staging import stage
@@ -117,7 +118,7 @@ def on_call_path(name: str, run_first: Callable[..., tuple[Any, Any]]) -> Callab
                 return run_first(*args, **kwargs)
         except BaseException as error:
             function._clear_cache()  # type: ignore[attr-defined]
-            errors.hide_internal_frames(error)
+            hide_internal_frames(error)
             raise
 
     def without_call_path(*args: Any, **kwargs: Any) -> Any:  # what disable_jit calls

@@ -12,6 +12,7 @@ from arrax import native
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inner_function
@@ -82,6 +83,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
     Example: ``lax.composite(lambda x, *, k: k * jnp.sin(x), "my.sin")(jnp.ones(2), k=3)``. Source: StableHLO ``composite``.
     """
 
+    @boundary
     @functools.wraps(decomposition)
     def decorated(*args: Any, **attributes: Any) -> Any:
         constants = tuple(_hashable(key, value) for key, value in attributes.items())

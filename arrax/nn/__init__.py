@@ -1,5 +1,6 @@
 """Neural-network functions. The face: public names only."""
 
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.nn import initializers as initializers
 from arrax.nn.activations import celu as celu
 from arrax.nn.activations import elu as elu
@@ -36,3 +37,5 @@ from arrax.nn.scaled import get_scaled_dot_general_config as get_scaled_dot_gene
 from arrax.nn.scaled import scaled_dot_general as scaled_dot_general
 from arrax.nn.scaled import scaled_matmul as scaled_matmul
 from arrax.numpy_api.elementwise import tanh as tanh
+
+_bound_names(__name__)

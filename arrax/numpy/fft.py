@@ -1,5 +1,6 @@
 """Fourier transforms. The face: public names only."""
 
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.numpy_api.fourier import fft as fft
 from arrax.numpy_api.fourier import fft2 as fft2
 from arrax.numpy_api.fourier import fftfreq as fftfreq
@@ -18,3 +19,5 @@ from arrax.numpy_api.fourier import rfft as rfft
 from arrax.numpy_api.fourier import rfft2 as rfft2
 from arrax.numpy_api.fourier import rfftfreq as rfftfreq
 from arrax.numpy_api.fourier import rfftn as rfftn
+
+_bound_names(__name__)

@@ -1,5 +1,6 @@
 """Linear algebra. The face: public names only."""
 
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.numpy_api.determinants import SlogdetResult as SlogdetResult
 from arrax.numpy_api.determinants import det as det
 from arrax.numpy_api.determinants import slogdet as slogdet
@@ -36,3 +37,5 @@ from arrax.numpy_api.norms import matrix_norm as matrix_norm
 from arrax.numpy_api.norms import matrix_rank as matrix_rank
 from arrax.numpy_api.norms import norm as norm
 from arrax.numpy_api.norms import vector_norm as vector_norm
+
+_bound_names(__name__)

@@ -15,6 +15,7 @@ from arrax.core.errors import (
     TracerIntegerConversionError,
 )
 from arrax.core.interpreter import Tracer
+from arrax.core.tracebacks import bounded
 from arrax.native import runtime
 from arrax.numpy_api import (
     accumulations,
@@ -290,7 +291,5 @@ TRACED: dict[str, Any] = {
 
 # The class that users see has the methods too, so that ``vmap(arrax.Array.sum)`` can be written; operators stay apart.
 attach(Array, {name: value for name, value in (METHODS | CONCRETE | ATTRIBUTES).items() if not name.startswith("_")})
-attach(ArrayImpl, METHODS)
-attach(ArrayImpl, CONCRETE)
-attach(Tracer, METHODS)
-attach(Tracer, TRACED)
+attach(ArrayImpl, {name: bounded(value) for name, value in (METHODS | CONCRETE).items()})
+attach(Tracer, {name: bounded(value) for name, value in (METHODS | TRACED).items()})

@@ -14,6 +14,7 @@ from arrax.core.calls import as_index, as_indices, as_sequence
 from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
+from arrax.dtypes.canonical import user_stacklevel
 from arrax.lax import shapes
 from arrax.lax.conversion import convert
 from arrax.lax.placement import device_put
@@ -33,7 +34,7 @@ def _described(name: str, a: Any) -> tuple[int, ...]:
         warnings.warn(
             f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0.",
             DeprecationWarning,
-            stacklevel=3,
+            stacklevel=user_stacklevel(),
         )
         return np.shape(a)
     return shape_of(a)
@@ -491,7 +492,7 @@ def _converted(x: Any, dtype: Any, copy: bool) -> Any:
         warnings.warn(
             "astype: casting complex values to real discards the imaginary part",
             np.exceptions.ComplexWarning,
-            stacklevel=3,
+            stacklevel=user_stacklevel(),
         )
     if aval.dtype == dtype and not aval.weak_type and not copy and (isinstance(x, Tracer) or type(x) is host.ArrayImpl):
         return x

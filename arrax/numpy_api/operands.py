@@ -15,6 +15,7 @@ from arrax.core.calls import in_call
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import ShapedArray, typeof
+from arrax.dtypes.canonical import user_stacklevel
 from arrax.lax import shapes
 from arrax.lax.conversion import convert
 from arrax.native import runtime
@@ -154,7 +155,7 @@ def _report_rank_promotion(name: str, nonscalar: Sequence[tuple[int, ...]]) -> N
     warnings.warn(
         f"{name} promotes ranks, as NumPy does, on shapes {' '.join(map(str, nonscalar))}. The config option "
         "jax_numpy_rank_promotion='allow' silences this warning; see the documentation of rank promotion.",
-        stacklevel=3,
+        stacklevel=user_stacklevel(),
     )
 
 

@@ -42,6 +42,8 @@ def tiered(static: Sequence[str]) -> Callable[[F], F]:
             try:
                 past = spent.get(signature, 0.0)
             except TypeError:
+                past = None  # run outside of this handler: an error of ``fun`` has nothing to do with this one
+            if past is None:
                 return fun(*args, **kwargs)
             if past >= _PATIENCE:
                 return program(*args, **kwargs)

@@ -11,7 +11,9 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config
 from arrax.core.interpreter import context
+from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
+from arrax.dtypes.canonical import user_stacklevel
 from arrax.lax import shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.families import ArrayImpl
@@ -52,7 +54,7 @@ def _warn_of_loss(source: Any, target: Any) -> None:
         f"jax_numpy_dtype_promotion={config.numpy_dtype_promotion.cell.value}. In future JAX releases this will result in "
         "an error.",
         FutureWarning,
-        stacklevel=5,
+        stacklevel=user_stacklevel(),
     )
 
 
@@ -275,6 +277,7 @@ def _update_method(operation: str, doc: str, finish: Callable[[Any, Any], Any] |
       finish: ``f(array, factors)`` for methods that first multiply ones by the values.
     """
 
+    @boundary
     def method(
         self: Any,
         values: Any,
@@ -323,6 +326,7 @@ class IndexUpdate:
     def __repr__(self) -> str:
         return f"IndexUpdate({self.array!r}, {self.index!r})"
 
+    @boundary
     def get(
         self,
         *,
@@ -340,6 +344,7 @@ class IndexUpdate:
             access = access._replace(fill_value=fill_scalar(fill_value))
         return access_item(self.array, self.index, access)
 
+    @boundary
     def apply(
         self,
         func: Callable[[Any], Any],

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.calls import check_callable
+from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.lax import shapes
 from arrax.lax.families import checked_operand
@@ -127,6 +128,7 @@ def vectorize(
     """
     left_out = _exclusion(excluded)
 
+    @boundary
     @functools.wraps(pyfunc)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         where = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"

@@ -1,5 +1,6 @@
 """Random numbers with explicit keys. The face: public names only."""
 
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.random.continuous import cauchy as cauchy
 from arrax.random.continuous import double_sided_maxwell as double_sided_maxwell
 from arrax.random.continuous import exponential as exponential
@@ -48,3 +49,5 @@ from arrax.random.permutations import permutation as permutation
 from arrax.random.uniforms import normal as normal
 from arrax.random.uniforms import randint as randint
 from arrax.random.uniforms import uniform as uniform
+
+_bound_names(__name__)

@@ -11,6 +11,7 @@ from arrax import dtypes
 from arrax.core import config
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import ShapedArray, typeof
+from arrax.dtypes.canonical import user_stacklevel
 from arrax.lax.conversion import convert
 from arrax.lax.families import kind_of
 from arrax.native import runtime
@@ -141,7 +142,7 @@ def _object_to_raw_key(name: str) -> None:
     )
     if config.legacy_prng_key.cell.value == "error":
         raise ValueError(message)
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
 
 
 def key_and_data(name: str, value: Any) -> tuple[Implementation, Any, bool]:

@@ -14,6 +14,7 @@ from arrax.core.program import Jaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import Partial as TreePartial
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.ad.jvp import JVP
 from arrax.interpreters.ad.jvp import jvp as jvp_flat
@@ -229,6 +230,7 @@ class LinearFunction:
         """The linear program."""
         return self._linear.jaxpr
 
+    @boundary
     def __call__(self, *tangents: Any) -> Any:
         leaves, tree = tree_flatten(tangents)
         if tree != self._in_tree:
@@ -339,6 +341,7 @@ class run_pullback_of:
     def __init__(self, static: Static):
         self.static = static
 
+    @boundary
     def __call__(self, residuals: Sequence[Any], cotangent: Any) -> Any:
         return run_pullback(self.static, residuals, cotangent)
 
@@ -372,6 +375,7 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence[Any] = 
             )
     out_avals, out_tree = jaxpr.out_avals, outputs["tree"]
 
+    @boundary
     def transposed(cotangent: Any) -> tuple[Any, ...]:
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != out_tree:

@@ -11,6 +11,7 @@ from arrax.core.functions import argument_names
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import Var
 from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import opened_program
@@ -110,6 +111,7 @@ def checkpoint(
     numbers = as_numbers("static_argnums", static_argnums)
     target, store = fun, traces_of(fun)
 
+    @boundary
     @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def fun_remat(*args: Any, **kwargs: Any) -> Any:
         split = Split(target, numbers, (), args, kwargs)

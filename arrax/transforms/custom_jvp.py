@@ -10,6 +10,7 @@ from typing import Any
 from arrax.core.functions import function_name, signature_of
 from arrax.core.interpreter import Tracer
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p
 from arrax.transforms.arguments import as_numbers
@@ -103,6 +104,7 @@ class custom_jvp:
         self.jvp, self.symbolic_zeros = jvp, symbolic_zeros
         return jvp
 
+    @boundary
     def defjvps(self, *jvps: Callable | None) -> None:
         """Set one rule per argument, ``rule(tangent, primal_out, *primals)``, whose results add up; None is zero."""
         if self.nondiff_argnums:
@@ -118,6 +120,7 @@ class custom_jvp:
 
         self.defjvp(jvp)
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp.")

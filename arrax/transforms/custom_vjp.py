@@ -14,6 +14,7 @@ from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import register_pytree_node, tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.custom_rules import Hidden, custom_vjp_call_p
@@ -78,6 +79,7 @@ class custom_vjp:
         """
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {function_name(self.fun)} using defvjp.")
@@ -294,6 +296,7 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
     jaxpr, consts = stage(flat, [typeof(leaf) for leaf in leaves])
     hoisted = [isinstance(c, Tracer) and dtypes.is_inexact(typeof(c).dtype) for c in consts]
 
+    @boundary
     def converted(*args_and_values: Any) -> Any:
         count = sum(hoisted)
         args = args_and_values[: len(args_and_values) - count]

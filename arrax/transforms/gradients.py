@@ -11,6 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.lax.conversion import convert
 from arrax.lax.shapes import reshape
@@ -143,6 +144,7 @@ def value_and_grad(
     """
     check_callable(fun)
 
+    @boundary
     @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("value_and_grad", argnums, args, kwargs)
@@ -189,6 +191,7 @@ def grad(
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
+    @boundary
     @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def grad_f(*args: Any, **kwargs: Any) -> Any:
         value, gradient = both(*args, **kwargs)
@@ -235,6 +238,7 @@ def jacfwd(fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorph
     """
     check_callable(fun)
 
+    @boundary
     @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("jacfwd", argnums, args, kwargs)
@@ -280,6 +284,7 @@ def jacrev(
     """
     check_callable(fun)
 
+    @boundary
     @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("jacrev", argnums, args, kwargs)

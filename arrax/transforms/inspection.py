@@ -13,6 +13,7 @@ from arrax import dtypes
 from arrax.core.functions import function_name
 from arrax.core.interpreter import context, current, named_axes
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, register_type, typeof
 from arrax.interpreters.evaluation import KnownEvaluation
 from arrax.transforms.arguments import Split, as_numbers
@@ -113,6 +114,7 @@ def make_jaxpr(
     check_callable(fun)
     numbers = as_numbers("static_argnums", static_argnums)
 
+    @boundary
     @functools.wraps(fun, assigned=("__module__", "__qualname__", "__doc__"))
     def make_jaxpr_f(*args: Any, **kwargs: Any) -> Any:
         split = Split(fun, numbers, (), args, kwargs)
@@ -183,6 +185,7 @@ class named_scope:
         context.scopes = self.previous
 
     def __call__(self, fun: Callable) -> Callable:
+        @boundary
         @functools.wraps(fun)
         def scoped(*args: Any, **kwargs: Any) -> Any:
             with named_scope(self.name):

@@ -14,6 +14,7 @@ from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.tracebacks import hide_internal_frames
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.execution import (
     CompiledProgram,
@@ -95,7 +96,7 @@ class Jitted:
                 return self._run(args, kwargs)
         except BaseException as error:
             self.function._clear_cache()  # the signature of a failed call would stay slow for ever
-            errors.hide_internal_frames(error)
+            hide_internal_frames(error)
             raise
 
     def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from arrax.core.interpreter import Tracer
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.evaluation import on_call_path
 from arrax.interpreters.execution import CompiledProgram, LoweredProgram, Placement, lower_program
@@ -99,6 +100,7 @@ class Traced(_Stage):
         """Name of the function."""
         return self._jitted.name
 
+    @boundary
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """Lower to StableHLO, for the platform of the arguments or the given ones."""
         platform = lowering_platforms[0] if lowering_platforms else platform_name(self._placement.device.client)
@@ -118,6 +120,7 @@ class Lowered(_Stage):
 
     _lowering: LoweredProgram
 
+    @boundary
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The program as text: StableHLO, or ``dialect="hlo"``.
 
@@ -136,6 +139,7 @@ class Lowered(_Stage):
             return self.compiler_ir("hlo").as_hlo_text()
         raise ValueError(f"unknown dialect {dialect!r}: use 'stablehlo' or 'hlo'")
 
+    @boundary
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The program as an object: an MLIR module, or with ``dialect="hlo"`` an XLA computation."""
         if dialect in (None, "stablehlo", "mhlo"):
@@ -152,6 +156,7 @@ class Lowered(_Stage):
         client = self._placement.device.client
         return runtime._jax.hlo_module_cost_analysis(client, computation.as_hlo_module())
 
+    @boundary
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Compile with XLA.
 
@@ -202,6 +207,7 @@ class Compiled(_Stage):
         """Placement of each result."""
         return tree_unflatten(self.out_tree, [self._program.sharding] * self.out_tree.num_leaves)
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._fast(*args, **kwargs)
 
@@ -252,16 +258,19 @@ def _trace_stage(function: Any, args: tuple, kwargs: dict[str, Any]) -> Traced:
     return Traced(jitted, traced, names, jitted.donated(split, leaves), placement)
 
 
+@boundary
 def _trace_method(self: Any, *args: Any, **kwargs: Any) -> Traced:
     """Trace for arguments, or for anything with their shapes and dtypes."""
     return _trace_stage(self, args, kwargs)
 
 
+@boundary
 def _lower_method(self: Any, *args: Any, **kwargs: Any) -> Lowered:
     """Lower for arguments, or for anything with their shapes and dtypes, without running."""
     return _trace_stage(self, args, kwargs).lower()
 
 
+@boundary
 def _eval_shape_method(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of the result, without running."""
     return _trace_stage(self, args, kwargs).out_info

@@ -10,6 +10,7 @@ from arrax.core.functions import function_name
 from arrax.core.interpreter import context, named_axes, run_in
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.transforms.autodiff import check_callable, check_leaf
@@ -92,6 +93,7 @@ def vmap(
     for entry, which in ((in_axes, "in_axes"), (out_axes, "out_axes")):
         _check_axes(which, entry)
 
+    @boundary
     @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def vmap_f(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):

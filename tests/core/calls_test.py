@@ -44,4 +44,4 @@ def test_protocols_of_python_have_no_name_to_give():
 
 
 def test_functions_that_others_make_carry_their_names_into_tracebacks():
-    assert lax.sin.__code__.co_name == lax.sin.__name__ == "sin"
+    assert lax.sin.__wrapped__.__code__.co_name == lax.sin.__name__ == "sin"

@@ -7,7 +7,7 @@ from tests.support import run_python
 # One thread per state. Each tells that it works before the main thread leaves; those that Python waits for tell their end.
 PROGRAM = """
 {before}
-import threading, time, numpy as np
+import os, threading, time, numpy as np
 import arrax, arrax.numpy as jnp
 from arrax import lax
 
@@ -33,12 +33,12 @@ def work(state):
         states[state](i)
         if i == 1:
             begun.wait()
-    print(state, "ended", flush=True)
+    os.write(1, f"{{state}} ended\\n".encode())  # at once, whole
 
 threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()  # such as a progress bar's
 {start}
 begun.wait()
-print("leaving", flush=True)
+os.write(1, b"leaving\\n")
 """
 THREADS = """
 for state in states:

@@ -10,6 +10,7 @@ from numpy import nan as nan
 from numpy import newaxis as newaxis
 from numpy import pi as pi
 
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.dtypes.scalars import bool_ as bool
 from arrax.dtypes.scalars import complex64 as complex64
 from arrax.dtypes.scalars import complex128 as complex128
@@ -162,3 +163,5 @@ from arrax.experimental.array_api.statistics import var as var
 from arrax.numpy_api.manipulation import broadcast_shapes as broadcast_shapes
 from arrax.numpy_api.namespace_info import __array_api_version__ as __array_api_version__
 from arrax.numpy_api.namespace_info import __array_namespace_info__ as __array_namespace_info__
+
+_bound_names(__name__)

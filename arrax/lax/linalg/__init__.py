@@ -1,5 +1,6 @@
 """Decompositions of matrices and what is made of them. The face: public names only."""
 
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.lax.linalg.cholesky_factors import cholesky as cholesky
 from arrax.lax.linalg.cholesky_factors import cholesky_p as cholesky_p
 from arrax.lax.linalg.cholesky_factors import cholesky_update as cholesky_update
@@ -37,3 +38,5 @@ from arrax.lax.linalg.triangular_systems import triangular_solve as triangular_s
 from arrax.lax.linalg.triangular_systems import triangular_solve_p as triangular_solve_p
 from arrax.lax.linalg.tridiagonal_systems import tridiagonal_solve as tridiagonal_solve
 from arrax.lax.linalg.tridiagonal_systems import tridiagonal_solve_p as tridiagonal_solve_p
+
+_bound_names(__name__)

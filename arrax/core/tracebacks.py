@@ -1,0 +1,177 @@
+"""Tracebacks as users see them: without the frames of this package, which stay reachable.
+
+Where an exception leaves the package towards the user's code, ``boundary`` cuts the package's frames from it. An exception
+may leave several times (from a function inside the user's function inside a transformation), so each cut adds the frames
+since the one before to what ``error.unfiltered_traceback`` has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from types import FunctionType, TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+from arrax.core import config
+from arrax.core.calls import is_internal, pass_over
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_NOTE = "Frames of arrax are left out of this traceback; ARRAX_TRACEBACK_FILTERING=off shows them."
+_BETWEEN = (contextlib.__file__, functools.__file__)  # whose frames belong to the caller's
+_bounded: dict[FunctionType, Any] = {}
+
+
+class UnfilteredStackTrace(Exception):
+    """Carries the whole traceback of the exception that it is the cause of (``traceback_filtering="remove_frames"``)."""
+
+
+class UnfilteredTraceback:
+    """A traceback with all frames, read as any other. Unlike others it does not hinder pickling: it becomes None."""
+
+    __slots__ = ("whole", "left")
+
+    def __init__(self, whole: TracebackType | None, left: TracebackType | None):
+        self.whole = whole
+        self.left = left  # what the exception has now
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.whole, name)
+
+    def __reduce__(self) -> Any:
+        return type(None), ()
+
+
+def hide_internal_frames(error: BaseException) -> None:
+    """Treat this package's frames in an exception's traceback, and in those of its causes, as ``traceback_filtering`` says."""
+    mode = config.traceback_filtering.value
+    if mode == "auto":
+        mode = "tracebackhide" if _in_ipython() else "quiet_remove_frames"
+    if mode == "off":
+        return
+    treat = _mark if mode == "tracebackhide" else _cut
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen or isinstance(one, UnfilteredStackTrace):
+            continue
+        seen.add(id(one))
+        waiting += [one.__cause__, one.__context__]
+        if treat(one) and one is error:
+            _point_to_whole(error, loudly=mode == "remove_frames")
+
+
+def _in_ipython() -> bool:
+    """Whether exceptions are shown by IPython, which leaves marked frames out itself and can show them on demand."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return shell is not None and shell() is not None
+
+
+def _mark(error: BaseException) -> bool:
+    for each in _chain(error.__traceback__):
+        if is_internal(each.tb_frame.f_code.co_filename):
+            each.tb_frame.f_locals["__tracebackhide__"] = True
+    return False
+
+
+def _cut(error: BaseException) -> bool:
+    """Leave only frames outside of this package; whether any is gone."""
+    before = getattr(error, "unfiltered_traceback", None)
+    left, whole = (before.left, before.whole) if isinstance(before, UnfilteredTraceback) else (None, None)
+    new = list(_chain(error.__traceback__))
+    if left is not None:
+        place = next((n for n, each in enumerate(new) if each is left), None)
+        if place is None:  # the user gave it another traceback
+            left = whole = None
+        else:
+            new = new[:place]
+    kept = list(_outside(new))
+    if len(kept) == len(new):
+        return False
+    left, whole = _joined(kept, left), _joined(new, whole)
+    try:
+        error.unfiltered_traceback = UnfilteredTraceback(whole, left)  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):  # a class without room for attributes: nothing may be lost
+        return False
+    error.__traceback__ = left
+    return True
+
+
+def _chain(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _outside(tracebacks: list[TracebackType]) -> Iterator[TracebackType]:
+    inside = False
+    for each in tracebacks:
+        path = each.tb_frame.f_code.co_filename
+        inside = is_internal(path) or (inside and path in _BETWEEN)
+        if not inside:
+            yield each
+
+
+def _joined(frames: list[TracebackType], rest: TracebackType | None) -> TracebackType | None:
+    for each in reversed(frames):
+        rest = TracebackType(rest, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return rest
+
+
+def _point_to_whole(error: Any, loudly: bool) -> None:
+    """Say where the other frames are: in a note, or in a cause that carries them."""
+    if not loudly:
+        if _NOTE not in getattr(error, "__notes__", ()):
+            error.add_note(_NOTE)
+        return
+    whole = error.__cause__
+    if not isinstance(whole, UnfilteredStackTrace):
+        whole = UnfilteredStackTrace(f"{type(error).__name__}: {error}")
+        whole.__cause__, whole.__context__ = error.__cause__, error.__context__
+        whole.__suppress_context__ = error.__suppress_context__
+        error.__cause__ = whole
+    whole.__traceback__ = error.unfiltered_traceback.whole
+
+
+def boundary(fun: Callable[P, R]) -> Callable[P, R]:
+    """A function that users call: exceptions leave it without frames of this package."""
+
+    @functools.wraps(fun)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return fun(*args, **kwargs)
+        except BaseException as error:
+            hide_internal_frames(error)
+            raise
+
+    return call
+
+
+_BOUNDARY = boundary(boundary).__code__  # type: ignore[attr-defined]
+pass_over(_BOUNDARY)
+
+
+def bounded(value: Any) -> Any:
+    """A public name's value; functions of this package as ``boundary`` makes them, each once."""
+    if type(value) is not FunctionType or not is_internal(value.__code__.co_filename) or value.__code__ is _BOUNDARY:
+        return value
+    found = _bounded.get(value)
+    if found is None:
+        found = _bounded[value] = boundary(value)
+    return found
+
+
+def bound_names(module: str) -> None:
+    """Let all public functions of a public module be boundaries; it calls this after its imports."""
+    names = sys.modules[module].__dict__
+    for name, value in names.items():
+        if not name.startswith("_"):
+            names[name] = bounded(value)  # no name is added, so that the dictionary may change meanwhile
+
+
+# The settings stand below this file.
+for _name in ("update", "read", "__getattr__", "__setattr__"):
+    setattr(config.Configuration, _name, boundary(getattr(config.Configuration, _name)))
