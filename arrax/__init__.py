@@ -98,7 +98,16 @@ _ROOMS = (
     "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
 )  # fmt: skip
 
-_LATE = {"arrax.lax.pure_callbacks": ("pure_callback",)}  # rooms that are loaded for their names
+_LATE = {  # rooms that are loaded for their names
+    "arrax.lax.pure_callbacks": ("pure_callback",),
+    "arrax.xla.distribution": (
+        "make_array_from_callback", "make_array_from_process_local_data", "make_array_from_single_device_arrays",
+    ),
+    "arrax.lax.sharded_placement": ("device_put_replicated", "device_put_sharded"),
+    "arrax.xla.meshes": ("make_mesh", "set_mesh"),
+    "arrax.core.partition_specs": ("P",),
+    "arrax.xla.shardings": ("NamedSharding",),
+}  # fmt: skip
 _find_late = _late_names(__name__, _LATE)[0]
 
 _RENAMED = {  # names that go on working, with a warning

@@ -127,7 +127,7 @@ _options: dict[str, Option] = {}
 
 def traced_options() -> list[str]:
     """Names of the options whose values the runtime's trace context lists, in its order."""
-    return [name for name, option in _options.items() if option.in_key]
+    return [*(name for name, option in _options.items() if option.in_key), "mesh"]
 
 
 _PRECISIONS = (
@@ -205,6 +205,9 @@ numpy_check             = Option("array_api_strict", bool, False, "accepted, wit
 use_shardy_partitioner  = Option("use_shardy_partitioner", bool, True, "partition programs with Shardy")
 dump_ir_to              = Option("dump_ir_to", str, None, "folder for the programs as they are compiled")
 # fmt: on
+
+# Not an option: the meshes in force, a ``core.meshes.MeshState`` or None.
+mesh = runtime.Config("arrax_mesh", None, include_in_jit_key=True, include_in_trace_context=True)
 
 dtype_settings.x64_enabled = lambda: enable_x64.cell.value
 dtype_settings.promotion_mode = lambda: numpy_dtype_promotion.cell.value

@@ -10,10 +10,12 @@ from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, curr
 from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.tracebacks import hide_internal_frames
 from arrax.core.types import typeof
-from arrax.interpreters.execution import CompiledProgram, common_placement, lower_program
+from arrax.interpreters.execution import CompiledProgram, lower_program
+from arrax.interpreters.placements import settle_placement
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.xla.devices import platform_name
+from arrax.xla.distribution import place_argument
 from arrax.xla.shutdown import gate
 
 _registry = runtime.pytree.default_registry()
@@ -91,19 +93,15 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
             return out if primitive.multiple_results else [out]
 
         program = ClosedJaxpr(*stage(flat, avals))
-        placement = common_placement(args, primitive.name)
+        placement = settle_placement(args, primitive.name, program=program)
         platform = platform_name(placement.device.client)
-        lowered = lower_program(program, primitive.name, platform, eager=True)
+        lowered = lower_program(program, primitive.name, platform, eager=True, placement=placement)
         compiled = CompiledProgram(lowered, placement, primitive.name)
         outs = compiled.call(args)
         tree = _registry.flatten([0] * len(outs))[1] if primitive.multiple_results else _LEAF
         return outs if primitive.multiple_results else outs[0], compiled.fast_path(tree, args)
 
     return on_call_path(primitive.name, run_first)
-
-
-def _refuse_fallback(value: Any, sharding: Any, layout: Any) -> Any:
-    raise RuntimeError(f"cannot place a value of type {type(value)} on {sharding}")
 
 
 def on_call_path(name: str, run_first: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
@@ -128,7 +126,7 @@ def on_call_path(name: str, run_first: Callable[..., tuple[Any, Any]]) -> Callab
         finally:
             config.disable_jit.cell.set_local(previous)
 
-    function = runtime.pjit(name, without_call_path, guarded, [], [], name, _registry, _refuse_fallback, _call_cache)
+    function = runtime.pjit(name, without_call_path, guarded, [], [], name, _registry, place_argument, _call_cache)
     return function
 
 

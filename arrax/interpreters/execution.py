@@ -18,10 +18,12 @@ from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.lowering.module import lower_module
 from arrax.interpreters.ordering import in_order
+from arrax.interpreters.placements import Placement
 from arrax.interpreters.work import is_short
 from arrax.native import runtime
 from arrax.xla import compat, compilation
-from arrax.xla.devices import default_device, platform_name, single_sharding
+from arrax.xla.devices import single_sharding
+from arrax.xla.distribution import naming_value, put_on
 from arrax.xla.draining import drain
 from arrax.xla.effect_tokens import pending
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
@@ -44,52 +46,6 @@ class FastPath(NamedTuple):
     const_args: list[Any]
 
 
-class Placement(NamedTuple):
-    """Where a call runs: its device, and whether its operands are committed to it."""
-
-    device: Any
-    committed: bool
-
-
-def common_placement(leaves: Sequence[Any], name: str, device: Any = None) -> Placement:
-    """The device that committed operands agree on, or the default one.
-
-    Raises:
-      ValueError: operands are committed to different devices.
-    """
-    if device is not None:
-        return Placement(device, True)
-    found: Any = None
-    first: Any = None
-    for leaf in leaves:
-        placed = (
-            leaf if type(leaf) is ArrayImpl else getattr(leaf, "_base_array", None)
-        )  # keys lie where their words do
-        if placed is not None and placed._committed:
-            sharding = placed._sharding
-            devices = sharding._internal_device_list
-            if found is None:
-                found, first = devices, leaf
-            elif devices != found:
-                raise ValueError(
-                    f"Received incompatible devices for jitted computation. Got argument with shape "
-                    f"{first.aval.str_short(False)} and device ids {_ids(found)} on platform {_platform(found)}, and "
-                    f"argument with shape {leaf.aval.str_short(False)} and device ids {_ids(devices)} on platform "
-                    f"{_platform(devices)} (in {name})"
-                )
-    if found is not None:
-        return Placement(found[0], True)
-    return Placement(default_device(), False)
-
-
-def _ids(devices: Any) -> list[int]:
-    return [device.id for device in devices]
-
-
-def _platform(devices: Any) -> str:
-    return platform_name(devices[0].client).upper()
-
-
 class LoweredProgram(NamedTuple):
     """A module and how to feed it."""
 
@@ -103,6 +59,7 @@ class LoweredProgram(NamedTuple):
     effects: Any
     level: str
     at_once: bool  # whether calls run it themselves: see ``work``
+    spread: Any  # for several devices: these, and how inputs and outputs lie
 
 
 def hoist_constants(program: ClosedJaxpr) -> tuple[Jaxpr, list[Any], list[Any]]:
@@ -128,10 +85,12 @@ def lower_program(
     eager: bool = False,
     with_locations: bool = False,
     portable: bool = False,
+    placement: Placement | None = None,
 ) -> LoweredProgram:
-    """Lower a program for one device: unused arguments dropped, constants placed, donations matched to outputs.
+    """Lower a program: unused arguments dropped, constants placed, donations matched to outputs.
 
     Args:
+      placement: for a program over several devices, which these are and how values are laid out.
       portable: the program is not for this process only, so it consists of the compiler's own operations.
     """
     jaxpr, passed, embedded = hoist_constants(program)
@@ -145,29 +104,75 @@ def lower_program(
     donate = [d for d, keep in zip(donated, kept, strict=True) if keep] if donated is not None else []
     attributes: list[dict[str, str]] = []
     avals = [var.aval for var in jaxpr.invars[len(const_args) :]]
+    spread = _Spread.of(placement, const_args, kept, jaxpr)
     if any(donate):
-        aliases = _match_donations(avals, donate, jaxpr.out_avals)
+        wanted = (spread.in_shardings[len(const_args) :], spread.out_shardings) if spread is not None else ((), ())
+        aliases = _match_donations(avals, donate, jaxpr.out_avals, *wanted)
         attributes = [{} for _ in const_args] + aliases
     module, ctx = lower_module(
         ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, with_locations=with_locations,
-        portable=portable,
+        portable=portable, **({} if spread is None else spread._asdict()),
     )  # fmt: skip
     flags = list(donated) if donated is not None else [False] * len(kept)
     level = choose_level(jaxpr, eager, [aval for aval, donates in zip(avals, donate, strict=False) if donates])
     return LoweredProgram(
         module, kept, const_args, jaxpr, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
-        ctx.calls_users, jaxpr.effects, level, platform == "cpu" and is_short(jaxpr),
+        ctx.calls_users, jaxpr.effects, level, platform == "cpu" and is_short(jaxpr), spread,
     )  # fmt: skip
 
 
-def _match_donations(in_avals: list[Any], donate: list[bool], out_avals: list[Any]) -> list[dict[str, str]]:
-    """Give each donated input an output of its type; warn of those that find none."""
+class _Spread(NamedTuple):
+    """How a module's inputs and outputs lie over several devices."""
+
+    devices: Any
+    mesh: Any
+    in_shardings: list[Any]
+    out_shardings: list[Any]
+
+    @classmethod
+    def of(
+        cls, placement: Placement | None, const_args: Sequence[Any], kept: Sequence[bool], jaxpr: Jaxpr
+    ) -> _Spread | None:
+        """None for one device."""
+        if placement is None or placement.devices is None:
+            return None
+        consts = [_sharding_of_constant(value, placement) for value in const_args]
+        given = [sharding for sharding, keep in zip(placement.in_shardings, kept, strict=True) if keep]
+        outs = list(placement.out_shardings) or [None] * len(jaxpr.outvars)
+        for var, sharding in zip(jaxpr.invars[len(consts) :], given, strict=True):
+            with naming_value(var.aval, sharding, "jit"):
+                sharding.shard_shape(physical_aval(var.aval).shape)
+        for atom, sharding in zip(jaxpr.outvars, outs, strict=True):
+            if sharding is not None:
+                with naming_value(atom.aval, sharding, "jit's results, as out_shardings"):
+                    sharding.shard_shape(physical_aval(atom.aval).shape)
+        return cls(placement.devices, placement.mesh, [*consts, *given], outs)
+
+
+def _sharding_of_constant(value: Any, placement: Placement) -> Any:
+    array = getattr(value, "_base_array", value)
+    return array._sharding if type(array) is ArrayImpl and array._committed else placement.replicated
+
+
+def _match_donations(
+    in_avals: list[Any],
+    donate: list[bool],
+    out_avals: list[Any],
+    in_shardings: Sequence[Any],
+    out_shardings: Sequence[Any],
+) -> list[dict[str, str]]:
+    """Give each donated input an output of its type (and layout); warn of those that find none."""
     free: dict[Any, list[int]] = {}
-    for index, aval in enumerate(out_avals):
-        free.setdefault((aval.shape, aval.dtype), []).append(index)
+    outs = out_shardings or [None] * len(out_avals)
+    for index, (aval, sharding) in enumerate(zip(out_avals, outs, strict=True)):
+        free.setdefault((aval.shape, aval.dtype, sharding), []).append(index)
     attributes, unusable = [], []
-    for aval, donated in zip(in_avals, donate, strict=True):
-        matches = free.get((aval.shape, aval.dtype)) if donated else None
+    for aval, donated, sharding in zip(in_avals, donate, in_shardings or [None] * len(in_avals), strict=True):
+        matches = free.get((aval.shape, aval.dtype, sharding)) if donated else None
+        if donated and not matches and sharding is not None and free.get((aval.shape, aval.dtype, None)):
+            free[aval.shape, aval.dtype, None].pop()
+            attributes.append({"jax.buffer_donor": "true"})  # the compiler lays that output out: it may fit
+            continue
         if matches:
             attributes.append({"tf.aliasing_output": f"{matches.pop(0)} : i32"})
             continue
@@ -187,38 +192,68 @@ class CompiledProgram:
     """An executable and how to call it with the flat arguments of its program."""
 
     __slots__ = (
-        "executable", "placement", "kept", "const_args", "out_avals", "sharding", "handlers", "effects", "name", "donated",
-        "lowered", "_keys",
+        "executable", "placement", "kept", "const_args", "out_avals", "in_shardings", "out_shardings", "handlers", "effects",
+        "name", "donated", "lowered", "_keys",
     )  # fmt: skip
 
     def __init__(self, lowered: LoweredProgram, placement: Placement, name: str, compiler_options: Any = None):
         self.placement, self.name, self.lowered = placement, name, lowered
-        device = placement.device
+        device, spread = placement.device, lowered.spread
         if lowered.host_callbacks:
             drain.expect(device)
         self.executable = compilation.compile_module(
-            lowered.module, [device], level=lowered.level, compiler_options=compiler_options,
-            host_callbacks=lowered.host_callbacks, name=name, storable=not lowered.calls_users,
-            at_once=lowered.at_once and device.client.local_device_count() == 1,  # several are to run side by side
+            lowered.module, [device] if spread is None else list(spread.devices), level=lowered.level,
+            compiler_options=compiler_options, host_callbacks=lowered.host_callbacks, name=name,
+            storable=not lowered.calls_users, at_once=lowered.at_once and device.client.local_device_count() == 1,
+            propagated=() if spread is None else [sharding is None for sharding in spread.out_shardings],
         )  # fmt: skip
         self.kept, self.donated, self.effects = lowered.kept, lowered.donated, lowered.effects
-        self.sharding = single_sharding(device)
-        self.const_args = [self._place(value) for value in lowered.const_args]
         self.out_avals = [atom.aval for atom in lowered.jaxpr.outvars]
         self._keys = [isinstance(aval.dtype, dtypes.ExtendedDType) for aval in self.out_avals]
+        physical = list(map(physical_aval, self.out_avals))
+        if spread is None:
+            single = single_sharding(device)
+            self.in_shardings = [single] * (len(lowered.const_args) + sum(self.kept))
+            self.out_shardings = [single] * len(self.out_avals)
+        else:
+            self.in_shardings = spread.in_shardings
+            self.out_shardings = self._chosen_shardings(spread.out_shardings, physical)
+        count = len(lowered.const_args)
+        self.const_args = list(map(self._place, lowered.const_args, self.in_shardings[:count]))
         self.handlers = [
-            compat.result_handler(physical_aval(aval), self.sharding, placement.committed) for aval in self.out_avals
+            compat.result_handler(aval, sharding, placement.committed)
+            for aval, sharding in zip(physical, self.out_shardings, strict=True)
         ]
 
-    def _place(self, value: Any) -> Any:
-        device = self.placement.device
+    def _chosen_shardings(self, asked: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
+        """How the results lie: as asked for, or as the compiler chose."""
+        if all(sharding is not None for sharding in asked):
+            return list(asked)
+        chosen = self.executable.get_output_shardings()
+        if not chosen:
+            return [self.placement.replicated if sharding is None else sharding for sharding in asked]
+        return [
+            self.placement.chosen(runtime.HloSharding.from_proto(proto), aval.ndim) if sharding is None else sharding
+            for sharding, proto, aval in zip(asked, chosen, avals, strict=True)
+        ]
+
+    def sharding_of_argument(self, number: int) -> Any:
+        """How a flat argument of the call is laid out; None where the program does not take it."""
+        if not self.kept[number]:
+            return None
+        return self.in_shardings[len(self.const_args) + sum(self.kept[:number])]
+
+    def _place(self, value: Any, sharding: Any) -> Any:
         base = getattr(value, "_base_array", None)
         if base is not None:
             value = base
+        if self.lowered.spread is not None:
+            return put_on(value, sharding)
+        device = self.placement.device
         if type(value) is not ArrayImpl:
             return array_from_host(value, None, device)
         check_live(value)
-        if value._sharding == self.sharding:
+        if value._sharding is sharding or value._sharding == sharding:
             return value
         return copy_to_device(value, device, value._committed)
 
@@ -231,7 +266,7 @@ class CompiledProgram:
         arrays = [*self.const_args]
         for leaf, keep in zip(leaves, self.kept, strict=True):
             if keep:
-                arrays.append(self._place(leaf))
+                arrays.append(self._place(leaf, self.in_shardings[len(arrays)]))
         outs = self._run_with_effects(arrays) if self.effects else self._run(arrays)
         if any(self._keys):
             outs = [
@@ -267,11 +302,10 @@ class CompiledProgram:
         if config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value:
             return None
         kept = [True] * len(self.const_args) + list(self.kept)
-        count = sum(kept)
-        outs = len(self.out_avals)
         return FastPath(
-            self.executable, out_tree, [self.sharding] * count, [self.sharding] * outs, list(map(physical_aval, self.out_avals)),
-            [self.placement.committed] * outs, kept, [None] * count, list(self.const_args),
+            self.executable, out_tree, list(self.in_shardings), list(self.out_shardings),
+            list(map(physical_aval, self.out_avals)), [self.placement.committed] * len(self.out_avals), kept,
+            [None] * sum(kept), list(self.const_args),
         )  # fmt: skip
 
 

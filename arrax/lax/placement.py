@@ -8,18 +8,23 @@ import numpy as np
 
 from arrax.core.config import explicit_transfer
 from arrax.core.interpreter import Primitive, Tracer, context
+from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero, typeof
+from arrax.interpreters.lowering import sharding_text
 from arrax.native import runtime
 from arrax.xla.arrays import copy_of
-from arrax.xla.placement import array_from_host, copy_to_device, host_value
+from arrax.xla.devices import single_sharding
+from arrax.xla.distribution import put_on
+from arrax.xla.meshes import physical_mesh
+from arrax.xla.placement import array_from_host, host_value
+from arrax.xla.shardings import NamedSharding
 
 ArrayImpl = runtime.ArrayImpl
 
 device_put_p = Primitive("device_put")
 device_put_p.type_rule = lambda aval, *, device: aval
-device_put_p.lower[None] = lambda ctx, x, *, device: [x]
 
 
 def _jvp(primals: Any, tangents: Any, *, device: Any) -> tuple[Any, Any]:
@@ -33,53 +38,104 @@ device_put_p.transpose = lambda ct, x, *, device: [ct]
 device_put_p.batch = lambda values, dims, *, device: (device_put_p.bind(*values, device=device), dims[0])
 
 
-def target_device(device: Any) -> Any:
-    """The device of a device, a single-device sharding, or None."""
-    if device is None or isinstance(device, runtime.Device):
+def target_sharding(device: Any) -> Any:
+    """The sharding that a device, sharding or spec (over the mesh in force) means, or None.
+
+    Raises:
+      ValueError: something else.
+    """
+    if device is None or isinstance(device, runtime.Sharding):
         return device
-    if isinstance(device, runtime.SingleDeviceSharding):
-        return device._device
-    raise ValueError(f"device_put: expected a device or sharding, got {device!r} of type {type(device)}")
+    if isinstance(device, runtime.Device):
+        return single_sharding(device)
+    if isinstance(device, PartitionSpec):
+        mesh = physical_mesh()
+        if mesh is None:
+            raise ValueError(
+                f"device_put: the spec {device} needs a mesh in force (arrax.set_mesh); a NamedSharding carries its own"
+            )
+        return NamedSharding(mesh, device)
+    if isinstance(getattr(device, "sharding", None), runtime.Sharding):  # a format: layout and sharding
+        return device.sharding
+    raise ValueError(
+        f"device_put: expected a device or sharding or None, or a pytree of them, got {device!r} of type {type(device)}"
+    )
 
 
-def put_value(x: Any, device: Any) -> Any:
-    """One concrete value on a device; without one, placed data stays where it is."""
-    where = target_device(device)
+def put_value(x: Any, device: Any, may_alias: bool = True) -> Any:
+    """One concrete value on a device or over several; without one, placed data stays where it is."""
+    where = target_sharding(device)
     if hasattr(x, "on_device"):  # key arrays
         return x.on_device(device)
+    if where is not None:
+        return put_on(x, where, may_alias=may_alias)
     if type(x) is ArrayImpl:
-        return x if where is None else copy_to_device(x, where, True)
-    return array_from_host(x, None, where, where is not None)
+        return x if may_alias else copy_of(x)
+    return array_from_host(x, None, None, False)
 
 
 device_put_p.impl = lambda x, *, device: put_value(x, device)
 
 
+def _lower(ctx: Any, x: Any, *, device: Any) -> list[Any]:
+    """In a program for several devices a sharding is a constraint; where it runs is settled outside."""
+    where = target_sharding(device)
+    if where is None or ctx.module_context.num_devices == 1 or where.num_devices == 1:
+        return [x]
+    return [sharding_text.constrain(ctx.module_context, x, where)]
+
+
+device_put_p.lower[None] = _lower
+
+
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
-    """Put an array, or all leaves of a pytree, on a device; with a device given, the result is committed to it.
+    """Put an array, or all leaves of a pytree, on a device or over several; with one given, the result is committed.
 
     Args:
       x: array or pytree of arrays and numbers.
-      device: device or sharding, or a tree prefix of ``x`` of them; None leaves placed data alone.
-      src, donate, may_alias: accepted.
+      device: device or sharding (or, with a mesh in force, PartitionSpec), or a tree prefix of ``x`` of them; None leaves
+        placed data alone.
+      src: accepted.
+      donate: give up the arrays: they are deleted where the result does not share their buffers. May be a tree prefix.
+      may_alias: False for results with buffers of their own. May be a tree prefix.
     Returns: a pytree of arrays on the device.
     Raises:
-      ValueError: something else than devices.
+      ValueError: something else than devices, a sharding that does not fit a shape, or ``donate`` with ``may_alias``.
       TypeError: leaves that are no arrays.
     Example: ``arrax.device_put(1., arrax.devices()[0])``.
     """
     leaves, tree = tree_flatten(x)
-    single = device is None or isinstance(device, runtime.Device | runtime.Sharding)
-    places = [device] * len(leaves) if single else broadcast_prefix(device, x, is_leaf=lambda d: d is None)
+    places = _per_leaf(device, x, len(leaves))
+    given = _per_leaf(donate, x, len(leaves))
+    aliases = _per_leaf(may_alias, x, len(leaves))
+    for gives, alias in zip(given, aliases, strict=True):
+        if gives and alias:
+            raise ValueError("device_put: may_alias and donate cannot both be True")
     with explicit_transfer("put"):
-        return tree_unflatten(tree, [_put(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
+        return tree_unflatten(tree, list(map(_put, leaves, places, given, aliases)))
 
 
-def _put(x: Any, device: Any) -> Any:
+def _per_leaf(value: Any, x: Any, count: int) -> list[Any]:
+    """One entry per leaf of ``x`` from a tree prefix."""
+    if value is None or isinstance(value, bool | runtime.Device | runtime.Sharding | PartitionSpec):
+        return [value] * count
+    return broadcast_prefix(value, x, is_leaf=lambda entry: entry is None)
+
+
+def _put(x: Any, device: Any, donate: Any = False, may_alias: Any = None) -> Any:
     if not isinstance(x, Tracer) and getattr(x, "__jax_array__", None) is not None and type(x) is not ArrayImpl:
         x = x.__jax_array__()
     typeof(x)
-    return device_put_p.bind(x, device=device)
+    target_sharding(device)
+    if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
+        out = device_put_p.bind(x, device=device)
+        return copy(out) if may_alias is False else out
+    donate = donate and type(x) is ArrayImpl
+    out = put_value(x, device, may_alias is not False and not donate)
+    if donate:
+        out.block_until_ready()
+        x.delete()
+    return out
 
 
 def device_get(x: Any) -> Any:

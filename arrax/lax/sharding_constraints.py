@@ -1,16 +1,26 @@
-"""Constraints on where intermediate values lie."""
+"""Constraints on how intermediate values lie over devices."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, Tracer, context
+from arrax.core.meshes import mesh_state
+from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero, typeof
+from arrax.interpreters.batching import running_batch
+from arrax.interpreters.lowering import sharding_text
+from arrax.interpreters.placements import places_of_primitive
 from arrax.lax.families import checked_operand
 from arrax.lax.placement import put_value
 from arrax.native import runtime
+from arrax.xla.distribution import naming_value
+from arrax.xla.meshes import physical_mesh
+from arrax.xla.tilings import with_axis
+
+NamedSharding = runtime.NamedSharding
 
 sharding_constraint_p = Primitive("sharding_constraint")
 sharding_constraint_p.type_rule = lambda aval, **params: aval
@@ -18,7 +28,28 @@ sharding_constraint_p.impl = lambda x, *, sharding, **params: put_value(x, shard
 sharding_constraint_p.transpose = lambda ct, x, **params: [
     Zero(x.aval) if type(ct) is Zero else sharding_constraint_p.bind(ct, **params)
 ]
-sharding_constraint_p.batch = lambda values, dims, **params: (sharding_constraint_p.bind(*values, **params), dims[0])
+places_of_primitive["sharding_constraint"] = lambda params: params["sharding"]
+places_of_primitive["device_put"] = lambda params: _spread(params["device"])
+
+
+def _spread(device: Any) -> Any:
+    """The sharding over several devices that an operand of ``device_put`` in a program is given, or None."""
+    return device if isinstance(device, runtime.Sharding) and device.num_devices > 1 else None
+
+
+def _batch(values: Any, dims: Any, *, sharding: Any, **params: Any) -> tuple[Any, int]:
+    (x,), (dim,) = values, dims
+    entry = running_batch().spmd_axis_name
+    aval = typeof(x)
+    if isinstance(sharding, NamedSharding):
+        entries = [*sharding.spec, *[None] * (aval.ndim - 1 - len(sharding.spec))]
+        free = PartitionSpec.UNCONSTRAINED if entry is None else entry
+        spec = PartitionSpec(*entries[:dim], free, *entries[dim:])
+        sharding = NamedSharding(sharding.mesh, spec, memory_kind=sharding.memory_kind)
+    elif not sharding.is_fully_replicated:
+        hlo = with_axis(sharding._to_xla_hlo_sharding(aval.ndim - 1), dim)
+        sharding = runtime.GSPMDSharding(sharding._internal_device_list, hlo)
+    return sharding_constraint_p.bind(x, sharding=sharding, **params), dim
 
 
 def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
@@ -28,12 +59,13 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
 
 def _lower(ctx: Any, x: Any, *, sharding: Any, **params: Any) -> list[Any]:
     """On one device every value lies there."""
-    if ctx.module_context.num_devices > 1:
-        raise NotImplementedError("with_sharding_constraint in a program for several devices")
-    return [x]
+    if ctx.module_context.num_devices == 1:
+        return [x]
+    return [sharding_text.constrain(ctx.module_context, x, sharding)]
 
 
 sharding_constraint_p.jvp = _jvp
+sharding_constraint_p.batch = _batch
 sharding_constraint_p.lower[None] = _lower
 
 
@@ -42,28 +74,64 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
     Args:
       x: array or pytree of arrays.
-      shardings: a sharding, or a tree prefix of ``x`` of them.
+      shardings: a sharding (or, with a mesh in force, a PartitionSpec), or a tree prefix of ``x`` of them. None leaves a
+        value to the compiler; so does ``PartitionSpec.UNCONSTRAINED`` one axis.
     Returns: a pytree like ``x``.
     Raises:
       ValueError: something else than shardings, or a sharding that does not fit a value.
+      RuntimeError: a PartitionSpec without a mesh in force.
     Example: ``lax.with_sharding_constraint(x, arrax.sharding.SingleDeviceSharding(arrax.devices()[0]))``.
     """
     leaves, tree = tree_flatten(x)
-    if isinstance(shardings, runtime.Sharding):
+    if _is_place(shardings):
         places = [shardings] * len(leaves)
     else:
-        places = broadcast_prefix(shardings, x, is_leaf=lambda s: s is None)
-    return tree_unflatten(tree, [_constrained(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
+        places = broadcast_prefix(shardings, x, is_leaf=_is_place)
+    return tree_unflatten(tree, [constrained(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
 
 
-def _constrained(x: Any, sharding: Any) -> Any:
-    x = checked_operand("with_sharding_constraint", x)
+def _is_place(value: Any) -> bool:
+    return value is None or isinstance(value, runtime.Sharding | PartitionSpec)
+
+
+def constraint_sharding(sharding: Any, aval: Any) -> Any:
+    """The sharding that an entry of a constraint means.
+
+    Raises:
+      ValueError, RuntimeError: as ``with_sharding_constraint``.
+    """
+    if isinstance(sharding, PartitionSpec):
+        mesh = physical_mesh()
+        abstract = mesh_state().abstract
+        if mesh is None and abstract.empty:
+            raise RuntimeError(
+                f"with_sharding_constraint: the spec {sharding} needs a mesh in force; define one by "
+                "`arrax.set_mesh(mesh)` or `with mesh:`, or pass a NamedSharding, which carries its own"
+            )
+        return NamedSharding(abstract if mesh is None else mesh, sharding)
     if not isinstance(sharding, runtime.Sharding):
         raise ValueError(
-            f"with_sharding_constraint: expected a sharding for a value of type {typeof(x).str_short()}, got {sharding!r}; "
-            "partition specs need a mesh around them"
+            f"with_sharding_constraint: expected a sharding for a value of type {aval.str_short()}, got {sharding!r} of "
+            f"type {type(sharding)}"
         )
-    sharding.shard_shape(typeof(x).shape)
+    return sharding
+
+
+def constrained(x: Any, sharding: Any) -> Any:
+    """One value of ``with_sharding_constraint``; None is no constraint."""
+    if sharding is None:
+        return x
+    x = checked_operand("with_sharding_constraint", x)
+    aval = typeof(x)
+    sharding = constraint_sharding(sharding, aval)
+    with naming_value(aval, sharding, "with_sharding_constraint"):
+        if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
+            sharding._to_xla_hlo_sharding(aval.ndim)
+        else:
+            sharding.shard_shape(aval.shape)
+    unconstrained: frozenset[int] = frozenset()
+    if isinstance(sharding, NamedSharding):
+        unconstrained = frozenset(n for n, e in enumerate(sharding.spec) if e is PartitionSpec.UNCONSTRAINED)
     return sharding_constraint_p.bind(
-        x, sharding=sharding, layout=None, context_mesh=None, unconstrained_dims=frozenset()
+        x, sharding=sharding, layout=None, context_mesh=mesh_state().abstract, unconstrained_dims=unconstrained
     )

@@ -43,6 +43,7 @@ unset = config_cells.unset
 trace_context = config_cells.trace_context
 PjitFunction = _jax.PjitFunction
 HloSharding = xla_client.HloSharding
+OpSharding = xla_client.OpSharding
 CompileOptions = xla_client.CompileOptions
 DeviceAssignment = xla_client.DeviceAssignment
 

@@ -18,19 +18,28 @@ from arrax.core.tracebacks import hide_internal_frames
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.execution import (
     CompiledProgram,
-    Placement,
     SpecialValueFound,
     check_special_values,
-    common_placement,
     lower_program,
+)
+from arrax.interpreters.placements import (
+    Placement,
+    common_placement,
+    is_description,
+    places_in,
+    settle_placement,
 )
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.calls import jit_p, opened_program
+from arrax.lax.sharding_constraints import constrained
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, resolve
+from arrax.transforms.sharding_arguments import checked_shardings, for_arguments, for_results, sharding_key
 from arrax.transforms.tracing import Traced, dynamic_names, leaf_type, trace, traces_of
 from arrax.xla.devices import client_of, platform_name
+from arrax.xla.distribution import place_argument
 from arrax.xla.placement import array_from_host, check_live
+from arrax.xla.shardings import UNSPECIFIED
 from arrax.xla.shutdown import gate
 
 ArrayImpl = runtime.ArrayImpl
@@ -69,8 +78,13 @@ class JitOptions:
         options = tuple(sorted((self.compiler_options or {}).items()))
         return (
             self.static_argnums, self.static_argnames, self.donate_argnums, self.donate_argnames, self.keep_unused,
-            self.inline, self.device, options, self.eager, id(self.in_shardings) if self.in_shardings else None,
+            self.inline, self.device, options, self.eager, sharding_key(self.in_shardings), sharding_key(self.out_shardings),
         )  # fmt: skip
+
+    @property
+    def asks_for_shardings(self) -> bool:
+        """Whether the user said how arguments or results lie."""
+        return self.in_shardings is not None or self.out_shardings is not None
 
 
 class Jitted:
@@ -104,12 +118,12 @@ class Jitted:
         tracing = not context.interpreter.is_evaluation
         traced = self.traced(split, leaves, tree)
         if tracing or traced.captured or any(isinstance(leaf, Tracer) for leaf in leaves):
-            return self.bind(traced, leaves), None
+            return self.bind(traced, leaves, split), None
         if config.disable_jit.cell.value:
             return self.fun(*args, **kwargs), None
         rerun = config.debug_nans.cell.value or config.debug_infs.cell.value  # which needs the arguments once more
         donated = None if rerun else self.donated(split, leaves)
-        compiled = self.compile(traced, leaves, donated)
+        compiled = self.compile(traced, leaves, donated, split)
         try:
             outs = compiled.call(leaves)
         except SpecialValueFound:
@@ -164,8 +178,11 @@ class Jitted:
         """The trace for given types."""
         return trace(self.fun, split, "jit", self.store, leaves, tree, avals)
 
-    def bind(self, traced: Traced, leaves: Sequence[Any]) -> Any:
-        """Apply the traced program in the current interpretation."""
+    def bind(self, traced: Traced, leaves: Sequence[Any], split: Split) -> Any:
+        """Apply the traced program in the current interpretation; asked-for shardings are constraints there."""
+        if self.options.asks_for_shardings:
+            places = for_arguments(self.options.in_shardings, split.dynamic, split.dynamic_kwargs)
+            leaves = [constrained(leaf, place) for leaf, place in zip(leaves, places, strict=True)]
         if self.options.inline:
             outs = eval_jaxpr(traced.program.jaxpr, traced.program.consts, *traced.captured, *leaves)
         else:
@@ -175,6 +192,9 @@ class Jitted:
                 operands = [*closed.consts, *operands]
                 closed = opened_program(closed)
             outs = jit_p.bind(*operands, jaxpr=closed, name=self.name)
+        if self.options.out_shardings is not None:
+            places = for_results(self.options.out_shardings, traced.out_tree)
+            outs = [constrained(out, place) for out, place in zip(outs, places, strict=True)]
         return tree_unflatten(traced.out_tree, outs)
 
     def donated(self, split: Split, leaves: Sequence[Any]) -> tuple[bool, ...] | None:
@@ -191,13 +211,25 @@ class Jitted:
             flags += [name in names] * len(_registry.flatten(split.dynamic_kwargs[name])[0])
         return tuple(flags)
 
-    def placement(self, leaves: Sequence[Any]) -> Placement:
+    def placement(self, leaves: Sequence[Any], traced: Traced, split: Split | None = None) -> Placement:
         """Where a call runs."""
-        return common_placement(leaves, f"jit({self.name})", self.options.device)
+        options, name = self.options, f"jit({self.name})"
+        if options.device is not None:
+            return Placement(options.device, True)
+        if not options.asks_for_shardings and not places_in(traced.program):
+            placement = common_placement(leaves, name)
+            if placement.devices is None and not traced.program.consts and not any(map(is_description, leaves)):
+                return placement
+        ins = [] if split is None else for_arguments(options.in_shardings, split.dynamic, split.dynamic_kwargs)
+        outs = for_results(options.out_shardings, traced.out_tree)
+        names = None if split is None else dynamic_names(self.fun, split)
+        return settle_placement(leaves, name, ins, outs, traced.program, names)
 
-    def compile(self, traced: Traced, leaves: Sequence[Any], donated: tuple[bool, ...] | None) -> CompiledProgram:
+    def compile(
+        self, traced: Traced, leaves: Sequence[Any], donated: tuple[bool, ...] | None, split: Split | None = None
+    ) -> CompiledProgram:
         """The compiled program for a trace and a placement."""
-        placement = self.placement(leaves)
+        placement = self.placement(leaves, traced, split)
         options = self.options
         settings = tuple(sorted((options.compiler_options or {}).items()))
         key = (placement, donated, options.keep_unused, settings, options.eager)
@@ -205,17 +237,13 @@ class Jitted:
         if found is None:
             lowered = lower_program(
                 traced.program, self.name, platform_name(placement.device.client), donated=donated,
-                keep_unused=bool(options.keep_unused), eager=bool(options.eager),
+                keep_unused=bool(options.keep_unused), eager=bool(options.eager), placement=placement,
             )  # fmt: skip
             found = traced.compiled[key] = CompiledProgram(lowered, placement, self.name, options.compiler_options)
         return found
 
 
 register_wrapper(Jitted.run_first, lambda local: (local["self"].fun, local["args"], local["kwargs"]))
-
-
-def _refuse_fallback(value: Any, sharding: Any, layout: Any) -> Any:
-    raise RuntimeError(f"cannot place a value of type {type(value)} on {sharding}")
 
 
 def make_jitted(fun: Callable, options: JitOptions) -> Any:
@@ -228,7 +256,7 @@ def register_jitted(jitted: Jitted, cache: Any) -> Any:
     fun, options = jitted.fun, jitted.options
     function = runtime.pjit(
         jitted.name, fun, jitted.run_first, list(options.static_argnums), list(options.static_argnames),
-        (type(jitted).__name__, options.key()), call_registry, _refuse_fallback, cache,
+        (type(jitted).__name__, options.key()), call_registry, place_argument, cache,
     )  # fmt: skip
     jitted.function = function
     function._jitted = jitted
@@ -262,6 +290,9 @@ def jit(
 
     Args:
       fun: pure function of arrays and nested containers of them.
+      in_shardings: how arguments lie: shardings (or, with a mesh in force, PartitionSpecs; None leaves it open), as a tree
+        prefix of the tuple of positional arguments. Arrays that are bound otherwise are refused.
+      out_shardings: how results lie, as a tree prefix of the result.
       static_argnums: positions of arguments whose values (hashable) are part of the program.
       static_argnames: names of such arguments. Each of the two is completed from the other by the signature.
       donate_argnums: positions of arguments whose buffers the outputs may reuse; they are gone after the call.
@@ -273,7 +304,7 @@ def jit(
       compiler_options: options of XLA by name.
     Returns: a function with the same arguments and results, with ``lower``, ``trace``, ``eval_shape``, ``clear_cache``.
     Raises:
-      TypeError: ``fun`` is not callable.
+      TypeError: ``fun`` is not callable, or shardings are something else.
       ValueError: numbers or names of arguments that ``fun`` does not have.
     Example: ``jit(lambda x: x * 2)(jnp.arange(3))``.
     """
@@ -294,6 +325,11 @@ def jit(
     both = set(static_numbers) & set(donate_numbers)
     if both:
         raise ValueError(f"static_argnums and donate_argnums cannot intersect, both name {sorted(both)}")
+    checked_shardings("in_shardings", in_shardings)
+    checked_shardings("out_shardings", out_shardings)
+    in_shardings, out_shardings = (None if s is UNSPECIFIED else s for s in (in_shardings, out_shardings))
+    if (backend is not None or device is not None) and (in_shardings is not None or out_shardings is not None):
+        raise ValueError("If backend or device is specified on jit, then in_shardings and out_shardings should not be")
     if backend is not None and device is None:
         device = client_of(backend).local_devices()[0]
     options = JitOptions(

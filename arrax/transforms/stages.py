@@ -10,13 +10,14 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.evaluation import on_call_path
-from arrax.interpreters.execution import CompiledProgram, LoweredProgram, Placement, lower_program
+from arrax.interpreters.execution import CompiledProgram, LoweredProgram, lower_program
+from arrax.interpreters.placements import Placement, check_operand
 from arrax.native import runtime
 from arrax.transforms.inspection import ShapeDtypeStruct, shaped_type, struct_of
 from arrax.transforms.jit import Jitted
 from arrax.transforms.tracing import Traced as TracedFunction
 from arrax.transforms.tracing import dynamic_names
-from arrax.xla.devices import default_device, platform_name
+from arrax.xla.devices import platform_name
 
 
 class ArgInfo(NamedTuple):
@@ -106,7 +107,7 @@ class Traced(_Stage):
         platform = lowering_platforms[0] if lowering_platforms else platform_name(self._placement.device.client)
         lowered = lower_program(
             self._traced.program, self._jitted.name, platform, donated=self._donated,
-            keep_unused=bool(self._jitted.options.keep_unused),
+            keep_unused=bool(self._jitted.options.keep_unused), placement=self._placement,
         )  # fmt: skip
         return Lowered(self._jitted, self._traced, self._names, self._donated, self._placement, lowered)
 
@@ -133,6 +134,7 @@ class Lowered(_Stage):
             again = lower_program(
                 self._traced.program, self._jitted.name, platform_name(self._placement.device.client),
                 donated=self._donated, keep_unused=bool(self._jitted.options.keep_unused), with_locations=True,
+                placement=self._placement,
             )  # fmt: skip
             return again.module.operation.get_asm(enable_debug_info=True)
         if dialect == "hlo":
@@ -200,12 +202,13 @@ class Compiled(_Stage):
     @property
     def input_shardings(self) -> Any:
         """Placement of each argument, ``(args, kwargs)``."""
-        return tree_unflatten(self.in_tree, [self._program.sharding] * len(self._traced.in_avals))
+        count = len(self._traced.in_avals)
+        return tree_unflatten(self.in_tree, [self._program.sharding_of_argument(n) for n in range(count)])
 
     @property
     def output_shardings(self) -> Any:
         """Placement of each result."""
-        return tree_unflatten(self.out_tree, [self._program.sharding] * self.out_tree.num_leaves)
+        return tree_unflatten(self.out_tree, self._program.out_shardings)
 
     @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -225,6 +228,10 @@ class Compiled(_Stage):
                 f"The function was compiled for arguments of structure {self.in_tree}, but called with {tree}"
             )
         self._check_types(leaves)
+        for number, leaf in enumerate(leaves):
+            sharding = self._program.sharding_of_argument(number)
+            if sharding is not None and self._placement.devices is not None:
+                check_operand(leaf, sharding, self._jitted.name)
         outs = self._program.call(leaves)
         return tree_unflatten(self.out_tree, outs), self._program.fast_path(self.out_tree, leaves)
 
@@ -247,14 +254,9 @@ def _trace_stage(function: Any, args: tuple, kwargs: dict[str, Any]) -> Traced:
     jitted: Jitted = function._jitted
     split, leaves, tree = jitted.split(args, kwargs)
     avals = tuple(shaped_type(leaf) for leaf in leaves)
-    from_leaves = [leaf for leaf in leaves if isinstance(leaf, runtime.ArrayImpl)]
     traced = jitted.trace_types(split, leaves, tree, avals)
     names = dynamic_names(jitted.fun, split)
-    placement = (
-        jitted.placement(from_leaves)
-        if from_leaves
-        else Placement(jitted.options.device or default_device(), jitted.options.device is not None)
-    )
+    placement = jitted.placement(leaves, traced, split)
     return Traced(jitted, traced, names, jitted.donated(split, leaves), placement)
 
 

@@ -38,18 +38,32 @@ class Shard:
 
 
 def _shards(self: Any) -> list[Shard]:
+    """The pieces on devices of this process."""
+    check_live(self)
     if isinstance(self._sharding, runtime.SingleDeviceSharding):
         return [Shard(self._sharding._device, (slice(None),) * self.aval.ndim, 0, self)]
-    indices = self._sharding.addressable_devices_indices_map(self.aval.shape)
+    return [shard for shard in _global_shards(self) if shard.data is not None]
+
+
+def _global_shards(self: Any) -> list[Shard]:
+    """The pieces on all devices; those of other processes without data."""
+    if isinstance(self._sharding, runtime.SingleDeviceSharding):
+        return _shards(self)
+    check_live(self)
+    held = {piece._sharding._device: piece for piece in self._arrays}
     seen: dict[Any, int] = {}
     shards = []
-    for piece in self._arrays:
-        device = piece._sharding._device
-        index = indices[device]
+    for device, index in self._sharding.devices_indices_map(self.aval.shape).items():
         key = tuple((s.start, s.stop) for s in index)
         seen[key] = seen.get(key, -1) + 1
-        shards.append(Shard(device, index, seen[key], piece))
+        shards.append(Shard(device, index, seen[key], held.get(device)))
     return shards
+
+
+def _copy_to_host_async(self: Any) -> None:
+    check_live(self)
+    for piece in self._arrays:
+        piece._copy_single_device_array_to_host_async()
 
 
 def _to_numpy(self: Any, dtype: Any = None, copy: bool | None = None, context: Any = None) -> np.ndarray:
@@ -113,7 +127,7 @@ def array_text(array: Any) -> str:
     suffix = f"dtype={dtype}{', weak_type=True' if aval.weak_type else ''})"
     if array.is_deleted():
         return f"Array(shape={aval.shape}, {suffix} [deleted]"
-    if not array._sharding._internal_device_list.is_fully_addressable:
+    if not array._sharding._internal_device_list.is_fully_addressable and not array._sharding.is_fully_replicated:
         return f"Array(shape={aval.shape}, {suffix}"
     value = host_value(array)
     if (
@@ -194,11 +208,11 @@ ATTRIBUTES: dict[str, Any] = {
     "device": property(_device, doc="The device, or the sharding of an array over several."),
     "devices": _devices,
     "is_fully_addressable": property(lambda self: self._sharding._internal_device_list.is_fully_addressable),
-    "is_fully_replicated": property(lambda self: getattr(self._sharding, "is_fully_replicated", True)),
+    "is_fully_replicated": property(lambda self: self._sharding.is_fully_replicated),
     "addressable_shards": property(_shards, doc="The pieces on devices of this process."),
-    "global_shards": property(_shards, doc="The pieces on all devices."),
+    "global_shards": property(_global_shards, doc="The pieces on all devices."),
     "addressable_data": lambda self, index: _shards(self)[index].data,
-    "copy_to_host_async": lambda self: self._copy_single_device_array_to_host_async(),
+    "copy_to_host_async": _copy_to_host_async,
     "unsafe_buffer_pointer": ArrayImpl.unsafe_buffer_pointer,
     "__array__": _to_numpy, "__array_priority__": 100, "__len__": _len, "__bool__": _bool, "__int__": _int,
     "__float__": _float, "__complex__": _complex, "__index__": _index, "__repr__": _repr, "__str__": _str,

@@ -46,8 +46,9 @@ EAGER_ELEMENTS = 10_000  # above this, code at the lowest level is slower
 
 
 def options_for(
-    client: Any, devices: Sequence[Any], level: str, overrides: dict[str, Any] | None = None, num_replicas: int = 1
-) -> Any:
+    client: Any, devices: Sequence[Any], level: str, overrides: dict[str, Any] | None = None, num_replicas: int = 1,
+    propagated: Sequence[bool] = (),
+) -> Any:  # fmt: skip
     """Compile options for a use, with the user's ``compiler_options`` above them."""
     options = runtime.CompileOptions()
     count = len(devices) // num_replicas
@@ -57,7 +58,8 @@ def options_for(
     build = options.executable_build_options
     if count > 1:
         build.use_spmd_partitioning = True
-        build.use_shardy_partitioner = config.use_shardy_partitioner.value
+        build.use_shardy_partitioner = True  # programs say how values lie in its dialect
+        build.allow_spmd_sharding_propagation_to_output = list(propagated) or [True]
     settings = dict(LEVELS[level]) if client.platform == "cpu" else {}
     if not compat.has_fusion_emitters_option:
         settings.pop("xla_cpu_use_fusion_emitters", None)
@@ -167,10 +169,12 @@ def compile_module(
     num_replicas: int = 1,
     storable: bool = True,
     at_once: bool = False,
+    propagated: Sequence[bool] = (),
 ) -> Any:
     """The loaded executable of a module: from memory, from disk, or compiled now.
 
     Args:
+      propagated: for several devices, which outputs the compiler may lay out.
       at_once: whether calls run the program in their own thread. Otherwise they hand it to a thread of the runtime.
 
     Raises:
@@ -183,7 +187,7 @@ def compile_module(
         host_callbacks = (
             _not_called,
         )  # the runtime does not hand over programs that may need this thread's interpreter lock
-    options = options_for(client, devices, level, compiler_options, num_replicas)
+    options = options_for(client, devices, level, compiler_options, num_replicas, propagated)
     bytecode = bytecode_of(module)
     if host_callbacks and not storable:
         return _compile(client, bytecode, devices, options, host_callbacks, name)

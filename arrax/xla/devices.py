@@ -116,3 +116,15 @@ def single_sharding(device: Any, memory_kind: str | None = None) -> Any:
 def device_list(devices_: tuple[Any, ...]) -> Any:
     """The one DeviceList of some devices."""
     return runtime.DeviceList(devices_)
+
+
+def device_by_id(platform: str | None, number: int) -> Any:
+    """The device of a platform with an id.
+
+    Raises:
+      ValueError: there is no such device.
+    """
+    for device in client_of(platform).devices():
+        if device.id == number:
+            return device
+    raise ValueError(f"no device of platform {platform} has the id {number}: there are {client_of(platform).devices()}")

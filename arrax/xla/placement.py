@@ -73,9 +73,13 @@ def host_value(array: Any) -> np.ndarray:
 
 def _assemble(array: Any) -> np.ndarray:
     """The elements of an array over several devices."""
+    if array._sharding.is_fully_replicated and array._arrays:
+        return array._arrays[0]._single_device_array_to_np_array_did_copy()[0]
     if not array._sharding._internal_device_list.is_fully_addressable:
         raise RuntimeError(
-            "Fetching value for an array that spans non-addressable (non process local) devices is not possible."
+            f"Fetching value for array of type {array.aval.str_short()} that spans non-addressable (non process local) "
+            "devices is not possible: each process has its own pieces, array.addressable_shards. Use "
+            "multihost_utils.process_allgather to fetch the whole."
         )
     out = np.empty(array.aval.shape, array.aval.dtype)
     indices = array._sharding.addressable_devices_indices_map(array.aval.shape)

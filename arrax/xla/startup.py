@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core import config
+from arrax.core.partition_specs import PartitionSpec, check_spec
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
 
@@ -58,13 +59,13 @@ def _lend_type_class(device: Any) -> None:
         parent, _, leaf = name.rpartition(".")
         setattr(modules[parent], leaf, modules[name])
     modules["jax.core"].ShapedArray = ShapedArray  # type: ignore[attr-defined]
-    modules["jax._src.named_sharding"].check_pspec = lambda mesh, spec: None  # type: ignore[attr-defined]
+    modules["jax._src.named_sharding"].check_pspec = check_spec  # type: ignore[attr-defined]
     sys.modules.update(modules)
     try:
         sharding = runtime.SingleDeviceSharding(device)
         aval = ShapedArray((), np.dtype(np.int32))
         runtime.batched_device_put(aval, sharding, [np.int32(0)], [device], False)._arrays  # noqa: B018
-        runtime.NamedSharding(_OneDeviceMesh(device), ())
+        runtime.NamedSharding(_OneDeviceMesh(device), PartitionSpec())
     finally:
         for name in _STAND_INS:
             sys.modules.pop(name, None)
@@ -72,7 +73,7 @@ def _lend_type_class(device: Any) -> None:
 
 
 class _OneDeviceMesh:
-    size = 1
+    size, axis_names = 1, ()
 
     def __init__(self, device: Any):
         self._internal_device_list = runtime.DeviceList((device,))

@@ -14,7 +14,7 @@ from arrax.core import config
 from arrax.core.errors import user_frames
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.staging import stage
 from arrax.xla.host_kernels import table as host_kernels
 
@@ -24,7 +24,8 @@ class ModuleContext:
 
     __slots__ = (
         "module", "platform", "platforms", "functions", "names", "host_callbacks", "with_locations", "axis_env",
-        "keepalives", "num_devices", "cpu_kernels", "calls_kernels", "program", "decisions", "repeats",
+        "keepalives", "num_devices", "cpu_kernels", "calls_kernels", "program", "decisions", "repeats", "devices", "mesh", "meshes",
+        "manual", "channels",
     )  # fmt: skip
 
     def __init__(
@@ -40,6 +41,11 @@ class ModuleContext:
         self.program: ClosedJaxpr | None = None  # the whole one
         self.decisions: dict[Any, Any] = {}  # what rules decided once for it
         self.with_locations, self.num_devices = with_locations, num_devices
+        self.devices: Any = None  # the devices of a program for several, in the order of its partitions
+        self.mesh: Any = None  # the mesh whose axes describe how values lie, or None
+        self.meshes: dict[str, str] = {}  # the symbol of each mesh that stands in the module
+        self.manual: Any = None  # inside a program per device: its mesh and the mesh axes that it is per device over
+        self.channels = 0  # how many collectives have a channel of their own
         self.repeats = 1  # how often what is being lowered runs, as far as that is known
 
     @contextlib.contextmanager
@@ -253,7 +259,10 @@ def lower_module(
     argument_attributes: Sequence[dict[str, str]] = (),
     result_attributes: Sequence[dict[str, str]] = (),
     with_locations: bool = False,
-    num_devices: int = 1,
+    devices: Sequence[Any] | None = None,
+    mesh: Any = None,
+    in_shardings: Sequence[Any] = (),
+    out_shardings: Sequence[Any] = (),
     num_replicas: int = 1,
     portable: bool = False,
 ) -> tuple[Any, ModuleContext]:
@@ -261,9 +270,12 @@ def lower_module(
 
     Args:
       argument_attributes: for each input, texts of MLIR attributes such as ``{"tf.aliasing_output": "0 : i32"}``.
+      devices: of a program for several, in the order of its partitions. mesh: a mesh of them.
+      in_shardings, out_shardings: for such a program, how each input and output is laid out; None leaves it to the compiler.
       portable: the program is not for this process only, so it consists of the compiler's own operations.
     """
     ir = native.mlir.ir
+    num_devices = 1 if devices is None else len(devices)
     with builder.ir_context(), ir.Location.unknown():
         module = ir.Module.create()
         attributes = module.operation.attributes
@@ -272,13 +284,28 @@ def lower_module(
         attributes["mhlo.num_replicas"] = builder.integer(num_replicas, 32)
         here = platform == "cpu" and num_devices == num_replicas == 1 and not portable
         ctx = ModuleContext(module, platform, with_locations, num_devices, here and config.cpu_kernels.value)
-        ctx.names["main"], ctx.program = 1, program
+        ctx.names["main"], ctx.program, ctx.devices, ctx.mesh = 1, program, devices, mesh
         function = _function(ctx, "main", program, public=True)
+        if devices is not None:
+            argument_attributes = _with_shardings(ctx, argument_attributes, in_shardings, program.in_avals)
+            result_attributes = _with_shardings(ctx, result_attributes, out_shardings, program.out_avals)
         for key, texts in (("arg_attrs", argument_attributes), ("res_attrs", result_attributes)):
             if any(texts):
                 dicts = [ir.DictAttr.get({k: builder.attribute(v) for k, v in text.items()}) for text in texts]
                 function.attributes[key] = ir.ArrayAttr.get(dicts)
     return module, ctx
+
+
+def _with_shardings(
+    ctx: ModuleContext, attributes: Sequence[dict[str, str]], shardings: Sequence[Any], avals: Sequence[Any]
+) -> list[dict[str, str]]:
+    """The attributes of inputs or outputs, with how they are laid out."""
+    given = attributes or [{}] * len(avals)
+    return [
+        texts if sharding is None
+        else {**texts, "sdy.sharding": sharding_text.sharding_text(ctx, sharding, builder.physical_aval(aval).ndim)}
+        for texts, sharding, aval in zip(given, shardings, avals, strict=True)
+    ]  # fmt: skip
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:

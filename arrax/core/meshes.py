@@ -1,0 +1,217 @@
+"""Descriptions of meshes: named axes and their sizes, without devices; and which mesh is in force."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from arrax.core import config
+
+
+class AxisType(enum.Enum):
+    """Who divides arrays along a mesh axis: the compiler (Auto), the types of values (Explicit), the program (Manual)."""
+
+    Auto = enum.auto()
+    Explicit = enum.auto()
+    Manual = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def checked_axis_types(axis_types: Any, count: int) -> tuple[AxisType, ...]:
+    """One type per axis.
+
+    Raises:
+      ValueError: another number of types. TypeError: something else than types.
+    """
+    if axis_types is None:
+        return (AxisType.Auto,) * count
+    types = (axis_types,) * count if isinstance(axis_types, AxisType) else tuple(axis_types)
+    if not all(isinstance(each, AxisType) for each in types):
+        raise TypeError(f"axis_types must be of type AxisType, got {axis_types!r}")
+    if len(types) != count:
+        raise ValueError(f"Number of axis names should match the number of axis_types: got {count} names and {types}")
+    return types
+
+
+class MeshDescription:
+    """What meshes with and without devices have in common: axis names, sizes and types.
+
+    Attributes:
+      axis_names, axis_sizes, axis_types: tuples, one entry per axis.
+      size: number of devices.
+    """
+
+    axis_names: tuple[Any, ...]
+    axis_sizes: tuple[int, ...]
+    axis_types: tuple[AxisType, ...]
+    size: int
+
+    @property
+    def shape(self) -> OrderedDict:
+        """Sizes by name, in order."""
+        return OrderedDict(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @property
+    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
+        """Pairs of name and size."""
+        return tuple(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @property
+    def empty(self) -> bool:
+        """Whether the mesh has no axes."""
+        return not self.axis_names
+
+    def _axes_of(self, kind: AxisType) -> tuple[Any, ...]:
+        return tuple(name for name, each in zip(self.axis_names, self.axis_types, strict=True) if each is kind)
+
+    auto_axes = property(lambda self: self._axes_of(AxisType.Auto), doc="Names of the axes that the compiler divides.")
+    explicit_axes = property(lambda self: self._axes_of(AxisType.Explicit), doc="Names of the axes of explicit types.")
+    manual_axes = property(lambda self: self._axes_of(AxisType.Manual), doc="Names of the axes of per-device programs.")
+    are_all_axes_auto = property(lambda self: all(t is AxisType.Auto for t in self.axis_types))
+    are_all_axes_explicit = property(lambda self: all(t is AxisType.Explicit for t in self.axis_types))
+    are_all_axes_manual = property(lambda self: all(t is AxisType.Manual for t in self.axis_types))
+
+    def __str__(self) -> str:
+        axes = ", ".join(f"{name!r}: {size}" for name, size in self.shape_tuple)
+        return f"{type(self).__name__}({axes or '()'}, axis_types={_types_text(self.axis_types)})"
+
+
+def _types_text(types: Sequence[AxisType]) -> str:
+    return f"({', '.join(each.name for each in types)}{',' if len(types) == 1 else ''})"
+
+
+def mesh_repr(mesh: MeshDescription) -> str:
+    """``Mesh(axis_sizes=(4, 2), axis_names=('x', 'y'), axis_types=(Auto, Auto))``."""
+    types = "" if mesh.empty else f", axis_types={_types_text(mesh.axis_types)}"
+    return f"{type(mesh).__name__}(axis_sizes={mesh.axis_sizes}, axis_names={mesh.axis_names}{types})"
+
+
+class AbstractDevice(NamedTuple):
+    """What an abstract mesh may know of its devices."""
+
+    device_kind: str
+    num_cores: int | None = None
+    platform: str = "cpu"
+
+
+class AbstractMesh(MeshDescription):
+    """A mesh without devices.
+
+    Args:
+      axis_sizes: one size per axis; or pairs of name and size, without ``axis_names``.
+      axis_names: one name per axis.
+      axis_types: one AxisType for all axes or one for each; Auto if not given.
+      abstract_device: what is known of the devices.
+    Raises:
+      ValueError: names and sizes of different number, or a name that repeats.
+    Example: ``AbstractMesh((4, 2), ("x", "y"))``.
+    """
+
+    _internal_device_list = None  # the runtime asks for it: there are no devices
+
+    def __init__(
+        self, axis_sizes: Sequence[Any], axis_names: Any = None, axis_types: Any = None, *, abstract_device: Any = None
+    ):
+        if axis_names is None:
+            axis_names, axis_sizes = zip(*axis_sizes, strict=True) if axis_sizes else ((), ())
+        names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        self.axis_names, self.axis_sizes = names, tuple(int(size) for size in axis_sizes)
+        check_axes("AbstractMesh", self.axis_names, len(self.axis_sizes))
+        self.axis_types = checked_axis_types(axis_types, len(names))
+        self.size, self.abstract_device = math.prod(self.axis_sizes), abstract_device
+
+    def _key(self) -> tuple:
+        return self.axis_sizes, self.axis_names, self.axis_types, self.abstract_device
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or isinstance(other, AbstractMesh) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        """Itself."""
+        return self
+
+    @property
+    def devices(self) -> Any:
+        """An abstract mesh has none."""
+        raise ValueError(f"{self} is abstract: it has no devices")
+
+    def with_axis_types(self, names: frozenset, kind: AxisType) -> AbstractMesh:
+        """The mesh with the type of some axes changed."""
+        types = [kind if n in names else t for n, t in zip(self.axis_names, self.axis_types, strict=True)]
+        return AbstractMesh(self.axis_sizes, self.axis_names, tuple(types), abstract_device=self.abstract_device)
+
+
+def check_axes(what: str, names: Sequence[Any], count: int) -> None:
+    """Refuse names that do not fit.
+
+    Raises:
+      ValueError: another number of names than axes, None as a name, or a name that repeats.
+    """
+    if len(names) != count:
+        raise ValueError(f"{what}: one name per axis is needed, got {count} axes and the names {tuple(names)}")
+    if any(name is None for name in names):
+        raise ValueError(f"{what}: axis names cannot be None, got {tuple(names)}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{what}: axis names must differ, got {tuple(names)}")
+
+
+class MeshState(NamedTuple):
+    """The meshes in force: the one with devices (or None), its description, and whether varying axes are tracked."""
+
+    mesh: Any
+    abstract: AbstractMesh
+    legacy: Any = None  # of ``with mesh:``
+    tracked: bool = False
+
+
+no_axes = AbstractMesh((), ())
+no_mesh = MeshState(None, no_axes)
+
+
+def mesh_state() -> MeshState:
+    """The meshes in force in this thread."""
+    return config.mesh.value or no_mesh
+
+
+@contextmanager
+def in_mesh(state: MeshState) -> Iterator[None]:
+    """Put meshes in force for a while."""
+    previous = config.mesh.swap_local(state)
+    try:
+        yield
+    finally:
+        config.mesh.set_local(previous)
+
+
+def get_abstract_mesh() -> AbstractMesh:
+    """The description of the mesh in force; one without axes where there is none.
+
+    Example: inside ``shard_map`` its axes are of type ``Manual``.
+    """
+    return mesh_state().abstract
+
+
+@contextmanager
+def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[AbstractMesh]:
+    """Context manager: put a mesh without devices in force.
+
+    Raises:
+      ValueError: something else than an AbstractMesh.
+    """
+    if not isinstance(mesh, AbstractMesh):
+        raise ValueError(f"use_abstract_mesh: expected an AbstractMesh, got {mesh!r} of type {type(mesh)}")
+    with in_mesh(mesh_state()._replace(abstract=mesh)):
+        yield mesh

@@ -1,0 +1,172 @@
+"""PartitionSpec: which axes of a mesh divide which axes of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+
+class _Unconstrained:
+    """The entry of a spec whose axis the compiler divides as it likes."""
+
+    _only: _Unconstrained | None = None
+
+    def __new__(cls) -> _Unconstrained:
+        if cls._only is None:
+            cls._only = super().__new__(cls)
+        return cls._only
+
+    def __repr__(self) -> str:
+        return "UNCONSTRAINED"
+
+    def __reduce__(self) -> tuple:
+        return _Unconstrained, ()
+
+
+UNCONSTRAINED = _Unconstrained()
+
+
+def _entry(entry: Any) -> Any:
+    """An entry in its plain form: one name is the name itself, no name is None."""
+    if isinstance(entry, tuple | list):
+        return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
+    return entry
+
+
+class PartitionSpec:
+    """For each axis of an array, the axes of a mesh that divide it.
+
+    Args:
+      partitions: per axis None (not divided), a name, a tuple of names (the first varies slowest), or
+        ``PartitionSpec.UNCONSTRAINED``. Axes beyond the last entry are not divided.
+      unreduced, reduced: names of mesh axes over which a sum is still to be made, or was made.
+    Example: ``P("x", None, ("y", "z"))``.
+    """
+
+    __slots__ = ("_partitions", "unreduced", "reduced", "_hash", "__weakref__")
+    UNCONSTRAINED = UNCONSTRAINED
+    _partitions: tuple[Any, ...]
+    unreduced: frozenset
+    reduced: frozenset
+    _hash: int
+
+    def __init__(self, *partitions: Any, unreduced: Iterable = frozenset(), reduced: Iterable = frozenset()):
+        fields = tuple(map(_entry, partitions)), frozenset(unreduced), frozenset(reduced)
+        for name, value in zip(("_partitions", "unreduced", "reduced"), fields, strict=True):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_hash", hash(fields))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a PartitionSpec cannot be changed")
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._partitions)
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._partitions[index]
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, PartitionSpec):
+            mine, theirs = (
+                (self._partitions, self.unreduced, self.reduced),
+                (other._partitions, other.unreduced, other.reduced),
+            )
+            return mine == theirs
+        if isinstance(other, tuple):
+            return not self.unreduced and not self.reduced and self._partitions == tuple(map(_entry, other))
+        return NotImplemented
+
+    def __add__(self, other: Any) -> PartitionSpec:
+        if isinstance(other, PartitionSpec):
+            return PartitionSpec(
+                *self, *other, unreduced=self.unreduced | other.unreduced, reduced=self.reduced | other.reduced
+            )
+        return self.update(partitions=(*self, *other)) if isinstance(other, tuple) else NotImplemented
+
+    def __radd__(self, other: Any) -> PartitionSpec:
+        return self.update(partitions=(*other, *self)) if isinstance(other, tuple) else NotImplemented
+
+    def __repr__(self) -> str:
+        inner = ", ".join(map(repr, self._partitions)) + ("," if len(self._partitions) == 1 else "")
+        for name, names in (("unreduced", self.unreduced), ("reduced", self.reduced)):
+            if names:
+                inner += f"{', ' if inner else ''}{name}={set(names)!r}"
+        return f"P({inner})"
+
+    def __reduce__(self) -> tuple:
+        return _rebuild, (self._partitions, self.unreduced, self.reduced)
+
+    def index(self, value: Any) -> int:
+        """The first axis with an entry."""
+        return self._partitions.index(_entry(value))
+
+    def count(self, value: Any) -> int:
+        """How many axes have an entry."""
+        return self._partitions.count(_entry(value))
+
+    def update(self, **changes: Any) -> PartitionSpec:
+        """The spec with other ``partitions``, ``unreduced`` or ``reduced``."""
+        partitions = changes.pop("partitions", self._partitions)
+        return PartitionSpec(*partitions, **{"unreduced": self.unreduced, "reduced": self.reduced, **changes})
+
+
+def _rebuild(partitions: tuple, unreduced: frozenset, reduced: frozenset) -> PartitionSpec:
+    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
+
+
+def entry_names(entry: Any) -> tuple[Any, ...]:
+    """The mesh axes in one entry of a spec."""
+    if entry is None or entry is UNCONSTRAINED:
+        return ()
+    return entry if isinstance(entry, tuple) else (entry,)
+
+
+def spec_names(spec: Iterable[Any]) -> tuple[Any, ...]:
+    """All mesh axes in a spec, in order."""
+    return tuple(name for entry in spec for name in entry_names(entry))
+
+
+def check_spec(mesh: Any, spec: Any) -> None:
+    """Refuse a spec that a mesh cannot serve.
+
+    Raises:
+      TypeError: no PartitionSpec.
+      ValueError: an axis that the mesh lacks, or that stands in the spec twice.
+    """
+    if not isinstance(spec, PartitionSpec):
+        raise TypeError(f"NamedSharding: spec must be a PartitionSpec, got {spec!r} of type {type(spec)}")
+    names = spec_names(spec)
+    for name in (*names, *spec.unreduced, *spec.reduced):
+        if name not in mesh.axis_names:
+            raise ValueError(f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}.")
+    for name in names:
+        if names.count(name) > 1:
+            raise DuplicateSpecError(
+                f"A single NamedSharding spec can map every mesh axis to at most one axis of an array, but {spec} has "
+                f"`{name}` more than once",
+            )
+
+
+class DuplicateSpecError(ValueError):
+    """A mesh axis stands twice in one spec."""
+
+
+def check_rank(what: Any, spec: Sequence[Any], rank: int) -> None:
+    """Refuse a spec with more entries than an array has axes.
+
+    Raises:
+      ValueError: the spec is too long.
+    """
+    if len(spec) > rank:
+        raise ValueError(
+            f"{what} is only valid for values of rank at least {len(spec)}, but was applied to a value of rank {rank}"
+        )
+
+
+P = PartitionSpec

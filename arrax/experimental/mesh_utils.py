@@ -1,0 +1,5 @@
+"""Arrangements of devices for meshes (public face)."""
+
+from arrax.xla.device_grids import create_device_mesh as create_device_mesh
+from arrax.xla.device_grids import create_hybrid_device_mesh as create_hybrid_device_mesh
+from arrax.xla.device_grids import device_kind_handler_dict as device_kind_handler_dict

@@ -1,0 +1,228 @@
+"""Where a call runs: on one device, or over several as the shardings of its operands, results and program say."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from arrax.core.program import ClosedJaxpr, Jaxpr, subprograms
+from arrax.native import runtime
+from arrax.xla.devices import default_device, platform_name
+from arrax.xla.shardings import named_like
+
+ArrayImpl = runtime.ArrayImpl
+NamedSharding = runtime.NamedSharding
+# By name of a primitive: the sharding or mesh that its parameters ask for, or None.
+places_of_primitive: dict[str, Callable[[dict[str, Any]], Any]] = {}
+
+
+class Placement(NamedTuple):
+    """Where a call runs.
+
+    Attributes:
+      device: the (first) device. committed: whether operands are bound to it.
+      devices: all devices, in the order of the program's partitions; None for one device.
+      in_shardings: for each operand, how it is laid out (for several devices).
+      out_shardings: for each result, the sharding that was asked for, or None.
+      mesh: the mesh whose specs describe what the compiler chooses, or None.
+    """
+
+    device: Any
+    committed: bool
+    devices: Any = None
+    in_shardings: tuple[Any, ...] = ()
+    out_shardings: tuple[Any, ...] = ()
+    mesh: Any = None
+
+    def chosen(self, hlo: Any, rank: int) -> Any:
+        """The sharding of a result that the compiler laid out."""
+        if self.mesh is not None:
+            return named_like(self.mesh, hlo, rank)
+        return runtime.GSPMDSharding(self.devices, hlo)
+
+    @property
+    def replicated(self) -> Any:
+        """The sharding of what every device has."""
+        return self.chosen(runtime.HloSharding.replicate(), 0)
+
+
+class _Wish(NamedTuple):
+    """Devices that something asks for, and what it is."""
+
+    devices: Any
+    describe: Callable[[], str]
+
+
+def _data(leaf: Any) -> Any:
+    """The array under an operand (keys lie where their words do), or None."""
+    return leaf if type(leaf) is ArrayImpl else getattr(leaf, "_base_array", None)
+
+
+def is_description(leaf: Any) -> bool:
+    """Whether an operand only describes an array, and says how it lies."""
+    return _data(leaf) is None and isinstance(getattr(leaf, "sharding", None), runtime.Sharding)
+
+
+def common_placement(leaves: Sequence[Any], name: str, device: Any = None) -> Placement:
+    """Where operands are bound to, or the default device.
+
+    Raises:
+      ValueError: operands are bound to different devices.
+    """
+    if device is not None:
+        return Placement(device, True)
+    found: Any = None
+    for leaf in leaves:
+        placed = _data(leaf)
+        if placed is not None and placed._committed:
+            devices = placed._sharding._internal_device_list
+            if found is None:
+                found = devices
+            elif devices is not found and devices != found:
+                break
+    else:
+        if found is None:
+            return Placement(default_device(), False)
+        if len(found) == 1:
+            return Placement(found[0], True)
+    return settle_placement(leaves, name)
+
+
+def settle_placement(
+    leaves: Sequence[Any], name: str, in_shardings: Sequence[Any] = (), out_shardings: Sequence[Any] = (),
+    program: ClosedJaxpr | None = None, names: Sequence[str] | None = None,
+) -> Placement:  # fmt: skip
+    """Where a call runs that may ask for devices by its shardings and inside its program, too.
+
+    Args:
+      leaves: operands; those that are no arrays are bound to nothing.
+      in_shardings, out_shardings: what the user asked for, per operand and result, None where nothing; may be empty.
+      names: of the operands, for messages.
+    Raises:
+      ValueError: these ask for different devices, or an operand is bound otherwise than it should be.
+    """
+    asked = list(in_shardings) or [None] * len(leaves)
+    wishes = list(_wishes(leaves, name, asked, out_shardings, program, names))
+    if not wishes:
+        return Placement(default_device(), False)
+    devices = next((wish.devices for wish in wishes if len(wish.devices) > 1), wishes[0].devices)
+    for wish in wishes:
+        if list(wish.devices) != list(devices):
+            raise incompatible(name, wishes[0], next(w for w in wishes if list(w.devices) != list(wishes[0].devices)))
+    if len(devices) == 1:
+        return Placement(devices[0], True)
+    for leaf, sharding in zip(leaves, asked, strict=True):
+        if sharding is not None:
+            check_operand(leaf, sharding, name)
+    mesh = _mesh(leaves, asked, out_shardings, program)
+    base = Placement(devices[0], True, devices, (), tuple(out_shardings), mesh)
+    settled = tuple(_settled(leaf, wish, base) for leaf, wish in zip(leaves, asked, strict=True))
+    return base._replace(in_shardings=settled)
+
+
+def _settled(leaf: Any, asked: Any, placement: Placement) -> Any:
+    placed = _data(leaf)
+    if asked is not None:
+        return asked
+    if placed is not None and placed._committed:
+        return placed._sharding
+    if is_description(leaf):
+        return leaf.sharding
+    return placement.replicated
+
+
+def _wishes(
+    leaves: Sequence[Any], name: str, asked: Sequence[Any], outs: Sequence[Any], program: Any, names: Any
+) -> Iterator[_Wish]:
+    def operand(index: int) -> Callable[[], str]:
+        which = f"argument {names[index]} of {name}" if names is not None else "argument"
+        return lambda: f"{which} with shape {leaves[index].aval.str_short(False)}"
+
+    for index, (leaf, sharding) in enumerate(zip(leaves, asked, strict=True)):
+        placed = _data(leaf)
+        if placed is not None and placed._committed:
+            yield _Wish(placed._sharding._internal_device_list, operand(index))
+        elif is_description(leaf):
+            yield _Wish(leaf.sharding._internal_device_list, lambda: "a described argument")
+        if sharding is not None:
+            yield _Wish(sharding._internal_device_list, lambda: "explicit input sharding")
+    for sharding in outs:
+        if sharding is not None:
+            yield _Wish(sharding._internal_device_list, lambda: "explicit output sharding")
+    if program is not None:
+        yield from _wishes_inside(program)
+
+
+def _wishes_inside(program: ClosedJaxpr) -> Iterator[_Wish]:
+    """What closed-over arrays and operations of a program ask for."""
+    for placed in map(_data, program.consts):
+        if placed is not None and placed._committed:
+            text = f"closed-over array with shape {placed.aval.str_short(False)}"
+            yield _Wish(placed._sharding._internal_device_list, functools.partial(str, text))
+    for place in places_in(program):
+        if place._internal_device_list is not None:
+            yield _Wish(place._internal_device_list, functools.partial("{} inside the function".format, place))
+
+
+def incompatible(name: str, one: _Wish, other: _Wish) -> ValueError:
+    """The error for two things that ask for different devices."""
+    return ValueError(
+        f"Received incompatible devices for jitted computation. Got {one.describe()} and device ids "
+        f"{_ids(one.devices)} on platform {_platform(one.devices)}, and {other.describe()} and device ids "
+        f"{_ids(other.devices)} on platform {_platform(other.devices)} (in {name})"
+    )
+
+
+def _ids(devices: Any) -> list[int]:
+    return [device.id for device in devices]
+
+
+def _platform(devices: Any) -> str:
+    return platform_name(devices[0].client).upper()
+
+
+def check_operand(leaf: Any, sharding: Any, name: str) -> None:
+    """Refuse an operand that is bound otherwise than its function asks.
+
+    Raises:
+      ValueError: it is; move it with ``device_put`` first.
+    """
+    placed = _data(leaf)
+    if placed is not None and placed._committed and not placed._sharding.is_equivalent_to(sharding, placed.ndim):
+        raise ValueError(
+            f"Sharding passed to jit does not match the sharding on the respective arg (in {name}). Got jit sharding: "
+            f"{sharding},\narg sharding: {placed._sharding} for arg type: {placed.aval.str_short(False)}"
+        )
+
+
+def places_in(program: ClosedJaxpr) -> tuple[Any, ...]:
+    """The shardings and meshes with devices that the operations of a program ask for, nested ones included."""
+    return program.memo("places", lambda: tuple(dict.fromkeys(_places(program.jaxpr))))
+
+
+def _places(jaxpr: Jaxpr) -> Iterator[Any]:
+    for eqn in jaxpr.eqns:
+        find = places_of_primitive.get(eqn.primitive.name)
+        place = find(eqn.params) if find is not None else None
+        if place is not None:
+            yield place
+        for inner in subprograms(eqn.params):
+            if isinstance(inner, ClosedJaxpr):
+                yield from places_in(inner)
+            else:
+                yield from _places(inner)
+
+
+def _mesh(leaves: Sequence[Any], asked: Sequence[Any], outs: Sequence[Any], program: Any) -> Any:
+    """The first mesh with devices that anything names."""
+    given = [leaf.sharding for leaf in leaves if isinstance(getattr(leaf, "sharding", None), NamedSharding)]
+    inside = places_in(program) if program is not None else ()
+    for each in (*asked, *given, *outs, *inside):
+        mesh = each.mesh if isinstance(each, NamedSharding) else each if hasattr(each, "axis_names") else None
+        if mesh is not None and mesh._internal_device_list is not None:
+            return mesh
+    consts = (
+        [placed._sharding for placed in map(_data, program.consts) if placed is not None] if program is not None else []
+    )
+    return next((sharding.mesh for sharding in consts if isinstance(sharding, NamedSharding)), None)

@@ -1,0 +1,126 @@
+"""What users say of the shardings of a function's arguments and results: tree prefixes of shardings, specs, None."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from arrax.core.partition_specs import PartitionSpec
+from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.native import runtime
+from arrax.xla.devices import single_sharding
+from arrax.xla.meshes import Mesh, physical_mesh
+from arrax.xla.shardings import UNSPECIFIED, Auto, NamedSharding, Unspecified
+
+Leaf = Any  # a Sharding, PartitionSpec, None, UNSPECIFIED or AUTO
+
+
+def _is_leaf(entry: Any) -> bool:
+    return entry is None or isinstance(entry, PartitionSpec | runtime.Sharding | Unspecified)
+
+
+def checked_shardings(name: str, tree: Any) -> Any:
+    """A pytree of shardings as users write it.
+
+    Args:
+      name: ``in_shardings`` or ``out_shardings``.
+    Raises:
+      TypeError: a leaf is something else than a sharding, a PartitionSpec, None or UNSPECIFIED.
+    """
+    for leaf in tree_flatten(tree, is_leaf=_is_leaf)[0]:
+        if not _is_leaf(leaf) and not isinstance(leaf, Auto) and leaf is not Auto and _of_format(leaf) is None:
+            raise TypeError(
+                f"{name} leaf specifications are expected to be Sharding or PartitionSpec instances or None, but got "
+                f"{leaf!r} of type {type(leaf)}"
+            )
+    return tree
+
+
+def _of_format(leaf: Any) -> Any:
+    """The sharding of a format (layout and sharding), or None."""
+    found = getattr(leaf, "sharding", None)
+    return found if isinstance(found, runtime.Sharding) else None
+
+
+def resolved(name: str, leaf: Leaf, mesh: Mesh | None) -> Any:
+    """The sharding that one entry means; None where the compiler chooses.
+
+    Raises:
+      RuntimeError: a spec without a mesh in force.
+    """
+    if isinstance(leaf, runtime.Sharding):
+        return leaf
+    if isinstance(leaf, PartitionSpec):
+        if mesh is None:
+            raise RuntimeError(
+                f"{name} has the PartitionSpec {leaf}, which needs a mesh in force: define one by `arrax.set_mesh(mesh)` or "
+                "`with mesh:`, or pass NamedShardings, which carry their own"
+            )
+        return NamedSharding(mesh, leaf)
+    if isinstance(leaf, runtime.Device):
+        return single_sharding(leaf)
+    if leaf is None or leaf is UNSPECIFIED or leaf is Auto or isinstance(leaf, Auto):
+        return None
+    return _of_format(leaf)
+
+
+def for_arguments(shardings: Any, dynamic: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """One sharding or None per leaf of ``(dynamic, kwargs)``, from a prefix of the positional arguments' tuple.
+
+    Raises:
+      ValueError: the shardings are no tree prefix of the arguments, or are meant for keyword arguments, too.
+    """
+    count = len(tree_flatten((tuple(dynamic), kwargs))[0])
+    if shardings is None or shardings is UNSPECIFIED:
+        return [None] * count
+    mesh = physical_mesh()
+    if _is_leaf(shardings) or isinstance(shardings, Auto):
+        return [resolved("jit's in_shardings", shardings, mesh)] * count
+    if kwargs:
+        raise ValueError(
+            f"jit does not support kwargs when in_shardings is specified: got the keyword arguments {sorted(kwargs)}"
+        )
+    if isinstance(shardings, list | tuple):
+        shardings = tuple(shardings)
+        if len(shardings) != len(dynamic):
+            raise ValueError(
+                "jit in_shardings specification must be a tree prefix of the positional arguments tuple: got a tuple or list "
+                f"of length {len(shardings)} for an args tuple of length {len(dynamic)}"
+            )
+    elif len(dynamic) == 1:
+        shardings = (shardings,)
+    leaves = _prefix("in_shardings", shardings, tuple(dynamic))
+    return [resolved("jit's in_shardings", leaf, mesh) for leaf in leaves]
+
+
+def for_results(shardings: Any, out_tree: Any) -> list[Any]:
+    """One sharding or None per leaf of a result of a structure.
+
+    Raises:
+      ValueError: the shardings are no tree prefix of the result.
+    """
+    if shardings is None or shardings is UNSPECIFIED:
+        return [None] * out_tree.num_leaves
+    mesh = physical_mesh()
+    if _is_leaf(shardings) or isinstance(shardings, Auto):
+        return [resolved("jit's out_shardings", shardings, mesh)] * out_tree.num_leaves
+    leaves = _prefix("out_shardings", shardings, tree_unflatten(out_tree, list(range(out_tree.num_leaves))))
+    return [resolved("jit's out_shardings", leaf, mesh) for leaf in leaves]
+
+
+def _prefix(name: str, shardings: Any, full: Any) -> list[Any]:
+    try:
+        return broadcast_prefix(shardings, full, is_leaf=_is_leaf)
+    except ValueError as error:
+        raise ValueError(
+            f"jit's {name} must be a tree prefix of the arguments or results they are for: {error}"
+        ) from None
+
+
+def sharding_key(tree: Any) -> Any:
+    """The contents of a pytree of shardings, hashable: what compiled calls depend on."""
+    if tree is None:
+        return None
+    leaves, structure = tree_flatten(tree, is_leaf=_is_leaf)
+    return tuple(leaves), structure

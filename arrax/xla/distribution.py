@@ -1,0 +1,334 @@
+"""Arrays over several devices: cutting values into pieces, moving pieces between devices, putting pieces together."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import ShapedArray, typeof
+from arrax.native import runtime
+from arrax.xla import compat
+from arrax.xla.arrays import copy_of
+from arrax.xla.devices import single_sharding
+from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
+
+ArrayImpl = runtime.ArrayImpl
+SingleDeviceSharding = runtime.SingleDeviceSharding
+Shape = tuple[int, ...]
+_put = runtime.batched_device_put
+_COPY = {True: runtime.ArrayCopySemantics.REUSE_INPUT, False: runtime.ArrayCopySemantics.ALWAYS_COPY}
+
+
+def put_on(value: Any, sharding: Any, aval: ShapedArray | None = None, may_alias: bool = True) -> Any:
+    """A committed array with the elements of a value, laid out by a sharding.
+
+    Args:
+      value: device array, ndarray or number.
+      aval: its type; by default the canonical type of the value.
+      may_alias: whether the result may share buffers with ``value``.
+    Raises:
+      ValueError: the sharding does not fit the shape. RuntimeError: the array was deleted.
+    """
+    if type(value) is ArrayImpl:
+        return _moved(value, sharding, may_alias)
+    aval = typeof(value) if aval is None else aval
+    if isinstance(sharding, SingleDeviceSharding):
+        if sharding.memory_kind == single_sharding(sharding._device).memory_kind:
+            return array_from_host(value, aval, sharding._device, True)
+    return from_host(np.asarray(value), sharding, aval)
+
+
+def place_argument(value: Any, sharding: Any, layout: Any) -> Any:
+    """What the C++ call path asks for an argument that does not lie as the program takes it."""
+    return put_on(value, sharding)
+
+
+def from_host(value: np.ndarray, sharding: Any, aval: ShapedArray) -> Any:
+    """An array whose pieces are cut from a host array that every process has."""
+    if value.dtype != aval.dtype:
+        with np.errstate(all="ignore"):
+            value = value.astype(np.bool_ if aval.dtype == dtypes.float0 else aval.dtype)
+    with naming_value(aval, sharding):
+        pieces = sharding.addressable_devices_indices_map(aval.shape)
+    # The runtime fails to copy pieces that several devices share, so each gets memory of its own from here.
+    return _put(aval, sharding, [value[index].copy() for index in pieces.values()], list(pieces), True)
+
+
+class naming_value(contextlib.AbstractContextManager):
+    """Context manager: errors about a sharding's fit say for which value it was meant."""
+
+    def __init__(self, aval: ShapedArray, sharding: Any, function: str = "device_put"):
+        self.aval, self.sharding, self.function = aval, sharding, function
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, ValueError) and "One of " not in str(error):
+            raise type(error)(
+                f"One of {self.function} args, of type {self.aval.str_short()}, is incompatible with its sharding annotation "
+                f"{self.sharding}: {error}"
+            ) from None
+
+
+def _moved(array: Any, sharding: Any, may_alias: bool) -> Any:
+    check_live(array)
+    aval, source = array.aval, array._sharding
+    with naming_value(aval, sharding):
+        sharding.shard_shape(aval.shape)
+    if source is sharding and array._committed and may_alias:
+        return array
+    alike = source.num_devices == sharding.num_devices and same_pieces(source, sharding, aval.shape)
+    if alike and source._internal_device_list == sharding._internal_device_list and not same_order(source, sharding):
+        alike = False
+    if alike:
+        devices = sharding._internal_device_list
+        (moved,) = runtime.batched_copy_array_to_devices_with_sharding(
+            [array], [devices], [sharding], [_COPY[may_alias]]
+        )
+        return compat.make_array(aval, sharding, list(moved._arrays), True) if not moved._committed else moved
+    if isinstance(sharding, SingleDeviceSharding) and isinstance(source, SingleDeviceSharding):
+        return copy_to_device(array, sharding._device, True, may_alias)
+    recut = _recut(array, sharding)
+    return recut if may_alias else copy_of(recut)
+
+
+def same_order(first: Any, second: Any) -> bool:
+    """Whether two shardings list their devices in the same order."""
+    return list(first._internal_device_list) == list(second._internal_device_list)
+
+
+def same_pieces(first: Any, second: Any, shape: Shape) -> bool:
+    """Whether the n-th devices of two shardings hold the same piece, for all n."""
+    return list(first.devices_indices_map(shape).values()) == list(second.devices_indices_map(shape).values())
+
+
+def index_key(index: Sequence[slice]) -> tuple:
+    """A piece's place as something hashable."""
+    return tuple((s.start, s.stop) for s in index)
+
+
+def _recut(array: Any, sharding: Any) -> Any:
+    """The array in other pieces: each is taken from a device that has it, or is cut from the whole."""
+    aval, shape = array.aval, array.aval.shape
+    there: dict[tuple, list[Any]] = {}
+    places = array._sharding.addressable_devices_indices_map(shape)
+    for piece in array._arrays:
+        there.setdefault(index_key(places[piece._sharding._device]), []).append(piece)
+    wanted = sharding.addressable_devices_indices_map(shape)
+    if all(index_key(index) in there for index in wanted.values()):
+        pieces = [_nearest(there[index_key(index)], device) for device, index in wanted.items()]
+        return _put(aval, sharding, pieces, list(wanted), True)
+    return from_host(host_value(array), sharding, aval)
+
+
+def _nearest(pieces: Sequence[Any], device: Any) -> Any:
+    """Of equal pieces the one on a device, or any."""
+    return next((piece for piece in pieces if piece._sharding._device == device), pieces[0])
+
+
+# ---- arrays from pieces ----------------------------------------------------------------------------------------------
+
+
+def make_array_from_callback(
+    shape: Shape, sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
+) -> Any:
+    """An array each of whose pieces a function gives.
+
+    Args:
+      shape: of the whole array.
+      sharding: how it is laid out; the pieces on devices of this process are asked for.
+      data_callback: from a piece's index, a tuple of slices, to its elements.
+      dtype: of the elements; by default that of the pieces.
+    Raises:
+      ValueError: a piece of another shape than the sharding asks for.
+    Example: ``make_array_from_callback((8,), x.sharding, lambda index: np.arange(8)[index])``.
+    """
+    shape = tuple(int(size) for size in shape)
+    _check_sharding("make_array_from_callback", sharding)
+    wanted = sharding.addressable_devices_indices_map(shape)
+    made: dict[tuple, Any] = {}
+    pieces = []
+    for index in wanted.values():
+        key = index_key(index)
+        if key not in made:
+            made[key] = data_callback(index)
+        pieces.append(made[key])
+    if dtype is None:
+        if not pieces:
+            raise ValueError("make_array_from_callback: no device is in this process, so a dtype must be given")
+        dtype = typeof(pieces[0]).dtype
+    if dtypes.is_extended(dtype):
+        return dtype.wrap(  # type: ignore[attr-defined]
+            _assembled_keys(shape, sharding, pieces, dtype)
+        )
+    aval = ShapedArray(shape, dtypes.canonicalize_dtype(dtype))
+    expected = sharding.shard_shape(shape)
+    values = [piece if type(piece) is ArrayImpl else np.asarray(piece, aval.dtype) for piece in pieces]
+    for value in values:
+        _check_piece(aval, sharding, expected, value.shape)
+    values = [value if value.dtype == aval.dtype else np.asarray(value).astype(aval.dtype) for value in values]
+    values = [
+        value if isinstance(value, np.ndarray) else copy_to_device(value, d, True)
+        for value, d in zip(values, wanted, strict=True)
+    ]
+    values = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+    return _put(aval, sharding, values, list(wanted), True)
+
+
+def _assembled_keys(shape: Shape, sharding: Any, pieces: Sequence[Any], dtype: Any) -> Any:
+    words = iter([piece._base_array for piece in pieces])
+    physical = physical_sharding(sharding, dtype)
+    return make_array_from_callback((*shape, *dtype.physical_shape), physical, lambda index: next(words))
+
+
+def physical_sharding(sharding: Any, dtype: Any) -> Any:
+    """The sharding of the words of an array of keys."""
+    return sharding  # specs name leading axes; the words' own axes are not divided
+
+
+def _check_sharding(function: str, sharding: Any) -> None:
+    if not isinstance(sharding, runtime.Sharding):
+        raise TypeError(f"{function}: `sharding` must be a Sharding, got {sharding!r} of type {type(sharding)}")
+
+
+def _check_piece(aval: ShapedArray, sharding: Any, expected: Shape, shape: Shape) -> None:
+    if tuple(shape) != expected:
+        raise ValueError(
+            f"Expected shard shape {expected} doesn't match the single device array shape {tuple(shape)}. Shape of Array is "
+            f"{aval.str_short(False)} with sharding {sharding}"
+        )
+
+
+def make_array_from_single_device_arrays(
+    shape: Shape, sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
+) -> Any:
+    """An array whose pieces are arrays that lie on their devices already.
+
+    Args:
+      shape: of the whole array.
+      sharding: how it is laid out.
+      arrays: one per device of this process, in any order.
+      dtype: of the elements; needed where this process has no device.
+    Raises:
+      TypeError: something else than a list of arrays.
+      ValueError: another number of arrays, or one of another shape or dtype, or on another device.
+    Example: ``make_array_from_single_device_arrays(x.shape, x.sharding, [s.data for s in x.addressable_shards])``.
+    """
+    shape = tuple(int(size) for size in shape)
+    _check_sharding("make_array_from_single_device_arrays", sharding)
+    if not isinstance(arrays, list | tuple):
+        raise TypeError(f"make_array_from_single_device_arrays: arrays must be a list or tuple, got {type(arrays)}")
+    if arrays and hasattr(arrays[0], "_base_array"):
+        kind = arrays[0].dtype
+        words = make_array_from_single_device_arrays(
+            (*shape, *kind.physical_shape), physical_sharding(sharding, kind), [a._base_array for a in arrays]
+        )
+        return kind.wrap(words)
+    for array in arrays:
+        if type(array) is not ArrayImpl:
+            raise TypeError(f"make_array_from_single_device_arrays: unsupported type of an element: {type(array)}")
+        check_live(array)
+    wanted = list(sharding.addressable_devices_indices_map(shape))
+    if len(arrays) != len(wanted):
+        raise ValueError(
+            f"Expected {len(wanted)} per-device arrays (this is how many devices are addressable by the sharding), but "
+            f"got {len(arrays)}"
+        )
+    aval = ShapedArray(shape, arrays[0].dtype if dtype is None else dtypes.canonicalize_dtype(dtype))
+    expected = sharding.shard_shape(shape)
+    found: dict[Any, Any] = {}
+    for array in arrays:
+        _check_piece(aval, sharding, expected, array.shape)
+        if array.dtype != aval.dtype:
+            raise ValueError(f"Input buffers to `Array` must have matching dtypes: got {array.dtype} and {aval.dtype}")
+        (device,) = array.devices()
+        found[device] = array
+    missing = [device for device in wanted if device not in found]
+    if missing:
+        raise ValueError(
+            f"Addressable devices and per-device arrays devices do not match: no array lies on {missing}, which the "
+            f"sharding {sharding} asks for; arrays lie on {list(found)}"
+        )
+    if isinstance(sharding, SingleDeviceSharding):
+        return copy_to_device(arrays[0], sharding._device, True)
+    return compat.make_array(aval, sharding, [found[device] for device in wanted], True)
+
+
+def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Any:
+    """An array of which each process gives the part that its devices hold.
+
+    Args:
+      sharding: how the whole is laid out.
+      local_data: the part of this process: the box that the pieces on its devices span, or the whole array.
+      global_shape: of the whole; None (for all or for one axis) where it follows from the local lengths.
+    Raises:
+      ValueError: lengths that do not fit.
+    Example: ``make_array_from_process_local_data(x.sharding, np.asarray(x))`` in a single process.
+    """
+    _check_sharding("make_array_from_process_local_data", sharding)
+    local = local_data if hasattr(local_data, "shape") else np.asarray(local_data)
+    given = (None,) * local.ndim if global_shape is None else tuple(global_shape)
+    if len(given) != local.ndim:
+        raise ValueError(
+            f"make_array_from_process_local_data: global_shape {given} must have the rank of the data of shape {local.shape}"
+        )
+    shape = tuple(_global_length(sharding, local, axis, size) for axis, size in enumerate(given))
+    offsets = []
+    for axis, size in enumerate(shape):
+        start, stop = _local_span(sharding, shape, axis)
+        if local.shape[axis] not in (size, stop - start):
+            raise ValueError(
+                f"make_array_from_process_local_data: axis {axis} of the data has length {local.shape[axis]}, which is neither "
+                f"the global length {size} nor that of this process, {stop - start} (sharding {sharding})"
+            )
+        offsets.append(0 if local.shape[axis] == size else start)
+
+    def piece(index: Sequence[slice]) -> Any:
+        return local[
+            tuple(
+                slice((s.start or 0) - offset, (n if s.stop is None else s.stop) - offset)
+                for s, n, offset in zip(index, shape, offsets, strict=True)
+            )
+        ]
+
+    return make_array_from_callback(shape, sharding, piece)
+
+
+def _local_span(sharding: Any, shape: Shape, axis: int) -> tuple[int, int]:
+    """Where the pieces of this process begin and end along an axis."""
+    pieces = [index[axis] for index in sharding.addressable_devices_indices_map(shape).values()]
+    return min(s.start or 0 for s in pieces), max(shape[axis] if s.stop is None else s.stop for s in pieces)
+
+
+def _global_length(sharding: Any, local: Any, axis: int, size: int | None) -> int:
+    """The whole length of an axis: the local one times the number of processes that divide it."""
+    if size is not None:
+        return int(size)
+    whole = list(sharding.devices_indices_map(_unit_shape(sharding, local.ndim)).items())
+    here = {device for device in sharding.addressable_devices}
+    parts = {(i[axis].start, i[axis].stop) for _, i in whole}
+    mine = {(i[axis].start, i[axis].stop) for device, i in whole if device in here}
+    if len(mine) == 0 or len(parts) % len(mine):
+        raise ValueError(f"make_array_from_process_local_data: global_shape must be given for {sharding}")
+    return local.shape[axis] * len(parts) // len(mine)
+
+
+def _unit_shape(sharding: Any, rank: int) -> Shape:
+    """The smallest shape that a sharding divides."""
+    lengths = [sharding.num_devices] * rank
+    return tuple(lengths)
+
+
+def replicated_over(value: Any, devices: Sequence[Any]) -> list[Any]:
+    """Copies of a value, one on each device."""
+    return [
+        copy_to_device(value, device, True) if type(value) is ArrayImpl else array_from_host(value, None, device, True)
+        for device in devices
+    ]
+
+
+def devices_text(devices: Any) -> str:
+    """``[0, 1] on platform CPU``: the ids of devices, for messages."""
+    return f"{[device.id for device in devices]} on platform {devices[0].platform.upper()}"

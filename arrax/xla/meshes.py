@@ -1,0 +1,267 @@
+"""Meshes of devices: arrays of devices with a name for each axis."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from arrax.core import config
+from arrax.core.meshes import (
+    AbstractDevice,
+    AbstractMesh,
+    MeshDescription,
+    MeshState,
+    check_axes,
+    checked_axis_types,
+    mesh_repr,
+    mesh_state,
+    no_axes,
+)
+from arrax.native import runtime
+from arrax.xla.device_grids import create_device_mesh
+from arrax.xla.devices import client_of, device_by_id, device_list
+
+_lock = threading.Lock()
+_interned: dict[Any, Mesh] = {}  # equal meshes are one object: the runtime compares them by identity
+
+
+class Mesh(MeshDescription):
+    """An array of devices whose axes have names. Equal meshes are one object.
+
+    Args:
+      devices: ndarray (or nested sequence) of devices.
+      axis_names: one name per axis of ``devices``.
+      axis_types: one AxisType for all axes or one for each; Auto if not given.
+    Raises:
+      ValueError: another number of names than axes, or a name that repeats.
+    Example: ``Mesh(np.array(arrax.devices()).reshape(-1, 1), ("x", "y"))``. As a context manager, ``with mesh:`` lets
+      PartitionSpecs stand for shardings.
+    """
+
+    devices: np.ndarray
+    _internal_device_list: Any
+
+    def __new__(cls, devices: Any, axis_names: Any, axis_types: Any = None) -> Mesh:
+        grid = _device_array(devices)
+        names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        check_axes("Mesh", names, grid.ndim)
+        types = checked_axis_types(axis_types, len(names))
+        key = (tuple(grid.flat), grid.shape, names, types)
+        found = _interned.get(key)
+        if found is not None:
+            return found
+        with _lock:
+            return _interned.setdefault(key, cls._make(grid, names, types))
+
+    @classmethod
+    def _make(cls, grid: np.ndarray, names: tuple, types: tuple) -> Mesh:
+        mesh = object.__new__(cls)
+        mesh.devices, mesh.axis_names, mesh.axis_types = grid, names, types
+        mesh.axis_sizes, mesh.size = grid.shape, math.prod(grid.shape) if names else 0
+        mesh._internal_device_list = device_list(tuple(grid.flat)) if names else None
+        kind = None
+        if grid.size and names:
+            first = grid.flat[0]
+            kind = AbstractDevice(first.device_kind, getattr(first, "num_cores", None), first.platform)
+        mesh.abstract_mesh = AbstractMesh(mesh.axis_sizes, names, types, abstract_device=kind)
+        grid.flags.writeable = False
+        mesh._hash = hash((tuple(grid.flat), grid.shape, names, types))
+        return mesh
+
+    abstract_mesh: AbstractMesh
+    _hash: int
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __repr__(self) -> str:
+        return mesh_repr(self)
+
+    def __reduce__(self) -> tuple:
+        ids = np.array([device.id for device in self.devices.flat]).reshape(self.devices.shape)
+        platform = self.devices.flat[0].platform if self.devices.size else None
+        return _mesh_of_ids, (platform, ids, self.axis_names, self.axis_types)
+
+    @property
+    def device_ids(self) -> np.ndarray:
+        """Ids of the devices, in their array's shape."""
+        return np.array([device.id for device in self.devices.flat], np.int64).reshape(self.devices.shape)
+
+    @property
+    def is_multi_process(self) -> bool:
+        """Whether devices belong to several processes."""
+        return len({device.process_index for device in self.devices.flat}) > 1
+
+    @property
+    def local_devices(self) -> list[Any]:
+        """The devices of this process."""
+        here = client_of(self.devices.flat[0].client).process_index() if self.devices.size else 0
+        return [device for device in self.devices.flat if device.process_index == here]
+
+    @property
+    def local_mesh(self) -> Mesh:
+        """The part of the mesh whose devices belong to this process.
+
+        Raises:
+          ValueError: these devices are no box of the mesh.
+        """
+        here = self.devices.flat[0].client.process_index()
+        mine = np.array([device.process_index == here for device in self.devices.flat]).reshape(self.devices.shape)
+        places = np.nonzero(mine)
+        box = tuple(slice(int(p.min()), int(p.max()) + 1) for p in places)
+        if not mine[box].all():
+            raise ValueError(f"The devices of process {here} are no contiguous part of {self}")
+        return Mesh(self.devices[box], self.axis_names, self.axis_types)
+
+    def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
+        """The mesh with other devices, names or types."""
+        return Mesh(
+            self.devices if devices is None else devices, axis_names or self.axis_names, axis_types or self.axis_types
+        )
+
+    def __enter__(self) -> Mesh:
+        _stack.entered.append(config.mesh.swap_local(mesh_state()._replace(legacy=self)))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        config.mesh.set_local(_stack.entered.pop())
+
+
+class _Stack(threading.local):
+    """What was in force before each ``with mesh:`` of a thread."""
+
+    def __init__(self) -> None:
+        self.entered: list[Any] = []
+
+
+_stack = _Stack()
+
+
+def _device_array(devices: Any) -> np.ndarray:
+    """An ndarray of devices.
+
+    Raises:
+      ValueError: something else than devices, or a device that repeats.
+    """
+    if isinstance(devices, np.ndarray) and devices.dtype == object:
+        grid = devices.copy()
+    else:
+        grid = np.empty(_nested_shape(devices), object)
+        for place, device in zip(np.ndindex(grid.shape), _leaves(devices), strict=True):
+            grid[place] = device
+    for device in grid.flat:
+        if not isinstance(device, runtime.Device):
+            raise ValueError(f"Mesh: devices must be an array of devices, got {device!r} of type {type(device)} in it")
+    if len(set(grid.flat)) < grid.size:
+        raise ValueError(f"Mesh: each device may stand in a mesh once, got {list(grid.flat)}")
+    return grid
+
+
+def _nested_shape(devices: Any) -> tuple[int, ...]:
+    if isinstance(devices, list | tuple | np.ndarray):
+        return (len(devices), *(_nested_shape(devices[0]) if len(devices) else ()))
+    return ()
+
+
+def _leaves(devices: Any) -> Iterator[Any]:
+    if isinstance(devices, list | tuple | np.ndarray):
+        for each in devices:
+            yield from _leaves(each)
+    else:
+        yield devices
+
+
+def _mesh_of_ids(platform: str | None, ids: np.ndarray, names: tuple, types: tuple) -> Mesh:
+    grid = np.empty(ids.shape, object)
+    for place, number in np.ndenumerate(ids):
+        grid[place] = device_by_id(platform, int(number))
+    return Mesh(grid, names, types)
+
+
+def make_mesh(
+    axis_shapes: Sequence[int],
+    axis_names: Sequence[Any],
+    axis_types: Any = None,
+    *,
+    devices: Sequence[Any] | None = None,
+) -> Mesh:
+    """A mesh of the first devices, arranged as their links advise.
+
+    Args:
+      axis_shapes: one size per axis.
+      axis_names: one name per axis.
+      axis_types: one AxisType for all axes or one for each; Auto if not given.
+      devices: the devices to choose from; all if not given.
+    Raises:
+      ValueError: more devices are needed than there are, or another number of names than sizes.
+    Example: ``arrax.make_mesh((1,), ("x",))``.
+    """
+    shape = tuple(int(size) for size in axis_shapes)
+    names = tuple(axis_names)
+    check_axes("make_mesh", names, len(shape))
+    count = math.prod(shape)
+    found = list(client_of().devices() if devices is None else devices)
+    if count > len(found):
+        raise ValueError(
+            f"make_mesh: number of devices {len(found)} must be >= the product of the mesh shape {shape}, {count}"
+        )
+    return Mesh(create_device_mesh(shape, found[:count]), names, axis_types)
+
+
+def physical_mesh() -> Mesh | None:
+    """The mesh with devices in force: of ``set_mesh``, or of ``with mesh:``."""
+    state = mesh_state()
+    return state.mesh if state.mesh is not None else state.legacy
+
+
+empty_mesh = Mesh._make(np.empty((), object), (), ())
+
+
+def get_mesh() -> Mesh:
+    """The mesh with devices in force; an empty one where there is none.
+
+    Example: ``arrax.sharding.get_mesh().empty``.
+    """
+    return mesh_state().mesh or empty_mesh
+
+
+class set_mesh:
+    """Put a mesh in force: for good as a call, for a while as a context manager.
+
+    Args:
+      mesh: a Mesh, or None for none.
+    Raises:
+      ValueError: something else than a mesh.
+    Example: ``with arrax.set_mesh(arrax.make_mesh((1,), ("x",))): …``.
+    """
+
+    def __init__(self, mesh: Mesh | None):
+        if mesh is not None and not isinstance(mesh, Mesh):
+            raise ValueError(f"set_mesh: expected a Mesh, got {mesh!r} of type {type(mesh)}")
+        self.mesh = mesh
+        state = MeshState(mesh, mesh.abstract_mesh if mesh is not None else no_axes)
+        self.previous = config.mesh.swap_local(state)
+
+    def __enter__(self) -> Mesh | None:
+        return self.mesh
+
+    def __exit__(self, *_: object) -> None:
+        config.mesh.set_local(self.previous)
+
+
+@contextmanager
+def use_mesh(mesh: Mesh) -> Iterator[Mesh]:
+    """Context manager: put a mesh in force.
+
+    Example: ``with arrax.sharding.use_mesh(arrax.make_mesh((1,), ("x",))): …``.
+    """
+    with set_mesh(mesh):
+        yield mesh

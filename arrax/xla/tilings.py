@@ -1,0 +1,153 @@
+"""How shardings tile arrays: the compiler's own descriptions, and the pieces that each device holds."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arrax.core.meshes import MeshDescription
+from arrax.core.partition_specs import PartitionSpec, check_rank, entry_names, spec_names
+from arrax.native import runtime
+
+HloSharding = runtime.HloSharding
+Index = tuple[slice, ...]
+
+
+class IndivisibleError(ValueError):
+    """An axis of an array cannot be divided into as many equal parts as a sharding asks for."""
+
+
+class Tiling(NamedTuple):
+    """How an array of some rank is cut.
+
+    Attributes:
+      counts: number of pieces along each axis.
+      places: integers, shape (number of devices, rank): which piece each device holds, in the order of the devices.
+    """
+
+    counts: tuple[int, ...]
+    places: np.ndarray
+
+
+@functools.lru_cache(4096)
+def spec_to_hlo(mesh: MeshDescription, spec: Sequence[Any], rank: int) -> Any:
+    """The compiler's description of a spec over a mesh.
+
+    Raises:
+      ValueError: the spec has more entries than the array has axes.
+    """
+    check_rank(f"Sharding NamedSharding(mesh={mesh}, spec={spec})", spec, rank)
+    sizes = dict(mesh.shape_tuple)
+    names = [entry_names(entry) for entry in spec] + [()] * (rank - len(spec))
+    used = [name for group in names for name in group]
+    counts = [math.prod(sizes[name] for name in group) for group in names]
+    if math.prod(counts) == 1:
+        return HloSharding.replicate()
+    rest = [name for name in mesh.axis_names if name not in used]
+    order = [mesh.axis_names.index(name) for name in (*used, *rest)]
+    left = math.prod(sizes[name] for name in rest)
+    if left == 1:
+        return HloSharding.iota_tile(counts, list(mesh.axis_sizes), order)
+    kinds = [runtime.OpSharding.Type.REPLICATED]
+    return HloSharding.iota_tile([*counts, left], list(mesh.axis_sizes), order, kinds)
+
+
+def tiling_of(hlo: Any, rank: int, devices: int) -> Tiling:
+    """The tiling that a description of the compiler means for arrays of a rank."""
+    if not hlo.is_tiled():
+        return Tiling((1,) * rank, np.zeros((devices, rank), np.int64))
+    shape = tuple(hlo.tile_assignment_dimensions())
+    order = np.asarray(hlo.tile_assignment_devices())
+    places = np.empty((devices, rank), np.int64)
+    places[order] = np.stack(np.unravel_index(np.arange(order.size), shape), -1)[:, :rank]
+    return Tiling(shape[:rank], places)
+
+
+@functools.lru_cache(4096)
+def tiling(sharding: Any, rank: int) -> Tiling:
+    """The tiling of arrays of a rank under a sharding."""
+    return tiling_of(sharding._to_xla_hlo_sharding(rank), rank, sharding.num_devices)
+
+
+def shard_shape(sharding: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of each piece.
+
+    Raises:
+      IndivisibleError: an axis that cannot be divided equally. ValueError: too few axes.
+    """
+    counts = tiling(sharding, len(shape)).counts
+    for axis, (size, count) in enumerate(zip(shape, counts, strict=True)):
+        if size % count:
+            raise IndivisibleError(
+                f"Sharding {sharding} implies that array axis {axis} is partitioned {count} times, but the dimension size "
+                f"is {size} (full shape: {shape}, per-dimension tiling factors: {list(counts)} should evenly divide the "
+                "shape)"
+            )
+    return tuple(size // count for size, count in zip(shape, counts, strict=True))
+
+
+@functools.lru_cache(4096)
+def indices(sharding: Any, shape: tuple[int, ...]) -> tuple[Index, ...]:
+    """The piece of an array that each device holds, in the order of the devices.
+
+    Raises:
+      IndivisibleError: an axis that cannot be divided equally.
+    """
+    lengths = shard_shape(sharding, shape)
+    counts, places = tiling(sharding, len(shape))
+    return tuple(
+        tuple(
+            slice(None) if count == 1 else slice(int(p) * length, (int(p) + 1) * length)
+            for p, length, count in zip(place, lengths, counts, strict=True)
+        )
+        for place in places
+    )
+
+
+@functools.lru_cache(4096)
+def hlo_to_spec(mesh: MeshDescription, hlo: Any, rank: int) -> PartitionSpec | None:
+    """The spec over a mesh that a description of the compiler means, without trailing Nones; None where no spec does."""
+    counts, places = tiling_of(hlo, rank, mesh.size)
+    grid = places.reshape(*mesh.axis_sizes, rank)
+    entries: list[Any] = []
+    for axis, count in enumerate(counts):
+        strides = []
+        for number, name in enumerate(mesh.axis_names):
+            if mesh.axis_sizes[number] > 1:
+                step = int(
+                    grid[(0,) * number + (1,) + (0,) * (grid.ndim - 2 - number) + (axis,)] - grid[..., axis].flat[0]
+                )
+                strides += [(step, name)] if step else []
+        names = tuple(name for _, name in sorted(strides, key=lambda pair: -pair[0]))
+        entries.append(names if count > 1 else None)
+    while entries and not entries[-1]:
+        entries.pop()
+    spec = PartitionSpec(*entries)
+    used = spec_names(spec)
+    if len(set(used)) < len(used):
+        return None
+    again = tiling_of(spec_to_hlo(mesh, spec, rank), rank, mesh.size)
+    return spec if again.counts == counts and np.array_equal(again.places, places) else None
+
+
+def with_axis(hlo: Any, axis: int) -> Any:
+    """The description for arrays with one more axis, which is not divided."""
+    if not hlo.is_tiled():
+        return hlo
+    order = np.asarray(hlo.tile_assignment_devices(), np.int64).reshape(hlo.tile_assignment_dimensions())
+    kinds = [runtime.OpSharding.Type.REPLICATED] if hlo.replicate_on_last_tile_dim() else []
+    return HloSharding.subgroup_with_device_ordering(np.expand_dims(order, axis), kinds)
+
+
+def same_tiling(first: Any, second: Any, rank: int) -> bool:
+    """Whether two shardings place arrays of a rank alike on the same devices, in the same memory."""
+    if first is second:
+        return True
+    if first._internal_device_list != second._internal_device_list or first.memory_kind != second.memory_kind:
+        return False
+    one, other = tiling(first, rank), tiling(second, rank)
+    return one.counts == other.counts and np.array_equal(one.places, other.places)

@@ -1,0 +1,168 @@
+"""Arrays over several devices: making them, moving them, looking at them, computing with them."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax.sharding import Mesh, NamedSharding, PositionalSharding, SingleDeviceSharding
+from arrax.sharding import PartitionSpec as P
+
+
+def mesh(shape=(4, 2), names=("x", "y"), devices=slice(None)):
+    return Mesh(np.array(arrax.devices()[devices]).reshape(shape), names)
+
+
+def over(*spec):
+    return NamedSharding(mesh(), P(*spec))
+
+
+VALUES = np.arange(128, dtype=np.float32).reshape(16, 8)
+
+
+def placements():
+    positions = PositionalSharding(arrax.devices())
+    return [
+        over(), over("x"), over("y", "x"), over(("x", "y")), over(None, ("y", "x")), over(None, "y"),
+        positions.reshape(2, 4), positions.reshape(4, 2).replicate(0), SingleDeviceSharding(arrax.devices()[5]),
+        NamedSharding(mesh((2, 2), devices=slice(4)), P("y", "x")),
+        NamedSharding(mesh(devices=slice(None, None, -1)), P("x", "y")),
+    ]  # fmt: skip
+
+
+def test_values_survive_every_move():
+    for first in placements():
+        array = arrax.device_put(VALUES, first)
+        assert array.sharding == first and array.committed
+        for second in placements():
+            moved = arrax.device_put(array, second)
+            assert moved.sharding == second and np.array_equal(moved, VALUES)
+            for shard in moved.addressable_shards:
+                assert shard.data.devices() == {shard.device} and np.array_equal(shard.data, VALUES[shard.index])
+
+
+def test_shards_say_where_and_which_they_are():
+    shards = arrax.device_put(VALUES, over("x")).addressable_shards
+    assert [shard.replica_id for shard in shards] == [0, 1] * 4
+    assert shards[2].index == (slice(4, 8), slice(None)) and shards[2].data.shape == (4, 8)
+    assert len(arrax.device_put(VALUES, over()).global_shards) == 8
+    assert np.array_equal(arrax.device_put(VALUES, over("x")).addressable_data(6), VALUES[12:])
+
+
+def test_trees_take_trees_of_placements():
+    tree = {"a": VALUES, "b": [1.0, np.arange(8)]}
+    placed = arrax.device_put(tree, {"a": over("x"), "b": over()})
+    assert placed["a"].sharding == over("x") and placed["b"][0].sharding == placed["b"][1].sharding == over()
+    assert arrax.device_put(tree, over())["b"][1].sharding == over()
+
+
+def test_key_arrays_lie_over_devices():
+    keys = arrax.device_put(arrax.random.split(arrax.random.key(0), 8), over("x"))
+    assert keys.sharding == over("x")
+    plain = arrax.random.split(arrax.random.key(0), 8)
+    assert np.array_equal(arrax.vmap(arrax.random.bits)(keys), arrax.vmap(arrax.random.bits)(plain))
+
+
+def test_donated_arrays_are_gone_and_others_share_nothing_they_should_not():
+    first = arrax.device_put(VALUES, over("x"))
+    second = arrax.device_put(first, over("y"), donate=True)
+    assert first.is_deleted() and np.array_equal(second, VALUES)
+    copied = arrax.device_put(second, over("y"), may_alias=False)
+    second.delete()
+    assert np.array_equal(copied, VALUES)
+    with pytest.raises(ValueError, match="cannot both"):
+        arrax.device_put(copied, over(), donate=True, may_alias=True)
+    with pytest.raises(RuntimeError, match="deleted"):
+        arrax.device_put(second, over())
+
+
+def test_ndarrays_may_change_after_they_were_put():
+    host = VALUES.copy()
+    array = arrax.device_put(host, over("x"))
+    host[:] = -1
+    assert np.array_equal(array, VALUES)
+
+
+def test_arrays_are_made_of_pieces():
+    made = arrax.make_array_from_callback(VALUES.shape, over("y", "x"), lambda index: VALUES[index])
+    assert np.array_equal(made, VALUES) and made.sharding == over("y", "x")
+    pieces = [shard.data for shard in made.addressable_shards]
+    again = arrax.make_array_from_single_device_arrays(VALUES.shape, made.sharding, pieces[::-1])
+    assert np.array_equal(again, VALUES)
+    local = arrax.make_array_from_process_local_data(over("x"), VALUES)
+    assert np.array_equal(local, VALUES) and local.sharding == over("x")
+    assert (
+        arrax.make_array_from_callback((8,), over("x"), lambda index: np.ones(2), dtype=jnp.bfloat16).dtype
+        == jnp.bfloat16
+    )
+    stacked = arrax.device_put_sharded([{"a": np.full(3, i)} for i in range(4)], arrax.devices()[:4])["a"]
+    assert stacked.tolist() == [[i] * 3 for i in range(4)] and len(stacked.devices()) == 4
+    assert arrax.device_put_replicated(np.ones(3), arrax.devices()[:2]).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "make, error",
+    [
+        (lambda: arrax.device_put(np.ones(6), over("x")), ValueError),
+        (lambda: arrax.device_put(np.ones(8), over("x", "y")), ValueError),
+        (lambda: arrax.device_put(np.ones(8), "x"), ValueError),
+        (lambda: arrax.make_array_from_callback((8, 2), over("x"), lambda index: np.ones(3)), ValueError),
+        (lambda: arrax.make_array_from_callback((8, 2), "x", lambda index: np.ones(3)), TypeError),
+        (lambda: arrax.make_array_from_single_device_arrays((8,), over("x"), [jnp.ones(2)] * 3), ValueError),
+        (lambda: arrax.make_array_from_single_device_arrays((8,), over("x"), [jnp.ones(2)] * 8), ValueError),
+        (lambda: arrax.make_array_from_single_device_arrays((8,), over("x"), jnp.ones(2)), TypeError),
+        (lambda: arrax.make_array_from_single_device_arrays((8,), over("x"), [np.ones(2)] * 8), TypeError),
+        (lambda: arrax.device_put_sharded([np.ones(2)], arrax.devices()[:2]), ValueError),
+        (lambda: arrax.device_put_sharded([np.ones(2), np.ones(3)], arrax.devices()[:2]), ValueError),
+        (lambda: arrax.device_put(VALUES, over("x")).__dlpack__(), BufferError),
+    ],
+)
+def test_what_does_not_fit_is_refused(make, error):
+    with pytest.raises(error):
+        make()
+
+
+def test_eager_operations_follow_their_operands():
+    x = arrax.device_put(VALUES, over("x", "y"))
+    cases = {
+        "x + 1": (x + 1, P("x", "y")), "x.T": (x.T, P("y", "x")), "sin": (jnp.sin(x), P("x", "y")),
+        "sum": (x.sum(), P()), "rows": (x.sum(0), P("y")), "product": (x @ x.T, P("x")), "copy": (jnp.copy(x), P("x", "y")),
+        "with uncommitted": (x + jnp.ones(8), P("x", "y")), "like": (jnp.zeros_like(x) + x, P("x", "y")),
+    }  # fmt: skip
+    for name, (result, spec) in cases.items():
+        assert result.sharding.is_equivalent_to(over(*spec), result.ndim), (name, result.sharding)
+    expected = {"x.T": VALUES.T, "sum": VALUES.sum(), "rows": VALUES.sum(0), "product": VALUES @ VALUES.T}
+    for name, value in expected.items():
+        np.testing.assert_allclose(cases[name][0], value, rtol=1e-6)
+
+
+def test_indexing_iterating_and_updating_give_the_values():
+    x = arrax.device_put(VALUES, over("x", "y"))
+    assert np.array_equal(x[3], VALUES[3]) and np.array_equal(x[2:9, ::2], VALUES[2:9, ::2])
+    assert np.array_equal(x[jnp.array([5, 1])], VALUES[[5, 1]]) and float(x[1, 2]) == VALUES[1, 2]
+    assert np.array_equal(np.stack([np.asarray(row) for row in x]), VALUES) and len(x) == 16
+    changed = VALUES.copy()
+    changed[4] = 7
+    assert np.array_equal(x.at[4].set(7), changed) and len(x.at[4].set(7).devices()) == 8
+    assert np.array_equal(jnp.concatenate([x, x]), np.concatenate([VALUES, VALUES]))
+
+
+def test_arrays_print_pickle_and_copy_whole():
+    x = arrax.device_put(np.arange(4), NamedSharding(mesh((2,), ("x",), slice(2)), P("x")))
+    assert repr(x) == "Array([0, 1, 2, 3], dtype=int32)"
+    assert np.array_equal(pickle.loads(pickle.dumps(x)), x)
+    for copied in (copy.copy(x), copy.deepcopy(x)):
+        assert copied.sharding == x.sharding and np.array_equal(copied, x) and copied is not x
+    x.delete()
+    assert repr(x).endswith("[deleted]")
+
+
+def test_operands_on_different_devices_are_refused_by_name():
+    x = arrax.device_put(VALUES, over("x"))
+    with pytest.raises(ValueError, match=r"\[0, 1, 2, 3, 4, 5, 6, 7\] on platform CPU.*\[3\] on platform CPU"):
+        x + arrax.device_put(1, arrax.devices()[3])
+    with pytest.raises(ValueError, match="incompatible devices"):
+        x + arrax.device_put(VALUES, NamedSharding(mesh(devices=slice(None, None, -1)), P("x")))

@@ -1,0 +1,171 @@
+"""Compiled functions over meshes: shardings asked for, chosen, constrained, printed, refused; the call path's cache."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax.experimental.pjit import UNSPECIFIED, pjit
+from arrax.sharding import Mesh, NamedSharding, PositionalSharding
+from arrax.sharding import PartitionSpec as P
+
+
+def mesh(shape=(4, 2), names=("x", "y")):
+    return Mesh(np.array(arrax.devices()).reshape(shape), names)
+
+
+def over(*spec):
+    return NamedSharding(mesh(), P(*spec))
+
+
+VALUES = np.arange(64, dtype=np.float32).reshape(8, 8)
+
+
+def collectives(text):
+    names = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
+    return {name: text.count(f" {name}(") + text.count(f" {name}-start(") for name in names if f" {name}" in text}
+
+
+def test_results_lie_as_asked():
+    f = arrax.jit(lambda a, b: {"s": a @ b, "t": (a + 1, b.sum())},
+                  in_shardings=(over("x"), over(None, "y")), out_shardings={"s": over("x", "y"), "t": None})  # fmt: skip
+    out = f(VALUES, VALUES)
+    assert out["s"].sharding == over("x", "y") and np.array_equal(out["s"], VALUES @ VALUES)
+    assert np.array_equal(out["t"][0], VALUES + 1) and float(out["t"][1]) == VALUES.sum()
+    compiled = f.lower(VALUES, VALUES).compile()
+    assert compiled.input_shardings == ((over("x"), over(None, "y")), {})
+    assert compiled.output_shardings["s"] == over("x", "y")
+    assert collectives(compiled.as_text()) == {"all-reduce": 1}  # of b.sum() only
+
+
+def test_specs_stand_for_shardings_where_a_mesh_is_in_force():
+    with mesh():
+        f = arrax.jit(lambda x: x * 2, in_shardings=P("x"), out_shardings=P(None, "y"))
+        assert f(VALUES).sharding == over(None, "y")
+        assert arrax.lax.with_sharding_constraint(VALUES, P("y")).sharding == over("y")
+    with arrax.set_mesh(mesh()):
+        inside = arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, P("x")) + 1)
+        assert inside(VALUES).sharding.is_equivalent_to(over("x"), 2)
+    assert pjit(lambda x: x, in_shardings=UNSPECIFIED, out_shardings=over("x"))(VALUES).sharding == over("x")
+
+
+def test_the_mesh_in_force_is_part_of_the_key():
+    f = arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, P("a")))
+    for names, shape in ((("a", "b"), (4, 2)), (("b", "a"), (4, 2)), (("a",), (8,))):
+        with arrax.set_mesh(mesh(shape, names)) as m:
+            assert f(VALUES).sharding.shard_shape((8, 8)) == (8 // m.shape["a"], 8)
+
+
+def test_equal_functions_with_other_shardings_do_not_share_calls():
+    def double(x):
+        return x * 2
+
+    rows, columns = arrax.jit(double, out_shardings=over("x")), arrax.jit(double, out_shardings=over(None, "x"))
+    for _ in range(3):
+        assert rows(VALUES).sharding == over("x") and columns(VALUES).sharding == over(None, "x")
+
+
+def test_steady_calls_stay_in_the_runtime():
+    calls = []
+    f = arrax.jit(lambda x: calls.append(0) or x + 1, in_shardings=over("x"), out_shardings=over("x"))
+    first = f._jitted.run_first
+    x = arrax.device_put(VALUES, over("x"))
+    for _ in range(4):
+        x = f(x)
+    assert np.array_equal(x, VALUES + 4) and len(calls) == 1 and f._cache_size() == 1 and first is not None
+    assert f(VALUES).sharding == over("x") and f(VALUES).sharding == over("x")  # ndarrays are cut on the way
+
+
+@pytest.mark.parametrize(
+    "make, error, message",
+    [
+        (lambda: arrax.jit(lambda x: x, in_shardings="nonsense"), TypeError, "'nonsense'"),
+        (lambda: arrax.jit(lambda x: x, out_shardings=3), TypeError, "out_shardings.*3"),
+        (lambda: arrax.jit(lambda x: x, in_shardings=P("x"))(VALUES), RuntimeError, "mesh in force"),
+        (lambda: arrax.lax.with_sharding_constraint(VALUES, P("x")), RuntimeError, "mesh in force"),
+        (lambda: arrax.lax.with_sharding_constraint(VALUES, 5), ValueError, "expected"),
+        (lambda: arrax.jit(lambda x, y: x, in_shardings=(over(),))(VALUES, 1), ValueError, "length 1.*length 2"),
+        (lambda: arrax.jit(lambda x: x, in_shardings=(over(),))(x=VALUES), ValueError, "kwargs"),
+        (lambda: arrax.jit(lambda x: (x, x), out_shardings=(over(),))(VALUES), ValueError, "prefix"),
+        (lambda: arrax.jit(lambda x: x, in_shardings=over("x"))(np.ones(6)), ValueError, "dimension size is 6"),
+        (lambda: arrax.jit(lambda x: x, out_shardings=over("x"))(np.ones(6)), ValueError, "dimension size is 6"),
+        (lambda: arrax.jit(lambda x: x, in_shardings=over("y"))(arrax.device_put(VALUES, over("x"))), ValueError, "does not match"),
+        (lambda: arrax.jit(lambda x: x, in_shardings=over(), device=arrax.devices()[0]), ValueError, "device"),
+        (lambda: arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, over("x", None, "y")))(VALUES), ValueError, "rank"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(make, error, message):
+    with pytest.raises(error, match=f"(?s){message}"):
+        make()
+
+
+def test_constraints_hold_inside_and_under_transformations():
+    def f(x):
+        return (arrax.lax.with_sharding_constraint(jnp.sin(x), over("x", "y")) ** 2).sum()
+
+    expected = 2 * np.sin(VALUES) * np.cos(VALUES)
+    np.testing.assert_allclose(arrax.jit(arrax.grad(f))(VALUES), expected, rtol=1e-4, atol=1e-5)
+    batch = np.stack([VALUES, VALUES + 1])
+    np.testing.assert_allclose(arrax.jit(arrax.vmap(f))(batch), (np.sin(batch) ** 2).sum((1, 2)), rtol=1e-5)
+    mapped = arrax.jit(arrax.vmap(lambda x: arrax.lax.with_sharding_constraint(x, over("y")), spmd_axis_name="x"))
+    assert mapped(np.ones((4, 8, 2))).sharding.is_equivalent_to(over("x", "y"), 3)
+    nested = arrax.jit(lambda x: arrax.jit(lambda y: y + 1, out_shardings=over("x"))(x))
+    assert nested(VALUES).sharding.is_equivalent_to(over("x"), 2)
+    freely = arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, over(P.UNCONSTRAINED, "y")))
+    assert freely(arrax.device_put(VALUES, over("x"))).sharding.is_equivalent_to(over("x", "y"), 2)
+
+
+def test_control_flow_runs_over_devices():
+    x = arrax.device_put(VALUES, over("x", "y"))
+
+    def loops(x):
+        x = arrax.lax.fori_loop(0, 3, lambda i, c: c + i, x)
+        x = arrax.lax.cond(x[0, 0] > 0, jnp.negative, jnp.square, x)
+        return arrax.lax.scan(lambda c, row: (c + row.sum(), row * 2), 0.0, x)
+
+    total, rows = arrax.jit(loops)(x)
+    expected = -(VALUES + 3)
+    assert float(total) == expected.sum() and np.array_equal(rows, expected * 2)
+    grads = arrax.jit(arrax.grad(arrax.checkpoint(lambda x: jnp.tanh(x / 64).sum())))(x)
+    np.testing.assert_allclose(grads, (1 - np.tanh(VALUES / 64) ** 2) / 64, rtol=1e-4)
+
+
+def test_closed_over_arrays_keep_their_placement():
+    table = arrax.device_put(VALUES, over("x"))
+    f = arrax.jit(lambda v: table @ v)
+    np.testing.assert_allclose(f(np.ones(8, np.float32)), VALUES.sum(1))
+    assert len(f(np.ones(8, np.float32)).devices()) == 8
+    with pytest.raises(ValueError, match="incompatible devices"):
+        f(arrax.device_put(np.ones(8, np.float32), arrax.devices()[1]))
+
+
+def test_donated_buffers_are_taken():
+    x = arrax.device_put(VALUES, over("x"))
+    f = arrax.jit(lambda x: x + 1, donate_argnums=0, out_shardings=over("x"))
+    y = f(x)
+    assert x.is_deleted() and np.array_equal(y, VALUES + 1)
+
+
+def test_compiling_ahead_takes_described_arrays():
+    described = arrax.ShapeDtypeStruct((8, 8), np.float32, sharding=over("x", "y"))
+    compiled = arrax.jit(lambda x: x.sum(1)).lower(described).compile()
+    assert compiled.input_shardings == ((over("x", "y"),), {}) and compiled.output_shardings == over("x")
+    assert np.array_equal(compiled(arrax.device_put(VALUES, over("x", "y"))), VALUES.sum(1))
+    with pytest.raises(ValueError, match="does not match"):
+        compiled(arrax.device_put(VALUES, over("y")))
+
+
+def test_positions_lay_out_values_inside():
+    positions = PositionalSharding(arrax.devices())
+    x = arrax.device_put(VALUES, positions.reshape(4, 2))
+    f = arrax.jit(lambda x: arrax.lax.with_sharding_constraint(jnp.sin(x), positions.reshape(2, 4)))
+    assert f(x).sharding.is_equivalent_to(positions.reshape(2, 4), 2)
+    np.testing.assert_allclose(f(x), np.sin(VALUES), rtol=1e-5, atol=1e-6)
+
+
+def test_random_numbers_are_drawn_where_they_are_needed():
+    keys = arrax.random.key(0)
+    with arrax.threefry_partitionable(True):
+        draw = arrax.jit(lambda key: arrax.random.normal(key, (8, 8)), out_shardings=over("x", "y"))
+        assert collectives(draw.lower(keys).compile().as_text()) == {}
+        np.testing.assert_allclose(draw(keys), arrax.random.normal(keys, (8, 8)), rtol=1e-5)

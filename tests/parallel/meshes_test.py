@@ -1,0 +1,152 @@
+"""Meshes, partition specs and shardings: what they are, how they print, compare and fail."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import arrax
+from arrax.experimental import mesh_utils
+from arrax.sharding import (
+    AbstractMesh,
+    AxisType,
+    GSPMDSharding,
+    Mesh,
+    NamedSharding,
+    PmapSharding,
+    PositionalSharding,
+    SingleDeviceSharding,
+    get_abstract_mesh,
+    get_mesh,
+    set_mesh,
+    use_mesh,
+)
+from arrax.sharding import PartitionSpec as P
+from arrax.xla.tilings import hlo_to_spec, spec_to_hlo
+
+
+def mesh():
+    return Mesh(np.array(arrax.devices()).reshape(4, 2), ("x", "y"))
+
+
+def test_equal_meshes_are_one_object():
+    assert mesh() is arrax.make_mesh((4, 2), ("x", "y")) is pickle.loads(pickle.dumps(mesh()))
+    assert mesh() != Mesh(np.array(arrax.devices()).reshape(4, 2), ("x", "z"))
+
+
+def test_a_mesh_knows_its_axes_and_devices():
+    m = mesh()
+    assert dict(m.shape) == {"x": 4, "y": 2} and m.size == 8 and m.axis_names == ("x", "y") and not m.empty
+    assert m.device_ids.tolist() == np.arange(8).reshape(4, 2).tolist() and m.local_mesh is m
+    assert m.abstract_mesh == AbstractMesh((4, 2), ("x", "y"), abstract_device=m.abstract_mesh.abstract_device)
+    assert m.axis_types == (AxisType.Auto, AxisType.Auto) and not m.is_multi_process
+
+
+def test_meshes_and_shardings_print_what_they_hold():
+    assert repr(mesh()) == "Mesh(axis_sizes=(4, 2), axis_names=('x', 'y'), axis_types=(Auto, Auto))"
+    assert str(mesh()) == "Mesh('x': 4, 'y': 2, axis_types=(Auto, Auto))"
+    assert repr(P("x", ("x", "y"), None)) == "P('x', ('x', 'y'), None)" and repr(P("x")) == "P('x',)"
+    text = "NamedSharding(mesh=Mesh('x': 4, 'y': 2, axis_types=(Auto, Auto)), spec=P('x', None), memory_kind=device)"
+    assert repr(NamedSharding(mesh(), P("x", None))) == text
+    positions = PositionalSharding(arrax.devices()).reshape(4, 2)
+    assert repr(positions.replicate(0)) == "PositionalSharding([[{CPU 0, 2, 4, 6} {CPU 1, 3, 5, 7}]])"
+    assert repr(positions) == "PositionalSharding([[{CPU 0} {CPU 1}]\n" + "\n".join(
+        f"                    [{{CPU {2 * i}}} {{CPU {2 * i + 1}}}]" for i in (1, 2, 3)) + "])"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "make, error",
+    [
+        (lambda: Mesh(arrax.devices(), ("x", "y")), "one name per axis"),
+        (lambda: Mesh(np.array(arrax.devices()).reshape(4, 2), ("x", "x")), "must differ"),
+        (lambda: Mesh([1, 2], ("x",)), "devices"),
+        (lambda: arrax.make_mesh((16,), ("x",)), "number of devices 8"),
+        (lambda: mesh_utils.create_device_mesh((3,)), "must equal the product"),
+        (lambda: NamedSharding(mesh(), P("z")), "Resource axis: z"),
+        (lambda: NamedSharding(mesh(), P("x", "x")), "more than once"),
+        (lambda: NamedSharding(mesh(), P("x", "y")).shard_shape((8,)), "rank at least 2"),
+        (lambda: NamedSharding(mesh(), P("x")).shard_shape((6,)), "partitioned 4 times, but the dimension size is 6"),
+        (lambda: set_mesh(3), "expected a Mesh"),
+        (lambda: PmapSharding.default((8,), 1), "no axis"),
+        (lambda: mesh_utils.create_hybrid_device_mesh((4,), (3,), process_is_granule=True), "Number of slices 1"),
+    ],
+)
+def test_what_does_not_fit_is_refused(make, error):
+    with pytest.raises(ValueError, match=error):
+        make()
+
+
+def test_shardings_compare_by_content():
+    device = arrax.devices()[3]
+    pairs = [
+        lambda: SingleDeviceSharding(device), lambda: NamedSharding(mesh(), P("x")),
+        lambda: PositionalSharding(arrax.devices()).reshape(2, 4), lambda: PmapSharding.default((8, 3)),
+        lambda: GSPMDSharding.get_replicated(arrax.devices()),
+    ]  # fmt: skip
+    for make in pairs:
+        assert make() == make() == pickle.loads(pickle.dumps(make())) and len({make(), make()}) == 1
+    assert arrax.device_put(1, device).sharding == SingleDeviceSharding(device)
+    assert NamedSharding(mesh(), P("x")) != NamedSharding(mesh(), P("x", None))
+    assert NamedSharding(mesh(), P("x")).is_equivalent_to(NamedSharding(mesh(), P("x", None)), 2)
+    assert not NamedSharding(mesh(), P("x")).is_equivalent_to(NamedSharding(mesh(), P("y")), 2)
+
+
+SPECS = [P(), P("x"), P("y"), P(None, "x"), P(("x", "y")), P(("y", "x")), P("y", "x"), P(None, ("y", "x")), P("x", "y")]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=repr)
+def test_pieces_are_those_that_the_names_say(spec):
+    sharding = NamedSharding(mesh(), spec)
+    sizes = dict(mesh().shape)
+    for place, device in np.ndenumerate(mesh().devices):
+        at = dict(zip("xy", place, strict=True))
+        expected = []
+        for entry in [*spec, *[None] * (2 - len(spec))]:
+            names = () if entry is None else entry if isinstance(entry, tuple) else (entry,)
+            count, number = 1, 0
+            for name in names:
+                count, number = count * sizes[name], number * sizes[name] + at[name]
+            expected.append(slice(None) if count == 1 else slice(number * 16 // count, (number + 1) * 16 // count))
+        assert sharding.devices_indices_map((16, 16))[device] == tuple(expected)
+    assert hlo_to_spec(mesh(), spec_to_hlo(mesh(), spec, 2), 2) == spec
+
+
+def test_replicating_joins_sets():
+    positions = PositionalSharding(mesh_utils.create_device_mesh((8,))).reshape(4, 2)
+    assert positions.replicate(0).shape == (1, 2) and positions.replicate(1).shape == (4, 1)
+    assert positions.replicate(1, keepdims=False).shape == (4,) and positions.T.shape == (2, 4)
+    assert positions.replicate().is_fully_replicated and not positions.is_fully_replicated
+
+
+def test_a_mesh_is_in_force_for_a_while():
+    assert get_mesh().empty and get_abstract_mesh().empty
+    with set_mesh(mesh()) as m:
+        assert get_mesh() is m is mesh() and get_abstract_mesh() == m.abstract_mesh
+        assert arrax.device_put(np.ones(8), P("y")).sharding == NamedSharding(m, P("y"))
+    with use_mesh(mesh()), mesh():
+        assert arrax.device_put(np.ones(8), P("x")).sharding.spec == P("x")
+    assert get_mesh().empty
+    with pytest.raises(ValueError, match="needs a mesh"):
+        arrax.device_put(np.ones(8), P("x"))
+
+
+def test_devices_with_coordinates_are_arranged_by_them():
+    class Chip:
+        device_kind = "chip"
+
+        def __init__(self, number):
+            self.id, self.coords, self.core_on_chip = number, (number % 4, number // 4 % 2, 0), 0
+
+    chips = [Chip(number) for number in range(8)]
+    grid = mesh_utils.create_device_mesh((2, 4), chips)
+    assert [[chip.coords[:2] for chip in row] for row in grid] == [[(x, y) for x in range(4)] for y in range(2)]
+
+
+def test_specs_behave_like_tuples():
+    spec = P("x", None) + P("y")
+    assert tuple(spec) == ("x", None, "y") and spec[2] == "y" and len(spec) == 3 and spec.index("y") == 2
+    assert (
+        P(("x",), ()) == P("x", None) and hash(P(("x",))) == hash(P("x")) and pickle.loads(pickle.dumps(spec)) == spec
+    )
+    with pytest.raises(AttributeError):
+        spec.unreduced = frozenset()
