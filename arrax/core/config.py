@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,9 +31,12 @@ def parse_bool(text: str) -> bool:
     raise ValueError(f"invalid truth value {text!r}: use one of {sorted(_TRUE | _FALSE)}")
 
 
-def _environment(name: str) -> str | None:
-    """The value of ``ARRAX_NAME``, or else of the documented ``JAX_NAME``."""
-    return os.environ.get(f"ARRAX_{name.upper()}", os.environ.get(f"JAX_{name.upper()}"))
+def _environment(name: str) -> tuple[str, str] | None:
+    """``ARRAX_NAME``, or else the documented ``JAX_NAME``, with its value; None where neither is set."""
+    for variable in (f"ARRAX_{name.upper()}", f"JAX_{name.upper()}"):
+        if variable in os.environ:
+            return variable, os.environ[variable]
+    return None
 
 
 class Option:
@@ -48,14 +53,22 @@ class Option:
         *,
         choices: tuple[str, ...] = (),
         in_key: bool = False,
-        on_change: Callable[[Any], None] | None = None,
+        on_change: Callable[[Any, bool], None] | None = None,
     ):
         self.name, self.kind, self.default, self.choices, self.doc = name, kind, default, choices, doc
         self.on_change, self.nullable, self.in_key = on_change, default is None, in_key
-        text = _environment(name)
-        value = default if text is None else self.parse(text)
+        found = _environment(name)
+        value = default if found is None else self._parse_variable(*found)
         self.cell = runtime.Config(f"arrax_{name}", value, include_in_jit_key=in_key, include_in_trace_context=in_key)
         _options[name] = self
+        if found is not None and on_change is not None:
+            on_change(value, False)
+
+    def _parse_variable(self, variable: str, text: str) -> Any:
+        try:
+            return self.parse(text)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"environment variable {variable}={text}: {error}") from None
 
     def parse(self, text: str) -> Any:
         """The value that a text (of the environment or a command line) spells."""
@@ -100,20 +113,20 @@ class Option:
         value = self.check(value)
         self.cell.set_global(value)
         if self.on_change is not None:
-            self.on_change(value)
+            self.on_change(value, False)
 
     @contextmanager
     def __call__(self, new_value: Any = True) -> Iterator[None]:
         value = self.check(new_value)
         previous = self.cell.swap_local(value)
         if self.on_change is not None:
-            self.on_change(value)
+            self.on_change(value, True)
         try:
             yield
         finally:
             self.cell.set_local(previous)
             if self.on_change is not None:
-                self.on_change(self.cell.value)
+                self.on_change(None if previous is _UNSET else previous, True)
 
     def __bool__(self) -> bool:
         return bool(self.cell.value)
@@ -123,6 +136,7 @@ class Option:
 
 
 _options: dict[str, Option] = {}
+_UNSET = runtime.Config("arrax_unset", None).get_local()  # what a cell holds for a thread without a value of its own
 
 
 def traced_options() -> list[str]:
@@ -138,17 +152,16 @@ _PRECISIONS = (
 )  # fmt: skip
 _GUARDS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 _PROMOTIONS = ("allow", "warn", "raise")
+_GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
 
 
-def _guard(direction: str) -> Callable[[Any], None]:
-    """Hand a transfer-guard level to the runtime, which enforces it (per thread: the option is applied where it changes)."""
+def _guard(direction: str) -> Callable[[str | None, bool], None]:
+    """Hand a transfer-guard level to the runtime, which enforces it: for this thread, or for all without one of their own."""
 
-    def apply(level: str | None) -> None:
-        state = runtime.guard_lib.thread_local_state()
-        if level is not None:
-            setattr(state, direction, getattr(runtime.guard_lib.TransferGuardLevel, level.upper()))
-        else:
-            setattr(state, direction, None)
+    def apply(level: str | None, local: bool) -> None:
+        guards = runtime.guard_lib
+        state = guards.thread_local_state() if local else guards.global_state()
+        setattr(state, direction, None if level is None else getattr(guards.TransferGuardLevel, level.upper()))
 
     return apply
 
@@ -171,7 +184,7 @@ numpy_rank_promotion    = Option("numpy_rank_promotion", str, "allow", "what to 
 numpy_dtype_promotion   = Option("numpy_dtype_promotion", str, "standard", "type promotion rules: standard or strict", choices=("standard", "strict"), in_key=True)
 default_matmul_precision = Option("default_matmul_precision", str, None, "precision of matrix products and convolutions", choices=_PRECISIONS, in_key=True)
 default_device          = Option("default_device", object, None, "the device (or platform) of uncommitted computations", in_key=True)
-default_prng_impl       = Option("default_prng_impl", str, "threefry2x32", "the generator behind new keys", in_key=True)
+default_prng_impl       = Option("default_prng_impl", str, "threefry2x32", "the generator behind new keys", choices=_GENERATORS, in_key=True)
 threefry_partitionable  = Option("threefry_partitionable", bool, False, "draw each value from its own counter", in_key=True)
 enable_custom_prng      = Option("enable_custom_prng", bool, False, "PRNGKey makes typed keys", in_key=True)
 legacy_prng_key         = Option("legacy_prng_key", str, "allow", "what to do where raw keys are used", choices=("allow", "warn", "error"))
@@ -228,23 +241,45 @@ def explicit_transfer(direction: str) -> Iterator[None]:
         setattr(state, name, before)
 
 
-class _TransferGuard:
+class _TransferGuard(Option):
     """All three directions of the transfer guard at once, as an option."""
 
+    __slots__ = ()
     directions = (transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host)
 
+    def __init__(self) -> None:
+        super().__init__("transfer_guard", str, None, "guard of transfers in all directions", choices=_GUARDS)
+        if self.value is not None:
+            for option in self.directions:
+                if _environment(option.name) is None:
+                    option.set_global(self.value)
+
     @contextmanager
-    def __call__(self, new_value: str) -> Iterator[None]:
+    def __call__(self, new_value: Any = True) -> Iterator[None]:
         to_device, between, to_host = self.directions
-        with to_device(new_value), between(new_value), to_host(new_value):
+        with super().__call__(new_value), to_device(new_value), between(new_value), to_host(new_value):
             yield
 
-    def set_global(self, value: str) -> None:
+    def set_global(self, value: Any) -> None:
+        super().set_global(value)
         for option in self.directions:
             option.set_global(value)
 
 
 transfer_guard = _TransferGuard()
+
+
+def _letters_apart(first: str, second: str) -> int:
+    one, other = Counter(first), Counter(second)
+    return (one - other).total() + (other - one).total()
+
+
+def _warn_of_unknown_variables() -> None:
+    known = {f"ARRAX_{name.upper()}" for name in _options}
+    for variable in sorted(name for name in os.environ if name.startswith("ARRAX_") and name not in known):
+        likely = min(known, key=lambda name: _letters_apart(variable, name))
+        hint = f": did you mean {likely}?" if _letters_apart(variable, likely) < 4 else ""
+        warnings.warn(f"environment variable {variable} is no option of arrax{hint}", UserWarning, stacklevel=2)
 
 
 class Configuration:
@@ -261,9 +296,6 @@ class Configuration:
 
     def update(self, name: str, value: Any) -> None:
         """Set the option ``name`` (with or without the prefix ``jax_`` or ``arrax_``) for all threads."""
-        if name.removeprefix("arrax_").removeprefix("jax_") == "transfer_guard":
-            transfer_guard.set_global(value)
-            return
         self._option(name).set_global(value)
 
     def read(self, name: str) -> Any:
@@ -277,6 +309,9 @@ class Configuration:
 
     def __setattr__(self, name: str, value: Any) -> None:
         self._option(name).set_global(value)
+
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *(f"{prefix}{name}" for name in _options for prefix in ("", "jax_"))])
 
     @property
     def values(self) -> dict[str, Any]:
@@ -317,3 +352,4 @@ class Configuration:
 
 
 config = Configuration()
+_warn_of_unknown_variables()

@@ -67,6 +67,8 @@ def test_contexts_win_over_updates():
         (lambda: arrax.config.update("numpy_rank_promotion", "never"), ValueError, "never"),
         (lambda: arrax.default_matmul_precision("best").__enter__(), ValueError, "best"),
         (lambda: arrax.transfer_guard("never").__enter__(), ValueError, "never"),
+        (lambda: arrax.config.update("transfer_guard", "never"), ValueError, "transfer_guard.*never"),
+        (lambda: arrax.config.update("default_prng_impl", "threfry"), ValueError, "threefry2x32.*threfry"),
     ],
 )
 def test_wrong_names_and_values_are_refused(change, error, words):
@@ -86,7 +88,29 @@ SHOW = "print(arrax.config.jax_enable_x64, arrax.config.jax_default_prng_impl)"
 
 def test_the_environment_sets_options():
     assert run(f"import arrax; {SHOW}", JAX_ENABLE_X64="1", ARRAX_DEFAULT_PRNG_IMPL="rbg") == ["True", "rbg"]
-    assert "maybe" in run("import arrax", JAX_ENABLE_X64="maybe")[0]
+    for variable, value in [
+        ("JAX_ENABLE_X64", "maybe"),
+        ("ARRAX_TRANSFER_GUARD", "disalow"),
+        ("ARRAX_DEFAULT_PRNG_IMPL", "threfry"),
+        ("JAX_COMPILATION_CACHE_MAX_SIZE", "2GB"),
+    ]:
+        assert f"{variable}={value}" in run("import arrax", **{variable: value})[0]
+
+
+def test_unknown_variables_are_named_once():
+    show = (
+        "import warnings\n"
+        "with warnings.catch_warnings(record=True) as seen:\n"
+        "    warnings.simplefilter('always')\n"
+        "    import arrax, arrax.numpy\n"
+        "print(*[str(w.message).replace(' ', '_') for w in seen])"
+    )
+    (text,) = run(show, ARRAX_ENABEL_X64="1", JAX_UNKNOWN="1")
+    assert "ARRAX_ENABEL_X64" in text and text.endswith("did_you_mean_ARRAX_ENABLE_X64?")
+
+
+def test_options_complete():
+    assert {"jax_enable_x64", "enable_x64", "update"} <= set(dir(arrax.config))
 
 
 def test_the_command_line_sets_options():
@@ -180,3 +204,42 @@ def test_raw_keys_can_be_refused():
     with pytest.raises(ValueError, match="raw uint32"):
         arrax.random.normal(raw, (2,))
     arrax.random.normal(arrax.random.key(0), (2,))
+
+
+def test_transfers_are_guarded_in_all_threads_where_the_guard_is_set_for_all():
+    seen = []
+
+    def put():
+        try:
+            arrax.jit(lambda x: x + 1)(np.ones(3, np.float32))
+            seen.append("allowed")
+        except RuntimeError:
+            seen.append("refused")
+
+    def in_both_threads():
+        thread = threading.Thread(target=put)
+        thread.start()
+        thread.join()
+        put()
+        return [seen.pop(0), seen.pop(0)]
+
+    try:
+        for name in ("transfer_guard", "transfer_guard_host_to_device"):
+            assert in_both_threads() == ["allowed", "allowed"]
+            arrax.config.update(f"jax_{name}", "disallow")
+            assert in_both_threads() == ["refused", "refused"]
+            with arrax.transfer_guard_host_to_device("allow"):
+                assert in_both_threads() == ["refused", "allowed"]
+            assert in_both_threads() == ["refused", "refused"]
+            arrax.config.update("transfer_guard", None)
+            with arrax.transfer_guard("disallow"):
+                assert in_both_threads() == ["allowed", "refused"]
+    finally:
+        arrax.config.update("transfer_guard", None)
+
+
+@pytest.mark.parametrize("variable", ["JAX_TRANSFER_GUARD", "ARRAX_TRANSFER_GUARD_HOST_TO_DEVICE"])
+def test_transfers_are_guarded_by_the_environment(variable):
+    code = "import arrax, numpy as np; arrax.jit(lambda x: x)(np.ones(3, np.float32))"
+    (text,) = run(code, **{variable: "disallow", "ARRAX_TRACEBACK_FILTERING": "off"})
+    assert "Disallowed host-to-device transfer" in text
