@@ -199,6 +199,7 @@ compilation_cache_dir   = Option("compilation_cache_dir", str, None, "folder of 
 compilation_cache_max_size = Option("compilation_cache_max_size", int, 2 << 30, "bytes of compiled programs kept on disk, -1 for no bound")
 persistent_cache_min_compile_time_secs = Option("persistent_cache_min_compile_time_secs", float, 0.0, "programs that compile faster are not stored")
 persistent_cache_min_entry_size_bytes = Option("persistent_cache_min_entry_size_bytes", int, 0, "smaller programs are not stored")
+memory_cache_max_size   = Option("memory_cache_max_size", int, 256 << 20, "bytes, about, of compiled programs kept in memory for functions to come, -1 for no bound")
 raise_persistent_cache_errors = Option("raise_persistent_cache_errors", bool, False, "raise instead of warning when the disk cache fails")
 persistent_cache_enable_xla_caches = Option("persistent_cache_enable_xla_caches", str, None, "accepted, without effect")
 compilation_cache_include_metadata_in_key = Option("compilation_cache_include_metadata_in_key", bool, False, "accepted: locations never take part in the key")

@@ -9,8 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 from arrax.core import config
+from arrax.core.caches import cleared_by
 from arrax.core.types import ShapedArray, register_type
 from arrax.native import runtime
 
@@ -150,6 +152,7 @@ class Primitive:
         self.param_texts: dict[str, Callable[[Any], str]] = {}  # how parameters print, where str does not do
         self.call_primitive = self.map_primitive = self.holds_programs = False
         self.closes_over = False  # its parameters hold Python functions, which may close over tracers
+        _primitives.add(self)
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the operation to ``args`` in the current interpretation."""
@@ -185,6 +188,15 @@ class Primitive:
         return self.name
 
     __str__ = __repr__
+
+
+_primitives: WeakSet[Primitive] = WeakSet()
+
+
+@cleared_by
+def _forget_compiled() -> None:
+    for primitive in list(_primitives):
+        primitive.compiled.clear()
 
 
 class Tracer:

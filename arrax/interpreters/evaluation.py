@@ -21,6 +21,7 @@ from arrax.xla.shutdown import gate
 _registry = runtime.pytree.default_registry()
 _call_cache = runtime.PjitFunctionCache(1 << 14)
 _LEAF = _registry.flatten(0)[1]
+_OPERATIONS_PER_PRIMITIVE = 1024
 
 
 class Evaluation(Interpreter):
@@ -75,6 +76,8 @@ def compiled_operation(primitive: Primitive, params: dict[str, Any]) -> Callable
     except TypeError:  # a parameter that cannot be hashed
         return single_operation(primitive, params)
     if found is None:
+        if len(store) >= _OPERATIONS_PER_PRIMITIVE:
+            store.pop(next(iter(store), None), None)
         found = store[key] = single_operation(primitive, params)
     return found
 

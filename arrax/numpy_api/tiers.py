@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter as _clock
 from typing import Any, TypeVar
 
+from arrax.core.caches import cleared_by
 from arrax.core.calls import register_wrapper
 from arrax.native import runtime
 from arrax.numpy_api.api import make_api
@@ -34,6 +35,7 @@ def tiered(static: Sequence[str]) -> Callable[[F], F]:
     def decorate(fun: F) -> F:
         program = make_api(fun, static)
         spent: dict[Any, float] = {}
+        cleared_by(spent.clear)
 
         @functools.wraps(fun)
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from arrax.core.caches import clear_all
 from arrax.native import runtime
-from arrax.transforms.tracing import traces
-from arrax.xla import compilation
 
 
 def clear_caches() -> None:
@@ -12,6 +11,5 @@ def clear_caches() -> None:
 
     Example: ``arrax.clear_caches()``.
     """
-    traces.clear()
+    clear_all()
     runtime.PjitFunctionCache.clear_all()
-    compilation.clear_memory()

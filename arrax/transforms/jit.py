@@ -301,13 +301,20 @@ def jit(
       device: device to run on.
       backend: platform to run on.
       inline: inside other traced functions, record the operations themselves instead of a nested program.
+      abstracted_axes: None; programs of shapes that are known only when they run are not supported.
       compiler_options: options of XLA by name.
     Returns: a function with the same arguments and results, with ``lower``, ``trace``, ``eval_shape``, ``clear_cache``.
     Raises:
       TypeError: ``fun`` is not callable, or shardings are something else.
       ValueError: numbers or names of arguments that ``fun`` does not have.
+      NotImplementedError: ``abstracted_axes`` is given.
     Example: ``jit(lambda x: x * 2)(jnp.arange(3))``.
     """
+    if abstracted_axes is not None:
+        raise NotImplementedError(
+            f"jit: abstracted_axes={abstracted_axes!r}: programs of shapes that are known only when they run are not supported; "
+            "each shape of the arguments gets a program of its own"
+        )
     if fun is None:
         given = {
             "in_shardings": in_shardings, "out_shardings": out_shardings, "static_argnums": static_argnums,

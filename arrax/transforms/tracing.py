@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core import config
+from arrax.core.caches import cleared_by
 from arrax.core.functions import FunctionInfo, argument_names, describe_function, function_name
 from arrax.core.interpreter import Tracer, context
 from arrax.core.program import ClosedJaxpr
@@ -96,6 +97,7 @@ class _Traces:
 
 
 traces = _Traces()
+cleared_by(traces.clear)
 
 
 def traces_of(fun: Callable) -> dict[Any, Traced]:

@@ -270,3 +270,11 @@ def test_known_values_are_evaluated_while_traced_ones_are_recorded():
 
     assert arrax.jit(f)(1) == 4 and arrax.grad(f)(1.0) == 1
     assert [eqn.primitive.name for eqn in arrax.make_jaxpr(f)(1).eqns] == ["add"]
+
+
+def test_shapes_known_only_when_programs_run_are_refused():
+    for given in ({0: "n"}, ("n",)):
+        with pytest.raises(NotImplementedError, match="jit: abstracted_axes=.*'n'"):
+            arrax.jit(lambda x: x, abstracted_axes=given)
+        with pytest.raises(NotImplementedError, match="jit: abstracted_axes=.*'n'"):
+            arrax.jit(abstracted_axes=given)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax.core import config
+from arrax.core.caches import cleared_by
 from arrax.core.functions import FunctionInfo, function_name, function_place, unwrap
 from arrax.core.interpreter import Interpreter, Tracer, concrete_value, context
 from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, consts_to_invars
@@ -146,7 +147,15 @@ def _store_of(fun: Callable) -> dict[Hashable, StagedFunction]:
 
 
 _programs: OrderedDict[Hashable, ClosedJaxpr] = OrderedDict()
-_PROGRAMS_LIMIT = 2048
+_PROGRAMS_LIMIT = 512
+
+
+@cleared_by
+def _forget() -> None:
+    with _lock:
+        _programs.clear()
+        for store in list(_stores.values()):
+            store.clear()
 
 
 def _interned(program: ClosedJaxpr) -> ClosedJaxpr:

@@ -1,0 +1,19 @@
+"""What ``clear_caches`` empties: each cache of traced or compiled programs says here how, beside its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_clearings: list[Callable[[], None]] = []
+
+
+def cleared_by(clear: Callable[[], None]) -> Callable[[], None]:
+    """Let ``clear`` run when all caches are to be emptied; returns it."""
+    _clearings.append(clear)
+    return clear
+
+
+def clear_all() -> None:
+    """Empty all caches."""
+    for clear in _clearings:
+        clear()

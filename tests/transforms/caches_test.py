@@ -1,0 +1,127 @@
+"""What stays in memory of functions that are gone, and what ``clear_caches`` forgets."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+from arrax.core.config import memory_cache_max_size
+from arrax.lax.control_flow import staged_functions
+from arrax.lax.structure import slice_p
+from arrax.transforms.tracing import traces
+from arrax.xla.compilation import ExecutableCache, executables
+
+X = jnp.ones(3)
+
+
+class Model:
+    def step(self, x):
+        return x * 3.125
+
+
+def fresh_function():
+    arrax.jit(lambda x: x * 3.125)(X)
+
+
+def fresh_method():
+    arrax.jit(Model().step)(X)
+
+
+def fresh_stages():
+    arrax.jit(lambda x: x * 3.125).lower(X).compile()(X)
+
+
+def fresh_transformation():
+    arrax.grad(arrax.jit(lambda x: (x * 3.125).sum()))(X)
+
+
+def fresh_loop():
+    lax.scan(lambda c, x: (c * 3.125, x), 1.0, X)
+
+
+def kept():
+    gc.collect()
+    return len(traces.by_function), len(staged_functions._stores), len(executables.entries), len(executables.compiling)
+
+
+@pytest.mark.parametrize(
+    "make, count",
+    [(fresh_function, 3000), (fresh_method, 1000), (fresh_stages, 200), (fresh_transformation, 200), (fresh_loop, 200)],
+)
+def test_fresh_functions_leave_nothing_behind(make, count):
+    make()
+    before = kept()
+    for _ in range(count):
+        make()
+    assert kept() == before
+
+
+def test_executables_are_kept_up_to_a_size():
+    references = []
+    with memory_cache_max_size(500_000):
+        for n in range(12):
+            compiled = arrax.jit(lambda x, n=n: x * 3.125 - float(n)).lower(X).compile()
+            references.append(weakref.ref(compiled))
+            assert executables.size <= 500_000
+        assert 0 < len(executables.entries) <= 3
+        gc.collect()
+        assert sum(reference() is not None for reference in references) == 1
+        np.testing.assert_array_equal(compiled(X), 3.125 * np.ones(3) - 11)
+
+
+def test_the_least_recently_used_executables_are_dropped_first():
+    cache = ExecutableCache()
+    with memory_cache_max_size(100):
+        for key in (b"a", b"b", b"c"):
+            cache.put(key, key.decode(), 40)
+        assert list(cache.entries) == [b"b", b"c"] and cache.size == 80
+        assert cache.get(b"b") == "b"
+        cache.put(b"d", "d", 40)
+        assert cache.get(b"c") is None and list(cache.entries) == [b"b", b"d"]
+        cache.put(b"d", "other", 60)
+        assert cache.size == 100 and cache.get(b"d") == "other"
+        cache.put(b"large", "large", 101)
+        assert cache.size == 0 and not cache.entries
+    with memory_cache_max_size(-1):
+        cache.put(b"large", "large", 1 << 60)
+        assert cache.get(b"large") == "large"
+    cache.clear()
+    assert cache.size == 0 and cache.get(b"large") is None
+
+
+def test_failed_compilations_leave_no_lock():
+    before = len(executables.compiling)
+    with pytest.raises(RuntimeError):
+        arrax.jit(lambda x: x + 1, compiler_options={"xla_no_such_option": True})(X)
+    assert len(executables.compiling) == before == 0
+
+
+def test_operations_with_many_parameters_keep_some_of_their_programs(monkeypatch):
+    monkeypatch.setattr("arrax.interpreters.evaluation._OPERATIONS_PER_PRIMITIVE", 4)
+    slice_p.compiled.clear()
+    x = jnp.arange(50.0)
+    for start in (*range(8), 0, 7):
+        np.testing.assert_array_equal(lax.slice(x, (start,), (start + 40,)), np.arange(start, start + 40.0))
+    assert len(slice_p.compiled) == 4
+
+
+def test_clear_caches_forgets_traces_programs_and_operations():
+    traced = []
+
+    @arrax.jit
+    def f(x):
+        traced.append(x)
+        return lax.scan(lambda c, y: (c + y, c), 0.0, x)
+
+    f(X), lax.slice(jnp.arange(50.0), (3,), (45,)), fresh_loop()
+    assert executables.entries and slice_p.compiled and staged_functions._programs
+    arrax.clear_caches()
+    assert not executables.entries and executables.size == 0 and not slice_p.compiled
+    assert not staged_functions._programs and not any(map(len, staged_functions._stores.values()))
+    assert not any(map(len, traces.by_function.values()))
+    f(X)
+    assert len(traced) == 2
