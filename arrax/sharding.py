@@ -6,6 +6,7 @@ from arrax.core.meshes import AxisType as AxisType
 from arrax.core.meshes import get_abstract_mesh as get_abstract_mesh
 from arrax.core.meshes import use_abstract_mesh as use_abstract_mesh
 from arrax.core.partition_specs import PartitionSpec as PartitionSpec
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.xla.meshes import Mesh as Mesh
 from arrax.xla.meshes import get_mesh as get_mesh
 from arrax.xla.meshes import make_mesh as make_mesh
@@ -20,3 +21,5 @@ from arrax.xla.shardings import SingleDeviceSharding as SingleDeviceSharding
 from arrax.xla.shardings import make_single_device_sharding as make_single_device_sharding
 
 XLACompatibleSharding = Sharding
+
+_bound_names(__name__)
