@@ -12,12 +12,20 @@ class Effect:
     __slots__ = ("name",)
 
     ordered = False
+    exactly_once = False  # it may neither happen again nor in a branch that is not taken
 
     def __init__(self, name: str = ""):
         self.name = name or type(self).__name__
 
     def __repr__(self) -> str:
         return self.name
+
+
+def refuse_repetition(effects: Iterable[Any], where: str) -> None:
+    """Raise NotImplementedError for effects that must happen exactly once, in a place where they would happen more often."""
+    for effect in effects:
+        if effect.exactly_once:
+            raise NotImplementedError(f"{effect} effect not supported in {where}: it would happen where it should not")
 
 
 def any_ordered(effects: Iterable[Any]) -> bool:

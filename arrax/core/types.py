@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -212,6 +213,13 @@ def _numpy_value(value: Any) -> ShapedArray:
     return ShapedArray(value.shape, dtypes.canonicalize_dtype(dtype))
 
 
+def refuse_masked(value: Any) -> None:
+    """Raise ValueError for a masked array of NumPy: nothing here would look at its mask."""
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and isinstance(value, masked.MaskedArray):
+        raise ValueError(in_call("a masked array of NumPy is no array here: give its elements, value.filled()", value))
+
+
 for _cls in (bool, float, complex):
     register_type(_cls, _python_scalar(_cls))
 register_type(int, _python_int)
@@ -232,6 +240,7 @@ def typeof(value: Any) -> Any:
     if isinstance(aval, AbstractValue):
         return aval
     if isinstance(value, np.ndarray | np.generic):
+        refuse_masked(value)
         return _numpy_value(value)
     for cls, type_of in _type_of.items():
         if isinstance(value, cls):

@@ -7,7 +7,7 @@ from typing import Any
 
 from arrax.core import errors
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, named_axes, run_in, swap_interpreter
-from arrax.core.program import ClosedJaxpr, subprograms
+from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.registries import primitive_batchers as primitive_batchers
 from arrax.interpreters.staging import eval_jaxpr, stage
@@ -93,16 +93,31 @@ class Batch(Interpreter):
 
     def names_axis(self, params: dict[str, Any]) -> bool:
         """True where an operation works over this interpreter's named axis."""
-        names = params["axes"] if "axes" in params else params["axis_name"]
-        return self.axis_name in names if isinstance(names, tuple | list) else self.axis_name == names
+        return _names_axis(self.axis_name, params)
 
     def names_inside(self, params: dict[str, Any]) -> bool:
         """True where an operation may hold others over this interpreter's named axis."""
-        return self.axis_name is not None and any(subprograms(params))
+        name = self.axis_name
+        return name is not None and any(_works_over_axis(program, name) for program in subprograms(params))
 
     def join(self, value: Any, dim: int | None) -> Any:
         """A tracer for the value, or the value itself where it has no batch axis."""
         return value if dim is None else BatchTracer(self, value, dim)
+
+
+def _names_axis(name: Any, params: dict[str, Any]) -> bool:
+    names = params["axes"] if "axes" in params else params["axis_name"]
+    return name in names if isinstance(names, tuple | list) else name == names
+
+
+def _works_over_axis(program: Jaxpr | ClosedJaxpr, name: Any) -> bool:
+    """True where a program may hold an operation over a named axis; custom rules may, whatever their function does."""
+    return any(
+        eqn.primitive.closes_over
+        or (eqn.primitive.collective is not None and _names_axis(name, eqn.params))
+        or any(_works_over_axis(inner, name) for inner in subprograms(eqn.params))
+        for eqn in open_jaxpr(program).eqns
+    )
 
 
 def running_batch() -> Batch:

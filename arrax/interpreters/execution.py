@@ -193,7 +193,7 @@ class CompiledProgram:
 
     __slots__ = (
         "executable", "placement", "kept", "const_args", "out_avals", "in_shardings", "out_shardings", "handlers", "effects",
-        "name", "donated", "lowered", "_keys",
+        "name", "donated", "lowered", "_keys", "_on_host",
     )  # fmt: skip
 
     def __init__(self, lowered: LoweredProgram, placement: Placement, name: str, compiler_options: Any = None):
@@ -210,6 +210,7 @@ class CompiledProgram:
         self.kept, self.donated, self.effects = lowered.kept, lowered.donated, lowered.effects
         self.out_avals = [atom.aval for atom in lowered.jaxpr.outvars]
         self._keys = [isinstance(aval.dtype, dtypes.ExtendedDType) for aval in self.out_avals]
+        self._on_host = [aval.dtype == dtypes.float0 for aval in self.out_avals]  # which have no elements to speak of
         physical = list(map(physical_aval, self.out_avals))
         if spread is None:
             single = single_sharding(device)
@@ -268,11 +269,8 @@ class CompiledProgram:
             if keep:
                 arrays.append(self._place(leaf, self.in_shardings[len(arrays)]))
         outs = self._run_with_effects(arrays) if self.effects else self._run(arrays)
-        if any(self._keys):
-            outs = [
-                aval.dtype.wrap(out) if is_key else out
-                for out, aval, is_key in zip(outs, self.out_avals, self._keys, strict=True)
-            ]
+        if any(self._keys) or any(self._on_host):
+            outs = [_in_its_type(out, aval) for out, aval in zip(outs, self.out_avals, strict=True)]
         if config.debug_nans.cell.value or config.debug_infs.cell.value:
             check_special_values(outs, self.name)
         if mark_results is not None:
@@ -297,7 +295,7 @@ class CompiledProgram:
         Args:
           keys_are_nodes: whether the tree's leaves are the words of key arrays in their place.
         """
-        if any(self._keys) and not keys_are_nodes or self.effects:
+        if any(self._keys) and not keys_are_nodes or any(self._on_host) or self.effects:
             return None
         if config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value:
             return None
@@ -307,6 +305,13 @@ class CompiledProgram:
             list(map(physical_aval, self.out_avals)), [self.placement.committed] * len(self.out_avals), kept,
             [None] * sum(kept), list(self.const_args),
         )  # fmt: skip
+
+
+def _in_its_type(out: Any, aval: Any) -> Any:
+    """A result of a type that no buffer has: keys around their words, float0 on the host."""
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        return aval.dtype.wrap(out)
+    return np.zeros(aval.shape, dtypes.float0) if aval.dtype == dtypes.float0 else out
 
 
 class SpecialValueFound(FloatingPointError):

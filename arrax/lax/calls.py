@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from arrax.core.interpreter import Primitive, Tracer, context
-from arrax.core.program import ClosedJaxpr, Jaxpr
+from arrax.core.program import ClosedJaxpr, Jaxpr, Var
 from arrax.core.types import Zero
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
@@ -80,9 +80,7 @@ def program_partial_eval(primitive: Primitive) -> Any:
         unknown = [interpreter.is_unknown(arg) for arg in args]
         split = split_program(program, unknown)
         known_args = [arg for arg, u in zip(args, unknown, strict=True) if not u]
-        known_outs: list[Any] = []
-        if split.known.jaxpr.outvars or split.known.effects:
-            known_outs = interpreter.evaluate(primitive, known_args, {**rest_params, "jaxpr": split.known})
+        known_outs = _known_results(interpreter, primitive, split.known, known_args, rest_params)
         count = len(split.out_unknown) - sum(split.out_unknown)
         outs, residuals = iter(known_outs[:count]), known_outs[count:]
         unknown_args = [arg for arg, u in zip(args, unknown, strict=True) if u]
@@ -93,6 +91,36 @@ def program_partial_eval(primitive: Primitive) -> Any:
         return [next(rest) if u else next(outs) for u in split.out_unknown]
 
     return rule
+
+
+def _known_results(
+    interpreter: Partial, primitive: Primitive, known: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]
+) -> list[Any]:
+    """Results of a known program; those that are its own inputs or constants are handed on, not copied."""
+    lean, sources = known.memo("forwarding", lambda: _without_forwarded(known))
+    outs: list[Any] = []
+    if lean.jaxpr.outvars or lean.effects:
+        outs = interpreter.evaluate(primitive, args, {**params, "jaxpr": lean})
+    pools = {"input": args, "const": known.consts, "output": outs}
+    return [pools[kind][number] for kind, number in sources]
+
+
+def _without_forwarded(program: ClosedJaxpr) -> tuple[ClosedJaxpr, list[tuple[str, int]]]:
+    """The program without results that it has already, and where each result is found: ("input", number) and so on."""
+    jaxpr = program.jaxpr
+    places: dict[Any, tuple[str, int]] = {var: ("input", n) for n, var in enumerate(jaxpr.invars)}
+    places.update({var: ("const", n) for n, var in enumerate(jaxpr.constvars)})
+    kept: list[Any] = []
+    sources: list[tuple[str, int]] = []
+    for atom in jaxpr.outvars:
+        place = places.get(atom) if isinstance(atom, Var) else None
+        if place is None:
+            place = ("output", len(kept))
+            kept.append(atom)
+            if isinstance(atom, Var):
+                places[atom] = place
+        sources.append(place)
+    return program if len(kept) == len(jaxpr.outvars) else program.replace(jaxpr=jaxpr.replace(outvars=kept)), sources
 
 
 def program_transpose(primitive: Primitive) -> Any:

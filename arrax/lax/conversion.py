@@ -101,9 +101,25 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     return convert(operand, new_dtype, False)
 
 
+def scalar_of(value: int, dtype: Any) -> Any:
+    """A Python int, however large, as a NumPy scalar of a dtype; integers wrap around."""
+    bits = dtypes.iinfo(dtype).bits if dtypes.is_integer(dtype) else None
+    with np.errstate(all="ignore"):
+        return np.asarray(value if bits is None else value % (1 << bits), None if bits is None else np.uint64).astype(
+            dtype
+        )[()]
+
+
 def convert(x: Any, new_dtype: Any, weak_type: bool = False) -> Any:
     """The conversion with an explicit weak type; no operation where nothing changes."""
     x = checked_operand("convert_element_type", x)
+    if (
+        type(x) is int
+        and new_dtype is not None
+        and not isinstance(new_dtype, dtypes.ExtendedDType)
+        and x.bit_length() > 31
+    ):
+        x = scalar_of(x, dtypes.canonicalize_dtype(dtypes.dtype(new_dtype)))
     aval = typeof(x)
     if new_dtype is None:
         dtype = aval.dtype

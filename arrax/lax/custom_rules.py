@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax import dtypes
 from arrax.core import errors
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
@@ -135,6 +136,13 @@ class _Batched:
             for out, dim, to in zip(outs, found, self.out_dims, strict=True)
         ]
 
+    def place_tangents(self, outs: Sequence[Any], pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
+        """Tangents placed as their values; those that are None are symbolic zeros."""
+        tangents, dims = zip(*pairs, strict=True) if pairs else ((), ())
+        filled = [Zero.of(out) if tangent is None else tangent for out, tangent in zip(outs, tangents, strict=True)]
+        found = [to if type(t) is Zero else dim for t, dim, to in zip(filled, dims, self.out_dims or (), strict=True)]
+        return self.place(filled, found)
+
     def function(self, plain: Flat, consts: Sequence[Any], dims: Sequence[Any]) -> Flat:
         """The function over the batch, ``consts`` bound as its leading operands."""
 
@@ -154,20 +162,25 @@ def _custom_jvp_batch(
 
     def batched_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         given = [not isinstance(t, Zero) for t in tangents]
+        nonzero: list[bool] = []
 
         def flat(*args: Any) -> list[Any]:
             rest = iter(args[len(primals) :])
             row = args[: len(primals)]
             inner = [next(rest) if is_given else Zero.of(x) for x, is_given in zip(row, given, strict=True)]
             outs, out_tangents = jvp_jaxpr_fun.call(row, inner)
-            return [*outs, *map(instantiate, out_tangents)]
+            nonzero[:] = [type(t) is not Zero for t in out_tangents]
+            return [*outs, *(t for t in out_tangents if type(t) is not Zero)]
 
         arrays = [*primals, *(t for t, is_given in zip(tangents, given, strict=True) if is_given)]
         all_dims = [*own, *(dim for dim, is_given in zip(own, given, strict=True) if is_given)]
         outs, found = batched.run(flat, arrays, all_dims)
-        count = len(outs) // 2
-        batched.settle(found[:count], found[count:])
-        return batched.place(outs[:count], found[:count]), batched.place(outs[count:], found[count:])
+        count = len(nonzero)
+        pairs = iter(zip(outs[count:], found[count:], strict=True))
+        out_tangents = [next(pairs) if nz else (None, None) for nz in nonzero]
+        batched.settle(found[:count], [dim for _, dim in out_tangents])
+        outs = batched.place(outs[:count], found[:count])
+        return outs, batched.place_tangents(outs, out_tangents)
 
     outs = custom_jvp_call_p.bind(
         *values[num_consts:], fun=batched.function(_function(fun, call_jaxpr), values[:num_consts], dims),
@@ -200,7 +213,7 @@ def _custom_vjp_jvp(
         *residuals, *given, num_res=len(residuals), bwd=bwd, out_avals=avals, nonzero=nonzero, in_avals=in_avals
     )
     return list(outs), [
-        t if aval.dtype.kind != "V" else Zero(aval) for t, aval in zip(out_tangents, avals, strict=True)
+        Zero(aval) if aval.dtype == dtypes.float0 else t for t, aval in zip(out_tangents, avals, strict=True)
     ]
 
 

@@ -21,13 +21,14 @@ class IOEffect(Effect):
     """Input and output on the host."""
 
     __slots__ = ()
+    exactly_once = True
 
 
 class OrderedIOEffect(Effect):
     """Input and output on the host, in the order of the program."""
 
     __slots__ = ()
-    ordered = True
+    ordered = exactly_once = True
 
 
 class DebugEffect(Effect):

@@ -53,9 +53,17 @@ def kind_of(dtype: Any) -> str:
     return "unsigned" if dtypes.issubdtype(dtype, np.unsignedinteger) else "other"
 
 
+FLOAT0_REFUSED = (
+    "{} got an operand of dtype float0, the tangents of values that have none: nothing can be computed with them. To get "
+    "zeros of numbers, use jnp.zeros(value.shape)."
+)
+
+
 def check_dtype(name: str, aval: ShapedArray, accepts: frozenset) -> None:
     """Refuse operands that an operation is not defined for."""
     if kind_of(aval.dtype) not in accepts:
+        if aval.dtype == dtypes.float0:
+            raise TypeError(FLOAT0_REFUSED.format(name))
         names = ", ".join(sorted(accepts))
         raise TypeError(f"{name} does not accept dtype {_dtype_name(aval)}. Accepted dtypes are subtypes of {names}.")
 
@@ -98,13 +106,26 @@ _RANKS = {"bool": 0, "signed": 1, "unsigned": 1, "floating": 2, "complex": 3}
 
 
 def match_scalars(name: str, x: Any, y: Any) -> tuple[Any, Any]:
-    """Operands where a Python scalar beside an array takes the array's dtype."""
+    """Operands where a Python scalar beside an array takes the array's dtype, and axes of length 1 the other's length."""
     x, y = checked_operand(name, x), checked_operand(name, y)
     if type(x) in _PYTHON:
         if type(y) not in _PYTHON:
             return _fitting(name, x, y), y
     elif type(y) in _PYTHON:
         return x, _fitting(name, y, x)
+    return _of_equal_lengths(x, y)
+
+
+def _of_equal_lengths(x: Any, y: Any) -> tuple[Any, Any]:
+    """Operands of one rank, repeated along axes of length 1; others, which the type rule judges, as they are."""
+    xs, ys = typeof(x).shape, typeof(y).shape
+    if xs == ys or len(xs) != len(ys) or any(m != n and m != 1 != n for m, n in zip(xs, ys, strict=True)):
+        return x, y
+    shape = tuple(n if m == 1 else m for m, n in zip(xs, ys, strict=True))
+    x, y = (
+        v if own == shape else shape_slots.broadcast_in_dim(v, shape, range(len(shape)))
+        for v, own in ((x, xs), (y, ys))
+    )
     return x, y
 
 

@@ -15,7 +15,7 @@ from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, scalar_of
 from arrax.lax.cpu.reshaping import keep_apart
 from arrax.lax.families import checked_operand, compose_jvp, shape_slots
 
@@ -26,11 +26,13 @@ def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
     """A shape as a tuple of non-negative ints.
 
     Raises:
-      TypeError: entries that are not concrete integers.
-      ValueError: negative lengths, or more elements than a machine can address.
+      TypeError: entries that are not concrete integers, or negative.
+      ValueError: more elements than a machine can address.
     """
     if isinstance(shape, int | np.integer) and not isinstance(shape, bool):
         shape = (shape,)
+    elif getattr(shape, "ndim", None) == 0 and not isinstance(shape, Tracer):
+        shape = (as_index(shape),)
     try:
         result = tuple(operator.index(length) for length in shape)
     except (TypeError, TracerIntegerConversionError):
@@ -44,7 +46,7 @@ def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
         raise TypeError(in_call(message, shape)) from None
     for length in result:
         if length < 0:
-            raise ValueError(f"{context or 'shape'}: dimensions must be non-negative, got shape {result}")
+            raise TypeError(f"{context or 'shape'}: dimensions must be non-negative, got shape {result}")
     if math.prod(result) >= 1 << 60:
         raise ValueError(f"{context or 'shape'} {result} has more elements than can be addressed")
     return result
@@ -281,6 +283,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     Example: ``lax.expand_dims(jnp.arange(3), (0,)).shape`` is ``(1, 3)``.
     """
     aval = typeof(checked_operand("expand_dims", array))
+    dimensions = (as_index(dimensions),) if getattr(dimensions, "ndim", None) == 0 else as_sequence(dimensions)
     rank = aval.ndim + len(dimensions)
     places = {canonical_axis(d, rank) for d in dimensions}
     if len(places) != len(dimensions):
@@ -500,13 +503,18 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     """
     shape = canonical_shape(shape, "full")
     value = checked_operand("full", fill_value)
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype.full(shape, value)
+    target = None if dtype is None else dtypes.canonicalize_dtype(dtypes.dtype(dtype))
+    if type(value) is int and target not in (None, dtypes.float0):  # of any size that the dtype holds
+        value = scalar_of(value, target)
     aval = typeof(value)
     if aval.shape != ():
         raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {aval.shape}.")
     weak = dtype is None and aval.weak_type
-    if isinstance(dtype, dtypes.ExtendedDType):
-        return dtype.full(shape, value)
-    target = aval.dtype if dtype is None else dtypes.canonicalize_dtype(dtypes.dtype(dtype))
+    target = aval.dtype if target is None else target
+    if target == dtypes.float0:
+        return np.zeros(shape, dtypes.float0)
     if isinstance(value, Tracer) or hasattr(value, "addressable_shards"):
         return broadcast_in_dim(convert(value, target, weak), shape, ())
     with np.errstate(all="ignore"):

@@ -50,7 +50,7 @@ def _reshape(self: Any, *args: Any, order: str = "C", copy: bool | None = None, 
 
 def _transpose(self: Any, *args: Any) -> Any:
     """``jnp.transpose``; the axes may be given as several arguments."""
-    axes = None if not args else args[0] if len(args) == 1 and (args[0] is None or not np.isscalar(args[0])) else args
+    axes = None if not args else args[0] if len(args) == 1 and (args[0] is None or np.ndim(args[0]) > 0) else args
     return manipulation.transpose(self, axes)
 
 

@@ -31,9 +31,11 @@ def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
             raise ValueError(
                 f"cov: {'m' if original is m else 'y'} has more than 2 dimensions, got shape {typeof(v).shape}"
             )
-        v = shapes.reshape(v, (1, typeof(v).size)) if typeof(v).ndim < 2 else v
-        transposed = not rowvar and typeof(v).shape[0] != 1
-        rows.append(shapes.transpose(v, (1, 0)) if transposed else v)
+        if typeof(v).ndim < 2:
+            v = shapes.reshape(v, (1, typeof(v).size))
+        elif not rowvar:
+            v = shapes.transpose(v, (1, 0))
+        rows.append(v)
     if len(rows) == 2 and typeof(rows[0]).shape[1] != typeof(rows[1]).shape[1]:
         raise ValueError(
             f"cov: m and y must have the same number of observations, got shapes {typeof(m).shape} and {typeof(y).shape}"
@@ -146,4 +148,6 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     """
     check_arraylike("corrcoef", x)
     check_arraylike_or_none("corrcoef", y)
+    if dtype is not None and not dtypes.is_inexact(dtypes.check_user_dtype("corrcoef", dtype)):
+        raise ValueError(f"corrcoef: dtype must be floating or complex, got {dtypes.dtype(dtype)}")
     return _corrcoef(x, y, bool(rowvar), dtype)

@@ -14,12 +14,13 @@ from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, typeof
 from arrax.lax import arithmetic, shapes, structure
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, scalar_of
 from arrax.lax.placement import copy, device_put
 from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, is_arraylike
+from arrax.xla.devices import default_device
 from arrax.xla.placement import array_from_host
 
 ArrayImpl = runtime.ArrayImpl
@@ -75,8 +76,10 @@ def asarray(
     Example: ``jnp.asarray([1, 2])``. Source: ``numpy.asarray``.
     """
     if copy is False and not isinstance(a, ArrayImpl | Tracer):
-        raise ValueError("jnp.asarray(..., copy=False) cannot be honored: the input is not an array on a device")
-    if copy is False and dtype is not None and dtypes.check_user_dtype("asarray", dtype) != a.dtype:
+        target = default_device() if device is None else device
+        if getattr(target, "platform", "cpu") != "cpu":  # a sharding has no platform of its own: device_put judges it
+            raise ValueError("jnp.asarray(..., copy=False) cannot be honored: the input is not an array on that device")
+    elif copy is False and dtype is not None and dtypes.check_user_dtype("asarray", dtype) != a.dtype:
         raise ValueError(f"jnp.asarray(..., copy=False) cannot change the dtype {a.dtype} to {dtype}")
     return array(a, dtype=dtype, copy=bool(copy), order=order, device=device)
 
@@ -97,6 +100,8 @@ def _from_object(value: Any, dtype: Any, must_copy: bool) -> Any:
         return value
     if hasattr(value, "__array__"):
         return _from_numpy(np.asarray(value), dtype)
+    if value is None:
+        raise ValueError(in_call("None is not a valid value for an array"))
     try:
         view = memoryview(value)
     except TypeError:
@@ -142,7 +147,9 @@ def _constant(element: np.ndarray, weak: bool) -> Any:
 
 
 def _from_numpy(value: np.ndarray, dtype: Any) -> Any:
-    if value.dtype == dtypes.float0:
+    if dtypes.float0 in (dtype, value.dtype):
+        if dtype is None or dtype == value.dtype:
+            return np.zeros(value.shape, dtypes.float0)
         value = np.zeros(value.shape, np.bool_)
     if dtype is None:
         dtype = typeof(value).dtype
@@ -152,7 +159,9 @@ def _from_numpy(value: np.ndarray, dtype: Any) -> Any:
 
 def _leaf_dtype(leaves: Sequence[Any]) -> Any:
     for leaf in leaves:
-        if leaf is None or not (is_arraylike(leaf) or hasattr(leaf, "__array__")):
+        if leaf is None:
+            raise ValueError(in_call("None is not a valid value for an array"))
+        if not (is_arraylike(leaf) or hasattr(leaf, "__array__")):
             raise TypeError(
                 f"Value {leaf!r} with dtype object is not a valid array type. Only arrays of numeric types are supported."
             )
@@ -244,6 +253,8 @@ def _full_compiled(fill_value: Any, shape: tuple[int, ...], dtype: Any, weak: bo
 
 def _filled(shape: tuple[int, ...], value: Any, dtype: Any, weak: bool = False) -> Any:
     """An array of one repeated number: on the host where it is small."""
+    if dtype == dtypes.float0:
+        return np.zeros(shape, dtypes.float0)
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.full(shape, value)
     if isinstance(value, int | float | bool | complex | np.generic) and host.evaluating():
@@ -256,6 +267,10 @@ def _filled(shape: tuple[int, ...], value: Any, dtype: Any, weak: bool = False) 
         made = shapes.full(shape, value, dtype)
         return convert(made, dtype, weak) if weak else made
     return _full_compiled(value, shape, dtype, weak)
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    return not isinstance(dtype, dtypes.ExtendedDType) and dtype != dtypes.float0
 
 
 def _default_float() -> Any:
@@ -307,6 +322,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
     check_arraylike("full", fill_value)
     requested = _requested("full", dtype)
     lengths = shapes.canonical_shape(shape, "full")
+    if type(fill_value) is int and requested is not None and _holds_numbers(requested):
+        fill_value = scalar_of(fill_value, requested)  # of any size that the dtype holds
     aval = typeof(fill_value)
     weak = requested is None and aval.weak_type
     chosen = aval.dtype if requested is None else requested
@@ -380,6 +397,8 @@ def full_like(
     """
     lengths, chosen, weak = _like("full_like", a, dtype, shape)
     check_arraylike("full_like", fill_value)
+    if type(fill_value) is int and _holds_numbers(chosen):
+        fill_value = scalar_of(fill_value, chosen)
     if typeof(fill_value).shape == ():
         return _placed(_filled(lengths, fill_value, chosen, weak), device)
     return _placed(_broadcast(convert(asarray(fill_value), chosen, weak), lengths), device)
@@ -415,14 +434,16 @@ def arange(
         if not is_arraylike(value):
             raise TypeError(f"arange requires ndarray or scalar arguments, got {type(value)}")
         if getattr(value, "ndim", 0):
-            raise ValueError("jax.numpy.arange: arguments must be scalars".replace("jax", "arrax"))
+            raise ValueError("arange: arguments must be scalars")
+        if dtypes.is_complex(dtypes.value_pair(value)[0]):
+            raise ValueError("arange: start, stop and step must be real numbers, got a complex one")
     result = dtypes.result_type_of([dtypes.value_pair(value) for value in given])[0] if requested is None else requested
+    if stop is None:
+        start, stop = None, start
     start, stop, step = (
         None if v is None else _known("jnp.arange", n, v) for n, v in (("start", start), ("stop", stop), ("step", step))
     )
-    if stop is None:
-        start, stop = 0, start
-    step = 1 if step is None else step
+    start, step = 0 if start is None else start, 1 if step is None else step
     if step == 0:
         raise ValueError("arange: step must not be zero")
     exact = all(isinstance(x, int | np.integer) for x in (start, stop, step))
@@ -433,12 +454,15 @@ def arange(
         if exact:
             with np.errstate(all="ignore"):
                 return _placed(host.new((np.arange(size) * int(step) + int(start)).astype(result)), device)
-        return _placed(host.new(np.asarray(np.arange(start, stop, step)[:size]).astype(result)), device)
-    if exact and start == 0 and step == 1:
-        return _placed(shapes.iota(result, size), device)
-    steps = shapes.iota(result, size)
     first, by = np.asarray(start).astype(result)[()], np.asarray(step).astype(result)[()]
-    return _placed(arithmetic.add(arithmetic.mul(steps, by), first), device)
+    return _placed(_steps(size, first, by), device)
+
+
+@api(static=("size", "first", "by"))
+def _steps(size: int, first: Any, by: Any) -> Any:
+    numbers = shapes.iota(first.dtype, size)
+    numbers = numbers if by == 1 else arithmetic.mul(numbers, by)
+    return numbers if first == 0 else arithmetic.add(numbers, first)
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:

@@ -176,7 +176,7 @@ def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edg
         raise NotImplementedError("gradient: the 'edge_order' argument is not supported.")
     check_arraylike("gradient", f, *varargs)
     f = settle("gradient", f)
-    axes = canonical_axes(axis if axis is None or isinstance(axis, int) else tuple(axis), typeof(f).ndim)
+    axes = canonical_axes(tuple(axis) if isinstance(axis, Sequence) else axis, typeof(f).ndim)
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError(f"gradient: invalid number of spacing arguments {len(varargs)} for {axis=}")
     for place, one in enumerate(axes):
@@ -257,8 +257,8 @@ def _unwrap(p: Any, discont: Any, period: Any, axis: int) -> Any:
     edge = bitwise.bitwise_and(bitwise.bitwise_and(at_edge, rising), operands.broadcast_to(even, shape))
     wrapped = structure.select(edge, high, wrapped)
     correction = subtract(wrapped, steps)
-    limit = half if discont is None else convert(discont, typeof(p).dtype)
-    small = arithmetic.lt(arithmetic.abs_(steps), operands.broadcast_to(limit, shape))
+    sizes, limit = operands.promote_dtypes(arithmetic.abs_(steps), half if discont is None else discont)
+    small = arithmetic.lt(sizes, operands.broadcast_to(limit, shape))
     correction = structure.select(small, shapes.full_like(correction, 0), correction)
     last = typeof(p).ndim - 1
     front = shapes.full((*shape[:-1], 1), constant(0, correction))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -173,8 +174,16 @@ def _logaddexp(x: Any, y: Any) -> Any:
     if is_complex(x):
         high = _select(arithmetic.ge(arithmetic.real_part(x), arithmetic.real_part(y)), x, y)
         low = _select(arithmetic.ge(arithmetic.real_part(x), arithmetic.real_part(y)), y, x)
-        return arithmetic.add(high, exponential.log1p(exponential.exp(arithmetic.sub(low, high))))
+        found = arithmetic.add(high, exponential.log1p(exponential.exp(arithmetic.sub(low, high))))
+        return arithmetic.complex_(arithmetic.real_part(found), _principal(arithmetic.imag(found)))
     return logaddexp_p.bind(x, y)
+
+
+def _principal(angle: Any) -> Any:
+    """An angle in (-pi, pi]; those that are there already keep their bits."""
+    turn = constant(2 * np.pi, angle)
+    turns = arithmetic.ceil(arithmetic.div(arithmetic.sub(angle, constant(np.pi, angle)), turn))
+    return arithmetic.sub(angle, arithmetic.mul(turns, turn))
 
 
 def _logaddexp_value(x: Any, y: Any) -> Any:
@@ -198,12 +207,18 @@ def _finite_or_zero(x: Any) -> Any:
 
 
 def _sinc(x: Any) -> Any:
-    zero = constant(0, x)
-    at_zero = arithmetic.eq(x, zero)
+    """sin(pi x) / (pi x); near zero its series, which has the right derivatives of all orders there."""
     scaled = arithmetic.mul(constant(np.pi, x), x)
-    safe = _select(at_zero, constant(1, x), scaled)
-    series = arithmetic.sub(constant(1, x), arithmetic.div(arithmetic.square(scaled), constant(6, x)))
-    return _select(at_zero, series, arithmetic.div(trigonometric.sin(safe), safe))
+    near = arithmetic.lt(arithmetic.abs_(scaled), constant(1, arithmetic.abs_(scaled)))
+    safe = _select(near, constant(1, x), scaled)
+    square = arithmetic.square(_select(near, scaled, constant(0, x)))
+    series = constant(0, x)
+    for k in range(_SINC_TERMS - 1, -1, -1):
+        series = arithmetic.add(arithmetic.mul(series, square), constant((-1.0) ** k / math.factorial(2 * k + 1), x))
+    return _select(near, series, arithmetic.div(trigonometric.sin(safe), safe))
+
+
+_SINC_TERMS = 12  # the next is below 1e-25 where the series serves
 
 
 def _heaviside(x: Any, y: Any) -> Any:
@@ -443,20 +458,41 @@ def _round(a: Any, decimals: int) -> Any:
     dtype = typeof(a).dtype
     if kind_of(dtype) in ("signed", "unsigned", "bool"):
         if decimals < 0 and kind_of(dtype) != "bool":
-            scale = constant(10**-decimals, a)
-            half = rounding.round(
-                convert(arithmetic.div(convert(a, np.float32), np.float32(10.0**-decimals)), np.float32),
-                rounding.RoundingMethod.TO_NEAREST_EVEN,
-            )
-            return arithmetic.mul(convert(half, dtype), scale)
+            return _round_integers(a, 10**-decimals)
         return a
     if is_complex(a):
         parts = [_round(part, decimals) for part in (arithmetic.real_part(a), arithmetic.imag(a))]
         return arithmetic.complex_(*parts)
     if decimals == 0:
         return rounding.round(a, rounding.RoundingMethod.TO_NEAREST_EVEN)
-    factor = constant(10.0**decimals, a)
-    return arithmetic.div(rounding.round(arithmetic.mul(a, factor), rounding.RoundingMethod.TO_NEAREST_EVEN), factor)
+    limits = dtypes.finfo(dtype)
+    if decimals > np.log10(float(limits.max)):  # elements have no such decimals
+        return a
+    if -decimals > np.log10(float(limits.max)):
+        return arithmetic.mul(a, constant(0, a))
+    factor = constant(10.0 ** (decimals if decimals > 0 else -decimals), a)
+    there, back = (arithmetic.mul, arithmetic.div) if decimals > 0 else (arithmetic.div, arithmetic.mul)
+    scaled = there(a, factor)
+    found = back(rounding.round(scaled, rounding.RoundingMethod.TO_NEAREST_EVEN), factor)
+    return _select(arithmetic.is_finite(scaled), found, a)  # where it overflows, elements have no decimals
+
+
+def _round_integers(a: Any, scale: int) -> Any:
+    """To multiples of a power of ten, halves to the even one."""
+    dtype = typeof(a).dtype
+    if scale // 2 > dtypes.iinfo(dtype).max:
+        return full_like(a, 0)
+    half, one = constant(scale // 2, a), constant(1, a)
+    if scale > dtypes.iinfo(dtype).max:  # 100 of an int8: zero but for what would not fit
+        return full_like(a, 0)
+    quotient = arithmetic.div(a, constant(scale, a))
+    rest = arithmetic.sub(a, arithmetic.mul(quotient, constant(scale, a)))
+    size = arithmetic.abs_(rest) if kind_of(dtype) == "signed" else rest
+    odd = arithmetic.ne(bitwise.bitwise_and(quotient, one), constant(0, a))
+    further = bitwise.bitwise_or(arithmetic.gt(size, half), bitwise.bitwise_and(arithmetic.eq(size, half), odd))
+    step = arithmetic.sign(a) if kind_of(dtype) == "signed" else full_like(a, 1)
+    rounded = arithmetic.add(quotient, _select(further, step, constant(0, a)))
+    return arithmetic.mul(rounded, constant(scale, a))
 
 
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:

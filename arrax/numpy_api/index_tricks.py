@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -143,26 +144,31 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     Example: ``jnp.unravel_index(5, (3, 4))`` is ``(1, 1)``. Source: ``numpy.unravel_index``.
     """
     check_arraylike("unravel_index", indices)
-    return _unravel_index(settle("unravel_index", indices), shapes.canonical_shape(shape, "unravel_index"))
+    indices = settle("unravel_index", indices)
+    if not dtypes.is_integer(typeof(indices).dtype):
+        raise TypeError(f"unravel_index needs integers, got dtype {typeof(indices).dtype}")
+    lengths = list(shape) if isinstance(shape, tuple | list) else [shape]
+    if any(isinstance(length, Tracer) and concrete_value(length) is None for length in lengths):
+        indices, *lengths = promote_dtypes(indices, *lengths)
+        return _unravel_index(indices, lengths)
+    return _unravel_known(indices, shapes.canonical_shape(shape, "unravel_index"))
 
 
 @api(static=("shape",))
-def _unravel_index(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    if not dtypes.is_integer(typeof(indices).dtype):
-        raise TypeError(f"unravel_index needs integers, got dtype {typeof(indices).dtype}")
-    dtype = typeof(indices).dtype
-    total = int(np.prod(shape, dtype=np.int64))
+def _unravel_known(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    return _unravel_index(indices, [arithmetic.scalar(length, indices) for length in shape])
 
-    def number(value: int) -> Any:
-        return np.asarray(value).astype(dtype)[()]
 
-    if dtypes.issubdtype(dtype, np.signedinteger):
-        negative = arithmetic.lt(indices, number(0))
-        indices = structure.select(negative, arithmetic.add(indices, number(total)), indices)
-    rest = structure.clamp(number(0), indices, number(max(total - 1, 0)))
+def _unravel_index(indices: Any, lengths: Sequence[Any]) -> tuple[Any, ...]:
+    zero, one = arithmetic.scalar(0, indices), arithmetic.scalar(1, indices)
+    total = functools.reduce(arithmetic.mul, lengths, one)
+    if dtypes.issubdtype(typeof(indices).dtype, np.signedinteger):
+        negative = arithmetic.lt(indices, zero)
+        indices = structure.select(negative, arithmetic.add(indices, total), indices)
+    rest = arithmetic.max_(zero, arithmetic.min_(indices, arithmetic.sub(arithmetic.max_(total, one), one)))
     places: list[Any] = []
-    for length in reversed(shape):
-        divisor = number(max(length, 1))
+    for length in reversed(lengths):
+        divisor = arithmetic.max_(length, one)
         places.insert(0, arithmetic.rem(rest, divisor))
         rest = arithmetic.div(rest, divisor)
     return tuple(places)
@@ -376,9 +382,9 @@ class _Joiner:
         parts = [_with_rank(part, ndmin if typeof(part).ndim < ndmin else 0, placement) for part in parts]
         if as_matrix is not None:
             parts = [_with_rank(part, 2, -1) for part in parts]
-            if as_matrix == "c" and typeof(parts[0]).shape[0] == 1:
+            if self.name == "r_" and as_matrix == "c" and typeof(parts[0]).shape[0] == 1:
                 parts = [shapes.transpose(part, (1, 0)) for part in parts]
-            axis = -1 if as_matrix == "r" else 0
+            axis = 0 if self.name == "r_" and as_matrix == "c" else -1
         parts = [part if typeof(part).ndim else shapes.reshape(part, (1,)) for part in parts]
         return structure.concatenate(parts, shapes.canonical_axis(axis, typeof(parts[0]).ndim))
 

@@ -251,7 +251,8 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
 
 
 def _tuple(axes: Any) -> tuple[Any, ...]:
-    return tuple(axes) if isinstance(axes, Sequence | np.ndarray) and not isinstance(axes, str) else (axes,)
+    several = isinstance(axes, Sequence | np.ndarray) and not isinstance(axes, str) and getattr(axes, "ndim", 1) > 0
+    return tuple(axes) if several else (axes,)
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:

@@ -11,13 +11,14 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.calls import in_call
+from arrax.core.calls import called_function, in_call
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
-from arrax.core.types import ShapedArray, typeof
+from arrax.core.types import ShapedArray, refuse_masked, typeof
 from arrax.dtypes.canonical import user_stacklevel
 from arrax.lax import shapes
 from arrax.lax.conversion import convert
+from arrax.lax.families import FLOAT0_REFUSED
 from arrax.native import runtime
 
 logger = logging.getLogger("arrax")
@@ -47,6 +48,7 @@ def check_arraylike(name: str, *values: Any) -> None:
         elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind in _FOREIGN_KINDS:
             kind = f"elements of dtype {value.dtype}"
         else:
+            refuse_masked(value)
             continue
         raise TypeError(in_call(f"{name} requires ndarray or scalar arguments, got {kind} at position {position}."))
 
@@ -85,8 +87,25 @@ def promote_dtypes(*values: Any) -> list[Any]:
     first = avals[0]
     if all(aval.dtype == first.dtype and aval.weak_type == first.weak_type for aval in avals):
         return list(values)
-    dtype, weak = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
+    dtype, weak = _common_type(values)
     return [_converted(value, dtype, weak) for value in values]
+
+
+def _common_type(values: Sequence[Any]) -> tuple[Any, bool]:
+    """The common dtype of operands, and whether it is weak.
+
+    Raises:
+      TypeError: operands that nothing can be computed with beside the others: keys beside numbers, float0.
+      TypePromotionError: dtypes that have none.
+    """
+    pairs = [dtypes.value_pair(value) for value in values]
+    found = {dtype for dtype, _ in pairs}
+    if dtypes.float0 in found:
+        raise TypeError(in_call(FLOAT0_REFUSED.format(called_function())))
+    if len(found) > 1 and any(map(dtypes.is_extended, found)):
+        names = ", ".join(sorted(map(str, found)))
+        raise TypeError(in_call(f"operands of the dtypes {names} do not go together"))
+    return dtypes.result_type_of(pairs)
 
 
 def _converted(value: Any, dtype: Any, weak: bool) -> Any:
@@ -105,7 +124,7 @@ def _converted(value: Any, dtype: Any, weak: bool) -> Any:
 def promote_inexact(*values: Any) -> list[Any]:
     """Operands converted to their common floating (or complex) dtype."""
     values = [as_operand(value) for value in values]  # type: ignore[assignment]
-    dtype, weak = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
+    dtype, weak = _common_type(values)
     inexact = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype)) if not dtypes.is_extended(dtype) else dtype
     return [_converted(value, inexact, weak) for value in values]
 
@@ -113,7 +132,7 @@ def promote_inexact(*values: Any) -> list[Any]:
 def promote_numeric(*values: Any) -> list[Any]:
     """Operands converted to their common numeric dtype: bools become ints."""
     values = [as_operand(value) for value in values]  # type: ignore[assignment]
-    dtype, weak = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
+    dtype, weak = _common_type(values)
     return [_converted(value, dtypes.to_numeric_dtype(dtype), weak) for value in values]
 
 
@@ -135,7 +154,8 @@ def broadcast_operands(name: str, *values: Any, keep_scalars: bool = True) -> li
         shape = shapes.broadcast_shapes(*all_shapes)
     except ValueError:
         listed = ", ".join(str(shape) for shape in all_shapes)
-        raise ValueError(f"Incompatible shapes for broadcasting: {name} got shapes {listed}") from None
+        kind = TypeError if len({len(shape) for shape in nonscalar}) == 1 else ValueError
+        raise kind(f"Incompatible shapes for broadcasting: {name} got shapes {listed}") from None
     return [
         value if keep_scalars and own == () else broadcast_to(value, shape)
         for value, own in zip(values, all_shapes, strict=True)

@@ -140,7 +140,8 @@ def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
         u = structure.concatenate(
             [structure.slice_in_dim(u, 0, k), rest, structure.slice_in_dim(u, k + n + 1, m + 1)], 0
         )
-    zero = shapes.full((m - n + 1,), 0, typeof(u).dtype)
+    cancelled = structure.slice_in_dim(u, 0, m - n + 1)
+    zero = subtract(cancelled, cancelled)  # or NaN, where the division was none
     return structure.concatenate(quotient, 0), structure.concatenate(
         [zero, structure.slice_in_dim(u, m - n + 1, m + 1)], 0
     )

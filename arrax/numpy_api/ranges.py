@@ -265,11 +265,13 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
     Args:
       file: path or file object.
       args, kwargs: as of ``numpy.load``.
-    Returns: array; an archive of several stays NumPy's.
+    Returns: array; an archive of several, and elements that are no numbers, stay NumPy's.
     Example: ``jnp.load("x.npy")``. Source: ``numpy.load``.
     """
     found = np.load(file, *args, **kwargs)
-    return asarray(found) if isinstance(found, np.ndarray) else found
+    if isinstance(found, np.ndarray) and found.dtype == np.dtype("V2"):
+        found = found.view(dtypes.bfloat16)  # whose name the file format does not know
+    return asarray(found) if isinstance(found, np.ndarray) and found.dtype in dtypes.known_dtypes else found
 
 
 def _on_host(values: Sequence[Any]) -> list[Any]:

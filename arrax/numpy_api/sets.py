@@ -131,9 +131,16 @@ def _unique_known(name: str, rows: Any, equal_nan: bool) -> tuple[Any, Any, Any,
             "transformed functions, give the argument `size`, to which the result is cut or filled up.",
         )  # fmt: skip
     axis = None if values.ndim == 1 else 0
-    found = np.unique(values, True, True, True, axis=axis, equal_nan=equal_nan)
+    found = np.unique(_ordered_by_numpy(values), True, True, True, axis=axis, equal_nan=equal_nan)
     out, *numbers = found
-    return (asarray(out), *(asarray(v.reshape(-1).astype(index_dtype())) for v in numbers))  # type: ignore[return-value]
+    return (asarray(out.astype(values.dtype)), *(asarray(v.reshape(-1).astype(index_dtype())) for v in numbers))  # type: ignore[return-value]
+
+
+def _ordered_by_numpy(values: np.ndarray) -> np.ndarray:
+    """The elements in a dtype whose order and whose NaNs NumPy knows: it takes none of bfloat16 and its like for NaN."""
+    if values.dtype.isbuiltin == 1:
+        return values
+    return values.astype(np.int32 if dtypes.is_integer(values.dtype) else np.float32)
 
 
 def _unique_of_size(name: str, rows: Any, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
@@ -329,10 +336,12 @@ def intersect1d(
     arrays = _vectors("intersect1d", ar1, ar2)
     if size is None:
         first, second = _values_known("intersect1d", arrays)
+        dtype = first.dtype
+        first, second = _ordered_by_numpy(first), _ordered_by_numpy(second)
         found: Any = np.intersect1d(first, second, assume_unique, return_indices)  # type: ignore[call-overload]
         if not return_indices:
-            return asarray(found)
-        return asarray(found[0]), *(asarray(v.astype(index_dtype())) for v in found[1:])
+            return asarray(found.astype(dtype))
+        return asarray(found[0].astype(dtype)), *(asarray(v.astype(index_dtype())) for v in found[1:])
     values, first, second = _combined(*arrays, fill_value, "intersection", as_index(size))
     return (values, first, second) if return_indices else values
 
@@ -352,7 +361,8 @@ def setdiff1d(
     arrays = _vectors("setdiff1d", ar1, ar2)
     if size is None:
         first, second = _values_known("setdiff1d", arrays)
-        return asarray(np.setdiff1d(first, second, assume_unique).astype(typeof(arrays[0]).dtype))
+        left = np.setdiff1d(_ordered_by_numpy(first), _ordered_by_numpy(second), assume_unique)
+        return asarray(left.astype(typeof(arrays[0]).dtype))
     fill = 0 if fill_value is None else fill_value
     if assume_unique:
         return compress(isin(*arrays, invert=True), arrays[0], size=size, fill_value=fill)
@@ -374,5 +384,6 @@ def setxor1d(
     arrays = _vectors("setxor1d", ar1, ar2)
     if size is None:
         first, second = _values_known("setxor1d", arrays)
-        return asarray(np.setxor1d(first, second, assume_unique))
+        found = np.setxor1d(_ordered_by_numpy(first), _ordered_by_numpy(second), assume_unique)
+        return asarray(found.astype(first.dtype))
     return _combined(*arrays, fill_value, "either", as_index(size))[0]

@@ -7,11 +7,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax import dtypes
 from arrax.core.functions import function_name, signature_of
 from arrax.core.interpreter import Tracer
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import Zero, instantiate, slots, typeof
+from arrax.lax.barriers import stop_gradient
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p
 from arrax.transforms.arguments import as_numbers
 
@@ -47,11 +49,19 @@ def resolve_arguments(fun: Callable, args: tuple, kwargs: dict[str, Any]) -> tup
         if kwargs:
             raise TypeError(f"cannot resolve keyword arguments of {function_name(fun)}: it has no signature")
         return args
-    bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(
+            f"the arguments of {function_name(fun)}, a function with a derivative rule of its own, do not fit its "
+            f"signature {signature}: {error}"
+        ) from None
     if bound.kwargs:
-        names = ", ".join(bound.kwargs)
-        raise TypeError(f"custom derivative rules take no keyword-only arguments, but {function_name(fun)} has {names}")
+        raise TypeError(
+            f"{function_name(fun)}: a function with a derivative rule of its own takes no keyword-only arguments, but got "
+            + ", ".join(bound.kwargs)
+        )
+    bound.apply_defaults()
     return bound.args
 
 
@@ -92,6 +102,9 @@ class custom_jvp:
         names = _positions_of(fun, nondiff_argnames)
         self.nondiff_argnums = tuple(sorted({*as_numbers("nondiff_argnums", nondiff_argnums), *names}))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> custom_jvp:
+        return self  # as of functions
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
@@ -126,6 +139,7 @@ class custom_jvp:
             raise AttributeError(f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp.")
         resolved = resolve_arguments(self.fun, args, kwargs)
         dynamic, fixed, positions = split_nondiff(self.fun, self.nondiff_argnums, resolved)
+        fixed = [_without_tangents(value) for value in fixed]
         leaves, in_tree = tree_flatten(dynamic)
         _check_leaves(self.fun, leaves)
         trees: dict[str, Any] = {}
@@ -133,6 +147,7 @@ class custom_jvp:
         def flat(*values: Any) -> list[Any]:
             out = self.fun(*merge_arguments(tree_unflatten(in_tree, values), fixed, positions))
             outs, trees["out"] = tree_flatten(out)
+            trees["avals"] = [typeof(out) for out in outs]
             return outs
 
         rule = Hidden(self._rule(fixed, in_tree, trees), function_name(self.jvp))
@@ -173,19 +188,38 @@ def _checked_pair(name: str, pair: Any, trees: dict[str, Any]) -> tuple[list[Any
             f"Custom JVP rule for function {name} must produce a pair whose primal output has the structure of the "
             f"function's output, {trees['out']}, but got {tree}"
         )
+    if "avals" in trees:
+        _check_outputs(f"Custom JVP rule for function {name}", outs, trees["avals"])
     checked = []
     for out, tangent in zip(outs, tangents, strict=True):
-        if isinstance(tangent, SymbolicZero):
-            checked.append(Zero(tangent.aval))
-            continue
-        expected, found = typeof(out).to_tangent_aval(), typeof(tangent)
+        expected = typeof(out).to_tangent_aval()
+        found = tangent.aval if isinstance(tangent, SymbolicZero) else typeof(tangent)
         if (expected.shape, expected.dtype) != (found.shape, found.dtype):
             raise TypeError(
                 f"Custom JVP rule for function {name} must produce primal and tangent outputs with equal shapes and dtypes, "
                 f"but got {typeof(out).str_short()} and tangent {found.str_short()}, expected {expected.str_short()}"
             )
-        checked.append(Zero(expected) if expected.dtype.kind == "V" else slots.convert(tangent, expected))
+        zero = expected.dtype == dtypes.float0 or isinstance(tangent, SymbolicZero)
+        checked.append(Zero(expected) if zero else slots.convert(tangent, expected))
     return outs, checked
+
+
+def _check_outputs(rule: str, outs: Sequence[Any], avals: Sequence[Any]) -> None:
+    """Raise TypeError where a rule's value is of another type than the function's."""
+    for number, (found, aval) in enumerate(zip(map(typeof, outs), avals, strict=True)):
+        if (found.shape, found.dtype) != (aval.shape, aval.dtype):
+            raise TypeError(
+                f"{rule} must give the function's own value, of type {aval.str_short()} at output {number}, but gives "
+                f"{found.str_short()}"
+            )
+
+
+def _without_tangents(value: Any) -> Any:
+    """An argument that is not differentiated: traced values in it are constants to the derivative."""
+    leaves, tree = tree_flatten(value)
+    if not any(isinstance(leaf, Tracer) for leaf in leaves):
+        return value
+    return tree_unflatten(tree, [stop_gradient(leaf) if isinstance(leaf, Tracer) else leaf for leaf in leaves])
 
 
 def _check_leaves(fun: Callable, leaves: Sequence[Any]) -> None:

@@ -23,6 +23,7 @@ from arrax.transforms.autodiff import check_callable
 from arrax.transforms.custom_jvp import (
     SymbolicZero,
     _check_leaves,
+    _check_outputs,
     _positions_of,
     merge_arguments,
     resolve_arguments,
@@ -65,6 +66,9 @@ class custom_vjp:
         names = _positions_of(fun, nondiff_argnames)
         self.nondiff_argnums = tuple(sorted({*as_numbers("nondiff_argnums", nondiff_argnums), *names}))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> custom_vjp:
+        return self  # as of functions
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
@@ -95,6 +99,7 @@ class custom_vjp:
         def flat(*values: Any) -> list[Any]:
             out = self.fun(*merge_arguments(tree_unflatten(in_tree, values), fixed, positions))
             outs, trees["out"] = tree_flatten(out)
+            trees["avals"] = [typeof(out) for out in outs]
             return outs
 
         avals = [typeof(leaf) for leaf in leaves]
@@ -128,6 +133,8 @@ class custom_vjp:
                     f"Custom VJP fwd rule {function_name(fwd)} for function {name} must produce a pair whose first element "
                     f"has the structure of the function's output, {trees['out']}, but it is {out_tree}"
                 )
+            if "avals" in trees:
+                _check_outputs(f"Custom VJP fwd rule {function_name(fwd)} for function {name}", outs, trees["avals"])
             return outs, residuals
 
         return forward
@@ -176,14 +183,13 @@ def _flat_cotangents(name: str, rule: str, found: Any, in_tree: Any, avals: list
 
 def _spread_nones(name: str, rule: str, ct: Any, part: Any, place: str) -> list[Any]:
     leaves, tree = tree_flatten(part)
-    if ct is None or isinstance(ct, SymbolicZero):
+    if ct is None:
         return [None] * len(leaves)
-    is_none = lambda node: node is None or isinstance(node, SymbolicZero)  # noqa: E731
-    cts, ct_tree = tree_flatten(ct, is_leaf=is_none)
+    cts, ct_tree = tree_flatten(ct, is_leaf=lambda node: node is None or isinstance(node, SymbolicZero))
     if ct_tree == tree:
         paths = [path for path, _ in tree_flatten_with_path(part)[0]]
         return [
-            None if is_none(x) else _checked(name, rule, x, aval, place + keystr(path))
+            None if x is None else _checked(name, rule, x, aval, place + keystr(path))
             for x, aval, path in zip(cts, leaves, paths, strict=True)
         ]
     children = tree.children() if not isinstance(part, dict) else None
@@ -210,15 +216,17 @@ def _spread_nones(name: str, rule: str, ct: Any, part: Any, place: str) -> list[
 
 def _checked(name: str, rule: str, ct: Any, aval: Any, place: str) -> Any:
     expected = aval.to_tangent_aval()
-    found = typeof(ct)
-    if expected.dtype == dtypes.float0:
+    symbolic = isinstance(ct, SymbolicZero)
+    found = ct.aval if symbolic else typeof(ct)
+    if expected.dtype == dtypes.float0 and not symbolic:
         return None
-    if found.shape != expected.shape or (found.dtype != expected.dtype and not found.weak_type):
+    fits = found.dtype == expected.dtype or (not symbolic and (found.weak_type or dtypes.is_inexact(found.dtype)))
+    if found.shape != expected.shape or not fits:
         raise ValueError(
             f"Custom VJP bwd rule {rule} for function {name} produced an output{place} of type {found.str_short()}, but the "
             f"corresponding input has type {aval.str_short()}"
         )
-    return slots.convert(ct, expected)
+    return None if symbolic else slots.convert(ct, expected)
 
 
 def _traced_nondiff(name: str, value: Any) -> errors.UnexpectedTracerError:

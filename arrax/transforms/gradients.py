@@ -305,6 +305,10 @@ def jacrev(
             ]
 
         rows = vmap(pull)(*_basis(linear.outs)) if linear.outs else [() for _ in leaves]
+        rows = [
+            np.zeros(row.shape, typeof(x).dtype) if typeof(row).dtype == dtypes.float0 else row  # as of jacfwd
+            for row, x in zip(rows, leaves, strict=True)
+        ]
         per_input = [
             _split_leading(row, linear.out_avals, typeof(x).shape, after=False)
             for row, x in zip(rows, leaves, strict=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -15,6 +17,7 @@ from arrax.core.interpreter import Tracer, context
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import hide_internal_frames
+from arrax.core.types import refuse_masked
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.execution import (
     CompiledProgram,
@@ -87,6 +90,22 @@ class JitOptions:
         return self.in_shardings is not None or self.out_shardings is not None
 
 
+def _watch_for_masked_arrays() -> None:
+    """Let repeated calls refuse masked arrays too, which C++ takes for plain ones: once there are any."""
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and masked.MaskedArray not in _watched:
+        _watched.add(masked.MaskedArray)
+        call_registry.register_node(masked.MaskedArray, _refuse_masked_leaf, lambda data, children: None)
+
+
+def _refuse_masked_leaf(value: Any) -> Any:
+    refuse_masked(value)
+    return (), None
+
+
+_watched: set[type] = set()
+
+
 class Jitted:
     """A function and how it is compiled: the Python side of a C++ callable."""
 
@@ -97,7 +116,7 @@ class Jitted:
     def __init__(self, fun: Callable, options: JitOptions):
         self.fun, self.options, self.name = fun, options, function_name(fun)
         self.store = traces_of(fun)
-        self.function: Any = None
+        self.function: Callable[[], Any] = lambda: None
 
     def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The result of a call, and what the C++ path needs to repeat it (or None)."""
@@ -106,10 +125,13 @@ class Jitted:
         except (LookupError, SystemError):
             pass
         try:
+            _watch_for_masked_arrays()
             with gate:
                 return self._run(args, kwargs)
         except BaseException as error:
-            self.function._clear_cache()  # the signature of a failed call would stay slow for ever
+            function = self.function()
+            if function is not None:
+                function._clear_cache()  # the signature of a failed call would stay slow for ever
             hide_internal_frames(error)
             raise
 
@@ -243,6 +265,8 @@ class Jitted:
         return found
 
 
+# A compiled function is copied as other functions are: a deep copy of what holds it shares it.
+runtime.PjitFunction.__deepcopy__ = lambda function, memo: function
 register_wrapper(Jitted.run_first, lambda local: (local["self"].fun, local["args"], local["kwargs"]))
 
 
@@ -258,7 +282,7 @@ def register_jitted(jitted: Jitted, cache: Any) -> Any:
         jitted.name, fun, jitted.run_first, list(options.static_argnums), list(options.static_argnames),
         (type(jitted).__name__, options.key()), call_registry, place_argument, cache,
     )  # fmt: skip
-    jitted.function = function
+    jitted.function = weakref.ref(function)  # it holds this object: what it closes over goes with it, at once
     function._jitted = jitted
     function.__wrapped__ = fun
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):

@@ -30,12 +30,11 @@ def array_from_host(
     device = default_device() if device is None else device
     if not isinstance(value, np.ndarray):
         value = np.asarray(value)
+    if aval.dtype == dtypes.float0:  # which programs take as bools
+        aval, value = ShapedArray(aval.shape, np.bool_), np.zeros(aval.shape, np.bool_)
     if value.dtype != aval.dtype:
-        if aval.dtype == dtypes.float0:
-            value = np.zeros(aval.shape, np.bool_)
-        else:
-            with np.errstate(all="ignore"):
-                value = value.astype(aval.dtype)
+        with np.errstate(all="ignore"):
+            value = value.astype(aval.dtype)
         fresh = True
     return _put(aval, single_sharding(device), [value], [device], committed, not fresh)
 

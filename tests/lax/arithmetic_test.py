@@ -190,3 +190,19 @@ def test_numbers_take_the_type_of_the_array_beside_them():
         assert lax.add(np.ones(2, dtype), 1).dtype == dtype
     out = arrax.eval_shape(lambda: lax.add(1.0, 2.0))
     assert out.weak_type and out.dtype == np.float32
+
+
+def test_axes_of_length_one_are_repeated():
+    a, b = np.arange(12, dtype=np.float32).reshape(3, 4) + 1, np.arange(4, dtype=np.float32).reshape(1, 4) + 1
+    column = np.arange(3, dtype=np.float32).reshape(3, 1) + 1
+    for operation, expected in ((lax.add, a + b), (lax.mul, a * b), (lax.div, a / b), (lax.max, np.maximum(a, b)),
+                                (lax.eq, a == b), (lax.atan2, np.arctan2(a, b)), (lax.rem, np.fmod(a, b)),
+                                (lax.pow, a**b)):  # fmt: skip
+        np.testing.assert_allclose(operation(a, b), expected, rtol=1e-6)
+    np.testing.assert_allclose(lax.sub(b, column), b - column)
+    np.testing.assert_array_equal(arrax.grad(lambda b: lax.mul(a, b).sum())(b), a.sum(0, keepdims=True))
+    np.testing.assert_array_equal(arrax.vmap(lambda a, b: lax.add(a, b))(a[None], b[None]), (a + b)[None])
+    with pytest.raises(TypeError, match="incompatible shapes"):
+        lax.add(a, b[:, :2])
+    with pytest.raises(TypeError, match="incompatible shapes"):
+        lax.add(a, b[0])

@@ -125,7 +125,7 @@ X = array((2, 3))
         (lambda: lax.broadcast_in_dim(X, (2, 3), (0,)), TypeError, "ndim"),
         (lambda: lax.broadcast_in_dim(X, (3, 2), (1, 0)), TypeError, "increasing"),
         (lambda: lax.broadcast_shapes((2,), (3,)), ValueError, "Incompatible shapes"),
-        (lambda: lax.full((-1,), 0), ValueError, "-1|negative|non-negative"),
+        (lambda: lax.full((-1,), 0), TypeError, "-1|negative|non-negative"),
         (lambda: lax.full((2.5,), 0), TypeError, "integer"),
     ],
 )
@@ -136,3 +136,19 @@ def test_mistakes_are_named(call, error, message):
 
 def test_no_axes_collapse_to_one_of_length_one():
     assert lax.collapse(np.ones((2, 3)), 1, 1).shape == (2, 1, 3)
+
+
+def test_integers_of_any_size_that_the_dtype_holds_fill_arrays():
+    jnp = arrax.numpy
+    greatest = 2**32 - 1
+    for make in (
+        lambda: jnp.full(3, greatest, "uint32"), lambda: jnp.full_like(jnp.zeros(3, "uint32"), greatest),
+        lambda: lax.full((3,), greatest, "uint32"), lambda: lax.full_like(jnp.zeros(3, "uint32"), greatest),
+    ):  # fmt: skip
+        for value in (make(), arrax.jit(make)()):
+            assert value.dtype == np.uint32
+            np.testing.assert_array_equal(value, [greatest] * 3)
+    assert lax.convert_element_type(2**40, np.float32) == 2.0**40
+    assert lax.full((), -1, "uint8") == 255
+    with arrax.enable_x64(True):
+        assert int(jnp.full((), 2**64 - 1, "uint64")) == 2**64 - 1

@@ -7,6 +7,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax import lax
 from tests.numpy_api.comparison import assert_same
 
 WHOLE = np.array([3, -1, 0, 7, 2], np.int32)
@@ -53,6 +54,13 @@ AS_NUMPY = {
     "truth of all":                 lambda np: np.logical_and.reduce(FLOATS),
     "truth of either up to each":   lambda np: np.logical_or.accumulate(WHOLE),
     "truth of one in pieces":       lambda np: np.logical_xor.reduceat(FLOATS, np.asarray([0, 2])),
+    "rounded to more decimals than there are": lambda np: np.round(FLOATS, 30),
+    "rounded to hundreds":          lambda np: np.round(np.asarray([149, 150, 250, -150, -250, 7, 151], dtype="int32"), -2),
+    "rounded integers of many digits": lambda np: np.round(np.asarray([123456785, 123456795], dtype="int32"), -1),
+    "rounded to nothing":           lambda np: np.round(WHOLE, -12),
+    "jumps of integers":            lambda np: np.unwrap(np.asarray([4, 2, 0, -3]), discont=3.14, period=4),
+    "columns by a directive":       lambda np: np.asarray(np.c_["c", [1, 2, 3], [4, 5, 6]]),
+    "a remainder of no division":   lambda np: np.polydiv(np.ones(5, "f"), np.zeros(1, "f"))[1],
     "logarithm of a sum of integers": lambda np: np.logaddexp.reduce(WHOLE).astype("float32"),
 }
 RESULTS = {
@@ -146,3 +154,96 @@ def test_mistakes_are_named(name):
 
 def test_divisors_of_numbers_are_weak():
     assert (jnp.gcd(4, 6) * np.int8(3)).dtype == (jnp.lcm(4, 6) * np.int8(3)).dtype == np.int8
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float8_e4m3fn", "float8_e5m2"])
+def test_sets_of_small_floats_are_sorted_and_have_one_nan(dtype):
+    x = jnp.array([3.0, np.nan, 1.0, -np.nan, 2.0]).astype(dtype)
+
+    def first(found):
+        return np.asarray(found).astype(np.float32)
+
+    np.testing.assert_array_equal(first(jnp.unique(x)), [1, 2, 3, np.nan])
+    values, indices, inverse, counts = jnp.unique(x, True, True, True)
+    np.testing.assert_array_equal(counts, [1, 1, 1, 2])
+    np.testing.assert_array_equal(first(values[inverse]), first(x))
+    assert values.dtype == x.dtype
+    np.testing.assert_array_equal(first(jnp.union1d(x, x[:1])), [1, 2, 3, np.nan])
+    np.testing.assert_array_equal(first(jnp.intersect1d(x[2:3], x)), [1])
+    np.testing.assert_array_equal(first(jnp.setxor1d(x[::2], x[:1])), [1, 2])
+    np.testing.assert_array_equal(first(jnp.setdiff1d(x[::2], x[:1])), [1, 2])
+    np.testing.assert_array_equal(first(jnp.unique(jnp.stack([x[::2], x[::2]]), axis=0)), [[3, 1, 2]])
+
+
+def test_sums_of_logarithms_have_the_principal_angle():
+    rng = np.random.default_rng(0)
+    x, y = ((rng.normal(size=200) + 1j * rng.normal(size=200)) * 4 for _ in range(2))
+    expected = np.log(np.exp(x) + np.exp(y))
+    np.testing.assert_allclose(jnp.logaddexp(x.astype("c8"), y.astype("c8")), expected, atol=2e-6)
+
+
+def test_sinc_has_all_its_derivatives_at_zero_and_beside_it():
+    function, found = jnp.sinc, []
+    points = jnp.array([0.0, 1e-3, 0.15, 0.17, 0.5])
+    for _ in range(6):
+        found.append(arrax.vmap(function)(points))
+        function = arrax.grad(function)
+    x = np.asarray(points, np.float64)
+    for order, values in enumerate(found):  # the derivatives of the integral of cos(pi x t) over t from 0 to 1
+        t = np.linspace(0, 1, 20001)
+        integrand = (np.pi * t) ** order * np.cos(np.pi * x[:, None] * t + order * np.pi / 2)
+        np.testing.assert_allclose(values, np.trapezoid(integrand, t), rtol=2e-5, atol=1e-4 * 3.2**order)
+
+
+def test_small_floats_are_read_back_from_files(tmp_path):
+    x = jnp.arange(3, dtype="bfloat16")
+    jnp.save(tmp_path / "x.npy", x)
+    assert jnp.load(tmp_path / "x.npy").dtype == x.dtype
+    np.testing.assert_array_equal(jnp.load(tmp_path / "x.npy"), x)
+    np.save(tmp_path / "texts.npy", np.array(["a", "b"]))
+    assert isinstance(jnp.load(tmp_path / "texts.npy"), np.ndarray)
+
+
+def test_unraveled_indices_of_traced_shapes():
+    places = arrax.jit(jnp.unravel_index)(3, (2, 3))
+    assert [int(place) for place in places] == [1, 0] and all(place.weak_type for place in places)
+    assert jnp.unravel_index(3, (2, 3))[0].weak_type
+
+
+def test_covariances_of_one_row_of_variables_in_columns():
+    x = np.arange(3.0, dtype="f").reshape(1, 3)
+    assert jnp.cov(x, rowvar=False, ddof=0).shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: jnp.array(None), lambda: jnp.array([0.0, None]), lambda: jnp.arange(1 + 2j, 5)]
+)
+def test_values_that_are_no_elements_are_value_errors(make):
+    with pytest.raises(ValueError, match="None|complex"):
+        make()
+
+
+def test_steps_of_floats_have_the_same_bits_compiled_and_not():
+    for dtype in ("float32", "float16", "bfloat16"):
+
+        def make(dtype=dtype):
+            return jnp.arange(0.3, 10.0, 0.1, dtype=dtype)
+
+        np.testing.assert_array_equal(make(), arrax.jit(make)())
+    with arrax.transfer_guard("disallow"):
+        jnp.arange(0.0, 5.0)
+    assert str(arrax.make_jaxpr(lambda: jnp.arange(2, 10))()).count("mul") == 0
+
+
+def test_axes_and_shapes_may_be_arrays_without_axes():
+    x, last, first = jnp.ones((2, 3, 1)), np.array(-1), jnp.array(0)
+    assert jnp.expand_dims(x, last).shape == lax.expand_dims(x, last).shape == (2, 3, 1, 1)
+    assert jnp.moveaxis(x, first, last).shape == (3, 1, 2)
+    assert jnp.squeeze(x, last).shape == (2, 3)
+    assert jnp.swapaxes(x, first, last).shape == (1, 3, 2)
+    assert jnp.gradient(x, axis=np.array(1)).shape == x.shape
+    assert jnp.ones(3).transpose(first).shape == (3,)
+    assert jnp.zeros(np.array(4)).shape == jnp.ones(jnp.array(4)).shape == lax.full(np.array(4), 1).shape == (4,)
+    assert jnp.ones(6).reshape(np.array(6)).shape == (6,)
+    assert jnp.sum(x, last).shape == jnp.sort(x, first)[..., 0].shape == jnp.flip(x, first)[..., 0].shape == (2, 3)
+    assert jnp.asarray(np.arange(4, dtype="int32"), copy=False).shape == (4,)

@@ -206,7 +206,7 @@ ERRORS = {
     "repeat of lists":          (lambda m, v: jnp.repeat(v, [1, 2]), TypeError, "position 1"),
     "repeat less than never":   (lambda m, v: jnp.repeat(v, -1), ValueError, "non-negative"),
     "repeat traced":            (lambda m, v: arrax.jit(jnp.repeat)(v, 2), TypeError, "total_repeat_length"),
-    "tile":                     (lambda m, v: jnp.tile(v, -1), ValueError, "non-negative"),
+    "tile":                     (lambda m, v: jnp.tile(v, -1), TypeError, "non-negative"),
     "pad mode":                 (lambda m, v: jnp.pad(v, 1, mode="foo"), NotImplementedError, "'foo'"),
     "pad option":               (lambda m, v: jnp.pad(v, 1, mode="edge", end_values=1), ValueError, "end_values"),
     "pad negative":             (lambda m, v: jnp.pad(v, -1), ValueError, "negative"),

@@ -1,12 +1,14 @@
 """``jit``: what is traced when, static and donated arguments, placement, errors, ahead-of-time stages."""
 
 import functools
+import weakref
 
 import numpy as np
 import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax import lax
 
 
 def counted(function):
@@ -278,3 +280,36 @@ def test_shapes_known_only_when_programs_run_are_refused():
             arrax.jit(lambda x: x, abstracted_axes=given)
         with pytest.raises(NotImplementedError, match="jit: abstracted_axes=.*'n'"):
             arrax.jit(abstracted_axes=given)
+
+
+def test_residuals_that_are_arguments_are_no_copies():
+    x, w = jnp.ones((3, 4)), jnp.ones((4, 5))
+    for function in (arrax.jit(jnp.dot), arrax.jit(lambda x, w: (jnp.dot(x, w), w)[0])):
+        leaves = arrax.tree.leaves(arrax.vjp(function, x, w)[1])
+        assert all(any(leaf is argument for argument in (x, w)) for leaf in leaves)
+    gradients = arrax.grad(lambda x, w: arrax.jit(jnp.dot)(x, w).sum(), (0, 1))(x, w)
+    np.testing.assert_array_equal(gradients[0], 5 * np.ones((3, 4)))
+    handed_on = arrax.vjp(arrax.jit(lambda x: (x, jnp.sin(x), x)), x)
+    assert handed_on[0][0] is x or np.array_equal(handed_on[0][0], x)
+
+
+def test_what_a_compiled_function_closes_over_goes_with_it():
+    x = jnp.ones(10)
+    function = arrax.jit((lambda x: lambda: x)(x))
+    reference = weakref.ref(x)
+    del x
+    function(), function()
+    del function
+    assert reference() is None
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.array([1.0, 2.0, 300.0], mask=[0, 0, 1])
+    plain = np.array([1.0, 2.0, 3.0])
+    double = arrax.jit(lambda x: x * 2)
+    double(plain), jnp.sum(plain)
+    for call in (double, jnp.sum, lambda x: x + jnp.ones(3), lambda x: lax.sin(x), arrax.grad(lambda x: x.sum()),
+                 arrax.vmap(lambda x: x), lambda x: lax.scan(lambda c, t: (c, t), 0, x), arrax.device_put):  # fmt: skip
+        with pytest.raises(ValueError, match="masked array"):
+            call(masked)
+    assert jnp.array(masked).shape == jnp.asarray(masked).shape == (3,)

@@ -73,3 +73,19 @@ def test_tangents_of_integers_are_batched():
     zeros, ones = arrax.vmap(push)(jnp.ones(2))
     assert zeros.shape == (2,) and zeros.dtype == arrax.dtypes.float0
     np.testing.assert_array_equal(ones, [1, 1])
+
+
+def test_operations_with_programs_of_their_own_under_a_named_axis():
+    x = jnp.arange(2.0)
+    constant = jnp.arange(3.0)
+
+    def function(a, b):
+        applied = constant.at[jnp.array([1])].apply(lambda t: t + 1)
+        reduced = lax.reduce(constant, 0.0, lambda p, q: p * q + p + q, (0,))
+        windows = lax.reduce_window(constant, 0.0, lambda p, q: p + q + p * q, (2,), (1,), "VALID")
+        return a + applied.sum() + reduced + windows.sum()
+
+    expected = x + 4 + 5 + 6
+    np.testing.assert_allclose(arrax.vmap(function, axis_name="n")(x, x), expected)
+    compiled = arrax.jit(arrax.vmap(function, axis_name="n")).trace(x, x).lower().compile()
+    np.testing.assert_allclose(compiled(x, x), expected)

@@ -7,18 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.interpreter import Primitive
+from arrax import dtypes
+from arrax.core.effects import refuse_repetition
+from arrax.core.interpreter import Interpreter, Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var, no_effects
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
-from arrax.interpreters.batching import batch_program, bdim_at_front, running_batch
+from arrax.interpreters.batching import Batch, batch_program, bdim_at_front, move_batch_axis, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.lax.arithmetic import eq
+from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.staged_functions import chosen, either, others
 from arrax.lax.conversion import convert
 from arrax.lax.families import shape_slots
@@ -226,25 +230,83 @@ def _batch(values: Any, dims: Any, *, branches: Branches, linear: Any, platforms
         x if d is None else bdim_at_front(x, d, batch.size) for x, d in zip(operands, operand_dims, strict=True)
     ]
 
-    def batched(branch: ClosedJaxpr, forced: bool | list[bool]) -> tuple[ClosedJaxpr, list[bool]]:
+    def batched(
+        branch: ClosedJaxpr, forced: bool | list[bool], rows: list[bool] = mapped
+    ) -> tuple[ClosedJaxpr, list[bool]]:
         return batch_program(
-            branch, batch.size, mapped, forced, axis_name=batch.axis_name, spmd_axis_name=batch.spmd_axis_name
+            branch, batch.size, rows, forced, axis_name=batch.axis_name, spmd_axis_name=batch.spmd_axis_name
         )
 
     if index_dim is not None:
-        programs = [batched(branch, True)[0] for branch in branches]
-        results = [eval_jaxpr(program.jaxpr, program.consts, *operands) for program in programs]
-        avals = joined_avals(branches)
-        outs = [
-            _select(index, [convert_weak(x, aval) for x in xs], len(branches))
-            for aval, *xs in zip(avals, *results, strict=True)
-        ]
-        return outs, [0] * len(outs)
+        refuse_repetition(_effects(branches=branches), "a conditional whose branch depends on an axis mapped by vmap")
+        return _batch_index(index, operands, mapped, branches, batched)
     out_mapped = [False] * len(branches[0].out_avals)
     for branch in branches:
         out_mapped = either(out_mapped, batched(branch, False)[1])
     derived = tuple(batched(branch, out_mapped)[0] for branch in branches)
     return bind_cond(index, operands, derived, platforms, linear), [0 if m else None for m in out_mapped]
+
+
+def _batch_index(
+    index: Any, operands: list[Any], mapped: list[bool], branches: Branches, batched: Callable[..., Any]
+) -> tuple[list[Any], list[int | None]]:
+    """Each example has its own branch: all of them run, then each example gets the results of its own.
+
+    Where a derivative may follow, a branch gets its operands without their tangents in the examples that do not take it:
+    NaNs of its derivatives there would reach gradients, as products with zero.
+    """
+    forwarded = _forwarded(branches)
+    size = running_batch().size
+    inexact = [dtypes.is_inexact(aval.dtype) and not dtypes.is_extended(aval.dtype) for aval in branches[0].in_avals]
+    cut = inexact if _derivatives_may_follow(context.interpreter) else [False] * len(operands)
+    rows = [m or c for m, c in zip(mapped, cut, strict=True)]
+    wide = [
+        move_batch_axis(x, None, size, 0) if c and not m else x for x, m, c in zip(operands, mapped, cut, strict=True)
+    ]
+    results = []
+    for number, branch in enumerate(branches):
+        program = batched(branch, True, rows)[0]
+        taken = eq(index, _constant_like(index, number)) if any(cut) else None
+        own = [_tangents_where(taken, x) if c else x for x, c in zip(wide, cut, strict=True)]
+        results.append(eval_jaxpr(program.jaxpr, program.consts, *own))
+    outs = [
+        _select(index, [convert_weak(x, aval) for x in xs], len(branches))
+        for aval, *xs in zip(joined_avals(branches), *results, strict=True)
+    ]
+    pairs = [
+        (out, 0) if n is None else (operands[n], 0 if mapped[n] else None)
+        for out, n in zip(outs, forwarded, strict=True)
+    ]
+    return [out for out, _ in pairs], [dim for _, dim in pairs]
+
+
+def _forwarded(branches: Branches) -> list[int | None]:
+    """For each result, the operand that every branch hands on as it is, if there is one."""
+    found: list[int | None] = []
+    for atoms in zip(*(branch.jaxpr.outvars for branch in branches), strict=True):
+        places = {
+            branch.jaxpr.invars.index(atom) if isinstance(atom, Var) and atom in branch.jaxpr.invars else None
+            for branch, atom in zip(branches, atoms, strict=True)
+        }
+        found.append(places.pop() if len(places) == 1 else None)
+    return found
+
+
+def _derivatives_may_follow(interpreter: Interpreter) -> bool:
+    """False only where operations run at once, whatever batches stand around."""
+    while isinstance(interpreter, Batch):
+        interpreter = interpreter.parent
+    return not interpreter.is_evaluation
+
+
+def _constant_like(index: Any, number: int) -> Any:
+    return np.asarray(number, typeof(index).dtype)[()]
+
+
+def _tangents_where(taken: Any, x: Any) -> Any:
+    """``x``, a constant to derivatives but in the examples where ``taken`` holds."""
+    shape = typeof(x).shape
+    return select_n(shape_slots.broadcast_in_dim(taken, shape, (0,)), stop_gradient(x), x)
 
 
 def convert_weak(x: Any, aval: Any) -> Any:

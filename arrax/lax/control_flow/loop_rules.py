@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from arrax.core.effects import any_ordered
+from arrax.core.effects import any_ordered, refuse_repetition
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, typeof
@@ -187,10 +187,13 @@ def _batch_programs(
     def batched(program: ClosedJaxpr, flags: list[bool], forced: Any) -> tuple[ClosedJaxpr, list[bool]]:
         return batch_program(program, size, flags, forced, axis_name=axis_name, spmd_axis_name=spmd_axis_name)
 
+    first = len(const_m)
+    unchanged = [atom is body.jaxpr.invars[first + n] for n, atom in enumerate(body.jaxpr.outvars)]
     while True:
         new_cond, (pred_mapped,) = batched(cond, [*cond_m, *carry_m], False)
         if pred_mapped:
-            carry_m = [True] * len(carry_m)
+            refuse_repetition(body.effects, "a while loop whose predicate depends on an axis mapped by vmap")
+            carry_m = either(carry_m, [not same for same in unchanged])
         new_body, out_m = batched(body, [*const_m, *carry_m], carry_m)
         if out_m == carry_m:
             break
@@ -198,7 +201,7 @@ def _batch_programs(
     if not pred_mapped:
         return new_cond, new_body, carry_m, False
     new_cond, _ = batched(cond, [*cond_m, *carry_m], True)
-    return _any_goes_on(new_cond), _frozen_when_done(new_cond, new_body, len(cond_m)), carry_m, True
+    return _any_goes_on(new_cond), _frozen_when_done(new_cond, new_body, len(cond_m), unchanged), carry_m, True
 
 
 def _any_goes_on(cond: ClosedJaxpr) -> ClosedJaxpr:
@@ -209,7 +212,7 @@ def _any_goes_on(cond: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(*stage(batched, cond.in_avals, cond.jaxpr.debug_info))
 
 
-def _frozen_when_done(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int) -> ClosedJaxpr:
+def _frozen_when_done(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, unchanged: list[bool]) -> ClosedJaxpr:
     count = len(body.out_avals)
 
     def batched(*values: Any) -> list[Any]:
@@ -217,7 +220,7 @@ def _frozen_when_done(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int) -
         carry = rest[len(rest) - count :]
         (going,) = eval_jaxpr(cond.jaxpr, cond.consts, *cond_consts, *carry)
         new = eval_jaxpr(body.jaxpr, body.consts, *rest)
-        return [_where(going, x, y) for x, y in zip(new, carry, strict=True)]
+        return [y if same else _where(going, x, y) for x, y, same in zip(new, carry, unchanged, strict=True)]
 
     return ClosedJaxpr(*stage(batched, [*cond.in_avals[:cond_nconsts], *body.in_avals], body.jaxpr.debug_info))
 

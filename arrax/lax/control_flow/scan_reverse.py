@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from arrax.core.interpreter import context
-from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, Var
+from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, Var, no_effects
 from arrax.core.types import Zero, instantiate, slots
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
@@ -112,9 +112,10 @@ def _sources(
 
 
 def _program_of(program: ClosedJaxpr, outputs: Sequence[int], inputs: Sequence[Var]) -> ClosedJaxpr:
-    """The part of a program that makes some outputs, which need only some inputs."""
+    """The part of a program that makes some outputs, which need only some inputs and no effects."""
     jaxpr = program.jaxpr
-    part = jaxpr.replace(outvars=[jaxpr.outvars[i] for i in outputs])
+    eqns = [eqn for eqn in jaxpr.eqns if not eqn.effects]
+    part = jaxpr.replace(eqns=eqns, outvars=[jaxpr.outvars[i] for i in outputs], effects=no_effects)
     keep = set(inputs)
     lean, _ = dce_jaxpr(part, [True] * len(outputs), [var in keep for var in jaxpr.invars])
     return program.replace(jaxpr=lean)

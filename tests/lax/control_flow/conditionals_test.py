@@ -5,8 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import arrax
+import arrax.numpy as jnp
 from arrax import lax
 from arrax.core.types import typeof
+from arrax.experimental import io_callback
 from arrax.interpreters.dce import dce_jaxpr
 
 BOTH = pytest.mark.parametrize("wrap", [lambda f: f, arrax.jit], ids=["eager", "jit"])
@@ -225,3 +227,65 @@ def test_disable_jit_calls_the_chosen_function_only():
         lax.cond(False, lambda x: called.append("true") or x, lambda x: called.append("false") or x, 1.0)
         lax.switch(1, [lambda: called.append(0), lambda: called.append(1)])
     assert called == ["false", 1]
+
+
+def test_nans_of_branches_not_taken_do_not_reach_gradients_under_vmap():
+    def root(x):
+        return lax.cond(x < 1e-3, lambda x: x, jnp.sqrt, x)
+
+    np.testing.assert_array_equal(arrax.grad(lambda x: arrax.vmap(root)(x).sum())(jnp.zeros(2)), [1, 1])
+    np.testing.assert_array_equal(arrax.jit(arrax.grad(lambda x: arrax.vmap(root)(x).sum()))(jnp.zeros(2)), [1, 1])
+    np.testing.assert_array_equal(arrax.vmap(arrax.grad(root))(jnp.zeros(2)), [1, 1])
+
+    def three(x):
+        return lax.switch(x.astype(int), [lambda x: x, jnp.log, lambda x: 1 / x], x - 1)
+
+    found = arrax.grad(lambda x: arrax.vmap(three)(x).sum())(jnp.array([0.0, 1.5, 2.0]))
+    np.testing.assert_allclose(found, [1, 2, -1])
+
+
+def test_gradients_by_what_is_shared_are_safe_too():
+    flags = jnp.array([True, True])
+
+    def logarithm(w, x):
+        return lax.cond(x > 0, lambda: w * jnp.log(x), lambda: 0.0)
+
+    slope = arrax.grad(lambda w: arrax.vmap(lambda x: logarithm(w, x))(jnp.array([1.0, -1.0, 0.0])).sum())(2.0)
+    assert slope == 0
+
+    def shared(w):
+        return arrax.vmap(lambda p: lax.cond(p, lambda x: x, jnp.sqrt, w))(flags).sum()
+
+    assert arrax.grad(shared)(0.0) == 2
+
+
+def test_what_every_branch_hands_on_stays_unmapped():
+    def f(x, y):
+        return lax.cond(x < 3, lambda x, y: (x * 2, y), lambda x, y: (x * 3, y), x, y)
+
+    doubled, y = arrax.vmap(f, (0, None), (0, None))(jnp.arange(5), 3.0)
+    np.testing.assert_array_equal(doubled, [0, 2, 4, 9, 12])
+    assert y == 3
+
+    def loop(x, y):
+        return lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1], c[2] + c[1]), (x, y, y))
+
+    counts, y, sums = arrax.vmap(loop, (0, None), (0, None, 0))(jnp.arange(3), 2.0)
+    np.testing.assert_array_equal(counts, [3, 3, 3])
+    np.testing.assert_array_equal(sums, [8, 6, 4])
+    assert y == 2
+
+
+def test_input_and_output_in_branches_by_example_are_refused():
+    def branch(p):
+        return lax.cond(p, lambda: io_callback(lambda: None, None), lambda: None)
+
+    with pytest.raises(NotImplementedError, match="IO effect"):
+        arrax.vmap(branch)(jnp.array([True, False]))
+
+    def turn(i):
+        io_callback(lambda i: None, None, i)
+        return i + 1
+
+    with pytest.raises(NotImplementedError, match="IO effect"):
+        arrax.vmap(lambda n: lax.while_loop(lambda i: i < 3, turn, n))(jnp.arange(3))

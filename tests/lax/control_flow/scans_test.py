@@ -343,3 +343,20 @@ def test_elements_of_small_floats(dtype, unroll):
     np.testing.assert_allclose(backwards.astype(np.float32), total.astype(np.float32), atol=2)
     mapped = arrax.vmap(lambda x: run(x)[0])(arrax.numpy.stack([x, x]))
     np.testing.assert_array_equal(mapped.astype(np.float32), np.stack([total.astype(np.float32)] * 2))
+
+
+def test_effects_are_no_part_of_what_a_loop_computes_once():
+    def whole(x):
+        def outer(carry, _):
+            def inner(carry, t):
+                constant = arrax.numpy.resize((arrax.debug.callback(lambda t: None, t), t)[1] * 0 + 1, (2, 1))
+                return (carry[1], arrax.numpy.resize(1.0, (2, 1))), constant
+
+            spread = arrax.numpy.broadcast_to(carry, (2, 1))
+            lax.scan(inner, (spread, spread), arrax.numpy.ones(1))
+            return arrax.numpy.ones(()), 1
+
+        lax.scan(outer, x, length=1)
+        return x
+
+    assert arrax.grad(whole)(arrax.numpy.ones(())) == 1
