@@ -44,7 +44,7 @@ def is_internal(path: str) -> bool:
 def in_call(message: str, value: Any = _NOTHING) -> str:
     """A message with the public function that the user called in front, and its argument that ``value`` came by.
 
-    Example: inside ``jnp.moveaxis(x, "a", 0)``, ``in_call("no int", "a")`` is ``"moveaxis: argument source: no int"``.
+    Example: while ``jnp.moveaxis(x, "a", 0)`` runs, ``in_call("no int", "a")`` is ``"moveaxis: argument source: no int"``.
     """
     name, arguments = _user_call()
     if name.startswith("_"):  # Python's own protocols, and what nobody calls by its name

@@ -165,7 +165,7 @@ def _jaxpr_lines(jaxpr: Jaxpr, names: Names, column: int = 0, before: int = 0) -
 def jaxpr_text(jaxpr: Jaxpr | ClosedJaxpr) -> str:
     """The text of a program.
 
-    Example: ``{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }``.
+    The sine of a number prints as ``{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }``.
     """
     jaxpr = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
     return "\n".join(_jaxpr_lines(jaxpr, Names(jaxpr)))

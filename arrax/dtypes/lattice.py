@@ -106,7 +106,7 @@ def lattice_result_type(*pairs: TypePair) -> TypePair:
       *pairs: a dtype and whether it is weak, each. Equal pairs stay as they are.
     Returns: (dtype, weak).
     Raises: TypePromotionError where the types have no join.
-    Example: ``lattice_result_type((uint8, False), (int8, False))`` is ``(int16, False)``.
+    Example: ``lattice_result_type((dtype("uint8"), False), (dtype("int8"), False))`` is ``(dtype("int16"), False)``.
     """
     return _join_of_pairs(pairs, settings.promotion_mode())
 
@@ -124,7 +124,7 @@ def result_type_of(pairs: Sequence[TypePair]) -> TypePair:
       pairs: a dtype and whether it is weak, for each operand.
     Returns: (dtype, weak), truncated to 32 bits where 64-bit types are off.
     Raises: TypePromotionError where the types have no join.
-    Example: ``result_type_of([(int8, False), (int64, True)])`` is ``(int8, False)``.
+    Example: ``result_type_of([(dtype("int8"), False), (dtype("int64"), True)])`` is ``(dtype("int8"), False)``.
     """
     return _result_type(tuple(pairs), settings.x64_enabled(), settings.promotion_mode())
 

@@ -90,7 +90,7 @@ def unary_with_accuracy(
         params = {} if accuracy is None else _check(name, accuracy)
         return context.interpreter.process(primitive, (checked_operand(name, x),), params)
 
-    function = public(function, primitive, name, doc, "x")
+    function = public(function, primitive, name, doc, "x", accepts)
     function.__doc__ = (
         f"{function.__doc__}" + "\nThe keyword ``accuracy`` takes a ``Tolerance`` or an ``AccuracyMode``."
     )

@@ -11,7 +11,7 @@ logical = integers | bools
 
 def _named(name: str, function: Any, doc: str, operands: str = "x, y") -> Any:
     """The public function under another name than its primitive's, which Python reserves."""
-    return public(function, function.primitive, name, doc, operands)
+    return public(function, function.primitive, name, doc, operands, logical)
 
 
 # Shifts by a negative amount, or by as many bits as there are, push out all bits.

@@ -177,7 +177,8 @@ def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> An
         destination get zeros.
     Raises:
       ValueError: repeated indices, or indices out of bounds.
-    Example: ``lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)])`` turns a ring of three.
+    Example: ``vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)]), axis_name="i")(jnp.arange(3))`` is
+      ``[2, 0, 1]``.
     """
     size = axis_size(axis_name)
     pairs = tuple((int(source), int(destination)) for source, destination in perm)
@@ -193,7 +194,7 @@ def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Any:
 
     Raises:
       ValueError: ``perm`` is no permutation.
-    Example: ``lax.pshuffle(x, "i", [1, 0])`` swaps two examples.
+    Example: ``vmap(lambda x: lax.pshuffle(x, "i", [1, 0]), axis_name="i")(jnp.arange(2))`` is ``[1, 0]``.
     """
     if sorted(perm) != list(range(axis_size(axis_name))):
         raise ValueError(f"pshuffle: {perm} is no permutation of the indices of an axis of size {axis_size(axis_name)}")
@@ -216,7 +217,7 @@ def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
 def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
     """Declare a value to vary (``to="varying"``) or not along a named axis. The value is the same.
 
-    Example: ``lax.pcast(x, "i", to="varying")``.
+    Example: ``vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(jnp.ones(2))`` is ``[1, 1]``.
     """
     axis_size(axis_name)
     if to not in ("varying", "reduced", "unreduced", "invariant"):

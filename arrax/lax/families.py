@@ -375,7 +375,7 @@ def unary(
     def function(x: Any) -> Any:
         return context.interpreter.process(primitive, (checked_operand(name, x),), {})
 
-    return public(function, primitive, name, doc, "x")
+    return public(function, primitive, name, doc, "x", accepts)
 
 
 def binary(
@@ -402,7 +402,7 @@ def binary(
         return context.interpreter.process(primitive, match_scalars(name, x, y), {})
 
     renamed = function if operands == ("x", "y") else _with_parameters(function, operands)
-    return public(renamed, primitive, name, doc, ", ".join(operands))
+    return public(renamed, primitive, name, doc, ", ".join(operands), accepts)
 
 
 def _with_parameters(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
@@ -416,16 +416,21 @@ def _with_parameters(function: Callable[..., Any], names: Sequence[str]) -> Call
     return renamed
 
 
-def public(function: Any, primitive: Primitive, name: str, doc: str, operands: str) -> Any:
-    """Name and document the public function of an entry."""
+def public(
+    function: Any, primitive: Primitive, name: str, doc: str, operands: str, accepts: frozenset = floating
+) -> Any:
+    """Name and document the public function of an entry, whose operands are of the kinds ``accepts``."""
+    names = operands.split(", ")
+    kinds = "of equal dtypes and shapes, scalars fit any shape" if len(names) > 1 else "of any shape"
+    sample = "jnp.ones(3)" if "floating" in accepts else "jnp.arange(3)" if "signed" in accepts else "jnp.array([1j])"
     name_function(function, name)
     function.__module__ = "arrax.lax"
     function.__doc__ = (
         f"Elementwise {doc}.\n\n"
-        f"Args:\n  {operands}: arrays or numbers; operands have equal dtypes and shapes, scalars fit any shape.\n"
+        f"Args:\n  {operands}: arrays or numbers {kinds}.\n"
         f"Returns: an array of the operands' shape.\n"
         f"Raises:\n  TypeError: a dtype that the operation does not take, or operands that differ.\n"
-        f"Example: ``lax.{name}({', '.join('jnp.ones(3)' for _ in operands.split(','))})``."
+        f"Example: ``lax.{name}({', '.join(sample for _ in names)})``."
     )
     function.primitive = primitive
     return function

@@ -189,7 +189,7 @@ def dynamic_slice(
     Raises:
       TypeError: indices that are no integers, a block greater than the operand.
       ValueError: a number of indices other than the rank.
-    Example: ``lax.dynamic_slice(jnp.arange(5), (i,), (2,))``. Source: StableHLO ``dynamic_slice``.
+    Example: ``lax.dynamic_slice(jnp.arange(5), (1,), (2,))`` is ``[1, 2]``. Source: StableHLO ``dynamic_slice``.
     """
     x = checked_operand("dynamic_slice", operand)
     aval = typeof(x)
@@ -279,7 +279,7 @@ def dynamic_update_slice(
     Raises:
       TypeError: dtypes or ranks that differ, an update greater than the operand.
       ValueError: a number of indices other than the rank.
-    Example: ``lax.dynamic_update_slice(jnp.zeros(5), jnp.ones(2), (i,))``. Source: StableHLO ``dynamic_update_slice``.
+    Example: ``lax.dynamic_update_slice(jnp.zeros(3), jnp.ones(2), (1,))`` is ``[0, 1, 1]``. Source: StableHLO ``dynamic_update_slice``.
     """
     x, new = checked_operand("dynamic_update_slice", operand), checked_operand("dynamic_update_slice", update)
     aval = typeof(x)

@@ -296,7 +296,7 @@ def _softmax(x: Any, where: Any, axis: Any, careful: bool) -> Any:
 def log_softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
     """``log(softmax(x))`` along an axis, without overflow. Args: as of ``softmax``.
 
-    Example: ``nn.log_softmax(jnp.zeros(2))`` is ``-log 2``.
+    Example: ``nn.log_softmax(jnp.zeros(2))`` is ``[-0.6931, -0.6931]``.
     """
     check_arraylike("log_softmax", x)
     return _log_softmax(x, where, axis=_axes(axis))

@@ -274,7 +274,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
       discont: the least jump to mend, at least half the period (which it is by default).
       axis: axis.
       period: the length after which angles repeat.
-    Example: ``jnp.unwrap(jnp.array([0., 6.]))`` is ``[0., 6 - 2 pi]``. Source: ``numpy.unwrap``.
+    Example: ``jnp.unwrap(jnp.array([0., 6.]))`` is ``[0., 6 - 2 * pi]``. Source: ``numpy.unwrap``.
     """
     check_arraylike("unwrap", p)
     p = settle("unwrap", p)

@@ -17,7 +17,7 @@ from arrax.numpy_api.operands import as_operand, broadcast_operands, check_array
 Promotion = Callable[..., list[Any]]
 
 
-def _document(function: Any, name: str, doc: str, operands: str) -> Any:
+def _document(function: Any, name: str, doc: str, operands: str, sample: str) -> Any:
     name_function(function, name)
     function.__module__ = "arrax.numpy"
     function.__doc__ = (
@@ -25,19 +25,20 @@ def _document(function: Any, name: str, doc: str, operands: str) -> Any:
         f"Args:\n  {operands}: arrays or numbers, broadcast against each other.\n"
         f"Returns: array of the common shape, of the promoted dtype.\n"
         f"Raises:\n  TypeError: a list, tuple or other object that is no array.\n"
-        f"Example: ``jnp.{name}({', '.join('1.5' for _ in operands.split(','))})``. Source: ``numpy.{name}``."
+        f"Example: ``jnp.{name}({', '.join(sample for _ in operands.split(','))})``. Source: ``numpy.{name}``."
     )
     return function
 
 
 def unary(
     name: str, operation: Callable[[Any], Any], promote: Promotion, doc: str, by_name: bool = False,
-    universal: bool = False,
+    universal: bool = False, sample: str = "1.5",
 ) -> Any:  # fmt: skip
     """A function of one array, which may be passed by name where ``by_name`` is set.
 
     Args:
       universal: it takes ``out`` and ``where``, though only as None.
+      sample: an operand that it accepts, for the example.
     """
 
     def body(x: Any, /) -> Any:
@@ -51,12 +52,12 @@ def unary(
         refuse_options(name, out, where)
         return body(x)
 
-    return make_api(_document(with_options if universal else named if by_name else body, name, doc, "x"))
+    return make_api(_document(with_options if universal else named if by_name else body, name, doc, "x", sample))
 
 
 def binary(
     name: str, operation: Callable[[Any, Any], Any], promote: Promotion, doc: str, by_name: bool = False,
-    universal: bool = False,
+    universal: bool = False, sample: str = "1.5",
 ) -> Any:  # fmt: skip
     """A function of two arrays; the options as in ``unary``."""
 
@@ -71,7 +72,7 @@ def binary(
         refuse_options(name, out, where)
         return body(x1, x2)
 
-    return make_api(_document(with_options if universal else named if by_name else body, name, doc, "x1, x2"))
+    return make_api(_document(with_options if universal else named if by_name else body, name, doc, "x1, x2", sample))
 
 
 def kept(*values: Any) -> list[Any]:

@@ -249,7 +249,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     Raises:
       NotImplementedError: bool arrays.
       ValueError: arrays of another rank.
-    Example: ``x[jnp.ix_(jnp.array([0, 2]), jnp.array([1, 3]))]``. Source: ``numpy.ix_``.
+    Example: ``jnp.eye(4)[jnp.ix_(jnp.array([0, 2]), jnp.array([1, 2]))]`` is ``[[0, 0], [0, 1]]``. Source: ``numpy.ix_``.
     """
     arrays = settle_all("ix_", args)
     result = []

@@ -139,13 +139,13 @@ logical_or    = binary("logical_or",  bitwise.bitwise_or,  _as_bools, "truth of 
 logical_xor   = binary("logical_xor", bitwise.bitwise_xor, _as_bools, "truth of one of the two", universal=True)
 logical_not   = unary("logical_not",  bitwise.bitwise_not, _as_bools, "falsehood")
 
-bitwise_and   = binary("bitwise_and", bitwise.bitwise_and, _integers("bitwise_and"), "bits set in both", universal=True)
-bitwise_or    = binary("bitwise_or",  bitwise.bitwise_or,  _integers("bitwise_or"), "bits set in either", universal=True)
-bitwise_xor   = binary("bitwise_xor", bitwise.bitwise_xor, _integers("bitwise_xor"), "bits set in one of the two", universal=True)
-left_shift    = binary("left_shift",  bitwise.shift_left,  _shift("left_shift", None), "shift to the left")
-right_shift   = binary("right_shift", _right_shift, _shift("right_shift", None), "shift to the right")
-invert        = unary("invert", _invert, kept, "complement of all bits")
-bitwise_count = unary("bitwise_count", _bit_count, kept, "number of set bits of the magnitude")
+bitwise_and   = binary("bitwise_and", bitwise.bitwise_and, _integers("bitwise_and"), "bits set in both", universal=True, sample="6")
+bitwise_or    = binary("bitwise_or",  bitwise.bitwise_or,  _integers("bitwise_or"), "bits set in either", universal=True, sample="6")
+bitwise_xor   = binary("bitwise_xor", bitwise.bitwise_xor, _integers("bitwise_xor"), "bits set in one of the two", universal=True, sample="6")
+left_shift    = binary("left_shift",  bitwise.shift_left,  _shift("left_shift", None), "shift to the left", sample="6")
+right_shift   = binary("right_shift", _right_shift, _shift("right_shift", None), "shift to the right", sample="6")
+invert        = unary("invert", _invert, kept, "complement of all bits", sample="6")
+bitwise_count = unary("bitwise_count", _bit_count, kept, "number of set bits of the magnitude", sample="6")
 bitwise_invert = bitwise_not = invert
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 

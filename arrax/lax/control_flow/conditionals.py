@@ -41,7 +41,7 @@ def cond(
     Returns: what the chosen function returns.
     Raises:
       TypeError: ``pred`` is no scalar, functions that are not callable, or outputs that differ.
-    Example: ``lax.cond(x > 0, lambda x: x, lambda x: -x, x)``.
+    Example: ``lax.cond(True, lambda x: x, lambda x: -x, 2.)`` is 2.
     """
     if operand is not _MISSING:
         if operands:
@@ -142,7 +142,7 @@ def platform_dependent(
     Returns: what the platform's function returns; all of them return equal structures and types.
     Raises:
       NotImplementedError: compiled for a platform without a function.
-    Example: ``lax.platform_dependent(x, cpu=f, default=g)``.
+    Example: ``lax.platform_dependent(2., cpu=jnp.square, default=jnp.sin)``.
     """
     names = list(per_platform)
     functions = [per_platform[name] for name in names]

@@ -340,7 +340,8 @@ def custom_root(
     Returns: the root, with ``has_aux`` also the auxiliary data.
     Raises:
       TypeError: structures or types that differ.
-    Example: ``custom_root(lambda x: x**2 - a, 1.0, newton, lambda g, y: y / g(1.0))`` is the square root of ``a``.
+    Example: ``custom_root(lambda x: x**2 - a, 1.0, newton, lambda g, y: y / g(1.0))`` with a function ``newton`` is the
+      square root of ``a``.
     """
     check_callable(f, solve, tangent_solve)
     leaves, tree = tree_flatten(initial_guess)

@@ -116,7 +116,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     Raises:
       TypeError: no vectors of int32.
       ValueError: fewer rows than pivots.
-    Example: ``lax.linalg.lu_pivots_to_permutation(jnp.array([1, 1]), 2)`` is ``[1, 0]``.
+    Example: ``lax.linalg.lu_pivots_to_permutation(jnp.array([1, 1], jnp.int32), 2)`` is ``[1, 0]``.
     """
     pivots = checked_operand("lu_pivots_to_permutation", pivots)
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=as_index(permutation_size))

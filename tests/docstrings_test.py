@@ -1,0 +1,174 @@
+"""The examples of docstrings run, and give what they say."""
+
+import ast
+import functools
+import importlib
+import inspect
+import pkgutil
+import re
+import tempfile
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax, nn, random
+from arrax.core.partition_specs import PartitionSpec
+from arrax.experimental import array_api
+
+# What examples may use without making it, beside the names of their own module.
+NAMES = {
+    **vars(arrax.tree_util), **vars(arrax.dtypes), **{kind: jnp.dtype(kind) for kind in ("int8", "uint8", "int64", "float32")},
+    "arrax": arrax, "jax": arrax, "jnp": jnp, "lax": lax, "nn": nn, "random": random, "image": arrax.image, "dtypes": arrax.dtypes,
+    "xp": array_api, "np": np, "numpy": np, "types": types, "functools": functools, "tempfile": tempfile, "nan": np.nan, "inf": np.inf, "pi": np.pi,
+    "jit": arrax.jit, "grad": arrax.grad, "vmap": arrax.vmap, "make_jaxpr": arrax.make_jaxpr, "P": PartitionSpec,
+}  # fmt: skip
+VALUES = """
+x = jnp.arange(4.0)
+y = 2.0
+key = arrax.random.key(0)
+log = []
+"""
+MATRIX = "x = jnp.eye(3)"
+BOX = "Box = type('Box', (), {'__init__': lambda self, value: setattr(self, 'value', value)})"
+FURTHER = {
+    "all_to_all": MATRIX, "pswapaxes": MATRIX, "dot_general": "x = y = jnp.eye(2)", "gather": MATRIX, "eig": MATRIX,
+    "householder_product": MATRIX, "ormqr": MATRIX, "take_along_axis": MATRIX, "pdot": "y = x",
+    "reduce_and": "x = x > 2", "reduce_or": "x = x > 2", "reduce_xor": "x = x > 2",
+    "register_pytree_node": BOX, "register_pytree_with_keys": BOX,
+    "register_dataclass": "import dataclasses; Layer = dataclasses.make_dataclass('Layer', ['weight', 'bias', 'name'])",
+    "custom_linear_solve": "a, b = jnp.eye(2), jnp.ones(2)",
+    "custom_root": "a, newton = 4.0, lambda g, x0: lax.fori_loop(0, 9, lambda _, x: x - g(x) / grad(g)(x), x0)",
+    "conv_with_general_padding": "x = kernel = jnp.ones((1, 1, 3, 3))",
+    "conv_general_dilated_local": "x, kernels = jnp.ones((1, 2, 5)), jnp.ones((3, 6, 3))",
+    "debug_callback": "x = 1.0", "callback": "x = 1.0",
+    "pure_callback": "x = np.ones(3, 'float32')",
+    "scaled_dot": "x8, s = jnp.ones((1, 64), jnp.float8_e4m3fn), jnp.ones((1, 2)); y8, t = x8.T, s.T",
+    "DiskStore.get": "store = DiskStore(tempfile.mkdtemp()); store.put(b'key', b'payload')",
+    "DiskStore.put": "store = DiskStore(tempfile.mkdtemp())",
+    "random_seed": "from arrax.random.threefry import threefry as threefry_prng_impl",
+    "seed_with_impl": "from arrax.random.threefry import threefry as threefry_prng_impl",
+}  # fmt: skip
+# What needs several devices or a compiled program around it, and operations without a public name.
+ELSEWHERE = {"psend", "precv", "infeed", "outfeed", "eq_to", "lt_to", "le_to", "pvary"}
+LEFT_OUT = ("_src", "native")
+
+
+def modules(package):
+    """The modules of a package that can be imported, itself first."""
+    found = importlib.import_module(package)
+    yield found
+    if hasattr(found, "__path__"):
+        for info in pkgutil.walk_packages(found.__path__, f"{package}."):
+            yield importlib.import_module(info.name)
+
+
+def documented(package):
+    """(name, docstring, names of the module) of what a package itself defines with an example."""
+    seen = set()
+    for module in modules(package):
+        names = {name: value for name, value in vars(module).items() if not name.startswith("__")}
+        for name, value in names.items():
+            members = vars(value).items() if inspect.isclass(value) else ()
+            for label, one in [(name, value), *((f"{name}.{key}", member) for key, member in members)]:
+                text = getattr(one, "__doc__", None)
+                if (
+                    name.startswith("_")
+                    or not isinstance(text, str)
+                    or not re.search("Example: ``[^@]", text)
+                    or text in seen
+                ):
+                    continue
+                if label not in ELSEWHERE and is_defined_in(package, one):
+                    seen.add(text)
+                    yield label, text, names
+
+
+def is_defined_in(package, value):
+    """Whether the code of a function or class stands in a package."""
+    if inspect.isclass(value):
+        return f"{value.__module__}.".startswith(f"{package}.")
+    code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
+    file = getattr(code, "co_filename", "").removesuffix(".py").removesuffix("__init__")
+    return "/".join(["", *package.split("."), ""]) in f"{file}/"
+
+
+def example(text):
+    """The code of a docstring's example, what has to stand before it, and the text of its value, or None."""
+    found = re.search(r"Example: ``(.+?)``(.*?)(?:Source: |\n\n|$)", text, re.S)
+    code, rest = found.groups()
+    setting = re.findall(r"``(\w+ = .+?)``", rest)
+    said = re.match(
+        r"(?: with .*?)?,?\s+is (?:``(.+?)``|(-?[\d.]+|True|False)(?= everywhere|[.,\s]*$|[.,] ))", rest, re.S
+    )
+    quoted, plain = said.groups() if said else (None, None)
+    return (
+        inspect.cleandoc(" " + code).replace("…", "..."),
+        "\n".join(setting),
+        quoted or (plain or "").rstrip(".") or None,
+    )
+
+
+def run(code, names):
+    """The value of the last expression of a piece of code."""
+    tree = ast.parse(code)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "example", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "example", "eval"), names) if last is not None else None
+
+
+def expected_value(text, names):
+    """What a docstring says a value is: an expression, or what it prints."""
+    try:
+        return eval(text, names)
+    except Exception:
+        return text
+
+
+def assert_same(value, expected):
+    if isinstance(expected, str) and not isinstance(value, str):
+        assert " ".join(expected.split()) in (str(value), repr(value)), f"{value} is not {expected}"
+        return
+    if isinstance(value, np.dtype) or arrax.dtypes.issubdtype(getattr(value, "dtype", None), arrax.dtypes.prng_key):
+        assert value == expected
+    elif hasattr(value, "shape") or hasattr(expected, "shape"):
+        kind = complex if np.result_type(np.asarray(value)).kind in "fc" else None
+        np.testing.assert_allclose(np.asarray(value, kind), np.asarray(expected, kind), rtol=2e-4, atol=1e-6)
+    elif isinstance(value, tuple | list) and isinstance(expected, tuple | list) and len(value) == len(expected):
+        for one, other in zip(value, expected, strict=True):
+            assert_same(one, other)
+    else:
+        assert value == expected, f"{value} is not {expected}"
+
+
+@pytest.fixture(autouse=True)
+def settings_as_before():
+    before = arrax.config.values
+    yield
+    for name, value in before.items():
+        if arrax.config.read(name) != value:
+            arrax.config.update(name, value)
+
+
+PACKAGES = sorted(f"arrax.{info.name}" for info in pkgutil.iter_modules(arrax.__path__) if info.name not in LEFT_OUT)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_examples_run_and_give_what_they_say(package):
+    failures = []
+    for name, text, own in documented(package):
+        code, setting, expected = example(text)
+        names = {**NAMES, **own}
+        try:
+            exec(f"{VALUES}\n{FURTHER.get(name, '')}\n{setting}", names)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                value = run(code, names)
+                if expected is not None:
+                    assert_same(value, expected_value(expected, names))
+        except Exception as error:
+            failures.append(f"{name}: {code} | {type(error).__name__}: {str(error).splitlines()[:1]}")
+    assert not failures, "\n".join([f"{len(failures)} examples fail", *failures])
