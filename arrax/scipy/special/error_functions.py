@@ -1,0 +1,349 @@
+"""Error functions, their inverses, the normal distribution function, and relatives of complex arguments."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax import lax
+from arrax import numpy as jnp
+from arrax.core.calls import as_index
+from arrax.numpy_api.operands import check_arraylike
+from arrax.scipy.special import coefficients as table
+from arrax.scipy.special.definition import between, chebyshev, exp_square, log1p, special, with_slopes
+from arrax.transforms.custom_jvp import custom_jvp
+
+_ROOT_PI = math.sqrt(math.pi)
+_ROOT_HALF = math.sqrt(0.5)
+
+
+@special()
+def erf(x: Any) -> Any:
+    """The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
+
+    Args:
+      x: real array or number.
+    Example: ``special.erf(0.)`` is 0. Source: ``scipy.special.erf``; DLMF 7.2.1.
+    """
+    return lax.erf(x)
+
+
+# ---- erfc and erfcx -------------------------------------------------------------------------------------------------
+
+
+def _scaled_right(x: Any) -> Any:
+    """exp(x^2) erfc(x) for x >= 0. Shepherd and Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x" (1981)."""
+    far = x > 1e8
+    sound = jnp.where(far, 1.0, x)
+    value = chebyshev((sound - 3.75) / (sound + 3.75), table.ERFCX) / (1 + 2 * sound)
+    return jnp.where(far, 1 / _ROOT_PI / jnp.where(far, x, 1), value)
+
+
+@with_slopes(lambda ans, x: 2 * x * ans - 2 / _ROOT_PI)
+def scaled_complement(x: Any) -> Any:
+    """exp(x^2) erfc(x) of floating numbers of 32 or 64 bits."""
+    right = _scaled_right(jnp.abs(x))
+    most = 27.0 if x.dtype == np.float64 else 9.5
+    left = jnp.where(x < -most, np.inf, 2 * exp_square(jnp.clip(x, -most, 0), 1.0) - right)
+    return jnp.where(x < 0, left, right)
+
+
+@special()
+def erfcx(x: Any) -> Any:
+    """The scaled complementary error function, exp(x^2) erfc(x).
+
+    Args:
+      x: real array or number.
+    Example: ``special.erfcx(0.)`` is 1. Source: ``scipy.special.erfcx``; DLMF 7.2.2.
+    """
+    return scaled_complement(x)
+
+
+def _complement(x: Any) -> Any:
+    """erfc; its tail by the scaled one, which keeps its digits."""
+    most = 28.0 if x.dtype == np.float64 else 11.0
+    far = jnp.clip(x, 1.0, most)
+    return jnp.where(x > 1, exp_square(far, -1.0) * _scaled_right(far), lax.erfc(jnp.minimum(x, 1.0)))
+
+
+complement = with_slopes(lambda ans, x: -2 / _ROOT_PI * jnp.exp(-x * x))(_complement)
+
+
+@special()
+def erfc(x: Any) -> Any:
+    """The complementary error function, 1 - erf(x).
+
+    Args:
+      x: real array or number.
+    Example: ``special.erfc(0.)`` is 1. Source: ``scipy.special.erfc``; DLMF 7.2.2.
+    """
+    return complement(x)
+
+
+# ---- the normal distribution ------------------------------------------------------------------------------------------
+
+
+def normal_density(x: Any) -> Any:
+    """exp(-x^2 / 2) / sqrt(2 pi)."""
+    most = 40.0 if x.dtype == np.float64 else 15.0
+    return exp_square(jnp.clip(x, -most, most), -0.5) / math.sqrt(2 * math.pi)
+
+
+def _normal_value(x: Any) -> Any:
+    """Phi(x): by the scaled complement in the lower tail, as x / sqrt(2) has no rounding there that exp would enlarge."""
+    most = 40.0 if x.dtype == np.float64 else 15.0
+    tail = jnp.clip(x, -most, -1.0)
+    low = 0.5 * exp_square(tail, -0.5) * _scaled_right(-tail * _ROOT_HALF)
+    high = 0.5 * lax.erfc(-jnp.maximum(x, -1.0) * _ROOT_HALF)
+    return jnp.where(x < -1, low, high)
+
+
+normal_cdf = with_slopes(lambda ans, x: normal_density(x))(_normal_value)
+
+
+@special()
+def ndtr(x: Any) -> Any:
+    """The distribution function of the normal distribution.
+
+    Args:
+      x: real array or number.
+    Example: ``special.ndtr(0.)`` is 0.5. Source: ``scipy.special.ndtr``.
+    """
+    return normal_cdf(x)
+
+
+def _log_normal_value(x: Any) -> Any:
+    low = jnp.log(0.5 * _scaled_right(-jnp.minimum(x, -1.0) * _ROOT_HALF)) - 0.5 * jnp.square(jnp.minimum(x, -1.0))
+    return jnp.where(x < -1, low, log1p(-_normal_value(-jnp.maximum(x, -1.0))))
+
+
+def _log_normal_slope(ans: Any, x: Any) -> Any:
+    """The density over the distribution function: by the scaled complement in the lower tail."""
+    ratio = math.sqrt(2 / math.pi) / scaled_complement(-jnp.minimum(x, 0) * _ROOT_HALF)
+    return jnp.where(x < 0, ratio, normal_density(jnp.maximum(x, 0)) / normal_cdf(jnp.maximum(x, 0)))
+
+
+log_normal_cdf = with_slopes(_log_normal_slope)(_log_normal_value)
+
+
+def log_ndtr(x: Any, series_order: int = 3) -> Any:
+    """The logarithm of the distribution function of the normal distribution, with all digits in both tails.
+
+    Args:
+      x: real array or number.
+      series_order: accepted: no series is cut off here.
+    Raises:
+      ValueError: a series_order that is not positive.
+    Example: ``special.log_ndtr(0.)`` is -log 2. Source: ``scipy.special.log_ndtr``.
+    """
+    if as_index(series_order) <= 0:
+        raise ValueError(f"log_ndtr: series_order must be positive, got {series_order}")
+    check_arraylike("log_ndtr", x)
+    return _log_ndtr(x)
+
+
+@special()
+def _log_ndtr(x: Any) -> Any:
+    return log_normal_cdf(x)
+
+
+# ---- inverses -----------------------------------------------------------------------------------------------------------
+
+
+def _upper_quantile(p: Any) -> Any:
+    """The x > 0 of tail probability p <= 0.075, by r = sqrt(-log p)."""
+    r = jnp.sqrt(-jnp.log(p))
+    near = chebyshev(between(r, 1.5, 3.0), table.QUANTILE_TAIL_NEAR)
+    middle = chebyshev(between(r, 3.0, 8.0), table.QUANTILE_TAIL_MIDDLE)
+    far = chebyshev(between(r, 8.0, 28.0), table.QUANTILE_TAIL_FAR)
+    return r * jnp.where(r < 3, near, jnp.where(r < 8, middle, far))
+
+
+def _quantile(q: Any, tail: Any) -> Any:
+    """The x whose distribution function is 1/2 + q; ``tail`` is 1/2 - |q|, exactly."""
+    inside = jnp.clip(q, -0.425, 0.425)
+    middle = q * chebyshev(between(inside * inside, 0.0, 0.425**2), table.QUANTILE_MIDDLE)
+    outside = jnp.sign(q) * _upper_quantile(jnp.where(tail > 0, jnp.minimum(tail, 0.1), 0.1))
+    outside = jnp.where(tail == 0, jnp.copysign(np.inf, q), outside)
+    out = jnp.where(jnp.abs(q) <= 0.425, middle, outside)
+    return jnp.where(tail >= 0, out, np.nan)
+
+
+normal_quantile = with_slopes(lambda ans, p: 1 / normal_density(ans))(
+    lambda p: _quantile(p - 0.5, jnp.minimum(p, 1 - p))
+)
+inverse_error_function = with_slopes(lambda ans, y: 0.5 * _ROOT_PI * jnp.exp(ans * ans))(
+    lambda y: _ROOT_HALF * _quantile(0.5 * y, 0.5 * (1 - jnp.abs(y)))
+)
+
+
+@special()
+def ndtri(p: Any) -> Any:
+    """The inverse of the distribution function of the normal distribution.
+
+    Args:
+      p: array or number from 0 to 1.
+    Returns: array; infinite at 0 and 1, NaN outside.
+    Example: ``special.ndtri(0.5)`` is 0. Source: ``scipy.special.ndtri``; variables as in Wichura, AS 241 (1988).
+    """
+    return normal_quantile(p)
+
+
+@special()
+def erfinv(x: Any) -> Any:
+    """The inverse of the error function.
+
+    Args:
+      x: array or number from -1 to 1.
+    Returns: array; infinite at -1 and 1, NaN outside.
+    Example: ``special.erfinv(0.)`` is 0. Source: ``scipy.special.erfinv``.
+    """
+    return inverse_error_function(x)
+
+
+# ---- Dawson's integral and w --------------------------------------------------------------------------------------------
+
+
+@with_slopes(lambda ans, x: 1 - 2 * x * ans)
+def dawson(x: Any) -> Any:
+    """Dawson's integral of floating numbers of 32 or 64 bits."""
+    size = jnp.abs(x)
+    near = x * chebyshev(between(jnp.minimum(size, 2) ** 2, 0.0, 4.0), table.DAWSON_NEAR)
+    sound = jnp.maximum(size, 2)
+    middle = chebyshev(between(sound, 2.0, 5.0), table.DAWSON_MIDDLE)
+    far = chebyshev(between(jnp.square(1 / jnp.maximum(size, 5)), 0.0, 0.04), table.DAWSON_FAR)
+    return jnp.where(size < 2, near, jnp.sign(x) * jnp.where(size < 5, middle, far) / sound)
+
+
+@special()
+def dawsn(x: Any) -> Any:
+    """Dawson's integral, exp(-x^2) times the integral of exp(t^2) from 0 to x.
+
+    Args:
+      x: real array or number.
+    Example: ``special.dawsn(0.)`` is 0. Source: ``scipy.special.dawsn``; DLMF 7.2.5.
+    """
+    return dawson(x)
+
+
+_POINTS = 11
+_STEP = math.sqrt(math.pi / (_POINTS + 1))
+
+
+def _rule(z: Any, offset: float) -> Any:
+    """The trapezoidal rule for the integral of exp(-t^2) / (z - t), the points symmetric about 0."""
+    total, square = jnp.zeros_like(z), z * z
+    for k in range(_POINTS + 1):
+        point = (k + offset) * _STEP
+        weight = math.exp(-point * point) * (0.5 if point == 0 else 1.0)
+        total = total + weight / (square - point * point)
+    return (2j * _STEP / math.pi) * z * total
+
+
+def _upper_right_w(z: Any) -> Any:
+    """w(z) in the first quadrant by the trapezoidal rule, or that between its points, with the residue of its pole.
+
+    Al Azah and Chandler-Wilde, "Computation of the complex error function using modified trapezoidal rules" (2021).
+    """
+    x, y = z.real, z.imag
+    place = x / _STEP
+    fraction = place - jnp.floor(place)
+    whole = (fraction >= 0.25) & (fraction <= 0.75) & (y < x)  # far from the points 0, h, 2h, …
+    # Where the integral's line is far from the pole, nothing has to be added.
+    far = (y >= jnp.maximum(x, math.pi / _STEP)) | (y > 30) | (x > 1e3)
+    huge = x + y > 1e8
+    sound = jnp.where(huge, 1, z)
+    value = jnp.where(whole, _rule(sound, 0.0), _rule(sound, 0.5))
+    value = jnp.where(huge, 1j / _ROOT_PI / jnp.where(huge, z, 1), value)
+    near = jnp.where(far, 0, z)
+    decay = jnp.exp(-near * near)
+    phase = jnp.exp((2j * math.pi / _STEP) * near)  # of magnitude below 1
+    sign = jnp.where(whole, -1.0, 1.0)
+    return value + jnp.where(far, 0, 2 * decay * sign * phase / (1 + sign * phase))
+
+
+def _faddeeva(z: Any) -> Any:
+    lower, left = z.imag < 0, z.real < 0
+    folded = lax.complex(jnp.abs(z.real), jnp.abs(z.imag))
+    w = _upper_right_w(folded)
+    w = jnp.where(left, jnp.conj(w), w)  # w(-conj z) = conj w(z)
+    # w(z) = 2 exp(-z^2) - w(-z) in the lower half
+    w = jnp.where(lower, 2 * jnp.exp(-z * z) - jnp.conj(w), w)
+    return w
+
+
+@with_slopes(lambda ans, z: 2j / _ROOT_PI - 2 * z * ans)
+def faddeeva(z: Any) -> Any:
+    """w(z) of complex numbers."""
+    return _faddeeva(z)
+
+
+@special(complexes=True)
+def wofz(z: Any) -> Any:
+    """The Faddeeva function, w(z) = exp(-z^2) erfc(-i z).
+
+    Args:
+      z: real or complex array or number.
+    Returns: complex array.
+    Example: ``special.wofz(0.)`` is 1. Source: ``scipy.special.wofz``; DLMF 7.2.3.
+    """
+    if not jnp.iscomplexobj(z):
+        z = lax.complex(z, jnp.zeros_like(z))
+    return faddeeva(z)
+
+
+# ---- Fresnel integrals --------------------------------------------------------------------------------------------------
+
+
+def _fresnel_phase(x: Any) -> tuple[Any, Any]:
+    """sin and cos of pi x^2 / 2, the square taken modulo 4 before it is rounded."""
+    whole = jnp.round(x)
+    rest = x - whole
+    whole_square = (whole - 2 * jnp.floor(whole / 2)) ** 2  # 0 or 1 modulo 4, as (2n)^2 = 0 and (2n + 1)^2 = 1
+    # x^2 = whole^2 + 2 whole rest + rest^2, and whole rest is exact: its factors share the digits of x
+    product = 2 * whole * rest
+    product = product - 4 * jnp.round(product / 4)
+    angle = 0.5 * math.pi * (whole_square + product + rest * rest)
+    return jnp.sin(angle), jnp.cos(angle)
+
+
+def _fresnel_value(x: Any) -> tuple[Any, Any]:
+    size = jnp.abs(x)
+    low = jnp.minimum(size, 1.6)
+    fourth = between(low**4, 0.0, 1.6**4)
+    near = low**3 * chebyshev(fourth, table.FRESNEL_S), low * chebyshev(fourth, table.FRESNEL_C)
+    high = jnp.clip(size, 1.6, 1e9 if x.dtype == np.float64 else 1e4)
+    inverse = 1 / (high * high) ** 2
+    middle, far = between(inverse, 1 / 81, 1.6**-4), between(inverse, 0.0, 1 / 81)
+    f = jnp.where(high < 3, chebyshev(middle, table.FRESNEL_F_MIDDLE), chebyshev(far, table.FRESNEL_F_FAR))
+    g = jnp.where(high < 3, chebyshev(middle, table.FRESNEL_G_MIDDLE), chebyshev(far, table.FRESNEL_G_FAR))
+    f, g = f / (math.pi * high), g / (math.pi**2 * high**3)
+    sine, cosine = _fresnel_phase(high)
+    outer = 0.5 - f * cosine - g * sine, 0.5 + f * sine - g * cosine
+    settled = size > high
+    both = (jnp.where(size < 1.6, n, jnp.where(settled, 0.5, o)) for n, o in zip(near, outer, strict=True))
+    return tuple(jnp.where(x < 0, -v, v) + 0 * jnp.where(jnp.isnan(x), x, 0) for v in both)  # type: ignore[return-value]
+
+
+_fresnel = custom_jvp(_fresnel_value)
+
+
+@_fresnel.defjvp
+def _fresnel_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (x,), (t,) = primals, tangents
+    sine, cosine = _fresnel_phase(x)
+    return _fresnel(x), (sine * t, cosine * t)
+
+
+@special()
+def fresnel(x: Any) -> tuple[Any, Any]:
+    """The Fresnel integrals: those of sin(pi t^2 / 2) and of cos(pi t^2 / 2) from 0 to x.
+
+    Args:
+      x: real array or number.
+    Returns: ``(S, C)``, arrays of the shape of ``x``.
+    Example: ``special.fresnel(0.)`` is two zeros. Source: ``scipy.special.fresnel``; DLMF 7.2.7, 7.2.8, 7.5.3, 7.5.4.
+    """
+    return _fresnel(x)

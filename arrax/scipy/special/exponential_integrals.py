@@ -1,0 +1,190 @@
+"""Exponential integrals, and the sine and cosine integrals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax import numpy as jnp
+from arrax.lax.expansions import expand, fraction_step, not_zero, tiny
+from arrax.scipy.special import coefficients as table
+from arrax.scipy.special.definition import around_root, between, chebyshev, special, with_slopes
+from arrax.scipy.special.gamma_functions import digamma_function
+from arrax.transforms.custom_jvp import custom_jvp
+
+
+def _greatest(x: Any) -> float:
+    """From here on exp(-x) is 0 and exp(x) infinite."""
+    return 745.0 if x.dtype == np.float64 else 104.0
+
+
+def _e1_positive(x: Any) -> Any:
+    """E1(x) for x >= 0: the logarithm and a power series below 1, above that e^-x / x times a function of 1/x."""
+    low, high = jnp.minimum(x, 1.0), jnp.clip(x, 1.0, _greatest(x))
+    near = low * chebyshev(between(low, 0.0, 1.0), table.E1_NEAR) - np.euler_gamma - jnp.log(low)
+    middle = chebyshev(between(1 / high, 0.25, 1.0), table.E1_1_TO_4)
+    far = chebyshev(between(1 / high, 0.0, 0.25), table.E1_FAR)
+    return jnp.where(x < 1, near, jnp.exp(-high) / high * jnp.where(high < 4, middle, far))
+
+
+def _ei_positive(x: Any) -> Any:
+    """Ei(x) for x >= 0; its zero is a factor where it is near."""
+    low = jnp.minimum(x, 4.0)
+    near = low * chebyshev(between(low, 0.0, 4.0), table.EI_NEAR) + np.euler_gamma + jnp.log(low)
+    at_root = around_root(low, table.EI_ROOT, chebyshev(between(low, 0.2, 0.6), table.EI_AT_ROOT))
+    near = jnp.where((low > 0.2) & (low < 0.6), at_root, near)
+    high = jnp.clip(x, 4.0, _greatest(x))
+    inverse = 1 / high
+    factor = chebyshev(between(inverse, 0.0, 0.02), table.EI_FAR)
+    for end, series in ((50, table.EI_20_TO_50), (20, table.EI_10_TO_20), (10, table.EI_4_TO_10)):
+        start = {50: 20, 20: 10, 10: 4}[end]
+        factor = jnp.where(high < end, chebyshev(between(inverse, 1 / end, 1 / start), series), factor)
+    half = jnp.exp(0.5 * high)  # in two factors: exp(x) may be too large where exp(x) / x is not
+    return jnp.where(x < 4, near, half * (half * inverse) * factor)
+
+
+@with_slopes(lambda ans, x: jnp.exp(x) / x)
+def _exponential_integral(x: Any) -> Any:
+    positive = jnp.where(x == np.inf, np.inf, _ei_positive(jnp.abs(x)))
+    return jnp.where(x < 0, -_e1_positive(jnp.abs(x)), positive)
+
+
+@special()
+def expi(x: Any) -> Any:
+    """The exponential integral Ei(x), the integral of e^t / t from minus infinity to x.
+
+    Args:
+      x: real array or number.
+    Returns: array; minus infinity at 0.
+    Example: ``special.expi(1.)`` is 1.8951. Source: ``scipy.special.expi``; DLMF 6.2.5, 6.6.1, 6.12.2.
+    """
+    return _exponential_integral(x)
+
+
+@with_slopes(lambda ans, x: -jnp.exp(-x) / x)
+def _e1(x: Any) -> Any:
+    return jnp.where(x < 0, np.nan, _e1_positive(jnp.where(x < 0, 1, x)))
+
+
+@special()
+def exp1(x: Any) -> Any:
+    """The exponential integral E1(x), the integral of e^-t / t from x to infinity.
+
+    Args:
+      x: array or number from 0 on.
+    Returns: array; infinite at 0, NaN for negative x, where it is complex.
+    Example: ``special.exp1(1.)`` is 0.2194. Source: ``scipy.special.exp1``; DLMF 6.2.1, 6.6.2, 6.12.1.
+    """
+    return _e1(x)
+
+
+# ---- E_n ----------------------------------------------------------------------------------------------------------------
+
+
+def _en_series(n: Any, x: Any) -> Any:
+    """DLMF 8.19.8, for n >= 1 and small x."""
+    term, total = jnp.ones_like(x), jnp.where(n == 1, 0, 1 / (1 - jnp.where(n == 1, 2, n)))
+    at_pole = jnp.where(n == 1, jnp.ones_like(x), 0)  # (-x)^(n-1) / (n-1)!
+    for k in range(1, 22):
+        term = term * (-x / k)
+        step = k - n + 1
+        total = total + jnp.where(step == 0, 0, term / jnp.where(step == 0, 1, step))
+        at_pole = jnp.where(step == 0, term, at_pole)
+    logarithmic = at_pole * (digamma_function(n) - jnp.log(x))
+    return jnp.where(at_pole == 0, 0, logarithmic) - total
+
+
+def _en_fraction(n: Any, x: Any, active: Any) -> Any:
+    """e^-x times the continued fraction of DLMF 8.19.17 in its contracted form."""
+
+    def first(order: Any) -> list[Any]:
+        d = 1 / not_zero(x + order)
+        return [jnp.full_like(x, 1 / tiny(x)), d, d]
+
+    def step(number: Any, order: Any, c: Any, d: Any, h: Any) -> list[Any]:
+        return fraction_step(-number * (order - 1 + number), x + order + 2 * number, c, d, h)
+
+    return jnp.exp(-x) * expand(first, step, n, active).value
+
+
+@custom_jvp
+def _en(n: Any, x: Any) -> Any:
+    inside = (x > 0) & (n >= 1)
+    low, order = jnp.where(inside & (x <= 1), x, 0.5), jnp.where(inside, n, 1)
+    high, active = jnp.where(inside & (x > 1), x, 2.0), inside & (x > 1) & (x < np.inf)
+    value = jnp.where(x <= 1, _en_series(order, low), _en_fraction(order, jnp.where(active, high, 2.0), active))
+    at_zero = jnp.where(n > 1, 1 / jnp.where(n > 1, n - 1, 1), np.inf)
+    value = jnp.where(x == np.inf, 0, jnp.where(x == 0, at_zero, value))
+    value = jnp.where(n == 0, jnp.exp(-x) / x, value)
+    return jnp.where((x < 0) | (n < 0) | jnp.isnan(x), np.nan, value)
+
+
+@_en.defjvp
+def _en_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (n, x), (_, t) = primals, tangents
+    below = jnp.where(n >= 1, _en(jnp.maximum(n - 1, 0), x), jnp.exp(-x) * (x + 1) / (x * x))
+    return _en(n, x), -below * t
+
+
+@special()
+def expn(n: Any, x: Any) -> Any:
+    """The exponential integral E_n(x), the integral of e^(-xt) / t^n over t from 1 on.
+
+    Args:
+      n: array or number of integers from 0 on, which it cannot be differentiated in.
+      x: array or number from 0 on.
+    Returns: array; NaN outside of the domain.
+    Example: ``special.expn(1, 1.)`` is 0.2194. Source: ``scipy.special.expn``; DLMF 8.19.
+    """
+    return _en(*jnp.broadcast_arrays(n, x))
+
+
+# ---- Si and Ci ----------------------------------------------------------------------------------------------------------
+
+
+def _sici_value(x: Any) -> tuple[Any, Any]:
+    size = jnp.abs(x)
+    low = jnp.minimum(size, 4.0)
+    square = between(low * low, 0.0, 16.0)
+    si = low * chebyshev(square, table.SI_NEAR)
+    ci = low * low * chebyshev(square, table.CI_NEAR) + (np.euler_gamma + jnp.log(low))
+    roots = ((0.4, 0.9, table.CI_AT_ROOT_1), (3.0, 4.0, table.CI_AT_ROOT_2))
+    for (start, end, series), root in zip(roots, table.CI_ROOTS, strict=True):
+        at_root = around_root(low, root, chebyshev(between(low, start, end), series))
+        ci = jnp.where((low > start) & (low < end), at_root, ci)
+    high = jnp.maximum(jnp.where(jnp.isinf(size), 4.0, size), 4.0)
+    inverse = jnp.square(1 / high)
+    middle, far = between(inverse, 1 / 64, 1 / 16), between(inverse, 0.0, 1 / 64)
+    f = jnp.where(high < 8, chebyshev(middle, table.SICI_F_MIDDLE), chebyshev(far, table.SICI_F_FAR)) / high
+    g = jnp.where(high < 8, chebyshev(middle, table.SICI_G_MIDDLE), chebyshev(far, table.SICI_G_FAR)) * inverse
+    sine, cosine = jnp.sin(high), jnp.cos(high)
+    si = jnp.where(size < 4, si, 0.5 * math.pi - f * cosine - g * sine)
+    ci = jnp.where(size < 4, ci, f * sine - g * cosine)
+    si = jnp.where(jnp.isinf(size), 0.5 * math.pi, si)
+    ci = jnp.where(jnp.isinf(size), jnp.where(x > 0, 0, np.nan), ci)
+    si, ci = (jnp.where(jnp.isnan(x), np.nan, v) for v in (si, ci))
+    return jnp.where(x < 0, -si, si), ci
+
+
+_sici = custom_jvp(_sici_value)
+
+
+@_sici.defjvp
+def _sici_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (x,), (t,) = primals, tangents
+    safe = jnp.where(x == 0, 1, x)
+    return _sici(x), (jnp.where(x == 0, 1, jnp.sin(safe) / safe) * t, jnp.cos(x) / x * t)
+
+
+@special()
+def sici(x: Any) -> tuple[Any, Any]:
+    """The sine integral, that of sin(t) / t from 0 to x, and the cosine integral, minus that of cos(t) / t from x on.
+
+    Args:
+      x: real array or number.
+    Returns: ``(Si, Ci)``; of negative x, Ci is the real part.
+    Example: ``special.sici(0.)`` is ``(0, -inf)``. Source: ``scipy.special.sici``; DLMF 6.2.9, 6.2.11, 6.2.19, 6.2.20.
+    """
+    return _sici(x)

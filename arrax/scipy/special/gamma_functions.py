@@ -1,0 +1,498 @@
+"""The gamma function, its logarithm, logarithmic derivatives, and quotients of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax import lax
+from arrax import numpy as jnp
+from arrax.core.types import typeof
+from arrax.numpy_api.operands import check_arraylike, concrete_int
+from arrax.scipy.special import coefficients as table
+from arrax.scipy.special.definition import (
+    around_root,
+    between,
+    chebyshev,
+    cos_pi,
+    horner,
+    log1p,
+    safe_where,
+    sin_pi,
+    special,
+    with_slopes,
+)
+
+# Of log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2) in 1/x, and of log x - 1/(2x) - digamma(x) in 1/x^2 (DLMF 5.11).
+_STIRLING = (
+    -3617 / 122400, 1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12,
+)  # fmt: skip
+_DIGAMMA_TAIL = (
+    -3617 / 8160, 1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12, 0.0,
+)  # fmt: skip
+_SHIFTS = 8  # from 10 on, Stirling's series have all digits
+
+
+def _shifted(x: Any) -> tuple[Any, Any]:
+    """x in [2, 10) less the integer that leaves it in [2, 3), and the integer."""
+    steps = jnp.clip(jnp.floor(x) - 2, 0, _SHIFTS)
+    return x - steps, steps
+
+
+def _product_down(x: Any, steps: Any) -> Any:
+    """(x - 1) (x - 2) … (x - steps)."""
+    product = jnp.ones_like(x)
+    for k in range(1, _SHIFTS + 1):
+        product = product * jnp.where(k <= steps, x - k, 1)
+    return product
+
+
+# ---- log Gamma ------------------------------------------------------------------------------------------------------
+
+
+def _stirling(x: Any) -> Any:
+    inverse = 1 / x
+    return horner(inverse * inverse, _STIRLING) * inverse
+
+
+def _log_gamma_positive(x: Any) -> Any:
+    """log Gamma(x) for x > 0; its zeros 1 and 2 are factors, so that the relative error stays small beside them."""
+    small = x < 0.5
+    near = jnp.where(small, x + 1, x)
+    base = jnp.where(small, x, near - 1)
+    around_one = base * chebyshev(2 * jnp.clip(base, -0.5, 0.5), table.LOG_GAMMA_AROUND_1)
+    around_one = jnp.where(small, around_one - jnp.log(safe_where(small, x, 1.0)), around_one)
+    reduced, steps = _shifted(jnp.clip(x, 1.5, 10.0))
+    around_two = (reduced - 2) * chebyshev(between(reduced, 1.5, 3.0), table.LOG_GAMMA_AROUND_2)
+    middle = around_two + jnp.log(_product_down(jnp.clip(x, 1.5, 10.0), steps))
+    large = jnp.maximum(x, 10.0)
+    far = (large - 0.5) * (jnp.log(large) - 1) + (0.5 * math.log(2 * math.pi) - 0.5) + _stirling(large)
+    far = jnp.where(x == np.inf, np.inf, far)
+    return jnp.where(x < 1.5, around_one, jnp.where(x < 10, middle, far))
+
+
+@with_slopes(lambda ans, x: digamma(x))
+def log_gamma(x: Any) -> Any:
+    """log |Gamma(x)| of floating numbers of 32 or 64 bits."""
+    negative = x < 0
+    positive = _log_gamma_positive(jnp.abs(x))
+    sine = jnp.abs(x * sin_pi(x))
+    reflected = math.log(math.pi) - jnp.log(safe_where(negative, sine, 1.0)) - positive
+    reflected = jnp.where((sine == 0) | jnp.isinf(x), np.inf, reflected)
+    tiny = jnp.abs(x) < (1e-12 if x.dtype == np.float32 else 1e-100)  # its square is no number
+    reflected = jnp.where(tiny, positive, reflected)
+    return jnp.where(negative, reflected, jnp.where(x == 0, np.inf, positive))
+
+
+@special()
+def gammaln(x: Any) -> Any:
+    """The logarithm of the magnitude of the gamma function.
+
+    Args:
+      x: real array or number.
+    Returns: array; infinite at 0 and the negative integers.
+    Example: ``special.gammaln(3.)`` is log 2. Source: ``scipy.special.gammaln``; DLMF 5.5, 5.11.
+    """
+    return log_gamma(x)
+
+
+def _log_gamma_right(z: Any) -> Any:
+    """log Gamma(z) for complex z of real part at least 1/2, on the branch that is real on the axis."""
+    shift = jnp.zeros_like(z)
+    for _ in range(_SHIFTS + 1):
+        near = jnp.abs(z) < 10
+        shift = shift + jnp.where(near, jnp.log(jnp.where(near, z, 1)), 0)
+        z = jnp.where(near, z + 1, z)
+    return (z - 0.5) * jnp.log(z) - z + 0.5 * math.log(2 * math.pi) + _stirling(z) - shift
+
+
+def _log_sin_pi(z: Any) -> Any:
+    """log sin(pi z), whose imaginary part follows that of z continuously, for imaginary parts of z of at least 0."""
+    x, y = z.real, z.imag
+    turned = jnp.exp(2j * math.pi * (x - jnp.round(x) + 1j * y).astype(z.dtype))
+    return -1j * math.pi * z + jnp.log1p(-turned) + 0.5j * math.pi - math.log(2)
+
+
+def _complex_log_gamma(z: Any) -> Any:
+    lower = z.imag < 0
+    z = jnp.where(lower, jnp.conj(z), z)
+    left = z.real < 0.5
+    right = _log_gamma_right(jnp.where(left, 1 - z, z))
+    reflected = math.log(math.pi) - _log_sin_pi(z) - right
+    out = jnp.where(left, reflected, right)
+    return jnp.where(lower, jnp.conj(out), out)
+
+
+@special(complexes=True)
+def loggamma(x: Any) -> Any:
+    """The principal branch of the logarithm of the gamma function.
+
+    Args:
+      x: real or complex array or number.
+    Returns: array; NaN for negative real numbers, whose gamma function may be negative: see ``gammaln``.
+    Example: ``special.loggamma(3.)`` is log 2. Source: ``scipy.special.loggamma``; Hare (1997).
+    """
+    if jnp.iscomplexobj(x):
+        return _complex_log_gamma(x)
+    return jnp.where(x < 0, np.nan, log_gamma(x))
+
+
+# ---- Gamma ----------------------------------------------------------------------------------------------------------
+
+
+@special()
+def gammasgn(x: Any) -> Any:
+    """The sign of the gamma function.
+
+    Args:
+      x: real array or number.
+    Returns: 1 or -1; the sign of a zero at zeros, NaN at negative integers.
+    Example: ``special.gammasgn(-0.5)`` is -1. Source: ``scipy.special.gammasgn``.
+    """
+    return sign_of_gamma(x)
+
+
+def sign_of_gamma(x: Any) -> Any:
+    floor = jnp.floor(x)
+    odd = floor - 2 * jnp.floor(floor / 2) != 0
+    negative = jnp.where(odd, -1.0, 1.0)
+    negative = jnp.where((floor == x) | jnp.isinf(x), np.nan, negative)
+    out = jnp.where(x > 0, 1.0, jnp.where(x == 0, jnp.copysign(1.0, x), negative))
+    return jnp.where(jnp.isnan(x), np.nan, out).astype(x.dtype)
+
+
+def _gamma_positive(x: Any) -> Any:
+    """Gamma(x) for x > 0; by x^x e^-x in two factors for large x, so that nothing overflows too early."""
+    reduced, steps = _shifted(jnp.maximum(x, 2.0))
+    small = x < 2
+    one_to_two = jnp.where(small, jnp.where(x < 1, x + 1, x), reduced - 1)
+    near = 1 / chebyshev(between(one_to_two, 1.0, 2.0), table.RECIPROCAL_GAMMA)
+    low = jnp.where(x < 1, near / jnp.where(x < 1, x, 1), near)
+    middle = near * (reduced - 1) * _product_down(jnp.minimum(x, 10.0), steps)
+    most = 172.0 if x.dtype == np.float64 else 36.0
+    large = jnp.clip(x, 10.0, most)
+    half = jnp.power(large, 0.5 * large - 0.25)
+    far = math.sqrt(2 * math.pi) * half * (half * jnp.exp(-large)) * jnp.exp(_stirling(large))
+    far = jnp.where(x >= most, np.inf, far)
+    return jnp.where(small, low, jnp.where(x < 10, middle, far))
+
+
+@with_slopes(lambda ans, x: ans * digamma(x))
+def gamma_function(x: Any) -> Any:
+    """Gamma(x) of floating numbers of 32 or 64 bits."""
+    negative = x < 0
+    tiny = jnp.abs(x) < (1e-8 if x.dtype == np.float32 else 1e-17)
+    positive = _gamma_positive(jnp.where(tiny, 1, jnp.abs(x)))
+    sine = sin_pi(x)
+    reflected = -math.pi / jnp.where(sine == 0, np.nan, x * -sine) / -positive
+    out = jnp.where(negative, reflected, positive)
+    return jnp.where(tiny, 1 / jnp.where(tiny, x, 1), jnp.where(x == -np.inf, np.nan, out))
+
+
+@special(complexes=True)
+def gamma(x: Any) -> Any:
+    """The gamma function, the integral of t^(x-1) e^-t over positive t.
+
+    Args:
+      x: real or complex array or number.
+    Returns: array; infinite at 0, NaN at negative integers.
+    Example: ``special.gamma(5.)`` is 24. Source: ``scipy.special.gamma``; DLMF 5.5.3, 5.11.3.
+    """
+    return jnp.exp(_complex_log_gamma(x)) if jnp.iscomplexobj(x) else gamma_function(x)
+
+
+def factorial(n: Any, exact: bool = False) -> Any:
+    """The factorial n! = Gamma(n + 1).
+
+    Args:
+      n: real array or number.
+      exact: must be False: arrays hold no integers of any size.
+    Returns: floating array; 0 for negative n.
+    Raises:
+      NotImplementedError: ``exact``.
+    Example: ``special.factorial(4.)`` is 24. Source: ``scipy.special.factorial``.
+    """
+    if exact:
+        raise NotImplementedError("factorial: exact=True is not supported")
+    check_arraylike("factorial", n)
+    return _factorial(n)
+
+
+@special()
+def _factorial(n: Any) -> Any:
+    return jnp.where(n < 0, 0, _whole_where(n == jnp.floor(n), gamma_function(jnp.where(n < 0, 0, n) + 1)))
+
+
+def _whole_where(condition: Any, value: Any) -> Any:
+    """A value, rounded to the integer that it is meant to be, as long as the dtype holds all integers; slopes stay."""
+    whole = condition & (value < 1 / np.finfo(value.dtype).eps)
+    return value + lax.stop_gradient(jnp.where(whole, jnp.round(value) - value, 0))
+
+
+# ---- logarithmic derivatives ------------------------------------------------------------------------------------------
+
+
+def _digamma_positive(x: Any) -> Any:
+    """By the polynomial over its root between 1 and 2, the recurrence (DLMF 5.5.2), and Stirling's series from 10 on."""
+    total = jnp.where(x < 1, -1 / jnp.where(x < 1, x, 1), 0)
+    near = jnp.where(x < 1, x + 1, jnp.clip(x, 1.0, 10.0))
+    reduced, steps = _shifted(near)
+    one_to_two = jnp.where(near < 2, near, reduced - 1)
+    count = jnp.where(near < 2, 0, steps + 1)
+    for k in range(1, _SHIFTS + 2):
+        total = total + jnp.where(k <= count, 1 / jnp.where(k <= count, near - k, 1), 0)
+    series = chebyshev(between(one_to_two, 1.0, 2.0), table.DIGAMMA)
+    small = total + around_root(one_to_two, table.DIGAMMA_ROOT, series)
+    large = jnp.maximum(x, 10.0)
+    inverse = 1 / (large * large)
+    far = jnp.log(large) - 0.5 / large - horner(inverse, _DIGAMMA_TAIL)
+    return jnp.where(x < 10, small, jnp.where(x == np.inf, np.inf, far))
+
+
+@with_slopes(lambda ans, x: lax.polygamma(jnp.ones_like(x), x))
+def digamma_function(x: Any) -> Any:
+    """The digamma function of floating numbers of 32 or 64 bits."""
+    negative = x < 0
+    positive = _digamma_positive(jnp.abs(x))
+    sine = sin_pi(x)
+    reflected = positive - 1 / x - math.pi * cos_pi(x) / jnp.where(sine == 0, np.nan, sine)
+    small = jnp.abs(x) < (1e-8 if x.dtype == np.float32 else 1e-16)
+    reflected = jnp.where(small, -1 / jnp.where(x == 0, 1, x) - np.euler_gamma, reflected)
+    out = jnp.where(negative, reflected, positive)
+    out = jnp.where(x == -np.inf, np.nan, out)
+    return jnp.where(x == 0, -jnp.copysign(np.inf, x), out)
+
+
+@special()
+def digamma(x: Any) -> Any:
+    """The digamma function, the derivative of log Gamma.
+
+    Args:
+      x: real array or number.
+    Returns: array; NaN at negative integers.
+    Example: ``special.digamma(1.)`` is -0.5772. Source: ``scipy.special.digamma``; DLMF 5.5.2, 5.11.2.
+    """
+    return digamma_function(x)
+
+
+@special()
+def polygamma(n: Any, x: Any) -> Any:
+    """The n-th derivative of the digamma function.
+
+    Args:
+      n: array or number of integers from 0 on, which it cannot be differentiated in.
+      x: real array or number.
+    Example: ``special.polygamma(1, 1.)`` is pi^2 / 6. Source: ``scipy.special.polygamma``.
+    """
+    n, x = jnp.broadcast_arrays(n, x)
+    return jnp.where(n == 0, digamma_function(x), lax.polygamma(jnp.where(n == 0, 1, n), x))
+
+
+# ---- quotients --------------------------------------------------------------------------------------------------------
+
+
+def _rest_of_large(small: Any, big: Any) -> Any:
+    """log(Gamma(big) / Gamma(small + big) (small + big)^small) for a big one from 10 on, without the cancellation."""
+    return small - (big - 0.5) * log1p(small / big) + (_stirling(big) - _stirling(small + big))
+
+
+def _quotient_of_large(small: Any, big: Any) -> Any:
+    """Gamma(big) / Gamma(small + big), the large part as a power, which keeps digits that a logarithm would lose."""
+    return jnp.power(small + big, -small) * jnp.exp(_rest_of_large(small, big))
+
+
+def log_beta(a: Any, b: Any) -> Any:
+    """log |B(a, b)| of floating numbers of one dtype."""
+    small, big = jnp.minimum(a, b), jnp.maximum(a, b)
+    far = (big >= 10) & (small + big >= 10) & (small > -0.5 * big)
+    few, many = jnp.where(far, small, 1), jnp.where(far, big, 10.0)
+    quotient = _rest_of_large(few, many) - few * jnp.log(few + many)
+    direct = log_gamma(big) - log_gamma(small + big)
+    return log_gamma(small) + jnp.where(far, quotient, direct)
+
+
+@special()
+def betaln(a: Any, b: Any) -> Any:
+    """The logarithm of the magnitude of the beta function.
+
+    Args:
+      a, b: real arrays or numbers.
+    Example: ``special.betaln(2., 3.)`` is -log 12. Source: ``scipy.special.betaln``; DLMF 5.12.1.
+    """
+    a, b = jnp.broadcast_arrays(a, b)
+    pole = is_pole(a) | is_pole(b)
+    safe = log_beta(jnp.where(pole, 1.0, a), jnp.where(pole, 1.0, b))
+    infinite = (jnp.maximum(a, b) == np.inf) & (jnp.minimum(a, b) > 0)
+    return jnp.where(infinite, -np.inf, jnp.where(pole, jnp.log(jnp.abs(_beta_at_poles(a, b))), safe))
+
+
+def beta_function(a: Any, b: Any) -> Any:
+    """B(a, b): by products of gamma functions where these are moderate, else by their logarithms."""
+    a, b = jnp.broadcast_arrays(a, b)
+    most = 10.0
+    moderate = (jnp.abs(a) < most) & (jnp.abs(b) < most)
+    first, second = jnp.where(moderate, a, 1.0), jnp.where(moderate, b, 1.0)
+    small, big = jnp.minimum(first, second), jnp.maximum(first, second)
+    total = first + second
+    pole = (total <= 0) & (total == jnp.floor(total))  # of the denominator
+    below = gamma_function(jnp.where(pole, 1.0, total))
+    product = jnp.where(pole, 0.0, gamma_function(small) * (gamma_function(big) / below))
+    sign = sign_of_gamma(a) * sign_of_gamma(b) * sign_of_gamma(a + b)
+    uneven = (jnp.abs(jnp.minimum(a, b)) < most) & (jnp.maximum(a, b) >= most)
+    few, many = jnp.where(uneven, jnp.minimum(a, b), 1.0), jnp.where(uneven, jnp.maximum(a, b), most)
+    power = gamma_function(few) * _quotient_of_large(few, many)
+    value = jnp.where(moderate, product, jnp.where(uneven, power, sign * jnp.exp(log_beta(a, b))))
+    nothing = is_pole(a + b) | (jnp.maximum(a, b) == np.inf) & (jnp.minimum(a, b) > 0)
+    value = jnp.where(nothing, 0.0, value)
+    return jnp.where(is_pole(a) | is_pole(b), _beta_at_poles(a, b), value)
+
+
+def _beta_at_poles(a: Any, b: Any) -> Any:
+    """B(a, b) where one of the two is 0 or a negative integer: finite where the other is an integer and the sum is a pole."""
+    swap = is_pole(b)
+    pole, other = jnp.where(swap, b, a), jnp.where(swap, a, b)
+    finite = (other == jnp.floor(other)) & (other > 0) & (1 - pole - other > 0)
+    first, second = jnp.where(finite, 1 - pole - other, 1.0), jnp.where(finite, other, 1.0)
+    sign = jnp.where(second % 2 == 1, -1.0, 1.0)
+    return jnp.where(finite, sign * jnp.exp(log_beta(first, second)), jnp.where(jnp.isnan(other), np.nan, np.inf))
+
+
+@special()
+def beta(a: Any, b: Any) -> Any:
+    """The beta function, Gamma(a) Gamma(b) / Gamma(a + b).
+
+    Args:
+      a, b: real arrays or numbers.
+    Example: ``special.beta(2., 3.)`` is 1/12. Source: ``scipy.special.beta``; DLMF 5.12.1.
+    """
+    return beta_function(a, b)
+
+
+@special()
+def poch(z: Any, m: Any) -> Any:
+    """The rising factorial, Gamma(z + m) / Gamma(z).
+
+    Args:
+      z, m: real arrays or numbers.
+    Example: ``special.poch(2., 3.)`` is 24. Source: ``scipy.special.poch``; DLMF 5.2.4.
+    """
+    return _rising(*jnp.broadcast_arrays(z, m))
+
+
+def is_pole(x: Any) -> Any:
+    return (x <= 0) & (x == jnp.floor(x))
+
+
+def _rising_value(z: Any, m: Any) -> Any:
+    total = z + m
+    most = 10.0
+    moderate = (jnp.abs(z) < most) & (jnp.abs(total) < most)
+    both = is_pole(z) & is_pole(total)  # (-1)^m Gamma(1 - z) / Gamma(1 - z - m)
+    top, bottom = jnp.where(both, 1 - z, total), jnp.where(both, 1 - total, z)
+    sign = jnp.where(both & (jnp.abs(m) % 2 == 1), -1.0, 1.0)
+    safe_top, safe_bottom = jnp.where(moderate, top, 1.0), jnp.where(moderate & ~is_pole(bottom), bottom, 1.0)
+    direct = gamma_function(safe_top) / gamma_function(safe_bottom)
+    far = (bottom >= 10) & (top >= 10)
+    steps = top - bottom
+    quotient = 1 / _quotient_of_large(jnp.where(far, steps, 1.0), jnp.where(far, bottom, 10.0))
+    signs = sign_of_gamma(top) * sign_of_gamma(jnp.where(is_pole(bottom), 1.0, bottom))
+    logs = jnp.where(far, quotient, signs * jnp.exp(log_gamma(top) - log_gamma(bottom)))
+    out = sign * jnp.where(moderate, direct, logs)
+    out = jnp.where(is_pole(bottom), 0.0, out)
+    out = jnp.where(is_pole(top) & ~is_pole(bottom), np.inf, out)
+    return jnp.where(m == 0, 1.0, out)
+
+
+_rising = with_slopes(
+    lambda ans, z, m: ans * (digamma_function(z + m) - digamma_function(z)),
+    lambda ans, z, m: ans * digamma_function(z + m),
+)(_rising_value)
+
+
+def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
+    """How many ways there are to take k of N things.
+
+    Args:
+      N, k: real arrays or numbers.
+      repetition: whether a thing may be taken more than once.
+    Returns: floating array; 0 where k > N or one is negative. Integers give integers, as far as the dtype holds them.
+    Example: ``special.comb(5, 2)`` is 10. Source: ``scipy.special.comb``.
+    """
+    check_arraylike("comb", N, k)
+    return _comb_repeated(N, k) if repetition else _comb(N, k)
+
+
+def _choices(n: Any, k: Any) -> Any:
+    n, k = jnp.broadcast_arrays(n, k)
+    valid = (k <= n) & (n >= 0) & (k >= 0)
+    n, k = jnp.where(valid, n, 1), jnp.where(valid, k, 0)
+    value = 1 / ((n + 1) * beta_function(1 + n - k, 1 + k))
+    return jnp.where(valid, _whole_where((n == jnp.floor(n)) & (k == jnp.floor(k)), value), 0)
+
+
+@special()
+def _comb(N: Any, k: Any) -> Any:
+    return _choices(N, k)
+
+
+@special()
+def _comb_repeated(N: Any, k: Any) -> Any:
+    return jnp.where((k == 0) & (N >= 0), 1, jnp.where((N < 0) | (k < 0), 0, _choices(N + k - 1, k)))
+
+
+def multigammaln(a: Any, d: Any) -> Any:
+    """The logarithm of the multivariate gamma function of dimension d.
+
+    Args:
+      a: real array or number, above (d - 1) / 2.
+      d: the dimension, known while tracing.
+    Example: ``special.multigammaln(3., 1)`` is log 2. Source: ``scipy.special.multigammaln``.
+    """
+    check_arraylike("multigammaln", a)
+    dimension = concrete_int(d, "The dimension d of multigammaln")
+    constant = dimension * (dimension - 1) / 4 * math.log(math.pi)
+    a = jnp.asarray(a)
+    if not jnp.issubdtype(a.dtype, jnp.inexact):
+        a = a.astype(jnp.result_type(float))
+    parts = jnp.expand_dims(a, -1) - np.arange(dimension).astype(typeof(a).dtype) / 2
+    return jnp.sum(gammaln(parts), -1) + jnp.asarray(constant, a.dtype)
+
+
+# ---- incomplete gamma and beta functions --------------------------------------------------------------------------------
+
+
+@special()
+def gammainc(a: Any, x: Any) -> Any:
+    """The regularized lower incomplete gamma function P(a, x).
+
+    Args:
+      a: positive array or number.
+      x: array or number from 0 on.
+    Returns: array; NaN outside of the domain. It can be differentiated in both.
+    Example: ``special.gammainc(1., 1.)`` is 1 - 1/e. Source: ``scipy.special.gammainc``; DLMF 8.2.4.
+    """
+    return lax.igamma(*jnp.broadcast_arrays(a, x))
+
+
+@special()
+def gammaincc(a: Any, x: Any) -> Any:
+    """The regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x). Args: as of ``gammainc``.
+
+    Example: ``special.gammaincc(1., 1.)`` is 1/e. Source: ``scipy.special.gammaincc``; DLMF 8.2.4.
+    """
+    return lax.igammac(*jnp.broadcast_arrays(a, x))
+
+
+@special()
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """The regularized incomplete beta function I_x(a, b).
+
+    Args:
+      a, b: positive arrays or numbers.
+      x: array or number from 0 to 1.
+    Returns: array; NaN outside of the domain. It can be differentiated in ``x``.
+    Example: ``special.betainc(2., 2., 0.5)`` is 0.5. Source: ``scipy.special.betainc``; DLMF 8.17.2.
+    """
+    return lax.betainc(*jnp.broadcast_arrays(a, b, x))

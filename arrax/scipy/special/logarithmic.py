@@ -1,0 +1,268 @@
+"""Functions made of logarithms: x log y and its kin, entropies, logits, transformations of Box and Cox, the dilogarithm."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax import lax
+from arrax import numpy as jnp
+from arrax.nn import activations
+from arrax.scipy.special import coefficients as table
+from arrax.scipy.special.definition import chebyshev, horner, log1p, special, with_slopes
+
+# ---- x log y --------------------------------------------------------------------------------------------------------
+
+
+@with_slopes(
+    lambda ans, x, y: jnp.where(x == 0, 0, jnp.log(jnp.where(x == 0, 1, y))),
+    lambda ans, x, y: jnp.where(x == 0, 0, x / jnp.where(x == 0, 1, y)),
+)
+def times_log(x: Any, y: Any) -> Any:
+    """x log y, 0 where x is 0 and y is no NaN."""
+    zero = (x == 0) & ~jnp.isnan(y)
+    return jnp.where(zero, 0, x * jnp.log(jnp.where(zero, 1, y)))
+
+
+@with_slopes(
+    lambda ans, x, y: jnp.where(x == 0, 0, jnp.log1p(jnp.where(x == 0, 0, y))),
+    lambda ans, x, y: jnp.where(x == 0, 0, x / jnp.where(x == 0, 1, 1 + y)),
+)
+def times_log1p(x: Any, y: Any) -> Any:
+    """x log(1 + y), 0 where x is 0 and y is no NaN."""
+    zero = (x == 0) & ~jnp.isnan(y)
+    return jnp.where(zero, 0, x * jnp.log1p(jnp.where(zero, 0, y)))
+
+
+@special(complexes=True)
+def xlogy(x: Any, y: Any) -> Any:
+    """``x log(y)``, which is 0 where x is 0, whatever y is.
+
+    Args:
+      x, y: arrays or numbers.
+    Example: ``special.xlogy(0., 0.)`` is 0. Source: ``scipy.special.xlogy``.
+    """
+    return times_log(x, y)
+
+
+@special(complexes=True)
+def xlog1py(x: Any, y: Any) -> Any:
+    """``x log(1 + y)``, which is 0 where x is 0, whatever y is.
+
+    Args:
+      x, y: arrays or numbers.
+    Example: ``special.xlog1py(0., -1.)`` is 0. Source: ``scipy.special.xlog1py``.
+    """
+    return times_log1p(x, y)
+
+
+@special()
+def entr(x: Any) -> Any:
+    """``-x log(x)``: 0 at 0, minus infinity for negative x.
+
+    Args:
+      x: real array or number.
+    Example: ``special.entr(1.)`` is 0. Source: ``scipy.special.entr``.
+    """
+    return jnp.where(x < 0, -np.inf, -times_log(jnp.where(x < 0, 1, x), jnp.where(x < 0, 1, x)))
+
+
+def _log_of_quotient(p: Any, q: Any) -> Any:
+    """log(p / q) of positive numbers."""
+    ratio = p / q
+    # beside 1 by the difference, which is exact there; and by two logarithms where the quotient is out of range
+    close = (ratio > 0.5) & (ratio < 2)
+    log = jnp.where(close, log1p((p - q) / q), jnp.log(jnp.where(close, 1, ratio)))
+    return jnp.where((ratio == 0) | jnp.isinf(ratio), jnp.log(p) - jnp.log(q), log)
+
+
+@with_slopes(
+    lambda ans, p, q: jnp.where((p > 0) & (q > 0), 1 + jnp.log(jnp.where(p > 0, p, 1) / jnp.where(q > 0, q, 1)), 0),
+    lambda ans, p, q: jnp.where((p > 0) & (q > 0), -p / jnp.where(q > 0, q, 1), 0),
+)
+def _relative(p: Any, q: Any) -> Any:
+    """p log(p / q), where both are positive or p is 0; infinite elsewhere."""
+    both, none = (p > 0) & (q > 0), (p == 0) & (q >= 0)
+    safe_p, safe_q = jnp.where(both, p, 1), jnp.where(both, q, 1)
+    value = jnp.where(both, safe_p * _log_of_quotient(safe_p, safe_q), jnp.where(none, 0, np.inf))
+    return jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, value)
+
+
+@special()
+def rel_entr(p: Any, q: Any) -> Any:
+    """``p log(p / q)``, the terms of the relative entropy; 0 where p is 0, infinite outside of the domain.
+
+    Args:
+      p, q: arrays or numbers from 0 on.
+    Example: ``special.rel_entr(1., 1.)`` is 0. Source: ``scipy.special.rel_entr``.
+    """
+    return _relative(p, q)
+
+
+@special()
+def kl_div(p: Any, q: Any) -> Any:
+    """``p log(p / q) - p + q``, which is never negative; infinite outside of the domain.
+
+    Args:
+      p, q: arrays or numbers from 0 on.
+    Example: ``special.kl_div(1., 1.)`` is 0. Source: ``scipy.special.kl_div``.
+    """
+    p, q = jnp.broadcast_arrays(p, q)
+    d = (p - q) / jnp.where(q == 0, 1, q)
+    close = jnp.abs(d) < 0.35
+    small = jnp.where(close, d, 0.0)
+    series = horner(small, [(-1.0) ** k / (k * (k - 1)) for k in range(34, 1, -1)])  # (1 + d) log(1 + d) - d
+    both = (p > 0) & (q > 0)
+    value = jnp.where(close & both, q * small * small * series, _relative(p, q) - p + q)
+    defined = both | ((p == 0) & (q >= 0)) | jnp.isnan(p) | jnp.isnan(q)
+    return jnp.where(defined, value, np.inf)
+
+
+# ---- logits ---------------------------------------------------------------------------------------------------------------
+
+
+@with_slopes(lambda ans, p: 1 / (p * (1 - p)))
+def log_odds(p: Any) -> Any:
+    """log(p / (1 - p)); beside 1/2 by the distance from it, which is exact."""
+    middle = (p > 0.3) & (p < 0.65)
+    safe = jnp.where(middle, p, 0.5)
+    near = log1p((2 * safe - 1) / (1 - safe))
+    return jnp.where(middle, near, jnp.log(p) - log1p(-p))
+
+
+@special()
+def logit(x: Any) -> Any:
+    """``log(x / (1 - x))``, the inverse of ``expit``.
+
+    Args:
+      x: array or number from 0 to 1.
+    Returns: array; infinite at 0 and 1, NaN outside.
+    Example: ``special.logit(0.5)`` is 0. Source: ``scipy.special.logit``.
+    """
+    return log_odds(x)
+
+
+@special(complexes=True)
+def expit(x: Any) -> Any:
+    """The logistic function, ``1 / (1 + exp(-x))``.
+
+    Args:
+      x: array or number.
+    Example: ``special.expit(0.)`` is 0.5. Source: ``scipy.special.expit``.
+    """
+    return lax.logistic(x)
+
+
+# ---- Box and Cox ----------------------------------------------------------------------------------------------------------
+
+
+def _power_slope(log: Any, power: Any) -> Any:
+    """(exp(power log) - 1) / power, and log where the power is 0."""
+    exponent = jnp.where(power == 0, 0, power * log)
+    # Where the exponent is tiny, three terms of the series have all digits, and derivatives in the power stay right.
+    small = jnp.abs(exponent) < 1e-3
+    series = log * (1 + exponent / 2 * (1 + exponent / 3 * (1 + exponent / 4 * (1 + exponent / 5))))
+    safe = jnp.where(small, 1, power)
+    return jnp.where(small, series, jnp.expm1(safe * jnp.where(small, 1, log)) / safe)
+
+
+@special()
+def boxcox(x: Any, lmbda: Any) -> Any:
+    """``(x^lmbda - 1) / lmbda``, and ``log(x)`` where ``lmbda`` is 0.
+
+    Args:
+      x: array or number from 0 on.
+      lmbda: the power, an array or number.
+    Returns: array; NaN for negative x.
+    Example: ``special.boxcox(4., 0.5)`` is 2. Source: ``scipy.special.boxcox``; Box and Cox (1964).
+    """
+    return _transformed(jnp.where(x < 0, np.nan, x), 0.0, lmbda)
+
+
+@special()
+def boxcox1p(x: Any, lmbda: Any) -> Any:
+    """``((1 + x)^lmbda - 1) / lmbda``, and ``log(1 + x)`` where ``lmbda`` is 0.
+
+    Args:
+      x: array or number from -1 on.
+      lmbda: the power, an array or number.
+    Returns: array; NaN for x below -1.
+    Example: ``special.boxcox1p(3., 0.5)`` is 2. Source: ``scipy.special.boxcox1p``.
+    """
+    return _transformed(jnp.where(x < -1, np.nan, x), -1.0, lmbda)
+
+
+def _transformed(x: Any, least: float, power: Any) -> Any:
+    x, power = jnp.broadcast_arrays(x, power)
+    at_end = x == least
+    safe = jnp.where(at_end, 1.0, x)
+    log = jnp.log(safe) if least == 0 else log1p(safe)
+    ends = jnp.where(power > 0, -1 / jnp.where(power > 0, power, 1), -np.inf)
+    return jnp.where(at_end, ends, _power_slope(log, power))
+
+
+# ---- the dilogarithm ------------------------------------------------------------------------------------------------------
+
+
+def _spence_slope(ans: Any, x: Any) -> Any:
+    """log(x) / (1 - x), which is -1 at 1."""
+    w = x - 1
+    small = jnp.abs(w) < 1e-3
+    series = -(1 - w * (1 / 2 - w * (1 / 3 - w * (1 / 4 - w / 5))))
+    return jnp.where(small, series, jnp.log(x) / jnp.where(small, 1, -w))
+
+
+@with_slopes(_spence_slope)
+def _spence(x: Any) -> Any:
+    large = x > 1.5
+    inner = jnp.where(large, 1 / jnp.where(large, x, 1), x)  # in [0, 1.5]
+    small = inner < 0.5
+    w = jnp.where(small, -inner, inner - 1)  # 1 - inner, less 1: in [-1/2, 1/2]
+    series = -w * chebyshev(2 * jnp.clip(w, -0.5, 0.5), table.SPENCE)
+    safe = jnp.where(small, inner, 0.5)
+    folded = math.pi**2 / 6 - jnp.where(safe == 0, 0, jnp.log(jnp.where(safe == 0, 1, safe)) * log1p(-safe))
+    value = jnp.where(small, folded - series, series)
+    log = jnp.log(jnp.where(large, x, 1))
+    value = jnp.where(large, -value - 0.5 * log * log, value)
+    return jnp.where(x < 0, np.nan, value)
+
+
+@special()
+def spence(x: Any) -> Any:
+    """Spence's function, the integral of log(t) / (1 - t) from 1 to x: the dilogarithm Li2(1 - x).
+
+    Args:
+      x: array or number from 0 on.
+    Returns: array; NaN for negative x.
+    Example: ``special.spence(1.)`` is 0. Source: ``scipy.special.spence``; DLMF 25.12.
+    """
+    return _spence(x)
+
+
+# ---- sums of exponentials ---------------------------------------------------------------------------------------------------
+
+logsumexp = activations.logsumexp
+
+
+def softmax(x: Any, /, *, axis: Any = None) -> Any:
+    """``exp(x) / sum(exp(x))`` along axes, by default all.
+
+    Args:
+      x: array.
+      axis: axis, tuple of axes, or None for all.
+    Example: ``special.softmax(jnp.zeros(2))`` is halves. Source: ``scipy.special.softmax``.
+    """
+    return activations.softmax(x, axis)
+
+
+def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
+    """``log(softmax(x))`` along axes, by default all.
+
+    Args:
+      x: array.
+      axis: axis, tuple of axes, or None for all.
+    Example: ``special.log_softmax(jnp.zeros(2))`` is -log 2. Source: ``scipy.special.log_softmax``.
+    """
+    return activations.log_softmax(x, axis)

@@ -1,0 +1,123 @@
+"""Zeta functions and Bernoulli numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes, lax
+from arrax import numpy as jnp
+from arrax.core.calls import as_index
+from arrax.numpy_api.operands import check_arraylike
+from arrax.scipy.special.definition import sin_pi, special
+from arrax.scipy.special.gamma_functions import gamma_function
+
+_BORWEIN_TERMS = 22  # with errors below (3 + sqrt 8)^-22
+
+
+@cache
+def _bernoulli_numbers(n: int) -> tuple[Fraction, ...]:
+    """B_0, …, B_n, exactly, by the sums over binomial coefficients that are 0 (DLMF 24.5.3)."""
+    numbers = [Fraction(1)]
+    for m in range(1, n + 1):
+        if m > 1 and m % 2:
+            numbers.append(Fraction(0))
+            continue
+        total = sum((math.comb(m + 1, k) * numbers[k] for k in range(m)), Fraction(0))
+        numbers.append(-total / (m + 1))
+    return tuple(numbers)
+
+
+def bernoulli(n: int) -> Any:
+    """The Bernoulli numbers B_0, …, B_n, where B_1 is -1/2.
+
+    Args:
+      n: the last one's index, from 0 on, known while tracing.
+    Returns: floating vector of n + 1 numbers.
+    Raises:
+      ValueError: a negative n.
+    Example: ``special.bernoulli(2)`` is ``[1, -1/2, 1/6]``. Source: ``scipy.special.bernoulli``; DLMF 24.2.
+    """
+    last = as_index(n)
+    if last < 0:
+        raise ValueError(f"bernoulli: n must not be negative, got {last}")
+    values = [_rounded(b) for b in _bernoulli_numbers(last)]
+    with np.errstate(over="ignore"):
+        return jnp.asarray(np.array(values).astype(dtypes.canonicalize_dtype(np.float64)))
+
+
+def _rounded(b: Fraction) -> float:
+    try:
+        return float(b)
+    except OverflowError:
+        return math.inf if b > 0 else -math.inf
+
+
+# ---- zeta -----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _borwein_weights() -> tuple[float, ...]:
+    """The weights of the alternating sum 1 - 2^-s + 3^-s - … in Borwein's second algorithm."""
+    n, total, sums = _BORWEIN_TERMS, Fraction(0), []
+    for i in range(n + 1):
+        total += Fraction(n * math.factorial(n + i - 1) * 4**i, math.factorial(n - i) * math.factorial(2 * i))
+        sums.append(total)
+    return tuple(float(1 - d / sums[-1]) for d in sums[:-1])
+
+
+def _zeta_right(s: Any) -> Any:
+    """zeta(s) for 0 <= s < 1 and near: the alternating sum over 1 - 2^(1-s).
+
+    Borwein, "An efficient algorithm for the Riemann zeta function" (2000).
+    """
+    total = jnp.zeros_like(s)
+    for k, weight in reversed(list(enumerate(_borwein_weights()))):
+        total = total + (-1) ** k * weight * jnp.exp(-s * math.log(k + 1))
+    return -total / jnp.expm1((1 - s) * math.log(2))
+
+
+def _riemann(s: Any) -> Any:
+    """zeta(s) of real s; that of negative ones by the functional equation (DLMF 25.4.1)."""
+    negative = s < -1e-4
+    mirrored = jnp.where(negative, 1 - s, s)
+    right = lax.zeta(jnp.where(mirrored > 1, mirrored, 2.0), jnp.ones_like(s))
+    right = jnp.where(mirrored > 1, right, _zeta_right(jnp.where(mirrored > 1, 0.5, mirrored)))
+    # sin(pi s / 2), with zeros at even s
+    half = 0.5 * s
+    sine = sin_pi(half)
+    factor = 2 * jnp.power(2 * math.pi, jnp.where(negative, s, 0) - 1) * sine * gamma_function(mirrored)
+    reflected = jnp.where(sine == 0, 0, factor * right)
+    out = jnp.where(negative, reflected, right)
+    out = jnp.where(s > 60, 1, out)
+    return jnp.where(s == 1, np.inf, jnp.where(s == -np.inf, np.nan, out))
+
+
+def zeta(x: Any, q: Any = None) -> Any:
+    """The zeta function: the sum of (n + q)^-x over n from 0 on (Hurwitz); with q = 1, that of Riemann.
+
+    Args:
+      x: real array or number.
+      q: real array or number; None is 1, and then x may be below 1, too.
+    Returns: array. It can be differentiated in ``q``.
+    Example: ``special.zeta(2., 1.)`` is pi^2 / 6. Source: ``scipy.special.zeta``; DLMF 25.2, 25.11.
+    """
+    if q is None:
+        check_arraylike("zeta", x)
+        return _zeta_of_riemann(x)
+    check_arraylike("zeta", x, q)
+    return _zeta_of_hurwitz(x, q)
+
+
+@special()
+def _zeta_of_riemann(x: Any) -> Any:
+    return _riemann(x)
+
+
+@special()
+def _zeta_of_hurwitz(x: Any, q: Any) -> Any:
+    return lax.zeta(*jnp.broadcast_arrays(x, q))

@@ -1,0 +1,245 @@
+"""Special functions: values against SciPy's and against exact ones, borders, 16 bits, derivatives, batching."""
+
+import inspect
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special
+
+import arrax
+from arrax.scipy import special
+from tests.support import bfloat16, check_gradients, precision, wide
+
+# fmt: off
+FUNCTIONS = {  # name: (the domains of its operands, the tolerance in units of the precision)
+    "beta": ([(0.2, 30), (0.2, 8)], 40), "betainc": ([(0.5, 5), (0.5, 5), (0, 1)], 200), "betaln": ([(0.2, 30), (0.2, 8)], 60),
+    "boxcox": ([(0.1, 5), (-2, 2)], 20), "boxcox1p": ([(0.1, 5), (-2, 2)], 20), "comb": ([(3, 30), (0, 3)], 80),
+    "dawsn": ([(-8, 8)], 100), "digamma": ([(0.1, 30)], 20), "entr": ([(0.1, 5)], 20), "erf": ([(-3, 3)], 8),
+    "erfc": ([(-3, 5)], 60), "erfcx": ([(-4, 50)], 20), "erfinv": ([(-0.99, 0.99)], 8), "exp1": ([(0.01, 30)], 30),
+    "expi": ([(0.5, 30)], 30), "expit": ([(-9, 9)], 8), "factorial": ([(0, 30)], 40), "gamma": ([(-0.9, 30)], 40),
+    "gammainc": ([(0.5, 5), (0.1, 9)], 100), "gammaincc": ([(0.5, 5), (0.1, 9)], 100), "gammaln": ([(2.2, 300)], 20),
+    "gammasgn": ([(-5, 5)], 0), "hyp1f1": ([(0.5, 3), (1, 4), (-5, 5)], 200), "hyp2f1": ([(0.5, 2), (0.5, 2), (3.1, 3.4), (-3, 0.6)], 900),
+    "i0": ([(-9, 9)], 20), "i0e": ([(-9, 9)], 20), "i1": ([(0.1, 9)], 40), "i1e": ([(0.1, 9)], 40),
+    "kl_div": ([(0.1, 2), (3, 5)], 40), "log_ndtr": ([(-9, 3)], 60), "logit": ([(0.01, 0.4)], 20), "loggamma": ([(2.2, 300)], 20),
+    "ndtr": ([(-9, 3)], 80), "ndtri": ([(0.001, 0.4)], 20), "owens_t": ([(-2, 2), (0.1, 3)], 60), "poch": ([(0.1, 9), (0.1, 5)], 80),
+    "rel_entr": ([(0.1, 2), (3, 5)], 20), "spence": ([(0.1, 0.9)], 20), "xlog1py": ([(0.1, 5), (0.5, 5)], 20),
+    "xlogy": ([(0.1, 5), (2, 5)], 20), "zeta": ([(1.5, 9), (0.5, 5)], 20),
+}
+OWN_TESTS = {  # those with other operands or several results
+    "bernoulli", "bessel_jn", "expn", "fresnel", "log_softmax", "logsumexp", "lpmn", "lpmn_values", "multigammaln", "polygamma",
+    "sici", "softmax", "sph_harm", "sph_harm_y", "wofz",
+}
+# fmt: on
+ENTIRE = [name for name in FUNCTIONS if name not in ("gammasgn", "comb", "factorial")]
+each_function = pytest.mark.parametrize("name", FUNCTIONS)
+
+
+def draw(name, dtype, seed=0, count=40):
+    rng = np.random.default_rng(seed)
+    return [rng.uniform(low, high, count).astype(dtype) for low, high in FUNCTIONS[name][0]]
+
+
+def reference(name):
+    return getattr(scipy.special, "psi" if name == "digamma" else name)
+
+
+def test_the_tables_have_every_name():
+    assert set(FUNCTIONS) | OWN_TESTS == set(special.__all__)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, bfloat16], ids=str)
+@each_function
+def test_values_are_those_of_scipy(name, dtype):
+    operands = draw(name, dtype)
+    with arrax.enable_x64(dtype == np.float64):
+        out = getattr(special, name)(*operands)
+        assert out.dtype == dtype
+    with np.errstate(all="ignore"):
+        expected = reference(name)(*map(wide, operands))
+    ulps = FUNCTIONS[name][1] if np.dtype(dtype).itemsize > 2 else 2
+    finite = np.abs(expected) < 6e4 if dtype == np.float16 else np.isfinite(expected)
+    tolerance = ulps * precision(dtype)
+    np.testing.assert_allclose(wide(out)[finite], expected[finite], rtol=tolerance, atol=tolerance * 1e-2)
+
+
+@pytest.mark.parametrize("name", ENTIRE)
+def test_derivatives_agree_with_finite_differences(name):
+    fixed = {"betainc": 2, "hyp1f1": 2, "hyp2f1": 3, "zeta": 1}.get(
+        name, 0
+    )  # parameters without a derivative of their own
+    operands = draw(name, np.float64, seed=1, count=4)
+    check_gradients(lambda *xs: getattr(special, name)(*operands[:fixed], *xs), operands[fixed:], rtol=2e-5, atol=1e-6)
+
+
+@each_function
+def test_mapping_and_compiling_change_nothing(name):
+    fun, operands = getattr(special, name), draw(name, np.float32, count=6)
+    eager, tolerance = np.asarray(fun(*operands)), (FUNCTIONS[name][1] + 1) * precision(np.float32)
+    np.testing.assert_allclose(np.asarray(arrax.jit(fun)(*operands)), eager, rtol=tolerance)
+    np.testing.assert_allclose(np.asarray(arrax.vmap(fun)(*operands)), eager, rtol=tolerance)
+
+
+BORDERS = np.array([0.0, 1, -1, 2, -2, 0.5, -0.5, np.inf, -np.inf, np.nan, 1e30, -1e30, 100, -100.5])
+BORDER_FUNCTIONS = (
+    "gammasgn gamma digamma erf erfc erfcx erfinv dawsn ndtr log_ndtr ndtri exp1 expi logit entr expit i0 i0e i1 i1e zeta"
+).split()
+
+
+@pytest.mark.parametrize("name", BORDER_FUNCTIONS)
+def test_borders_are_those_of_scipy(name):
+    with arrax.enable_x64(True), np.errstate(all="ignore"):
+        expected = reference(name)(BORDERS)
+        np.testing.assert_allclose(getattr(special, name)(BORDERS), expected, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("name", ["beta", "betaln", "xlogy", "xlog1py", "rel_entr", "kl_div", "owens_t"])
+def test_borders_of_two_operands_are_those_of_scipy(name):
+    values = BORDERS[~np.isnan(BORDERS) & (BORDERS > -np.inf) & (np.abs(BORDERS) != 1e30)]
+    x, y = map(np.ravel, np.meshgrid(values, values))
+    with arrax.enable_x64(True), np.errstate(all="ignore"):
+        expected = reference(name)(x, y)
+        out = np.asarray(getattr(special, name)(x, y))
+    if name.startswith("beta"):  # SciPy's sign of infinity depends on the order of two poles
+        known = np.isfinite(x) & np.isfinite(y) & ~((x < 1) & (y < 1) & (x == np.floor(x)) & (y == np.floor(y)))
+        out, expected = out[known], expected[known]
+    np.testing.assert_allclose(out, expected, rtol=1e-11, atol=1e-300)
+
+
+EXACT = {  # places where cancellation or a large exponent would cost digits: (exact function, places)
+    "gammaln": (lambda x: mpmath.log(mpmath.gamma(x)), [1 + 1e-9, 2 - 1e-9, 0.001, 1.5, 9.99, 25.0]),
+    "gamma": (mpmath.gamma, [-170.5, -3.1, 1e-10, 1.5, 33.3, 150.2]),
+    "digamma": (mpmath.digamma, [1.46163, 1.4617, 0.01, 3.3, 1e8]),
+    "expi": (mpmath.ei, [0.3725, 0.3726, -30.0, 3.0, 15.0, 400.0]),
+    "erfc": (mpmath.erfc, [3.0, 13.3, 26.1]),
+    "ndtr": (lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2, [-37.1, -20.3, -5.2, 1.0]),
+    "log_ndtr": (lambda x: mpmath.log1p(-mpmath.erfc(x / mpmath.sqrt(2)) / 2), [36.1, 12.2, 3.0]),
+    "ndtri": (lambda p: mpmath.findroot(lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2 - p, 1.2), [0.6, 0.9, 0.95]),
+    "spence": (lambda x: mpmath.re(mpmath.polylog(2, 1 - x)), [1 + 1e-9, 0.41, 1e-6, 3e5]),
+    "logit": (lambda p: mpmath.log(p / (1 - p)), [0.5 + 1e-10, 0.38, 1e-250]),
+    "kl_div": (lambda p: p * mpmath.log(p / mpmath.mpf(1.5)) - p + mpmath.mpf(1.5), [1.5 + 1e-9, 1.4, 0.2]),
+    "dawsn": (lambda x: mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(-x * x) * mpmath.erfi(x), [0.01, 1.9, 4.4, 7.7]),
+    "zeta": (mpmath.zeta, [-5.5, -0.3, 0.5, 1.001, 20.0]),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_digits_are_kept_where_they_are_easily_lost(name):
+    exact, places = EXACT[name]
+    others = (1.5,) if name == "kl_div" else ()
+    with arrax.enable_x64(True), mpmath.workdps(60):
+        for place in places:
+            expected = exact(mpmath.mpf(place))
+            error = abs(mpmath.mpf(float(getattr(special, name)(place, *others))) - expected) / abs(expected)
+            assert error < 8 * np.finfo(np.float64).eps, (place, error)
+
+
+def test_pairs_of_integrals_are_those_of_scipy():
+    x = np.concatenate([np.linspace(-20, 20, 101), [1e3, 1e5]])
+    with arrax.enable_x64(True):
+        for ours, theirs in ((special.fresnel, scipy.special.fresnel), (special.sici, scipy.special.sici)):
+            for out, expected in zip(ours(x), theirs(x), strict=True):
+                np.testing.assert_allclose(out, expected, rtol=2e-12, atol=1e-14)
+    points = np.array([0.7, 2.3, 5.1, 9.2])
+    check_gradients(special.fresnel, [points])
+    check_gradients(special.sici, [points])
+
+
+def test_orders_of_integers_are_those_of_scipy():
+    x = np.linspace(0.1, 30, 40)
+    with arrax.enable_x64(True):
+        for n in range(6):
+            np.testing.assert_allclose(special.expn(n, x), scipy.special.expn(n, x), rtol=2e-14)
+            np.testing.assert_allclose(special.polygamma(n, x), scipy.special.polygamma(n, x), rtol=1e-13, atol=1e-15)
+        bessel = scipy.special.jv(np.arange(9)[:, None], np.append(x, [-3.0, 0.0, 300.0]))
+        np.testing.assert_allclose(
+            special.bessel_jn(np.append(x, [-3.0, 0.0, 300.0]), v=8), bessel, rtol=1e-12, atol=2e-14
+        )
+    check_gradients(lambda x: special.expn(2, x), [x[:5]])
+
+
+def test_the_faddeeva_function_is_that_of_scipy():
+    rng = np.random.default_rng(0)
+    z = np.concatenate([rng.uniform(-9, 9, 200) + 1j * rng.uniform(-3, 9, 200), [0, 1e5, 1e200j, 6 + 1e-9j, -5, -3j]])
+    with arrax.enable_x64(True):
+        np.testing.assert_allclose(special.wofz(z), scipy.special.wofz(z), rtol=1e-13)
+        w = rng.uniform(-20, 20, 100) + 1j * rng.uniform(-20, 20, 100)
+        np.testing.assert_allclose(special.loggamma(w), scipy.special.loggamma(w), rtol=1e-13)
+        np.testing.assert_allclose(special.gamma(w), scipy.special.gamma(w), rtol=1e-12)
+
+
+def test_legendre_functions_and_harmonics_are_those_of_scipy():
+    rng = np.random.default_rng(0)
+    z = np.linspace(-1, 1, 9)
+    expected = scipy.special.assoc_legendre_p_all(6, 4, z, diff_n=1)[:, :, :5].transpose(0, 2, 1, 3)
+    with arrax.enable_x64(True):
+        values, slopes = special.lpmn(4, 6, z)
+        np.testing.assert_allclose(values, expected[0], rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(slopes, expected[1], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(special.lpmn_values(4, 6, z, False), expected[0], rtol=1e-12, atol=1e-13)
+        theta, phi, n = rng.uniform(0, np.pi, 50), rng.uniform(0, 6, 50), rng.integers(0, 12, 50)
+        m = np.array([rng.integers(-k, k + 1) for k in n])
+        harmonics = scipy.special.sph_harm_y(n, m, theta, phi)
+        np.testing.assert_allclose(special.sph_harm_y(n, m, theta, phi), harmonics, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(special.sph_harm(m, n, phi, theta, n_max=11), harmonics, rtol=1e-12, atol=1e-14)
+        normed = special.lpmn_values(2, 3, np.cos(theta), True)
+        expected = scipy.special.sph_harm_y(3, 2, theta, 0 * theta).real
+        np.testing.assert_allclose(np.asarray(normed)[2, 3], expected, rtol=1e-12, atol=1e-14)
+
+
+def test_numbers_of_bernoulli_and_combinations_are_exact():
+    with arrax.enable_x64(True):
+        np.testing.assert_array_equal(special.bernoulli(8), [1, -1 / 2, 1 / 6, 0, -1 / 30, 0, 1 / 42, 0, -1 / 30])
+        n = np.arange(0, 41)
+        np.testing.assert_array_equal(special.comb(40, n), [math.comb(40, k) for k in range(41)])
+        assert float(special.comb(5, 2, repetition=True)) == 15
+        np.testing.assert_array_equal(special.factorial(np.arange(12)), scipy.special.factorial(np.arange(12)))
+        np.testing.assert_allclose(special.multigammaln(4.5, 3), scipy.special.multigammaln(4.5, 3), rtol=1e-14)
+
+
+def test_sums_of_exponentials_take_all_axes_by_default():
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_allclose(special.softmax(x), scipy.special.softmax(x), rtol=1e-6)
+    np.testing.assert_allclose(special.log_softmax(x, axis=1), scipy.special.log_softmax(x, axis=1), rtol=1e-6)
+    np.testing.assert_allclose(special.logsumexp(x, b=x), scipy.special.logsumexp(x, b=x), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("fun", "places"),
+    [
+        (lambda x: special.xlogy(x, x), [0.0]), (lambda x: special.xlogy(0.0, x), [0.0]), (special.log_ndtr, [-300.0, 300.0]),
+        (special.expit, [-300.0, 300.0]), (special.spence, [1.0]), (lambda x: special.boxcox(2.0, x), [0.0]),
+        (special.erfcx, [0.0, 300.0]), (special.dawsn, [0.0, 300.0]), (lambda x: special.owens_t(x, 1.0), [0.0, 300.0]),
+        (special.gammaln, [1.0, 2.0]), (lambda x: special.betaln(x, 2.0), [1.0]), (lambda x: special.rel_entr(x, 1.0), [1e-30]),
+    ],
+)  # fmt: skip
+def test_slopes_are_finite_where_the_mathematics_is(fun, places):
+    for place in places:
+        assert np.isfinite(arrax.grad(fun)(np.float32(place))) or fun(np.float32(place)) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: special.gammaln([1.0]), TypeError),
+        (lambda: special.erf(1j), TypeError),
+        (lambda: special.bernoulli(-1), ValueError),
+        (lambda: special.bessel_jn(1.0, v=-1), ValueError),
+        (lambda: special.log_ndtr(1.0, 0), ValueError),
+        (lambda: special.factorial(3, exact=True), NotImplementedError),
+        (lambda: special.lpmn(3, 2, np.ones(2)), ValueError),
+        (lambda: special.lpmn(1, 2, np.ones((2, 2))), ValueError),
+    ],
+)
+def test_bad_arguments_are_refused(call, error):
+    with pytest.raises(error):
+        call()
+
+
+def test_no_function_expands_to_too_many_equations():
+    for name in FUNCTIONS:
+        operands = draw(name, np.float32, count=3)
+        program = arrax.make_jaxpr(getattr(special, name))(*operands)
+        assert len(program.eqns) < 1000, (name, len(program.eqns))
+    assert inspect.signature(special.bessel_jn).parameters["v"].kind is inspect.Parameter.KEYWORD_ONLY
