@@ -42,6 +42,7 @@ class Context(threading.local):
     axes: tuple[tuple[Any, int], ...] = ()  # (name, size), innermost last
     scopes: tuple[str, ...] = ()
     source: Any = None  # the recorded call stack of the operation that is being interpreted again
+    tracks_varying: bool = False  # whether types say over which mesh axes values vary
     batching: Any = None  # the batching interpreter whose rule is running
 
 
@@ -129,6 +130,7 @@ class Primitive:
         "name", "multiple_results", "impl", "type_rule", "effects_rule", "jvp", "transpose", "batch", "collective",
         "lower", "partial_eval", "partial_eval_jaxpr", "dce", "inline", "compiled", "hidden_params", "param_texts",
         "skip_canonicalization", "call_primitive", "map_primitive", "holds_programs", "closes_over", "stage", "with_token",
+        "varies",
         "__dict__", "__weakref__",
     )  # fmt: skip
 
@@ -147,6 +149,8 @@ class Primitive:
         self.dce: Callable | None = None
         self.stage: Callable | None = None  # how staging records it, where that is not one plain equation
         self.with_token: Callable | None = None  # how it takes part in an order of effects: see interpreters/ordering
+        # From the mesh axes that operands vary over (and parameters) to those that results do; by default the same.
+        self.varies: Callable[..., frozenset] | None = None
         self.compiled: dict = {}  # params -> compiled function of one eager operation
         self.hidden_params: frozenset[str] = frozenset()
         self.param_texts: dict[str, Callable[[Any], str]] = {}  # how parameters print, where str does not do
@@ -182,7 +186,19 @@ class Primitive:
         """The type of the result (a list of types where there are several results)."""
         if self.type_rule is None:
             raise NotImplementedError(f"Abstract evaluation for '{self.name}' not implemented")
-        return self.type_rule(*avals, **params)
+        out = self.type_rule(*avals, **params)
+        return self.with_varying(avals, out, params) if context.tracks_varying else out
+
+    def with_varying(self, avals: Any, out: Any, params: dict[str, Any]) -> Any:
+        """Types of results with the mesh axes over which these vary."""
+        if self.holds_programs or self.closes_over:
+            return out
+        axes = frozenset().union(*(aval.vma for aval in avals if isinstance(aval, ShapedArray)))
+        if self.varies is not None:
+            axes = self.varies(axes, **params)
+        if self.multiple_results:
+            return [aval.update(vma=axes) if isinstance(aval, ShapedArray) else aval for aval in out]
+        return out.update(vma=axes) if isinstance(out, ShapedArray) else out
 
     def __repr__(self) -> str:
         return self.name

@@ -25,6 +25,7 @@ class AbstractValue:
 
 
 _interned: dict[tuple, ShapedArray] = {}
+_NO_AXES: frozenset = frozenset()
 _INTERNED_LIMIT = 1 << 17
 
 
@@ -36,20 +37,24 @@ class ShapedArray(AbstractValue):
       dtype: NumPy dtype or extended dtype.
       weak_type: True for values whose dtype came from a Python scalar.
       sharding: description of a placement, or None.
+      vma: names of the mesh axes over which the value varies, in a program per device that tracks them.
     """
 
-    __slots__ = ("shape", "dtype", "weak_type", "sharding", "size", "ndim", "_hash", "_tangent")
+    __slots__ = ("shape", "dtype", "weak_type", "sharding", "vma", "size", "ndim", "_hash", "_tangent")
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
     size: int
     ndim: int
     sharding: Any
+    vma: frozenset
     _hash: int
     _tangent: ShapedArray | None
 
-    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, sharding: Any = None) -> ShapedArray:
-        key = (shape, dtype, weak_type, sharding)
+    def __new__(
+        cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, sharding: Any = None, vma: frozenset = _NO_AXES
+    ) -> ShapedArray:
+        key = (shape, dtype, weak_type, sharding, vma)
         try:
             return _interned[key]
         except (KeyError, TypeError):
@@ -57,13 +62,13 @@ class ShapedArray(AbstractValue):
         if not isinstance(dtype, np.dtype | dtypes.ExtendedDType):
             dtype = dtypes.dtype(dtype)
         shape, weak_type = tuple(int(size) for size in shape), bool(weak_type)
-        key = (shape, dtype, weak_type, sharding)
+        key = (shape, dtype, weak_type, sharding, vma)
         found = _interned.get(key)
         if found is None:
             if len(_interned) >= _INTERNED_LIMIT:
                 _interned.clear()
             found = object.__new__(cls)
-            found.shape, found.dtype, found.weak_type, found.sharding = key
+            found.shape, found.dtype, found.weak_type, found.sharding, found.vma = key
             found._hash, found._tangent = hash(key), None
             found.ndim, found.size = len(shape), math.prod(shape)
             _interned[key] = found
@@ -71,12 +76,12 @@ class ShapedArray(AbstractValue):
 
     def update(self, **changes: Any) -> ShapedArray:
         """The type with some of its fields replaced."""
-        fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type, "sharding": self.sharding}
-        return ShapedArray(**{**fields, **changes})
+        names = ("shape", "dtype", "weak_type", "sharding", "vma")
+        return ShapedArray(**{**{name: getattr(self, name) for name in names}, **changes})
 
     def strip_weak_type(self) -> ShapedArray:
         """The same type, no longer weak."""
-        return ShapedArray(self.shape, self.dtype, False, self.sharding) if self.weak_type else self
+        return self.update(weak_type=False) if self.weak_type else self
 
     def to_tangent_aval(self) -> ShapedArray:
         """The type of tangents: itself for inexact dtypes, ``float0`` otherwise."""
@@ -91,14 +96,15 @@ class ShapedArray(AbstractValue):
     def str_short(self, short_dtypes: bool = True) -> str:
         """``f32[2,3]``, or ``float32[2,3]``."""
         name = dtypes.short_name(self.dtype) if short_dtypes else str(getattr(self.dtype, "name", self.dtype))
-        return f"{name}[{','.join(map(str, self.shape))}]"
+        varies = f"{{V:{','.join(sorted(map(str, self.vma)))}}}" if self.vma else ""
+        return f"{name}[{','.join(map(str, self.shape))}]{varies}"
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         return isinstance(other, ShapedArray) and (
-            (self.shape, self.dtype, self.weak_type, self.sharding)
-            == (other.shape, other.dtype, other.weak_type, other.sharding)
+            (self.shape, self.dtype, self.weak_type, self.sharding, self.vma)
+            == (other.shape, other.dtype, other.weak_type, other.sharding, other.vma)
         )
 
     def __hash__(self) -> int:
@@ -114,6 +120,14 @@ class ShapedArray(AbstractValue):
 
     def __reduce__(self) -> tuple:
         return ShapedArray, (self.shape, self.dtype, self.weak_type)
+
+
+def joined_varying(avals: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """Types, varying over the mesh axes of other types, too."""
+    return [
+        aval.update(vma=aval.vma | other.vma) if isinstance(aval, ShapedArray) and other.vma - aval.vma else aval
+        for aval, other in zip(avals, others, strict=True)
+    ]
 
 
 class AbstractToken(AbstractValue):
@@ -157,11 +171,13 @@ class Zero:
 class TypeSlots:
     """What interpreters need of arrays but must not import: filled by ``lax`` (see lax/type_slots.py)."""
 
-    __slots__ = ("zeros", "add", "broadcast", "move_axis", "full_like", "convert")
+    __slots__ = ("zeros", "add", "broadcast", "move_axis", "full_like", "convert", "vary", "sum_over")
     zeros: Callable[[ShapedArray], Any]  # an array of zeros of a type
     add: Callable[[Any, Any], Any]  # sum of two cotangents
     broadcast: Callable[[Any, int, int], Any]  # (value, size, axis): a new axis along which the value repeats
     move_axis: Callable[[Any, int, int], Any]  # (value, from, to)
+    vary: Callable[[Any, frozenset], Any]  # the value, declared to vary over mesh axes
+    sum_over: Callable[[Any, frozenset], Any]  # the sum of a cotangent over mesh axes
     convert: Callable[[Any, ShapedArray], Any]  # the value with the weak type (and dtype) of a type
 
 

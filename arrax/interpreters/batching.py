@@ -16,7 +16,7 @@ not_mapped = None
 
 
 def _without_axis(aval: ShapedArray, dim: int) -> ShapedArray:
-    return ShapedArray(aval.shape[:dim] + aval.shape[dim + 1 :], aval.dtype, aval.weak_type)
+    return ShapedArray(aval.shape[:dim] + aval.shape[dim + 1 :], aval.dtype, aval.weak_type, None, aval.vma)
 
 
 class BatchTracer(Tracer):
@@ -198,7 +198,7 @@ def _batch_program(
         ]
 
     avals = [
-        ShapedArray((size, *var.aval.shape), var.aval.dtype, var.aval.weak_type) if m else var.aval
+        var.aval.update(shape=(size, *var.aval.shape)) if m else var.aval
         for var, m in zip(jaxpr.invars, mapped, strict=True)
     ]
     derived, consts = stage(batched, avals, jaxpr.debug_info)

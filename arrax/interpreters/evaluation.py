@@ -11,7 +11,7 @@ from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.tracebacks import hide_internal_frames
 from arrax.core.types import typeof
 from arrax.interpreters.execution import CompiledProgram, lower_program
-from arrax.interpreters.placements import settle_placement
+from arrax.interpreters.placements import places_of_results, settle_placement
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.xla.devices import platform_name
@@ -96,7 +96,9 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
             return out if primitive.multiple_results else [out]
 
         program = ClosedJaxpr(*stage(flat, avals))
-        placement = settle_placement(args, primitive.name, program=program)
+        results = places_of_results.get(primitive.name)
+        wanted = () if results is None else results(params)
+        placement = settle_placement(args, primitive.name, out_shardings=wanted, program=program)
         platform = platform_name(placement.device.client)
         lowered = lower_program(program, primitive.name, platform, eager=True, placement=placement)
         compiled = CompiledProgram(lowered, placement, primitive.name)

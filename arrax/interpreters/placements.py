@@ -16,6 +16,9 @@ NamedSharding = runtime.NamedSharding
 # By name of a primitive: the sharding or mesh that its parameters ask for, or None.
 places_of_primitive: dict[str, Callable[[dict[str, Any]], Any]] = {}
 
+# By name of a primitive: how its results lie where it runs by itself.
+places_of_results: dict[str, Callable[[dict[str, Any]], list[Any]]] = {}
+
 
 class Placement(NamedTuple):
     """Where a call runs.

@@ -94,7 +94,8 @@ class Staging(Interpreter):
         ]
         rule = primitive.type_rule
         avals = [atom.aval for atom in atoms]
-        out = rule(*avals, **params) if rule is not None else primitive.infer(avals, params)
+        tracked = rule is None or context.tracks_varying
+        out = primitive.infer(avals, params) if tracked else rule(*avals, **params)  # type: ignore[misc]
         traceback = context.source or _traceback()
         effects = no_effects if primitive.effects_rule is None else primitive.effects_rule(*avals, **params)
         if primitive.multiple_results:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.interpreter import Primitive, current
+from arrax.core.interpreter import Primitive, context, current
 from arrax.core.interpreter import axis_size as size_of_axis
-from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.core.meshes import mesh_state
+from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.lax.arithmetic import eq, mul, scalar
@@ -118,20 +119,78 @@ def _reduction(name: str, reduce: Callable[..., Any], repeated: Callable[[Any, i
     return primitive
 
 
+def _tracked_reduction(primitive: Primitive) -> Primitive:
+    """A reduction whose result all devices have: it varies no longer over the axes, but where groups reduce apart."""
+    primitive.varies = lambda vma, *, axes, axis_index_groups: vma - set(axes) if axis_index_groups is None else vma
+    return primitive
+
+
+def _keeps_varying(primitive: Primitive) -> None:
+    """Results may differ between the devices of the axis."""
+    primitive.varies = lambda vma, *, axis_name, **params: vma | set(names_of(axis_name)) & tracked_axes()
+
+
+def tracked_axes() -> frozenset:
+    """The mesh axes over which types say whether values vary."""
+    return frozenset(mesh_state().abstract.manual_axes) if context.tracks_varying else frozenset()
+
+
 psum_p = _reduction("psum", reduce_sum, lambda x, n: mul(x, scalar(n, x)))
 pmax_p = _reduction("pmax", reduce_max, lambda x, n: x)
 pmin_p = _reduction("pmin", reduce_min, lambda x, n: x)
 _linear(psum_p, lambda ct, **params: psum_p.bind(ct, **params))
+_tracked_reduction(pmax_p)
+_tracked_reduction(pmin_p)
+
+# Where types say over which mesh axes values vary, the sum is an operation of its own: from a varying value to one that
+# all devices have. Its transpose declares the cotangent, which all devices have, to vary: no communication.
+psum_invariant_p = _tracked_reduction(_reduction("psum_invariant", reduce_sum, lambda x, n: mul(x, scalar(n, x))))
+psum_invariant_p.hidden_params = frozenset({"axis_index_groups"})
+pvary_p = Primitive("pvary")
+pvary_p.type_rule = lambda aval, *, axes: aval
+pvary_p.varies = lambda vma, *, axes: vma | set(axes)
+pvary_p.batch = lambda values, dims, *, axes: (pvary_p.bind(*values, axes=axes), dims[0])
+pvary_p.impl = lambda x, *, axes: x
+pvary_p.lower[None] = lambda ctx, x, *, axes: [x]
+
+
+def _pvary_collective(batch: Batch, values: Any, dims: Any, *, axes: Any) -> tuple[Any, int | None]:
+    rest = tuple(axis for axis in axes if axis != batch.axis_name)
+    return pvary_p.bind(*values, axes=rest) if rest else values[0], dims[0]
+
+
+pvary_p.collective = _pvary_collective
+_linear(psum_invariant_p, lambda ct, *, axes, axis_index_groups: declare_varying(ct, frozenset(axes)))
+_linear(pvary_p, lambda ct, *, axes: psum_invariant_p.bind(ct, axes=axes, axis_index_groups=None))
+
+
+def declare_varying(x: Any, axes: frozenset) -> Any:
+    """The value, declared to vary over mesh axes."""
+    missing = (axes & tracked_axes()) - typeof(x).vma
+    return pvary_p.bind(x, axes=_in_order(missing)) if missing else x
+
+
+def _sum_over(ct: Any, axes: frozenset) -> Any:
+    return psum_invariant_p.bind(ct, axes=_in_order(axes), axis_index_groups=None)
+
+
+def _in_order(axes: frozenset) -> tuple[Any, ...]:
+    return tuple(name for name in mesh_state().abstract.axis_names if name in axes)
+
+
+slots.vary, slots.sum_over = declare_varying, _sum_over
 
 
 # ---- indices and permutations ----------------------------------------------------------------------------------------
 
 axis_index_p = Primitive("axis_index")
 axis_index_p.type_rule = lambda *, axis_name: ShapedArray((), np.int32)
+_keeps_varying(axis_index_p)
 axis_index_p.collective = lambda batch, values, dims, *, axis_name: (iota(np.int32, batch.size), 0)
 
 
 ppermute_p = Primitive("ppermute")
+_keeps_varying(ppermute_p)
 ppermute_p.type_rule = lambda aval, *, axis_name, perm: aval
 ppermute_p.batch = lambda values, dims, **params: (ppermute_p.bind(*values, **params), dims[0])
 _linear(
@@ -153,6 +212,7 @@ ppermute_p.collective = _ppermute_collective
 
 
 pbroadcast_p = Primitive("pbroadcast")
+_keeps_varying(pbroadcast_p)
 pbroadcast_p.type_rule = lambda aval, *, axis_name, source: aval
 pbroadcast_p.batch = lambda values, dims, **params: (pbroadcast_p.bind(*values, **params), dims[0])
 
@@ -182,6 +242,8 @@ all_gather_p = Primitive("all_gather")
 reduce_scatter_p = Primitive("reduce_scatter")
 all_to_all_p = Primitive("all_to_all")
 all_to_all_p.hidden_params = frozenset({"axis_size"})
+for _primitive in (all_gather_p, reduce_scatter_p, all_to_all_p):
+    _keeps_varying(_primitive)
 
 
 def _all_gather_type(aval: Any, *, all_gather_dimension: int, axis_size: int, tiled: bool, **params: Any) -> Any:

@@ -20,13 +20,16 @@ from arrax.lax.collective_rules import (
     all_gather_p,
     all_to_all_p,
     axis_index_p,
+    declare_varying,
     names_of,
     pbroadcast_p,
     pmax_p,
     pmin_p,
     ppermute_p,
+    psum_invariant_p,
     psum_p,
     reduce_scatter_p,
+    tracked_axes,
 )
 from arrax.lax.conversion import convert
 from arrax.lax.families import checked_operand
@@ -100,7 +103,10 @@ def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
         leaf = checked_operand("psum", leaf)
         if dtypes.is_bool(typeof(leaf).dtype):
             leaf = convert(leaf, np.int32)
-        return psum_p.bind(leaf, axes=axes, axis_index_groups=groups) if axes and size else leaf
+        if not axes or not size:
+            return leaf
+        primitive = psum_invariant_p if groups is None and tracked_axes().intersection(axes) else psum_p
+        return primitive.bind(leaf, axes=axes, axis_index_groups=groups)
 
     return tree_map(of, x)
 
@@ -222,7 +228,10 @@ def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
     axis_size(axis_name)
     if to not in ("varying", "reduced", "unreduced", "invariant"):
         raise ValueError(f"pcast: `to` must be 'varying', 'invariant', 'reduced' or 'unreduced', got {to!r}")
-    return x
+    if to != "varying":
+        return x
+    names = frozenset(names_of(axis_name))
+    return tree_map(lambda leaf: declare_varying(checked_operand("pcast", leaf), names), x)
 
 
 def pvary(x: Any, axis_name: AxisName) -> Any:

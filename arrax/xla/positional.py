@@ -98,11 +98,9 @@ class PositionalSharding(GSPMDSharding):  # type: ignore[valid-type,misc]
             devices = [self._order[number] for number in numbers]
             return f"{{{devices[0].platform.upper()} {', '.join(str(device.id) for device in devices)}}}"
 
+        formats: Any = {"all": text}
         body = np.array2string(
-            self._sets,
-            prefix="PositionalSharding(",
-            suffix=")",
-            formatter={"all": text},  # type: ignore[arg-type], max_line_width=10**9
+            self._sets, prefix="PositionalSharding(", suffix=")", formatter=formats, max_line_width=10**9
         )
         return f"PositionalSharding({body})"
 

@@ -8,7 +8,7 @@ from typing import Any
 from arrax.core import errors
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.program import ClosedJaxpr
-from arrax.core.types import Zero, instantiate, typeof
+from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 
 
@@ -66,6 +66,11 @@ class JVP(Interpreter):
             if primitive.jvp is None:
                 raise NotImplementedError(f"Differentiation rule for '{primitive.name}' not implemented")
             out, out_tangent = primitive.jvp(primals, tangents, **params)
+            if context.tracks_varying:
+                if primitive.multiple_results:
+                    out_tangent = list(map(_varying_like, out_tangent, out))
+                else:
+                    out_tangent = _varying_like(out_tangent, out)
         finally:
             swap_interpreter(previous)
         if primitive.multiple_results:
@@ -80,6 +85,14 @@ class JVP(Interpreter):
 
     def describe(self) -> str:
         return "jvp"
+
+
+def _varying_like(tangent: Any, primal: Any) -> Any:
+    """A tangent declared to vary over the mesh axes that its value varies over, so that cotangents are summed there."""
+    if tangent is None or type(tangent) is Zero:
+        return tangent
+    missing = typeof(primal).vma - typeof(tangent).vma
+    return slots.vary(tangent, missing) if missing else tangent
 
 
 def jvp(

@@ -59,13 +59,28 @@ def backward_pass(jaxpr: Jaxpr, consts: Sequence[Any], primals: Sequence[Any], c
 
     def accumulate(atom: Any, ct: Any) -> None:
         if ct is not None and type(ct) is not Zero and isinstance(atom, Var) and atom in linear:
-            sums[atom] = add_cotangents(sums.get(atom), ct)
+            sums[atom] = add_cotangents(sums.get(atom), _varying_as(ct, atom) if context.tracks_varying else ct)
 
     for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
         accumulate(atom, ct)
     for eqn in reversed(linear_eqns):
         _transpose_eqn(eqn, known, linear, sums, accumulate)
     return [sums.get(var, Zero(var.aval.to_tangent_aval())) if var in linear else None for var in jaxpr.invars]
+
+
+def _varying_as(ct: Any, var: Var) -> Any:
+    """A cotangent of a value that other devices have, too: the sum of what comes from each of them.
+
+    An operand that does not vary over a mesh axis is used by every device along it: its use stands for a broadcast.
+    """
+    extra = typeof(ct).vma - var.aval.vma
+    return slots.sum_over(ct, extra) if extra else ct
+
+
+def _vary_like(ct: Any, var: Var) -> Any:
+    """A cotangent declared to vary over the mesh axes that its value varies over."""
+    missing = var.aval.vma - typeof(ct).vma
+    return slots.vary(ct, missing) if missing else ct
 
 
 def _evaluate_nonlinear(jaxpr: Jaxpr, known: dict[Var, Any], linear: set[Var]) -> list[Any]:
@@ -99,6 +114,8 @@ def _transpose_eqn(eqn: Any, known: dict, linear: set, sums: dict, accumulate: A
     cts = [sums.pop(var, None) for var in eqn.outvars]
     if all(ct is None for ct in cts) and not eqn.effects:
         return
+    if context.tracks_varying:
+        cts = [ct if ct is None else _vary_like(ct, var) for var, ct in zip(eqn.outvars, cts, strict=True)]
     cts = [Zero(var.aval.to_tangent_aval()) if ct is None else ct for var, ct in zip(eqn.outvars, cts, strict=True)]
     args = [
         atom.val if type(atom) is Literal else UndefinedPrimal(atom.aval) if atom in linear else known[atom]

@@ -42,7 +42,7 @@ def _symbol(ctx: Any, text: str) -> str:
     return found
 
 
-def spec_text(mesh: MeshDescription, spec: Sequence[Any], rank: int, open_axes: bool = False) -> str:
+def spec_text(mesh: MeshDescription, spec: Any, rank: int, open_axes: bool = False) -> str:
     """``[{"x"}, {}]``: the mesh axes that divide each axis of an array.
 
     Args:

@@ -10,7 +10,7 @@ from arrax.core.pytree_mismatch import mismatches
 from arrax.core.pytree_nodes import default_registry
 from arrax.core.pytree_paths import keystr
 from arrax.core.pytrees import PyTreeDef, tree_unflatten
-from arrax.core.types import ShapedArray, typeof
+from arrax.core.types import ShapedArray, slots, typeof
 from arrax.lax.control_flow.staged_functions import leaf_names, parameter_names
 from arrax.lax.conversion import convert
 
@@ -27,6 +27,9 @@ def promoted(values: Sequence[Any], outs: Sequence[Any]) -> list[Any] | None:
     result, changed = list(values), False
     for index, (value, out) in enumerate(zip(values, outs, strict=True)):
         aval = typeof(value)
+        if getattr(out, "vma", None) and out.vma - aval.vma:  # the carry varies over mesh axes after the first step
+            result[index], changed = slots.vary(value, out.vma - aval.vma), True
+            continue
         if not getattr(aval, "weak_type", False) or aval.dtype == out.dtype or dtypes.is_extended(out.dtype):
             continue
         dtype, _ = dtypes.result_type_of([(aval.dtype, True), (out.dtype, out.weak_type)])

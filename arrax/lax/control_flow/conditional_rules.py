@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.effects import refuse_repetition
 from arrax.core.interpreter import Interpreter, Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var, no_effects
-from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.core.types import ShapedArray, Zero, joined_varying, slots, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
@@ -45,7 +45,7 @@ def joined_avals(branches: Branches) -> list[ShapedArray]:
         return first
     columns = zip(*[branch.out_avals for branch in branches], strict=True)
     return [
-        column[0].update(weak_type=all(a.weak_type for a in column))
+        column[0].update(weak_type=all(a.weak_type for a in column), vma=frozenset().union(*(a.vma for a in column)))
         if isinstance(column[0], ShapedArray)
         else column[0]
         for column in columns
@@ -384,7 +384,8 @@ def platform_choice(platforms: Sequence[tuple[str, ...] | None], platform: str) 
 
 
 def _check_types(index: Any, *operands: Any, branches: Branches, **params: Any) -> list[ShapedArray]:
-    return joined_avals(branches)
+    outs = joined_avals(branches)
+    return joined_varying(outs, [index] * len(outs)) if context.tracks_varying else outs
 
 
 cond_p.type_rule = _check_types

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.effects import any_ordered, refuse_repetition
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
-from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, typeof
+from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.batching import batch_program, bdim_at_front, move_batch_axis, running_batch
@@ -41,8 +41,13 @@ def while_params(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, body_n
     return {"body_jaxpr": body, "body_nconsts": body_nconsts, "cond_jaxpr": cond, "cond_nconsts": cond_nconsts}
 
 
-def _types(*avals: Any, body_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
-    return body_jaxpr.out_avals
+def _types(*avals: Any, body_jaxpr: ClosedJaxpr, cond_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+    outs = body_jaxpr.out_avals
+    if not context.tracks_varying:
+        return outs
+    carries = body_jaxpr.in_avals[len(body_jaxpr.in_avals) - len(outs) :]
+    decided = cond_jaxpr.out_avals[:1] * len(outs)  # where devices leave the loop at different times, all of it varies
+    return joined_varying(joined_varying(outs, carries), decided)
 
 
 def _effects(*avals: Any, body_jaxpr: ClosedJaxpr, cond_jaxpr: ClosedJaxpr, **params: Any) -> Any:

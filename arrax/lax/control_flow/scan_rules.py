@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
-from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, typeof
+from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
 from arrax.interpreters.dce import dce_jaxpr
@@ -53,11 +53,14 @@ def settings_of(params: dict[str, Any]) -> dict[str, Any]:
 
 def stacked_aval(aval: Any, length: int) -> Any:
     """The type of ``length`` values of a type."""
-    return ShapedArray((length, *aval.shape), aval.dtype, aval.weak_type)
+    return aval.update(shape=(length, *aval.shape))
 
 
 def _types(*avals: Any, jaxpr: ClosedJaxpr, length: int, num_carry: int, **params: Any) -> list[Any]:
     outs = jaxpr.out_avals
+    if context.tracks_varying:
+        carries = jaxpr.in_avals[params["num_consts"] :]
+        outs = [*joined_varying(outs[:num_carry], carries[:num_carry]), *outs[num_carry:]]
     return [*outs[:num_carry], *(stacked_aval(aval, length) for aval in outs[num_carry:])]
 
 

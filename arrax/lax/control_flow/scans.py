@@ -10,7 +10,7 @@ from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
-from arrax.core.types import ShapedArray, slots, typeof
+from arrax.core.types import slots, typeof
 from arrax.lax.control_flow import scan_reverse
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p
@@ -104,7 +104,7 @@ def _shown(staged: StagedFunction) -> str:
 
 
 def _element_type(aval: Any) -> Any:
-    return ShapedArray(aval.shape[1:], aval.dtype, aval.weak_type)
+    return aval.update(shape=aval.shape[1:])
 
 
 def _length(construct: str, leaves: Sequence[Any], xs: Any, length: Any) -> int:

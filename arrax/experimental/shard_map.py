@@ -1,0 +1,3 @@
+"""``shard_map`` in its older form (public face)."""
+
+from arrax.transforms.shard_map_older import shard_map as shard_map

@@ -1,0 +1,302 @@
+"""``shard_map``: run a function on each device's pieces of arrays, with collectives between the devices."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from arrax.core.functions import function_name
+from arrax.core.interpreter import Tracer, context
+from arrax.core.meshes import AbstractMesh, MeshDescription, mesh_state
+from arrax.core.partition_specs import PartitionSpec, spec_names
+from arrax.core.pytree_paths import keystr, tree_flatten_with_path
+from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.lax.calls import opened_program
+from arrax.lax.collective_rules import declare_varying
+from arrax.lax.families import checked_operand
+from arrax.lax.manual_regions import Region
+from arrax.lax.placement import put_value
+from arrax.lax.shard_maps import bind_shard_map
+from arrax.transforms.arguments import Split
+from arrax.transforms.tracing import Traced, flat_names, trace, traces_of
+from arrax.xla.meshes import physical_mesh
+from arrax.xla.shardings import NamedSharding
+
+
+class Infer:
+    """Stands for input specs that follow from how the arguments lie."""
+
+    def __repr__(self) -> str:
+        return "Infer"
+
+
+infer = Infer()
+Specs = Any  # a pytree prefix of PartitionSpecs
+
+
+def shard_map(
+    f: Callable | None = None,
+    /,
+    *,
+    out_specs: Specs,
+    in_specs: Specs = infer,
+    mesh: MeshDescription | None = None,
+    axis_names: Iterable = frozenset(),
+    check_vma: bool = True,
+) -> Any:
+    """A function that runs ``f`` on every device of a mesh, on the pieces of the arguments that specs say.
+
+    Args:
+      f: function of pieces; it may name the mesh axes in collectives such as ``lax.psum``.
+      out_specs: how results are put together: a tree prefix of PartitionSpecs. Over an axis that is not named, all devices
+        must have the same.
+      in_specs: how arguments are cut: a tree prefix of the tuple of arguments. Axes that are not named give every device
+        along them the same piece.
+      mesh: the mesh; by default the one in force.
+      axis_names: the mesh axes that ``f`` is per device over; the compiler keeps the others. All if empty.
+      check_vma: track over which axes values vary: refuse results that need not be the same where they should, and leave
+        out communication in derivatives that is not needed.
+    Returns: a function with the same arguments and results, of whole arrays.
+    Raises:
+      ValueError: specs that don't fit the mesh or the arrays, or results that cannot be known to be the same.
+    Example: ``arrax.shard_map(lambda x: lax.psum(x, "x"), mesh=mesh, in_specs=P("x"), out_specs=P())(jnp.arange(8))``.
+    """
+    if f is None:
+        return functools.partial(
+            shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names, check_vma=check_vma
+        )
+    if not callable(f):
+        raise TypeError(f"shard_map: expected a function, got {f!r} of type {type(f)}")
+    names = frozenset({axis_names} if isinstance(axis_names, str) else axis_names)
+    checked_mesh(mesh)
+    check_specs("in_specs", in_specs, mesh)
+    check_specs("out_specs", out_specs, mesh)
+    mapped = Mapped(f, mesh, in_specs, out_specs, names, bool(check_vma))
+
+    @functools.wraps(f)
+    def wrapped(*args: Any) -> Any:
+        return mapped.call(args)
+
+    return wrapped
+
+
+def checked_mesh(mesh: Any) -> None:
+    """Refuse what is no mesh.
+
+    Raises:
+      TypeError: something else than a mesh.
+    """
+    if mesh is not None and not isinstance(mesh, MeshDescription):
+        raise TypeError(f"shard_map: mesh must be a Mesh or an AbstractMesh, got {mesh!r} of type {type(mesh)}")
+
+
+def check_specs(which: str, specs: Specs, mesh: MeshDescription | None) -> None:
+    """Refuse specs that no mesh, or not this one, can serve.
+
+    Raises:
+      TypeError: something else than PartitionSpecs. ValueError: axes that the mesh lacks.
+    """
+    if isinstance(specs, Infer) or specs is Infer:
+        return
+    for path, spec in tree_flatten_with_path(specs, is_leaf=_is_spec)[0]:
+        if spec is None and which == "in_specs" or isinstance(spec, Infer):
+            continue
+        if not isinstance(spec, PartitionSpec):
+            raise TypeError(
+                f"shard_map: {which} must be a pytree of PartitionSpecs, but {which}{keystr(path)} is {spec!r} of type "
+                f"{type(spec)}"
+            )
+        names = spec_names(spec)
+        for name in names:
+            if mesh is not None and name not in mesh.axis_names:
+                raise ValueError(
+                    f"shard_map: {which}{keystr(path)} is {spec}, but the mesh has no axis {name!r}: its axes are "
+                    f"{mesh.axis_names}"
+                )
+            if names.count(name) > 1:
+                raise ValueError(f"shard_map: {which}{keystr(path)} is {spec}, which names the axis {name!r} twice")
+
+
+def _is_spec(entry: Any) -> bool:
+    return entry is None or isinstance(entry, PartitionSpec | Infer)
+
+
+class Mapped:
+    """A function and how it is run per device. ``out_specs`` may be a function that is asked once ``f`` was traced."""
+
+    __slots__ = ("f", "mesh", "in_specs", "out_specs", "axis_names", "check_vma", "store")
+
+    def __init__(
+        self, f: Callable, mesh: Any, in_specs: Specs, out_specs: Specs, axis_names: frozenset, check_vma: bool
+    ):
+        self.f, self.mesh, self.in_specs, self.out_specs = f, mesh, in_specs, out_specs
+        self.axis_names, self.check_vma = axis_names, check_vma
+        self.store = traces_of(f)
+
+    def region(self) -> Region:
+        """The mesh and axes of a call.
+
+        Raises:
+          ValueError: there is no mesh, or it lacks an axis.
+        """
+        state, mesh = mesh_state(), self.mesh
+        if mesh is None:
+            mesh = physical_mesh() or state.abstract
+            if mesh.empty:
+                raise ValueError(
+                    "shard_map: no mesh is given and none is in force; pass `mesh=` or use `with arrax.set_mesh(mesh):`"
+                )
+        elif isinstance(mesh, AbstractMesh) and physical_mesh() is not None:
+            if physical_mesh().shape_tuple == mesh.shape_tuple:  # type: ignore[union-attr]
+                mesh = physical_mesh()
+        taken = frozenset(state.abstract.manual_axes) if state.abstract.shape_tuple == mesh.shape_tuple else frozenset()
+        axes = self.axis_names or frozenset(mesh.axis_names) - taken
+        unknown = axes - set(mesh.axis_names)
+        if unknown:
+            raise ValueError(f"shard_map: axis_names {sorted(map(str, unknown))} are no axes of the mesh {mesh}")
+        if axes & taken:
+            raise ValueError(f"shard_map: the program is already per device over {sorted(map(str, axes & taken))}")
+        return Region(mesh, axes, self.check_vma)
+
+    def call(self, args: tuple) -> Any:
+        """The function's results, put together."""
+        region = self.region()
+        leaves, _ = tree_flatten(args)
+        leaves = [checked_operand("shard_map", leaf) for leaf in leaves]
+        ins = self.input_specs(args, leaves, region)
+        avals = [typeof(leaf) for leaf in leaves]
+        self.check_inputs(avals, ins, region, args)
+        pieces = tuple(region.piece(aval, spec) for aval, spec in zip(avals, ins, strict=True))
+        tracing = not context.interpreter.is_evaluation or any(isinstance(leaf, Tracer) for leaf in leaves)
+        with region.entered():
+            traced = self._traced(args, leaves, pieces)
+            outs, program = self.outputs(traced, region)
+        operands = [*program.consts, *traced.captured, *leaves]
+        ins = (*[PartitionSpec()] * (len(operands) - len(leaves)), *ins)
+        if not tracing and region.mesh._internal_device_list is not None:  # type: ignore[attr-defined]
+            operands = [put_value(x, NamedSharding(region.mesh, spec)) for x, spec in zip(operands, ins, strict=True)]
+        results = bind_shard_map(opened_program(program), operands, region, ins, outs, function_name(self.f))
+        return tree_unflatten(traced.out_tree, results)
+
+    def _traced(self, args: tuple, leaves: Sequence[Any], pieces: tuple) -> Traced:
+        split = Split(self.f, (), (), args, {})
+        tree = tree_flatten((split.dynamic, split.dynamic_kwargs))[1]
+        return trace(self.f, split, "shard_map", self.store, leaves, tree, pieces)
+
+    def input_specs(self, args: tuple, leaves: Sequence[Any], region: Region) -> tuple[PartitionSpec, ...]:
+        """One spec per leaf of the arguments.
+
+        Raises:
+          ValueError: the specs are no tree prefix of the arguments.
+        """
+        specs = self.in_specs
+        if isinstance(specs, Infer) or specs is Infer:
+            return tuple(_inferred(leaf, region) for leaf in leaves)
+        if isinstance(specs, list):
+            specs = tuple(specs)
+        try:
+            found = broadcast_prefix(specs, args, is_leaf=_is_spec)
+        except ValueError as error:
+            raise ValueError(
+                "shard_map: in_specs must be a PartitionSpec or a tree prefix of the tuple of arguments of "
+                f"{function_name(self.f)}: {error}"
+            ) from None
+        for spec, leaf in zip(found, leaves, strict=True):
+            if spec is None:
+                raise TypeError(
+                    f"shard_map: in_specs has None for an argument of type {typeof(leaf).str_short()}: PartitionSpec() gives "
+                    "every device all of it"
+                )
+        return tuple(
+            _inferred(leaf, region) if isinstance(s, Infer) else s for s, leaf in zip(found, leaves, strict=True)
+        )
+
+    def check_inputs(self, avals: Sequence[Any], specs: Sequence[PartitionSpec], region: Region, args: tuple) -> None:
+        """Refuse arguments that their specs do not fit."""
+        for index, (aval, spec) in enumerate(zip(avals, specs, strict=True)):
+
+            def name(index: int = index) -> str:
+                return flat_names(self.f, args, {})[index]
+
+            outside = [n for n in spec_names(spec) if n not in region.axes]
+            if outside:
+                raise ValueError(
+                    f"shard_map: in_specs names the axis {outside[0]!r} for the argument {name()}, but the function is per "
+                    f"device over {region.ordered(region.axes)} only"
+                )
+            if len(spec) > aval.ndim:
+                raise ValueError(
+                    f"shard_map applied to the function {function_name(self.f)} was given in_specs with {spec} for the "
+                    f"argument {name()}, which has {len(spec)} entries, but the argument has rank {aval.ndim} (shape "
+                    f"{aval.shape})"
+                )
+            for axis, (size, count) in enumerate(zip(aval.shape, region.counts(spec, aval.ndim), strict=True)):
+                if size % count:
+                    raise ValueError(
+                        f"shard_map applied to the function {function_name(self.f)} was given argument arrays with axis "
+                        f"sizes that are not evenly divisible by the corresponding mesh axis sizes: the argument {name()} "
+                        f"of shape {aval.str_short()} has axis {axis} of size {size}, which is cut by {spec[axis]!r} into "
+                        f"{count} pieces"
+                    )
+
+    def outputs(self, traced: Traced, region: Region) -> tuple[tuple[PartitionSpec, ...], Any]:
+        """One spec per result, and the program whose results vary over just the axes that their specs name."""
+        dummy = tree_unflatten(traced.out_tree, list(range(traced.out_tree.num_leaves)))
+        try:
+            given = self.out_specs() if callable(self.out_specs) else self.out_specs
+            specs = tuple(broadcast_prefix(given, dummy, is_leaf=_is_spec))
+        except ValueError as error:
+            raise ValueError(
+                f"shard_map: out_specs must be a tree prefix of what {function_name(self.f)} returns: {error}"
+            ) from None
+        paths = [keystr(path) for path, _ in tree_flatten_with_path(dummy)[0]]
+        avals = traced.program.out_avals
+        for path, aval, spec in zip(paths, avals, specs, strict=True):
+            self.check_output(path, aval, spec, region)
+        if not region.tracked or all(frozenset(spec_names(s)) <= a.vma for a, s in zip(avals, specs, strict=True)):
+            return specs, traced.program
+        return specs, traced.program.memo(("varying", specs), lambda: _declared(traced.program, specs))
+
+    def check_output(self, path: str, aval: ShapedArray, spec: PartitionSpec, region: Region) -> None:
+        """Refuse a result that its spec does not fit."""
+        name = function_name(self.f)
+        outside = [n for n in spec_names(spec) if n not in region.axes]
+        if outside:
+            raise ValueError(f"shard_map: out_specs{path} is {spec}, but {name} is not per device over {outside[0]!r}")
+        if len(spec) > aval.ndim:
+            raise ValueError(
+                f"shard_map applied to the function {name} was given out_specs which require higher rank than the output: "
+                f"out_specs{path} is {spec}, which needs rank at least {len(spec)}, but the output has rank {aval.ndim} "
+                f"(type {aval.str_short()})"
+            )
+        extra = region.ordered((aval.vma & region.axes) - set(spec_names(spec))) if region.tracked else ()
+        if extra:
+            raise ValueError(
+                f"shard_map applied to the function {name} was given out_specs which require replication which can't be "
+                f"statically inferred given the mesh: out_specs{path} is {spec}, so the output must be the same on all devices "
+                f"along the mesh axes {extra}, but its type {aval.str_short()} says that it may vary over them. Reduce it over "
+                "them (such as by lax.psum), name them in out_specs, or pass check_vma=False to go unchecked"
+            )
+
+
+def _inferred(leaf: Any, region: Region) -> PartitionSpec:
+    """The spec by which an argument lies over the mesh."""
+    sharding = getattr(leaf, "sharding", None)
+    if isinstance(sharding, NamedSharding) and sharding.mesh.axis_names == region.mesh.axis_names:
+        return sharding.spec
+    return PartitionSpec()
+
+
+def _declared(program: Any, specs: Sequence[PartitionSpec]) -> Any:
+    """The program with results declared to vary over the axes that their specs name."""
+    closed = type(program)
+
+    def declared(*args: Any) -> list[Any]:
+        outs = eval_jaxpr(program.jaxpr, program.consts, *args)
+        return [declare_varying(out, frozenset(spec_names(spec))) for out, spec in zip(outs, specs, strict=True)]
+
+    return closed(*stage(declared, program.in_avals))
