@@ -55,10 +55,11 @@ def with_slopes(*slopes: Function | None) -> Callable[[Function], Function]:
         def broadcast(*operands: Any) -> Any:
             return rule(*jnp.broadcast_arrays(*operands))
 
-        rule = custom_jvp(fun)
+        rule = custom_jvp(lambda *operands: fun(*map(jnp.asarray, operands)))
 
         @rule.defjvp
         def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+            primals = tuple(map(jnp.asarray, primals))
             ans = rule(*primals)
             total = None
             for slope, t in zip(slopes, tangents, strict=True):

@@ -1,0 +1,39 @@
+"""The distribution of Bernoulli: 1 with probability p, else 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import numpy as jnp
+from arrax.scipy.special.definition import log1p
+from arrax.scipy.stats.definition import of_distribution, provided
+
+
+@of_distribution
+def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
+    """The logarithm of the probability of k."""
+    x = k - loc
+    return provided((p >= 0) & (p <= 1), jnp.where(x == 1, jnp.log(p), jnp.where(x == 0, log1p(-p), -np.inf)))
+
+
+@of_distribution
+def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
+    """The probability of k."""
+    x = k - loc
+    return provided((p >= 0) & (p <= 1), jnp.where(x == 1, p, jnp.where(x == 0, 1 - p, 0.0)))
+
+
+@of_distribution
+def cdf(k: Any, p: Any) -> Any:
+    """The distribution function."""
+    value = jnp.where(k < 0, 0.0, jnp.where(k < 1, 1 - p, 1.0))
+    return provided((p >= 0) & (p <= 1) & ~jnp.isnan(k), value)
+
+
+@of_distribution
+def ppf(q: Any, p: Any) -> Any:
+    """The inverse of the distribution function: the least k whose distribution function is at least q."""
+    value = jnp.where(q == 0, -1.0, jnp.where(q <= 1 - p, 0.0, 1.0))
+    return provided((p >= 0) & (p <= 1) & (q >= 0) & (q <= 1), value)

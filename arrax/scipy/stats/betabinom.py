@@ -1,0 +1,28 @@
+"""The beta-binomial distribution: the binomial one of n trials whose probability has the beta distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax import numpy as jnp
+from arrax.scipy.special.gamma_functions import log_beta
+from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
+
+
+@of_distribution
+def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
+    """The logarithm of the probability of k."""
+    x = k - loc
+
+    def value(x: Any) -> Any:
+        count = -jnp.log1p(n) - log_beta(*jnp.broadcast_arrays(n - x + 1, x + 1))
+        return count + log_beta(*jnp.broadcast_arrays(x + a, n - x + b)) - log_beta(*jnp.broadcast_arrays(a, b))
+
+    valid = (n >= 0) & is_whole(n) & (a > 0) & (b > 0)
+    return provided(valid, inside((x >= 0) & (x <= n) & is_whole(x), value, x, 0.0))
+
+
+@of_distribution
+def pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
+    """The probability of k."""
+    return jnp.exp(logpmf(k, n, a, b, loc))

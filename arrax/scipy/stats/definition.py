@@ -1,0 +1,83 @@
+"""How functions of distributions are declared, and what most of them need: standard variables, supports, parameters."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax import numpy as jnp
+from arrax.core.types import typeof
+from arrax.lax.conversion import convert
+from arrax.numpy_api.api import api
+from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
+from arrax.scipy.special.definition import log1p
+
+Function = Callable[..., Any]
+
+
+def of_distribution(fun: Function) -> Function:
+    """Decorator: make a function of real arrays of one floating dtype, of 32 bits at least, a public one that broadcasts."""
+    signature = inspect.signature(fun)
+    name = f"{fun.__module__.rpartition('.')[2]}.{fun.__name__}"
+
+    @functools.wraps(fun)
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        check_arraylike(name, *bound.args)
+        operands = promote_inexact(*bound.args)
+        for x in operands:
+            refuse_complex(name, x)
+        dtype = typeof(operands[0]).dtype
+        small = dtypes.itemsize_bits(dtype) < 32
+        operands = [convert(x, np.float32) if small else jnp.asarray(x) for x in operands]
+        out = fun(*operands)
+        return convert(out, dtype) if small else out
+
+    computed.__doc__ = f"{fun.__doc__}\n\n{_shared_documentation(name, signature)}"
+    return api()(computed)
+
+
+def _shared_documentation(name: str, signature: inspect.Signature) -> str:
+    required = [p.name for p in signature.parameters.values() if p.default is p.empty]
+    values = ", ".join("0.5" for _ in required)
+    return (
+        f"Args:\n  {', '.join(signature.parameters)}: real arrays or numbers, which broadcast.\n"
+        "Returns: floating array; NaN where a parameter is not valid.\n"
+        f"Example: ``stats.{name}({values})``. Source: ``scipy.stats.{name}``."
+    )
+
+
+def standard(x: Any, loc: Any, scale: Any) -> Any:
+    """(x - loc) / scale, NaN for scales that are not positive."""
+    return (x - loc) / jnp.where(scale > 0, scale, np.nan)
+
+
+def inside(condition: Any, value: Function, x: Any, safe: float, otherwise: float = -np.inf) -> Any:
+    """``value(x)`` where the condition holds, ``otherwise`` elsewhere, NaN for NaN.
+
+    Elsewhere the value is computed at a harmless place, so that its derivative is finite there, too.
+    """
+    out = jnp.where(condition, value(jnp.where(condition, x, safe)), otherwise)
+    return jnp.where(jnp.isnan(x), np.nan, out)
+
+
+def provided(condition: Any, value: Any) -> Any:
+    """The value where the parameters are valid, NaN elsewhere."""
+    return jnp.where(condition, value, np.nan)
+
+
+def log_of_share(share: Any, rest: Any) -> Any:
+    """The logarithm of a share, by what is left of 1 where the share is most of it."""
+    most = share > 0.5
+    return jnp.where(most, log1p(-jnp.where(most, rest, 0.0)), jnp.log(jnp.where(most, 1.0, share)))
+
+
+def is_whole(k: Any) -> Any:
+    """Whether a number is an integer."""
+    return k == jnp.floor(k)

@@ -1,0 +1,55 @@
+"""The exponential distribution from loc on, with mean loc + scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax import numpy as jnp
+from arrax.nn import activations
+from arrax.scipy.special.definition import log1p
+from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
+
+
+@of_distribution
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density: -z - log scale, with z = (x - loc) / scale."""
+    z = standard(x, loc, scale)
+    return inside(z >= 0, lambda z: -z - jnp.log(scale), z, 1.0)
+
+
+@of_distribution
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    z = standard(x, loc, scale)
+    return inside(z >= 0, lambda z: jnp.exp(-z) / scale, z, 1.0, 0.0)
+
+
+@of_distribution
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The distribution function."""
+    return -jnp.expm1(-jnp.maximum(standard(x, loc, scale), 0))
+
+
+@of_distribution
+def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the distribution function."""
+    z = standard(x, loc, scale)
+    return inside(z > 0, activations.log1mexp, z, 1.0)
+
+
+@of_distribution
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The survival function, 1 - cdf."""
+    return jnp.exp(-jnp.maximum(standard(x, loc, scale), 0))
+
+
+@of_distribution
+def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the survival function."""
+    return -jnp.maximum(standard(x, loc, scale), 0)
+
+
+@of_distribution
+def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The inverse of the distribution function."""
+    return provided((q >= 0) & (q <= 1) & (scale > 0), loc - scale * log1p(-q))

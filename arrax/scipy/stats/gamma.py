@@ -1,0 +1,50 @@
+"""The gamma distribution of shape a."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax import numpy as jnp
+from arrax.scipy.special.gamma_functions import gammainc, gammaincc, log_gamma
+from arrax.scipy.special.logarithmic import times_log
+from arrax.scipy.stats.definition import inside, log_of_share, of_distribution, provided, standard
+
+
+@of_distribution
+def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density: (a - 1) log z - z - log Gamma(a) - log scale, with z = (x - loc) / scale."""
+    z = standard(x, loc, scale)
+    value = inside(z >= 0, lambda z: times_log(a - 1, z) - z - log_gamma(a) - jnp.log(scale), z, 1.0)
+    return provided(a > 0, value)
+
+
+@of_distribution
+def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    return jnp.exp(logpdf(x, a, loc, scale))
+
+
+@of_distribution
+def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The distribution function, a regularized incomplete gamma function."""
+    z = standard(x, loc, scale)
+    return inside(z > 0, lambda z: gammainc(a, z), z, 1.0, 0.0)
+
+
+@of_distribution
+def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the distribution function."""
+    return log_of_share(cdf(x, a, loc, scale), sf(x, a, loc, scale))
+
+
+@of_distribution
+def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The survival function, 1 - cdf."""
+    z = standard(x, loc, scale)
+    return inside(z > 0, lambda z: gammaincc(a, z), z, 1.0, 1.0)
+
+
+@of_distribution
+def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the survival function."""
+    return log_of_share(sf(x, a, loc, scale), cdf(x, a, loc, scale))

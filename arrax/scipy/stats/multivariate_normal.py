@@ -1,0 +1,81 @@
+"""The multivariate normal distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrax import lax
+from arrax import numpy as jnp
+from arrax.numpy_api.api import api
+from arrax.numpy_api.operands import check_arraylike, promote_inexact
+
+
+def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
+    """The logarithm of the density.
+
+    Args:
+      x: points, an array of shape ``(..., d)``.
+      mean: array of shape ``(..., d)`` or number.
+      cov: covariance, an array of shape ``(..., d, d)``; a number, or a vector of shape (1,), is a multiple of the identity.
+      allow_singular: must be None.
+    Returns: array of the shape of the leading axes, broadcast.
+    Raises:
+      ValueError: shapes that don't fit.
+      NotImplementedError: ``allow_singular``.
+    Example: ``stats.multivariate_normal.logpdf(jnp.zeros(2), jnp.zeros(2), jnp.eye(2))`` is -log(2 pi).
+    Source: ``scipy.stats.multivariate_normal.logpdf``.
+    """
+    if allow_singular is not None:
+        raise NotImplementedError("multivariate_normal.logpdf: allow_singular is not supported")
+    check_arraylike("multivariate_normal.logpdf", x, mean, cov)
+    return _logpdf(x, mean, cov)
+
+
+@api()
+def _logpdf(x: Any, mean: Any, cov: Any) -> Any:
+    x, mean, cov = (jnp.asarray(v) for v in promote_inexact(x, mean, cov))
+    dtype = x.dtype
+    if dtype.itemsize < 4:
+        x, mean, cov = (v.astype(np.float32) for v in (x, mean, cov))
+    if mean.ndim == 0:
+        return _independent(x, mean, cov).astype(dtype)
+    size = mean.shape[-1]
+    if cov.ndim == 0 or cov.shape == (1,):
+        if size > 1:
+            cov = cov.reshape(()) * jnp.eye(size, dtype=cov.dtype)
+        else:
+            cov = cov.reshape(1, 1)
+    if cov.ndim < 2 or cov.shape[-2:] != (size, size):
+        raise ValueError(
+            f"multivariate_normal.logpdf: cov must have the shape (..., {size}, {size}) for a mean of shape {mean.shape}, "
+            f"got {cov.shape}"
+        )
+    y = x - mean
+    factor = lax.linalg.cholesky(cov)
+    batch = jnp.broadcast_shapes(y.shape[:-1], cov.shape[:-2])
+    y, factor = jnp.broadcast_to(y, (*batch, size)), jnp.broadcast_to(factor, (*batch, size, size))
+    scaled = lax.linalg.triangular_solve(factor, y[..., None], left_side=True, lower=True)[..., 0]
+    determinant = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), -1)
+    return (-0.5 * jnp.sum(scaled * scaled, -1) - 0.5 * size * math.log(2 * math.pi) - determinant).astype(dtype)
+
+
+def _independent(x: Any, mean: Any, cov: Any) -> Any:
+    """For a mean that is a number: each element of x is a point."""
+    if cov.size != 1:
+        raise ValueError(
+            f"multivariate_normal.logpdf: cov must be a number for a mean that is one, got the shape {cov.shape}"
+        )
+    variance = cov.reshape(())
+    return -0.5 * jnp.square(x - mean) / variance - 0.5 * (math.log(2 * math.pi) + jnp.log(variance))
+
+
+def pdf(x: Any, mean: Any, cov: Any) -> Any:
+    """The density. Args: as of ``logpdf``.
+
+    Example: ``stats.multivariate_normal.pdf(jnp.zeros(2), jnp.zeros(2), jnp.eye(2))`` is 1 / (2 pi).
+    Source: ``scipy.stats.multivariate_normal.pdf``.
+    """
+    return jnp.exp(logpdf(x, mean, cov))

@@ -1,0 +1,29 @@
+"""The negative binomial distribution: how many trials fail before n have succeeded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax import numpy as jnp
+from arrax.scipy.special.gamma_functions import log_beta
+from arrax.scipy.special.logarithmic import times_log, times_log1p
+from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
+
+
+@of_distribution
+def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
+    """The logarithm of the probability of k."""
+    x = k - loc
+
+    def value(x: Any) -> Any:
+        count = -jnp.log(n + x) - log_beta(*jnp.broadcast_arrays(n, x + 1))
+        return count + times_log(n, p) + times_log1p(x, -p)
+
+    valid = (n > 0) & (p > 0) & (p <= 1)
+    return provided(valid, inside((x >= 0) & is_whole(x), value, x, 0.0))
+
+
+@of_distribution
+def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
+    """The probability of k."""
+    return jnp.exp(logpmf(k, n, p, loc))

@@ -1,0 +1,58 @@
+"""The normal distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from arrax import numpy as jnp
+from arrax.scipy.special.error_functions import log_normal_cdf, normal_cdf, normal_density, normal_quantile
+from arrax.scipy.stats.definition import of_distribution, provided, standard
+
+
+@of_distribution
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density: -(z^2 + log 2 pi) / 2 - log scale, with z = (x - loc) / scale."""
+    return -0.5 * (jnp.square(standard(x, loc, scale)) + math.log(2 * math.pi)) - jnp.log(scale)
+
+
+@of_distribution
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    return normal_density(standard(x, loc, scale)) / scale
+
+
+@of_distribution
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The distribution function."""
+    return normal_cdf(standard(x, loc, scale))
+
+
+@of_distribution
+def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the distribution function, exact in its lower tail."""
+    return log_normal_cdf(standard(x, loc, scale))
+
+
+@of_distribution
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The survival function, 1 - cdf."""
+    return normal_cdf(-standard(x, loc, scale))
+
+
+@of_distribution
+def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the survival function, exact in its upper tail."""
+    return log_normal_cdf(-standard(x, loc, scale))
+
+
+@of_distribution
+def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The inverse of the distribution function."""
+    return provided(scale > 0, normal_quantile(q) * scale + loc)
+
+
+@of_distribution
+def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The inverse of the survival function."""
+    return provided(scale > 0, -normal_quantile(q) * scale + loc)

@@ -1,0 +1,185 @@
+"""Ranks, the most frequent values, and the standard error of the mean."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arrax import lax
+from arrax import numpy as jnp
+from arrax.core.types import typeof
+from arrax.lax.conversion import convert
+from arrax.numpy_api.api import api
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
+
+_METHODS = ("average", "min", "max", "dense", "ordinal")
+
+
+class ModeResult(NamedTuple):
+    """The most frequent values, and how often each occurs."""
+
+    mode: Any
+    count: Any
+
+
+def _check_nan_policy(name: str, nan_policy: str) -> None:
+    if nan_policy not in ("propagate", "omit", "raise"):
+        raise ValueError(f"{name}: nan_policy must be 'propagate', 'omit' or 'raise', got {nan_policy!r}")
+    if nan_policy == "raise":
+        raise NotImplementedError(f"{name}: nan_policy='raise' is not supported: values are not known while tracing")
+
+
+def _only_propagate(name: str, nan_policy: str) -> None:
+    _check_nan_policy(name, nan_policy)
+    if nan_policy != "propagate":
+        raise NotImplementedError(f"{name}: nan_policy={nan_policy!r} is not supported")
+
+
+def _runs(ordered: Any) -> tuple[Any, Any]:
+    """Of sorted rows: at each place, where its run of equal values begins, and where it ends (exclusively)."""
+    length = ordered.shape[-1]
+    place = jnp.arange(length, dtype=np.int32)
+    differs = ordered[..., 1:] != ordered[..., :-1]
+    edge = jnp.ones((*ordered.shape[:-1], 1), bool)
+    first = jnp.concatenate([edge, differs], -1)
+    last = jnp.concatenate([differs, edge], -1)
+    axis = ordered.ndim - 1
+    begin = lax.cummax(jnp.where(first, place, 0), axis=axis)
+    end = lax.cummin(jnp.where(last, place + 1, length).astype(np.int32), axis=axis, reverse=True)
+    return begin, end
+
+
+# ---- mode -----------------------------------------------------------------------------------------------------------
+
+
+def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
+    """The most frequent value along an axis, the least of several, and how often it occurs.
+
+    Args:
+      a: real array.
+      axis: the axis, or None for all elements.
+      nan_policy: ``"propagate"``: NaN counts as a value.
+      keepdims: keep the axis, with length 1.
+    Returns: ``ModeResult(mode, count)``.
+    Raises:
+      NotImplementedError: another nan_policy.
+    Example: ``stats.mode(jnp.array([2, 1, 2])).mode`` is 2. Source: ``scipy.stats.mode``.
+    """
+    check_arraylike("mode", a)
+    _only_propagate("mode", nan_policy)
+    return _mode(a, axis=axis, keepdims=bool(keepdims))
+
+
+@api(static=("axis", "keepdims"))
+def _mode(a: Any, axis: int | None, keepdims: bool) -> ModeResult:
+    a = jnp.asarray(a)
+    rank = a.ndim
+    rows = a.reshape(-1) if axis is None else jnp.moveaxis(a, canonical_axes(axis, rank)[0], -1)
+    if rows.shape[-1] == 0:
+        value = jnp.full(rows.shape[:-1], np.nan, jnp.result_type(rows, float))
+        count = jnp.zeros(rows.shape[:-1], jnp.result_type(int))
+    else:
+        ordered = jnp.sort(rows, -1)
+        begin, end = _runs(ordered)
+        best = jnp.argmax(end - begin, -1, keepdims=True)
+        value = jnp.take_along_axis(ordered, best, -1)[..., 0]
+        count = jnp.take_along_axis(end - begin, best, -1)[..., 0].astype(jnp.result_type(int))
+    if keepdims:
+        shape = (1,) * rank if axis is None else [1 if n == axis % rank else m for n, m in enumerate(a.shape)]
+        value, count = value.reshape(shape), count.reshape(shape)
+    return ModeResult(value, count)
+
+
+# ---- ranks ----------------------------------------------------------------------------------------------------------
+
+
+def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Any:
+    """The ranks of the elements, from 1 on.
+
+    Args:
+      a: real array.
+      method: which rank equal elements have: ``"average"``, ``"min"`` or ``"max"`` of their places; ``"dense"``: the same
+        without gaps behind it; ``"ordinal"``: all another, in their order.
+      axis: the axis, or None for all elements together.
+      nan_policy: ``"propagate"``: where there is a NaN, all ranks are NaN.
+    Returns: floating array of the shape of ``a``, or of one axis.
+    Raises:
+      ValueError: another method.
+      NotImplementedError: another nan_policy.
+    Example: ``stats.rankdata(jnp.array([3., 1., 3.]))`` is ``[2.5, 1, 2.5]``. Source: ``scipy.stats.rankdata``.
+    """
+    check_arraylike("rankdata", a)
+    if method not in _METHODS:
+        raise ValueError(f"rankdata: method must be one of {', '.join(_METHODS)}, got {method!r}")
+    _only_propagate("rankdata", nan_policy)
+    return _rankdata(a, method=method, axis=axis)
+
+
+@api(static=("method", "axis"))
+def _rankdata(a: Any, method: str, axis: int | None) -> Any:
+    a = jnp.asarray(a)
+    if axis is None:
+        return _ranks_of_rows(a.reshape(-1), method)
+    place = canonical_axes(axis, a.ndim)[0]
+    return jnp.moveaxis(_ranks_of_rows(jnp.moveaxis(a, place, -1), method), -1, place)
+
+
+def _ranks_of_rows(rows: Any, method: str) -> Any:
+    dtype = jnp.result_type(rows, float) if jnp.issubdtype(rows.dtype, jnp.inexact) else jnp.result_type(float)
+    if rows.shape[-1] == 0:
+        return rows.astype(dtype)
+    order = jnp.argsort(rows, -1, stable=True)
+    ordered = jnp.take_along_axis(rows, order, -1)
+    ranks = _ranks_of_ordered(ordered, method).astype(dtype)
+    back = jnp.argsort(order, -1, stable=True)
+    ranks = jnp.take_along_axis(ranks, back, -1)
+    if not jnp.issubdtype(rows.dtype, jnp.inexact):
+        return ranks
+    return jnp.where(jnp.any(jnp.isnan(rows), -1, keepdims=True), np.nan, ranks)
+
+
+def _ranks_of_ordered(ordered: Any, method: str) -> Any:
+    if method == "ordinal":
+        return jnp.broadcast_to(jnp.arange(1, ordered.shape[-1] + 1), ordered.shape)
+    begin, end = _runs(ordered)
+    if method == "dense":
+        return jnp.cumsum((begin == jnp.arange(ordered.shape[-1])).astype(np.int32), -1)
+    if method == "min":
+        return begin + 1
+    if method == "max":
+        return end
+    return (begin + 1 + end) * 0.5
+
+
+# ---- the standard error ---------------------------------------------------------------------------------------------
+
+
+def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
+    """The standard error of the mean: the standard deviation over the square root of the number of values.
+
+    Args:
+      a: array.
+      axis: the axis, or None for all elements.
+      ddof: what is taken from the number of values for the variance.
+      nan_policy: ``"propagate"``, or ``"omit"`` to leave NaN out.
+      keepdims: keep the axis, with length 1.
+    Raises:
+      ValueError: another nan_policy.
+    Example: ``stats.sem(jnp.array([1., 3.]))`` is 1. Source: ``scipy.stats.sem``.
+    """
+    check_arraylike("sem", a)
+    _check_nan_policy("sem", nan_policy)
+    return _sem(a, ddof, axis=axis, omit=nan_policy == "omit", keepdims=bool(keepdims))
+
+
+@api(static=("axis", "omit", "keepdims"))
+def _sem(a: Any, ddof: Any, axis: int | None, omit: bool, keepdims: bool) -> Any:
+    (a,) = promote_inexact(a)
+    a = jnp.asarray(a)
+    if axis is None:
+        a = a.reshape(-1) if not keepdims else a
+    kept = ~jnp.isnan(a) if omit else jnp.ones(a.shape, bool)
+    count = convert(jnp.sum(kept, axis, keepdims=keepdims), typeof(jnp.real(a)).dtype)
+    deviation = jnp.std(jnp.where(kept, a, 0), axis, ddof=ddof, keepdims=keepdims, where=kept)
+    return deviation / jnp.sqrt(count)

@@ -1,0 +1,24 @@
+"""Student's t distribution with df degrees of freedom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax import numpy as jnp
+from arrax.scipy.special.gamma_functions import log_beta
+from arrax.scipy.stats.definition import of_distribution, provided, standard
+
+
+@of_distribution
+def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density: -(df + 1)/2 log(1 + z^2/df) - log(sqrt(df) B(1/2, df/2)) - log scale."""
+    z = standard(x, loc, scale)
+    half = 0.5 * df
+    norm = log_beta(*jnp.broadcast_arrays(jnp.full_like(half, 0.5), half)) + 0.5 * jnp.log(df)
+    return provided(df > 0, -(half + 0.5) * jnp.log1p(z * z / df) - norm - jnp.log(scale))
+
+
+@of_distribution
+def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    return jnp.exp(logpdf(x, df, loc, scale))

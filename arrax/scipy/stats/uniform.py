@@ -1,0 +1,34 @@
+"""The uniform distribution on [loc, loc + scale]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax import numpy as jnp
+from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
+
+
+@of_distribution
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density: -log scale."""
+    z = standard(x, loc, scale)
+    return inside((z >= 0) & (z <= 1), lambda z: 0 * z - jnp.log(scale), z, 0.5)
+
+
+@of_distribution
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    z = standard(x, loc, scale)
+    return inside((z >= 0) & (z <= 1), lambda z: 0 * z + 1 / scale, z, 0.5, 0.0)
+
+
+@of_distribution
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The distribution function."""
+    return jnp.clip(standard(x, loc, scale), 0, 1)
+
+
+@of_distribution
+def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The inverse of the distribution function."""
+    return provided((q >= 0) & (q <= 1) & (scale > 0), q * scale + loc)

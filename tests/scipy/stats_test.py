@@ -1,0 +1,247 @@
+"""Distributions and statistics: values against SciPy's, tails, slopes, refusals."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import arrax
+from arrax.scipy import stats
+from tests.support import bfloat16, check_gradients, wide
+
+RNG = np.random.default_rng(0)
+GRID = np.concatenate([np.linspace(-3, 9, 25), [1e-3, 30.0, -30.0]])
+COUNTS = np.concatenate([np.arange(-2.0, 12), [2.5, 40.0]])
+UNIT = np.array([0.0, 1e-10, 0.01, 0.3, 0.5, 0.77, 0.99, 1.0, -0.1, 1.2])
+LOCS = [(), (0.71, 1.9)]
+
+# fmt: off
+CONTINUOUS = {  # distribution: (parameters, whether it has loc and scale)
+    "beta": ([(2.0, 3.5), (0.5, 0.7), (1.0, 1.0)], True), "cauchy": ([()], True), "chi2": ([(3.0,), (0.8,)], True),
+    "expon": ([()], True), "gamma": ([(2.5,), (0.4,), (1.0,)], True), "gennorm": ([(2.0,), (0.8,)], False),
+    "gumbel_l": ([()], True), "gumbel_r": ([()], True), "laplace": ([()], True), "logistic": ([()], True), "norm": ([()], True),
+    "pareto": ([(2.5,), (0.3,)], True), "t": ([(3.0,), (0.7,), (1e6,)], True),
+    "truncnorm": ([(-1.0, 2.0), (1.0, 8.0), (-9.0, -2.0), (-np.inf, 1.0)], True), "uniform": ([()], True),
+    "vonmises": ([(0.7,), (30.0,)], False), "wrapcauchy": ([(0.4,)], False),
+}
+DISCRETE = {
+    "bernoulli": [(0.3,), (1.0,)], "betabinom": [(9, 2.0, 3.0)], "binom": [(9, 0.3), (10, 1.0)], "geom": [(0.3,), (1.0,)],
+    "nbinom": [(4, 0.3), (2.5, 0.9)], "poisson": [(3.0,), (0.1,), (0.0,)],
+}
+# fmt: on
+METHODS = ("logpdf", "pdf", "logpmf", "pmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+
+
+def methods(name):
+    module = getattr(stats, name)
+    return [m for m in METHODS if hasattr(module, m)]
+
+
+def places(name, method):
+    if method in ("ppf", "isf"):
+        return UNIT
+    if name in DISCRETE:
+        return COUNTS
+    if name in ("vonmises", "wrapcauchy"):  # SciPy wraps others around
+        return np.linspace(-3.1, 3.1, 15) if name == "vonmises" else np.linspace(0.1, 6.2, 15)
+    return GRID
+
+
+CASES = [(name, m) for name in [*CONTINUOUS, *DISCRETE] for m in methods(name)]
+
+
+def test_the_tables_have_every_distribution():
+    modules = set(stats.__all__) - {"gaussian_kde", "mode", "rankdata", "sem"}
+    assert modules == {*CONTINUOUS, *DISCRETE, "dirichlet", "multinomial", "multivariate_normal"}
+
+
+@pytest.mark.parametrize(("name", "method"), CASES)
+def test_values_are_those_of_scipy(name, method):
+    parameters = DISCRETE[name] if name in DISCRETE else CONTINUOUS[name][0]
+    shifts = LOCS if name in CONTINUOUS and CONTINUOUS[name][1] else [()]
+    fun, reference = getattr(getattr(stats, name), method), getattr(getattr(scipy.stats, name), method)
+    x = places(name, method)
+    with arrax.enable_x64(True), np.errstate(all="ignore"):
+        for values in parameters:
+            for shift in shifts:
+                out = fun(x, *map(float, values), *shift)
+                np.testing.assert_allclose(
+                    out, reference(x, *values, *shift), rtol=3e-12, atol=1e-300, err_msg=f"{values}{shift}"
+                )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, bfloat16], ids=str)
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_narrow_numbers_keep_their_dtype(name, dtype):
+    values = CONTINUOUS[name][0][0]
+    x = places(name, "pdf")[5:12].astype(dtype)
+    out = getattr(stats, name).logpdf(x, *np.array(values, dtype))
+    assert out.dtype == dtype
+    expected = getattr(scipy.stats, name).logpdf(wide(x), *map(float, np.array(values, dtype)))
+    np.testing.assert_allclose(wide(out), expected, rtol=5e-5 if dtype == np.float32 else 4e-2, atol=1e-2)
+
+
+TAILS = {  # function: (places far out, SciPy's function)
+    "norm.logcdf": [-5.0, -40.0, -1e3], "norm.logsf": [5.0, 40.0, 1e3], "norm.sf": [37.0], "norm.cdf": [-37.0],
+    "gumbel_r.logsf": [700.0], "gumbel_l.logcdf": [-700.0], "expon.logcdf": [1e-200], "cauchy.cdf": [-1e200],
+    "cauchy.logsf": [1e10], "logistic.sf": [700.0], "laplace.cdf": [-690.0], "logistic.logpdf": [800.0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TAILS)
+def test_tails_keep_their_digits(case):
+    name, method = case.split(".")
+    with arrax.enable_x64(True):
+        out = getattr(getattr(stats, name), method)(np.array(TAILS[case]))
+        np.testing.assert_allclose(out, getattr(getattr(scipy.stats, name), method)(TAILS[case]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in CONTINUOUS if name != "uniform"])
+def test_slopes_in_place_and_parameters_agree_with_differences(name):
+    values = CONTINUOUS[name][0][0]
+    shift = (0.1, 1.3) if CONTINUOUS[name][1] else ()
+    x = {"pareto": 2.3, "beta": 0.8, "truncnorm": 0.6}.get(name, 1.2)
+    check_gradients(getattr(stats, name).logpdf, [x, *values, *shift], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["expon", "gamma", "beta", "pareto", "uniform", "truncnorm"])
+def test_slopes_are_finite_outside_of_the_support(name):
+    values = CONTINUOUS[name][0][0]
+    slopes = arrax.grad(lambda p: stats.__getattr__(name).pdf(-5.0, *p) if p else 0.0)(list(map(float, values)))
+    assert np.all(np.isfinite(slopes))
+
+
+def test_a_scale_that_is_not_positive_gives_nan():
+    for name in ("norm", "expon", "cauchy", "uniform"):
+        assert np.isnan(getattr(stats, name).pdf(0.5, 0.0, -1.0)), name
+
+
+def test_the_entropy_of_poisson_is_that_of_scipy():
+    means = np.array([0.01, 1.0, 20.0, 49.0, 51.0])
+    with arrax.enable_x64(True):
+        np.testing.assert_allclose(stats.poisson.entropy(means), scipy.stats.poisson.entropy(means), rtol=1e-9)
+
+
+def test_multivariate_distributions_are_those_of_scipy():
+    root = RNG.normal(size=(3, 3))
+    covariance, mean, x = root @ root.T + np.eye(3), RNG.normal(size=3), RNG.normal(size=(5, 3))
+    shares = RNG.dirichlet([2.0, 3.0, 0.5], 4).T
+    counts = RNG.multinomial(9, [0.2, 0.3, 0.5], 6)
+    with arrax.enable_x64(True):
+        normal = stats.multivariate_normal
+        expected = scipy.stats.multivariate_normal(mean, covariance)
+        np.testing.assert_allclose(normal.logpdf(x, mean, covariance), expected.logpdf(x), rtol=1e-12)
+        np.testing.assert_allclose(normal.pdf(x, mean, covariance), expected.pdf(x), rtol=1e-12)
+        np.testing.assert_allclose(normal.logpdf(x, 0.0, 2.0), scipy.stats.norm.logpdf(x, 0, np.sqrt(2)), rtol=1e-12)
+        many = normal.logpdf(x[:, None], mean, np.stack([covariance, 2 * covariance]))
+        assert many.shape == (5, 2)
+        np.testing.assert_allclose(many[:, 0], expected.logpdf(x), rtol=1e-12)
+        alpha = np.array([2.0, 3.0, 0.5])
+        np.testing.assert_allclose(
+            stats.dirichlet.logpdf(shares, alpha), scipy.stats.dirichlet.logpdf(shares, alpha), rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            stats.dirichlet.pdf(shares[:2], alpha), scipy.stats.dirichlet.pdf(shares, alpha), rtol=1e-10
+        )
+        assert stats.dirichlet.logpdf(np.array([0.5, 0.2, 0.1]), alpha) == -np.inf
+        p = np.array([0.2, 0.3, 0.5])
+        np.testing.assert_allclose(
+            stats.multinomial.logpmf(counts, 9, p), scipy.stats.multinomial.logpmf(counts, 9, p), rtol=1e-12
+        )
+        assert stats.multinomial.pmf(counts[0], 8, p) == 0
+    check_gradients(lambda m, c: stats.multivariate_normal.logpdf(x[0], m, c @ c.T), [mean, root + 3 * np.eye(3)])
+
+
+# ---- statistics -----------------------------------------------------------------------------------------------------
+
+TIES = np.array([[3, 1, 3, 2, 1, 1], [5, 5, 4, 4, 0, 7]])
+
+
+@pytest.mark.parametrize("method", ["average", "min", "max", "dense", "ordinal"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_ranks_are_those_of_scipy(method, axis):
+    expected = scipy.stats.rankdata(TIES, method, axis=axis)
+    np.testing.assert_array_equal(stats.rankdata(TIES, method, axis=axis), expected)
+
+
+def test_ranks_with_nan_are_nan():
+    x = np.array([[1.0, np.nan, 2.0], [3.0, 1.0, 2.0]], np.float32)
+    np.testing.assert_array_equal(stats.rankdata(x, axis=1), [[np.nan] * 3, [3, 1, 2]])
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_modes_are_those_of_scipy(axis, keepdims):
+    ours, theirs = stats.mode(TIES, axis, keepdims=keepdims), scipy.stats.mode(TIES, axis, keepdims=keepdims)
+    np.testing.assert_array_equal(ours.mode, theirs.mode)
+    np.testing.assert_array_equal(ours.count, theirs.count)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_standard_errors_are_those_of_scipy(axis):
+    x = RNG.normal(size=(4, 5))
+    holes = np.where(RNG.uniform(size=x.shape) < 0.2, np.nan, x)
+    with arrax.enable_x64(True):
+        np.testing.assert_allclose(stats.sem(x, axis, ddof=0), scipy.stats.sem(x, axis, ddof=0), rtol=1e-12)
+        ours = stats.sem(holes, axis, nan_policy="omit")
+        np.testing.assert_allclose(ours, scipy.stats.sem(holes, axis, nan_policy="omit"), rtol=1e-12)
+
+
+# ---- gaussian_kde ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [None, "silverman", 0.4, lambda estimate: 0.7])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("variables", [1, 2])
+def test_estimates_of_densities_are_those_of_scipy(variables, weighted, width):
+    data, points = RNG.normal(size=(variables, 30)), RNG.normal(size=(variables, 7))
+    weights = RNG.uniform(0.1, 1, 30) if weighted else None
+    with arrax.enable_x64(True):
+        ours = stats.gaussian_kde(data, width, weights)
+        theirs = scipy.stats.gaussian_kde(data, width, weights)
+        np.testing.assert_allclose(ours(points), theirs(points), rtol=1e-10)
+        np.testing.assert_allclose(ours.logpdf(points), theirs.logpdf(points), rtol=1e-10)
+        np.testing.assert_allclose(ours.covariance, theirs.covariance, rtol=1e-10)
+        np.testing.assert_allclose(ours.integrate_kde(ours), theirs.integrate_kde(theirs), rtol=1e-10)
+        mean, covariance = np.zeros(variables), 2 * np.eye(variables)
+        np.testing.assert_allclose(
+            ours.integrate_gaussian(mean, covariance), theirs.integrate_gaussian(mean, covariance), rtol=1e-10
+        )
+        if variables == 1:
+            np.testing.assert_allclose(ours.integrate_box_1d(-1, 0.5), theirs.integrate_box_1d(-1, 0.5), rtol=1e-10)
+
+
+def test_draws_have_the_moments_of_the_estimate():
+    data = RNG.normal(size=(2, 20)).astype(np.float32)
+    estimate = stats.gaussian_kde(data)
+    draws = np.asarray(estimate.resample(arrax.random.key(0), (20_000,)))
+    assert draws.shape == (2, 20_000)
+    np.testing.assert_allclose(draws.mean(1), data.mean(1), atol=0.05)
+    expected = np.cov(data, bias=True) + np.asarray(estimate.covariance)
+    np.testing.assert_allclose(np.cov(draws), expected, atol=0.08)
+
+
+def test_estimates_pass_through_transformations():
+    data = RNG.normal(size=(1, 20)).astype(np.float32)
+    inside = arrax.jit(lambda estimate, x: estimate.pdf(x))(stats.gaussian_kde(data), np.ones(2, np.float32))
+    np.testing.assert_allclose(inside, stats.gaussian_kde(data).pdf(np.ones(2, np.float32)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: stats.norm.pdf([1.0]), TypeError),
+        (lambda: stats.norm.pdf(1j), TypeError),
+        (lambda: stats.rankdata(TIES, "first"), ValueError),
+        (lambda: stats.mode(TIES, nan_policy="omit"), NotImplementedError),
+        (lambda: stats.sem(TIES, nan_policy="skip"), ValueError),
+        (lambda: stats.gaussian_kde(np.ones(1)), ValueError),
+        (lambda: stats.gaussian_kde(TIES, "wide"), ValueError),
+        (lambda: stats.gaussian_kde(TIES, weights=np.ones(3)), ValueError),
+        (lambda: stats.multivariate_normal.logpdf(np.ones(2), np.ones(2), np.eye(3)), ValueError),
+        (lambda: stats.multivariate_normal.logpdf(np.ones(2), np.ones(2), np.eye(2), True), NotImplementedError),
+        (lambda: stats.dirichlet.pdf(np.ones(4), np.ones(2)), ValueError),
+    ],
+)
+def test_bad_arguments_are_refused(call, error):
+    with pytest.raises(error):
+        call()
