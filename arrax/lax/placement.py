@@ -13,6 +13,7 @@ from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero, typeof
+from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves pieces between devices)
 from arrax.interpreters.lowering import sharding_text
 from arrax.native import runtime
 from arrax.xla.arrays import copy_of

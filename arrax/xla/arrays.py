@@ -150,6 +150,9 @@ def array_text(array: Any) -> str:
 
 
 def _str(self: Any) -> str:
+    sharding = self._sharding
+    if not sharding._internal_device_list.is_fully_addressable and not sharding.is_fully_replicated:
+        return array_text(self)
     return str(host_value(self))
 
 

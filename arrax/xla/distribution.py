@@ -109,11 +109,23 @@ def index_key(index: Sequence[slice]) -> tuple:
     return tuple((s.start, s.stop) for s in index)
 
 
+movers: list[Callable[[Any, Any], Any]] = []  # what moves pieces between devices: see interpreters/resharding.py
+
+
 def _recut(array: Any, sharding: Any) -> Any:
     """The array in other pieces: each is taken from a device that has it, or is cut from the whole."""
-    aval, shape = array.aval, array.aval.shape
+    aval, shape, source = array.aval, array.aval.shape, array._sharding
+    same_devices = source.num_devices == sharding.num_devices > 1 and same_order(source, sharding)
+    far = not source.is_fully_addressable or not sharding.is_fully_addressable
+    if same_devices and (far or source._internal_device_list[0].platform != "cpu"):
+        return movers[0](array, sharding)
+    if far and not source.is_fully_replicated:
+        raise ValueError(
+            f"device_put: an array over the devices of several processes can only be moved to a sharding over the same devices "
+            f"in the same order, but {source} and {sharding} have others"
+        )
     there: dict[tuple, list[Any]] = {}
-    places = array._sharding.addressable_devices_indices_map(shape)
+    places = source.addressable_devices_indices_map(shape)
     for piece in array._arrays:
         there.setdefault(index_key(places[piece._sharding._device]), []).append(piece)
     wanted = sharding.addressable_devices_indices_map(shape)

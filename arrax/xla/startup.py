@@ -79,10 +79,26 @@ class _OneDeviceMesh:
         self._internal_device_list = runtime.DeviceList((device,))
 
 
+cpu_options: list[Callable[[], dict[str, Any]]] = []  # what else CPU clients are started with
+plugin_options: list[
+    Callable[[], tuple[dict[str, Any], Any]]
+] = []  # and others: options, connection to other processes
+
+
+def started() -> bool:
+    """Whether any client has been started."""
+    return _clients is not None
+
+
 def _start_cpu() -> Any:
     count = config.num_cpu_devices.value
+    options: dict[str, Any] = {}
+    for find in cpu_options:
+        options.update(find())
     return runtime.xla_client.make_cpu_client(
-        asynchronous=config.cpu_enable_async_dispatch.value, num_devices=count if count > 0 else None
+        asynchronous=config.cpu_enable_async_dispatch.value,
+        num_devices=count if count > 0 else None,
+        **options,
     )
 
 

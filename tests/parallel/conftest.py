@@ -41,6 +41,10 @@ class Worker:
         self.process.wait(60)
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "here: run in this process, whatever its devices")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
     if os.environ.get(INSIDE) or pyfuncitem.get_closest_marker("here"):
