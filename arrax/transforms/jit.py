@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
+import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ from arrax.core.interpreter import Tracer, context
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import hide_internal_frames
-from arrax.core.types import refuse_masked
+from arrax.core.types import masked_class, refuse_masked
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.execution import (
     CompiledProgram,
@@ -92,10 +92,13 @@ class JitOptions:
 
 def _watch_for_masked_arrays() -> None:
     """Let repeated calls refuse masked arrays too, which C++ takes for plain ones: once there are any."""
-    masked = sys.modules.get("numpy.ma")
-    if masked is not None and masked.MaskedArray not in _watched:
-        _watched.add(masked.MaskedArray)
-        call_registry.register_node(masked.MaskedArray, _refuse_masked_leaf, lambda data, children: None)
+    masked = masked_class()
+    if masked is None or masked in _watched:
+        return
+    with _watching:
+        if masked not in _watched:
+            call_registry.register_node(masked, _refuse_masked_leaf, lambda data, children: None)
+            _watched.add(masked)
 
 
 def _refuse_masked_leaf(value: Any) -> Any:
@@ -104,6 +107,7 @@ def _refuse_masked_leaf(value: Any) -> Any:
 
 
 _watched: set[type] = set()
+_watching = threading.Lock()
 
 
 class Jitted:

@@ -210,3 +210,40 @@ def test_deleted_arrays_are_refused_everywhere(donated):
             continue
         with pytest.raises(RuntimeError, match="deleted"):
             use(x)
+
+
+def test_names_that_load_late_are_first_used_by_many_threads_at_once():
+    code = """
+import sys, threading, traceback
+import numpy as np
+sys.setswitchinterval(1e-6)
+x, begin, failures = np.ones((4, 4), np.float32), threading.Barrier(16), []
+
+def first_uses():
+    import arrax
+    jnp, lax = arrax.numpy, arrax.lax
+    return [
+        lambda: jnp.unique(x), lambda: arrax.jit(jnp.linalg.svd)(x), lambda: arrax.random.normal(arrax.random.key(0), (3,)),
+        lambda: jnp.diff(x), lambda: lax.split(x, (2, 2)), lambda: arrax.nn.relu(x), lambda: jnp.histogram(x),
+        lambda: jnp.polyfit(x[0], x[1], 1), lambda: arrax.debug.print, lambda: lax.conv, lambda: arrax.pure_callback,
+        lambda: jnp.fft.fft, lambda: arrax.experimental, lambda: arrax.ops.segment_sum, lambda: arrax.core.Jaxpr,
+        lambda: arrax.flatten_util.ravel_pytree, lambda: arrax.stages.Lowered, lambda: arrax.extend, lambda: lax.linalg.svd,
+        lambda: arrax.custom_derivatives.closure_convert,
+    ]
+
+def work(k):
+    begin.wait()
+    try:
+        uses = first_uses()
+        for n in range(len(uses)):
+            uses[(n * (3, 7, 9, 11)[k % 4] + k) % len(uses)]()
+    except BaseException:
+        failures.append(traceback.format_exc())
+
+threads = [threading.Thread(target=work, args=(k,)) for k in range(16)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print(*failures, sep="\\n")
+"""
+    done = run(code, ARRAX_TRACEBACK_FILTERING="off")
+    assert done.stdout.strip() == "" and done.returncode == 0, (done.stdout, done.stderr)
