@@ -43,7 +43,10 @@ def function_name(fun: Callable) -> str:
     inner = fun
     while isinstance(inner, functools.partial):
         inner = inner.func
-    return getattr(inner, "__name__", None) or type(inner).__name__
+    name = getattr(inner, "__name__", None) or type(inner).__name__
+    if isinstance(name, str) and not name.isascii():  # halves of surrogate pairs have no form outside of Python
+        name = name.encode("utf-8", "backslashreplace").decode()
+    return name
 
 
 def name_function(function: Any, name: str) -> None:

@@ -150,11 +150,10 @@ class ClosedJaxpr:
 
     def memo(self, key: Any, make: Callable[[], Any]) -> Any:
         """``make()``, computed once for this program and ``key``: derived programs live as long as it does."""
-        try:
-            return self._memo[key]
-        except KeyError:
-            result = self._memo[key] = make()
-            return result
+        found = self._memo.get(key, self)
+        if found is self:
+            found = self._memo[key] = make()
+        return found
 
     def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
         """A copy with some fields replaced."""

@@ -205,6 +205,8 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
     if any(isinstance(leaf, Tracer) for leaf in leaves) or isinstance(dtype, dtypes.ExtendedDType):
         return _stacked(value, dtype)
     plain = _host_values(value)
+    if dtype == dtypes.float0:
+        return np.zeros(np.array(plain).shape, dtypes.float0)
     try:
         if dtypes.is_integer(dtype) and all(type(leaf) is int for leaf in leaves):
             _check_range(max(leaves), dtype)

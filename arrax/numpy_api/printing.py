@@ -23,7 +23,7 @@ def array_repr(
     Example: ``jnp.array_repr(jnp.ones(1))`` is ``Array([1.], dtype=float32)``. Source: ``numpy.array_repr``.
     """
     array = asarray(arr)
-    if isinstance(array, Tracer):
+    if isinstance(array, Tracer | np.ndarray):  # arrays of float0 are NumPy's
         return repr(array)
     if max_line_width is None and precision is None and suppress_small is None:
         return array_text(array)

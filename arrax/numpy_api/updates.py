@@ -10,6 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
+from arrax.core.calls import in_call
 from arrax.core.interpreter import context
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
@@ -51,8 +52,7 @@ def _warn_of_loss(source: Any, target: Any) -> None:
     warnings.warn(
         "scatter inputs have incompatible types: cannot safely cast value from "
         f"dtype={getattr(source, 'name', source)} to dtype={target.name} with "
-        f"jax_numpy_dtype_promotion={config.numpy_dtype_promotion.cell.value}. In future JAX releases this will result in "
-        "an error.",
+        f"jax_numpy_dtype_promotion={config.numpy_dtype_promotion.cell.value}. In a later version this will be an error.",
         FutureWarning,
         stacklevel=user_stacklevel(),
     )
@@ -63,6 +63,8 @@ def _check_cast(value: Any, array: Any) -> None:
     aval, own = typeof(array), typeof(value)
     if own.dtype == aval.dtype:
         return
+    if own.dtype == dtypes.float0:
+        raise TypeError(in_call("float0, the dtype of tangents of integers, has no values to write", value))
     try:
         common = dtypes.result_type_of([(aval.dtype, aval.weak_type), dtypes.value_pair(value)])[0]
     except dtypes.TypePromotionError:

@@ -149,12 +149,12 @@ class Split:
         )
         self.key = (tuple(self.static.items()), tuple(sorted(self.static_kwargs.items(), key=lambda item: item[0])))
 
-    def call(self, fun: Callable, dynamic: Sequence[Any], dynamic_kwargs: dict[str, Any]) -> Any:
-        """Call the function with other values of the dynamic arguments."""
+    def merged(self, dynamic: Sequence[Any], dynamic_kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """All arguments for a call with other values of the dynamic ones."""
         if self.static:
             rest = iter(dynamic)
             args = [self.static[n].value if n in self.static else next(rest) for n in range(self.count)]
         else:
             args = list(dynamic)
         fixed = {name: static.value for name, static in self.static_kwargs.items()}
-        return fun(*args, **fixed, **dynamic_kwargs)
+        return args, {**fixed, **dynamic_kwargs}

@@ -142,7 +142,8 @@ class Jitted:
     def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any]:
         split, leaves, tree = self.split(args, kwargs)
         tracing = not context.interpreter.is_evaluation
-        traced = self.traced(split, leaves, tree)
+        avals = self.types_of(split, leaves)
+        traced = trace(self.fun, split, "jit", self.store, leaves, tree, avals)
         if tracing or traced.captured or any(isinstance(leaf, Tracer) for leaf in leaves):
             return self.bind(traced, leaves, split), None
         if config.disable_jit.cell.value:
@@ -163,7 +164,8 @@ class Jitted:
             print("Invalid value encountered in the output of a jit function. Calling the de-optimized version.")
         arrays = [leaf if hasattr(leaf, "aval") else array_from_host(leaf) for leaf in leaves]
         with config.disable_jit(True):
-            result = split.call(self.fun, *tree_unflatten(tree, arrays))
+            args, kwargs = split.merged(*tree_unflatten(tree, arrays))
+            result = self.fun(*args, **kwargs)
         check_special_values(tree_flatten(result)[0], self.name)
         warnings.warn(
             f"{self.name} gave an invalid value when compiled, but none when run operation by operation: going on with the "
@@ -183,8 +185,8 @@ class Jitted:
                 leaves[index] = convert()
         return split, leaves, tree
 
-    def traced(self, split: Split, leaves: Sequence[Any], tree: Any) -> Traced:
-        """The trace for the types of some arguments."""
+    def types_of(self, split: Split, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """The types of some arguments, which are checked."""
 
         def describe(index: int) -> str:
             name, text = dynamic_names(self.fun, split)[index], repr(leaves[index])
@@ -198,11 +200,7 @@ class Jitted:
                 raise errors.escaped_tracer(leaf)
             if type(leaf) is ArrayImpl:
                 check_live(leaf)
-        return self.trace_types(split, leaves, tree, avals)
-
-    def trace_types(self, split: Split, leaves: Sequence[Any], tree: Any, avals: tuple[Any, ...]) -> Traced:
-        """The trace for given types."""
-        return trace(self.fun, split, "jit", self.store, leaves, tree, avals)
+        return avals
 
     def bind(self, traced: Traced, leaves: Sequence[Any], split: Split) -> Any:
         """Apply the traced program in the current interpretation; asked-for shardings are constraints there."""

@@ -16,7 +16,7 @@ from arrax.native import runtime
 from arrax.transforms.inspection import ShapeDtypeStruct, shaped_type, struct_of
 from arrax.transforms.jit import Jitted
 from arrax.transforms.tracing import Traced as TracedFunction
-from arrax.transforms.tracing import dynamic_names
+from arrax.transforms.tracing import dynamic_names, trace
 from arrax.xla.devices import platform_name
 
 
@@ -254,7 +254,7 @@ def _trace_stage(function: Any, args: tuple, kwargs: dict[str, Any]) -> Traced:
     jitted: Jitted = function._jitted
     split, leaves, tree = jitted.split(args, kwargs)
     avals = tuple(shaped_type(leaf) for leaf in leaves)
-    traced = jitted.trace_types(split, leaves, tree, avals)
+    traced = trace(jitted.fun, split, "jit", jitted.store, leaves, tree, avals)
     names = dynamic_names(jitted.fun, split)
     placement = jitted.placement(leaves, traced, split)
     return Traced(jitted, traced, names, jitted.donated(split, leaves), placement)

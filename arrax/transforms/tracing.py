@@ -137,7 +137,14 @@ def trace(
         names = None
     if store is not None and config.explain_cache_misses.cell.value:
         explain(fun, key, list(store), names)
-    traced = _trace(fun, split, tree, avals, describe_function(fun, transformation, names))
+    info, out_tree, start = describe_function(fun, transformation, names), [], time.perf_counter()
+    program = stage(
+        _flat(fun, split, tree, info, out_tree), avals, info
+    )  # nested calls come back here: few frames deep
+    if config.log_compiles.cell.value:
+        took = time.perf_counter() - start
+        logger.warning("Finished tracing + transforming %s for %s in %f sec", info.name, info.transformation, took)
+    traced = _traced(*program, out_tree[0], info, avals, tree)
     if store is not None and not traced.captured and not config.check_tracer_leaks.cell.value:
         if len(store) >= _ENTRIES_PER_FUNCTION:
             store.pop(next(iter(store)))
@@ -152,24 +159,22 @@ def dynamic_names(fun: Callable, split: Split) -> list[str]:
     return flat_names(fun, args, split.dynamic_kwargs)
 
 
-def _trace(fun: Callable, split: Split, tree: Any, avals: tuple[Any, ...], info: FunctionInfo) -> Traced:
-    out_tree: Any = None
+def _flat(fun: Callable, split: Split, tree: Any, info: FunctionInfo, out_tree: list[Any]) -> Callable[..., list[Any]]:
+    """The function of flat arguments and results; a call appends the structure of the results to ``out_tree``."""
 
     def flat(*tracers: Any) -> list[Any]:
-        nonlocal out_tree
-        dynamic, dynamic_kwargs = tree_unflatten(tree, tracers)
-        out, out_tree = tree_flatten(split.call(fun, dynamic, dynamic_kwargs))
-        return [_output(value, out_tree, index, info) for index, value in enumerate(out)]
+        args, kwargs = split.merged(*tree_unflatten(tree, tracers))
+        outs, structure = tree_flatten(fun(*args, **kwargs))
+        out_tree.append(structure)
+        return [_output(value, structure, index, info) for index, value in enumerate(outs)]
 
-    start = time.perf_counter()
-    jaxpr, consts = stage(flat, avals, info)
-    if config.log_compiles.cell.value:
-        logger.warning(
-            "Finished tracing + transforming %s for %s in %f sec",
-            info.name,
-            info.transformation,
-            time.perf_counter() - start,
-        )
+    return flat
+
+
+def _traced(
+    jaxpr: Any, consts: list[Any], out_tree: Any, info: FunctionInfo, avals: tuple[Any, ...], tree: Any
+) -> Traced:
+    """The trace of a staged program, with what it captured of enclosing transformations in front of its arguments."""
     captured = [(var, c) for var, c in zip(jaxpr.constvars, consts, strict=True) if isinstance(c, Tracer)]
     if captured:
         fixed = [(var, c) for var, c in zip(jaxpr.constvars, consts, strict=True) if not isinstance(c, Tracer)]

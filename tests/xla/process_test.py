@@ -130,6 +130,28 @@ def test_odd_characters_in_names():
     assert arrax.grad(lambda d: d[odd] ** 2)({odd: 3.0})[odd] == 6.0
 
 
+def test_halves_of_surrogate_pairs_in_names():
+    def f(x, **kwargs):
+        return x * kwargs["\udc80"]
+
+    f.__name__ = "half \udc80 of a pair"
+    jitted = arrax.jit(f)
+    assert jitted(2.0, **{"\udc80": 3.0}) == 6.0 and arrax.grad(jitted)(2.0, **{"\udc80": 3.0}) == 3.0
+    assert "half \\udc80" in str(arrax.make_jaxpr(jitted)(2.0, **{"\udc80": 3.0}))
+    assert "module @jit_half" in jitted.lower(2.0, **{"\udc80": 3.0}).as_text()
+
+
+def test_jitted_functions_in_jitted_functions_a_hundred_deep():
+    def deeper(function, number):
+        return lambda x: arrax.jit(function)(x) + float(number)
+
+    nested = [lambda x: x * 2]
+    for number in range(100):
+        nested.append(deeper(nested[-1], number))
+    assert arrax.jit(nested[100])(1.0) == 2 + sum(range(100))
+    assert arrax.grad(arrax.jit(nested[40]))(1.0) == 2
+
+
 def test_fresh_functions_leave_nothing_behind():
     import gc
     import weakref
