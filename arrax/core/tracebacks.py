@@ -117,7 +117,10 @@ def _outside(tracebacks: list[TracebackType]) -> Iterator[TracebackType]:
 
 def _joined(frames: list[TracebackType], rest: TracebackType | None) -> TracebackType | None:
     for each in reversed(frames):
-        rest = TracebackType(rest, each.tb_frame, each.tb_lasti, each.tb_lineno)
+        line = each.tb_lineno  # None for instructions of no line, where a signal may come
+        rest = TracebackType(
+            rest, each.tb_frame, each.tb_lasti, each.tb_frame.f_code.co_firstlineno if line is None else line
+        )
     return rest
 
 

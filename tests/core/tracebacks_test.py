@@ -153,6 +153,16 @@ def test_an_error_that_is_raised_again_keeps_its_frames():
     assert names.count("own_error") == names.count("again") == 1 and "grad_f" in names and "vmap_f" in names
 
 
+def test_frames_may_stand_at_instructions_of_no_line():
+    def lineless(x):
+        raise KeyError
+
+    lines = lineless.__code__.replace(co_linetable=b"")
+    lineless.__code__ = lines
+    error = raised(lambda: arrax.grad(lineless)(1.0))
+    assert traceback.extract_tb(error.__traceback__)[-1].name == "lineless"
+
+
 def test_errors_of_traced_library_calls_have_no_other_error_behind_them():
     for function in (jnp.moveaxis, jnp.take, jnp.swapaxes, jnp.roll, jnp.sort, jnp.reshape, jnp.median):
         for transform in (arrax.jit, arrax.grad, arrax.vmap):
