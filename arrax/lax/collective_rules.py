@@ -5,6 +5,7 @@ Under ``vmap`` they become operations on the batch axis (the slot ``collective``
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.lax.arithmetic import eq, mul, scalar
 from arrax.lax.reductions import reduce_max, reduce_min, reduce_sum
-from arrax.lax.shapes import broadcast_in_dim, iota, move_axis, reshape, zeros_like_array
+from arrax.lax.shapes import broadcast_in_dim, iota, move_axis, reshape, transpose, zeros_like_array
 from arrax.lax.structure import concatenate, select, slice_in_dim
 
 AxisName = Any  # a hashable name, or a tuple of names: the first varies slowest
@@ -345,13 +346,37 @@ def _all_to_all_collective(
     axis_index_groups: Groups, axis_size: int, tiled: bool,
 ) -> tuple[Any, int]:  # fmt: skip
     """The batch axis (the sources) and the split axis (the destinations) change places."""
-    _only_name(all_to_all_p, axis_name, axis_index_groups)
     rows = _front(batch, values[0], dims[0])
+    if len(names_of(axis_name)) > 1 and axis_index_groups is None:
+        return _all_to_all_by_axis(batch, rows, names_of(axis_name), split_axis + 1, concat_axis + 1, tiled), 0
+    _only_name(all_to_all_p, axis_name, axis_index_groups)
     if tiled:
         rows = _opened(rows, split_axis + 1, batch.size)
     swapped = move_axis(rows, split_axis + 1, 0)
     out = move_axis(swapped, 1, concat_axis + 1)
     return (_merged(out, concat_axis + 1) if tiled else out), 0
+
+
+def _all_to_all_by_axis(batch: Batch, rows: Any, names: Sequence[Any], at: int, to: int, tiled: bool) -> Any:
+    """The exchange over several named axes, one after the other; the batch axis of ``rows`` is in front."""
+    sizes = [batch.size if name == batch.axis_name else size_of_axis(name) for name in names]
+    shape = typeof(rows).shape
+    count = math.prod(sizes)
+    rest = (shape[at] // count,) if tiled else ()
+    rows = reshape(rows, (*shape[:at], *sizes, *rest, *shape[at + 1 :]))
+    for place, (name, size) in enumerate(zip(names, sizes, strict=True), at):
+        if name == batch.axis_name:
+            axes = list(range(typeof(rows).ndim))
+            axes[0], axes[place] = place, 0
+            rows = transpose(rows, tuple(axes))
+        else:
+            rows = all_to_all_p.bind(
+                rows, split_axis=place, concat_axis=place, axis_name=(name,), axis_index_groups=None, axis_size=size,
+                tiled=False,
+            )  # fmt: skip
+    rows = reshape(rows, (*shape[:at], count, *rest, *shape[at + 1 :]))
+    moved = move_axis(rows, at, to)
+    return _merged(moved, to) if tiled else moved
 
 
 all_gather_p.type_rule = _all_gather_type

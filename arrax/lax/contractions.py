@@ -71,11 +71,11 @@ def _type_rule(
     )
     dtype = preferred_element_type
     if dtype is None:
-        if x.dtype != y.dtype:
-            raise TypeError(
-                f"lax.dot_general requires arguments to have the same dtypes, got {x.dtype.name}, {y.dtype.name}. (Or give preferred_element_type.)"
-            )
-        dtype = x.dtype
+        dtype = (
+            x.dtype
+            if x.dtype == y.dtype
+            else dtypes.result_type_of([(x.dtype, x.weak_type), (y.dtype, y.weak_type)])[0]
+        )
     return ShapedArray(shape, dtype, x.weak_type and y.weak_type and preferred_element_type in (None, x.dtype))
 
 
@@ -220,9 +220,9 @@ def dot_general(
       dimension_numbers: ``((lhs contracting, rhs contracting), (lhs batch, rhs batch))``, sequences of ints.
       precision: a Precision or its name, a pair of them, or an algorithm.
       preferred_element_type: dtype to accumulate in and return.
-    Returns: array with the batch axes, then the free axes of ``lhs``, then those of ``rhs``.
+    Returns: array of the promoted dtype with the batch axes, then the free axes of ``lhs``, then those of ``rhs``.
     Raises:
-      TypeError: axes or lengths that don't fit, dtypes that differ, a ``preferred_element_type`` narrower than integers.
+      TypeError: axes or lengths that don't fit, a ``preferred_element_type`` narrower than integers.
     Example: ``lax.dot_general(x, y, (((1,), (0,)), ((), ())))`` is a matrix product. Source: StableHLO ``dot_general``.
     """
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers

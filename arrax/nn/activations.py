@@ -15,7 +15,8 @@ from arrax.lax.barriers import stop_gradient
 from arrax.numpy_api import averages, elementwise, logic, manipulation, reductions, selection
 from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import count_of
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
+from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, concrete_int, is_arraylike, promote_inexact
 from arrax.transforms.custom_jvp import custom_jvp
 
 
@@ -345,6 +346,7 @@ def _logsumexp(a: Any, b: Any, where: Any, axis: Any, keepdims: bool) -> tuple[A
     real = elementwise.real(shown)
     high = reductions.max(real, axis=axis, keepdims=True)
     high = stop_gradient(selection.where(logic.isfinite(high), high, 0))
+    high = lax.convert_element_type(high, typeof(shown).dtype)
     terms = elementwise.exp(shown - high)
     terms = terms if b is None else b * terms
     total = reductions.sum(terms, axis=axis, keepdims=True)
@@ -357,13 +359,26 @@ def _logsumexp(a: Any, b: Any, where: Any, axis: Any, keepdims: bool) -> tuple[A
 
 
 def standardize(
-    x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5, where: Any = None
-) -> Any:
+    x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5, where: Any = None, *,
+    algorithm: str | None = None,
+) -> Any:  # fmt: skip
     """``(x - mean) / sqrt(variance + epsilon)`` along an axis.
+
+    Args:
+      x: array.
+      axis: axis, tuple of axes, or None for all.
+      mean, variance: by default those of ``x``.
+      epsilon: what is added to the variance.
+      where: mask of the elements that count.
+      algorithm: how the variance is found, ``"stable"`` (also by default) or ``"fast"``; both are the stable way here.
+    Raises:
+      ValueError: another algorithm.
 
     Example: ``nn.standardize(jnp.array([1., 3.]))`` is ``[-1, 1]``.
     """
     check_arraylike("standardize", x)
+    if algorithm not in (None, "stable", "fast"):
+        raise ValueError(f"standardize: algorithm must be 'stable' or 'fast', got {algorithm!r}")
     if mean is None:
         mean = _mean(x, where, axis=_axes(axis))
     if variance is None:
@@ -381,14 +396,16 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     """Vectors with 1 at the given positions, 0 elsewhere; positions out of range give zeros.
 
     Args:
-      x: integer array.
+      x: integer array, or a list of integers.
       num_classes: length of the vectors.
       dtype: by default float32.
       axis: axis of the result that holds the vectors.
     Example: ``nn.one_hot(jnp.array([0, 2]), 3)``.
     """
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("one_hot", dtype)
-    return _one_hot(x, num_classes=as_index(num_classes), dtype=chosen, axis=as_index(axis))
+    x = x if is_arraylike(x) else asarray(x)
+    count = concrete_int(num_classes, "The error arose in nn.one_hot argument `num_classes`.")
+    return _one_hot(x, num_classes=count, dtype=chosen, axis=as_index(axis))
 
 
 @api(static=("num_classes", "dtype", "axis"))

@@ -25,6 +25,7 @@ from arrax.numpy_api.operands import (
     canonical_axes,
     check_arraylike,
     check_arraylike_or_none,
+    join_inexact,
     promote_inexact,
     refuse_complex,
 )
@@ -198,7 +199,7 @@ def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edg
 @api(static=("axis",))
 def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
     (y,) = promote_inexact(y)
-    y, widths = promote_inexact(y, dx if x is None else x)
+    y, widths = join_inexact(y, dx if x is None else x)
     y, widths = convert(y, typeof(y).dtype), convert(widths, typeof(y).dtype)
     rank, own = typeof(y).ndim, typeof(widths).ndim
     axis, along = shapes.canonical_axis(axis, rank), 0 if own < 2 else shapes.canonical_axis(axis, own)

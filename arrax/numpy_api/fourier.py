@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core import config
 from arrax.core.calls import as_index, as_indices
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, shapes, structure
@@ -94,11 +95,10 @@ def _over(a: Any, kind: FftType, axes: Sequence[int], lengths: Sequence[int]) ->
 def _converted(name: str, a: Any, kind: FftType) -> Any:
     (a,) = promote_inexact(a)
     dtype = typeof(a).dtype
-    if kind == RFFT:
-        if kind_of(dtype) == "complex":
-            raise ValueError(f"{name}: only real valued inputs supported for rfft, got {dtype.name}")
-        return convert(a, dtypes.promote_types(dtype, np.float32))
-    return convert(a, dtypes.promote_types(dtype, np.complex64))
+    if kind == RFFT and kind_of(dtype) == "complex":
+        raise ValueError(f"{name}: only real valued inputs supported for rfft, got {dtype.name}")
+    with config.numpy_dtype_promotion("standard"):
+        return convert(a, dtypes.promote_types(dtype, np.float32 if kind == RFFT else np.complex64))
 
 
 @api(static=("name", "kind", "axes", "lengths", "norm"))

@@ -24,7 +24,7 @@ from arrax.numpy_api.elementwise import divide
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.joining import stack
 from arrax.numpy_api.manipulation import ravel
-from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, promote_inexact
+from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, join_inexact, promote_inexact
 from arrax.numpy_api.ranges import linspace
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.reductions import max, min
@@ -194,7 +194,7 @@ def _equal_bin_of(edges: Any, values: Any) -> Any:
 
 @api(static=("equal",))
 def _histogram(a: Any, edges: Any, weights: Any, equal: bool) -> Any:
-    a, edges = promote_inexact(a, edges)
+    a, edges = join_inexact(a, edges)
     a, edges = convert(a, typeof(a).dtype), convert(edges, typeof(edges).dtype)
     count = typeof(edges).shape[0] - 1
     numbered = _equal_bin_of if equal and count <= _FEW_BINS else _bin_of
@@ -249,7 +249,7 @@ def _histogramdd(sample: Any, edges: Sequence[Any], weights: Any) -> Any:
     dtype, flat, valid = index_dtype(), None, None
     for axis, (edge, count) in enumerate(zip(edges, counts, strict=True)):
         column = shapes.squeeze(structure.slice_in_dim(sample, axis, axis + 1, axis=1), (1,))
-        column, edge = promote_inexact(column, edge)
+        column, edge = join_inexact(column, edge)
         place = _bin_of(convert(edge, typeof(edge).dtype), convert(column, typeof(column).dtype))
         inside = arithmetic.lt(place, np.asarray(count).astype(dtype)[()])
         flat = (

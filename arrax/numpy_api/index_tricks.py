@@ -18,7 +18,7 @@ from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import arange, asarray
 from arrax.numpy_api.indexing import floor_modulo
-from arrax.numpy_api.operands import broadcast_operands, check_arraylike, promote_dtypes
+from arrax.numpy_api.operands import broadcast_operands, check_arraylike, join_dtypes, promote_dtypes
 from arrax.numpy_api.ranges import linspace
 from arrax.numpy_api.routes import settle, settle_all, shape_of
 
@@ -324,7 +324,7 @@ class _Grid:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return _points(key, self.name)
-        axes = promote_dtypes(*[_points(piece, self.name) for piece in key]) if len(key) else []
+        axes = join_dtypes(*[_points(piece, self.name) for piece in key]) if len(key) else []
         lengths = tuple(typeof(axis).size for axis in axes)
         along = [
             shapes.reshape(axis, _along(n, i, len(axes))) for i, (axis, n) in enumerate(zip(axes, lengths, strict=True))
@@ -378,7 +378,7 @@ class _Joiner:
             raise ValueError("string directive must be placed at the beginning")
         if not entries:
             raise ValueError(f"need at least one array to concatenate, got an empty index of jnp.{self.name}")
-        parts = promote_dtypes(*[_points(e, self.name) if isinstance(e, slice) else asarray(e) for e in entries])
+        parts = join_dtypes(*[_points(e, self.name) if isinstance(e, slice) else asarray(e) for e in entries])
         parts = [_with_rank(part, ndmin if typeof(part).ndim < ndmin else 0, placement) for part in parts]
         if as_matrix is not None:
             parts = [_with_rank(part, 2, -1) for part in parts]

@@ -129,6 +129,18 @@ def promote_inexact(*values: Any) -> list[Any]:
     return [_converted(value, inexact, weak) for value in values]
 
 
+def join_dtypes(*values: Any) -> list[Any]:
+    """``promote_dtypes`` for what a function combines by itself, whatever the user says of the promotion of operands."""
+    with config.numpy_dtype_promotion("standard"):
+        return promote_dtypes(*values)
+
+
+def join_inexact(*values: Any) -> list[Any]:
+    """``promote_inexact`` for what a function combines by itself."""
+    with config.numpy_dtype_promotion("standard"):
+        return promote_inexact(*values)
+
+
 def promote_numeric(*values: Any) -> list[Any]:
     """Operands converted to their common numeric dtype: bools become ints."""
     values = [as_operand(value) for value in values]  # type: ignore[assignment]

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from arrax import dtypes
+from arrax.core import config
 from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
@@ -40,7 +41,8 @@ def _count(name: str, num: Any) -> int:
 
 def _range_dtype(name: str, dtype: Any, *values: Any) -> tuple[Any, Any]:
     """(the dtype to compute in, the dtype of the result)."""
-    common, _ = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
+    with config.numpy_dtype_promotion("standard"):
+        common, _ = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
     work = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(common))
     return work, work if dtype is None else dtypes.check_user_dtype(name, dtype)
 

@@ -174,17 +174,22 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
 
 @in_rows
 def gumbel_values(bits: Any, shape: tuple[int, ...], dtype: Any, mode: str) -> Any:
-    """Gumbel numbers from one uniform number each (``low``), or from two, for a finer upper tail (``high``)."""
-    if mode == "high":
-        return -log(-log1p(-fine_uniform(bits, shape, dtype)))
+    """Gumbel numbers from one uniform number each (``low``), or from two or three, for a finer upper tail."""
+    if mode != "low":
+        return -log(-log1p(-fine_uniform(bits, shape, dtype, _DRAWS[mode])))
     return -log(-log(scaled_uniform(bits, shape, dtype, dtypes.finfo(dtype).tiny, 1)))
 
 
-def fine_uniform(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Positive numbers below 1, the lower half of them with twice the usual number of random bits."""
+_DRAWS = {"high": 2, "highest": 3}
+
+
+def fine_uniform(bits: Any, shape: tuple[int, ...], dtype: Any, draws: int) -> Any:
+    """Positive numbers below 1, the lower half of them with ``draws`` times the usual number of random bits."""
     limits = dtypes.finfo(dtype)
-    parts = scaled_uniform(bits, (2, *shape), dtype, limits.tiny, 1)
-    finer = parts[0] + parts[1] * np.asarray(2.0**-limits.nmant, dtype)[()]
+    parts = scaled_uniform(bits, (draws, *shape), dtype, limits.tiny, 1)
+    finer = parts[draws - 1]
+    for number in range(draws - 2, -1, -1):
+        finer = parts[number] + finer * np.asarray(2.0**-limits.nmant, dtype)[()]
     return select_where(parts[0] < np.asarray(0.5, dtype)[()], finer, parts[0])
 
 
@@ -194,13 +199,13 @@ def _gumbel(bits: Any, *, shape: tuple[int, ...], dtype: Any, mode: str) -> Any:
 
 
 def checked_mode(name: str, mode: str | None) -> str:
-    """``low`` or ``high``; None is ``low``.
+    """``low``, ``high`` or ``highest``; None is ``low``.
 
     Raises:
       ValueError: another mode.
     """
-    if mode not in (None, "low", "high"):
-        raise ValueError(f"{name}: mode must be 'low' or 'high', got {mode!r}")
+    if mode not in (None, "low", *_DRAWS):
+        raise ValueError(f"{name}: mode must be 'low', 'high' or 'highest', got {mode!r}")
     return mode or "low"
 
 
@@ -211,7 +216,8 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
       key: a key.
       shape: the result's shape.
       dtype: floating dtype.
-      mode: ``"low"`` or ``"high"``: the latter draws twice as many bits, so that rare, great values are as they should be.
+      mode: ``"low"``, ``"high"`` or ``"highest"``: the latter two draw two and three times as many bits, so that rare,
+        great values are as they should be.
       out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another dtype or mode.

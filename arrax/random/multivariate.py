@@ -51,7 +51,7 @@ def _multivariate_normal(bits: Bits, mean: Any, cov: Any, *, shape: tuple[int, .
     rank, n = len(shape), shape[-1]
     full = (*shape, n)
     spread = shapes.broadcast_in_dim(drawn, full, (*range(rank - 1), rank))
-    return mean + reduce_sum(broadcast_to(root, full) * spread, (rank,))
+    return broadcast_to(mean, shape) + reduce_sum(broadcast_to(root, full) * spread, (rank,))
 
 
 def multivariate_normal(

@@ -216,7 +216,7 @@ def categorical(
       shape: the result's shape; it ends with the shape of ``logits`` without ``axis``, or what that broadcasts to. By
         default it is that shape.
       replace: whether an outcome may come again among the samples of one distribution.
-      mode: ``"low"`` or ``"high"``, see ``gumbel``.
+      mode: ``"low"``, ``"high"`` or ``"highest"``, see ``gumbel``.
       out_sharding: where the result lies, None or a sharding of one device.
     Raises:
       ValueError: another shape, more samples without replacement than outcomes, or another mode.

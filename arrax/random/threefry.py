@@ -113,10 +113,12 @@ def seed(number: Any) -> Any:
 def _counters(shape: tuple[int, ...]) -> tuple[Any, Any]:
     """The high and low halves of each position's number, in row-major order."""
     size = math.prod(shape)
-    low = shapes.reshape(shapes.iota(np.uint32, size), shape)
     if size < 1 << 32:
-        return shapes.full(shape, np.uint32(0)), low
-    raise ValueError(f"too many random numbers in one array: {size}")
+        return shapes.full(shape, np.uint32(0)), shapes.reshape(shapes.iota(np.uint32, size), shape)
+    with config.enable_x64(True):
+        number = shapes.reshape(shapes.iota(np.uint64, size), shape)
+        high = convert(bitwise.shift_right_logical(number, np.uint64(32)), np.uint32)
+        return high, convert(bitwise.bitwise_and(number, np.uint64(0xFFFFFFFF)), np.uint32)
 
 
 def split(key: Any, shape: tuple[int, ...]) -> Any:
@@ -160,6 +162,8 @@ def _words(key: Any, size: int) -> Any:
     Each word is computed by itself, as one of the two words of its pair: twice the arithmetic, but one pass that nothing
     interrupts, and that fuses with whatever is made of the words.
     """
+    if size > _LONGEST:
+        return _blocks_of_words(key, size)
     half = (size + 1) // 2
     number = shapes.iota(np.uint32, size)
     in_second = arithmetic.ge(number, np.uint32(half))
@@ -171,6 +175,18 @@ def _words(key: Any, size: int) -> Any:
     return structure.select(in_second, second, first)
 
 
+_LONGEST = (1 << 32) - 1  # words of one sequence: 32 bits count them
+
+
+def _blocks_of_words(key: Any, size: int) -> Any:
+    """More words than one sequence has: sequences of keys split from the key, one after the other."""
+    blocks, rest = divmod(size, _LONGEST)
+    keys = split(key, (blocks + 1,))
+    lengths = [_LONGEST] * blocks + [rest]
+    rows = [shapes.reshape(structure.slice_in_dim(keys, n, n + 1), (2,)) for n in range(blocks + 1)]
+    return structure.concatenate([_words(row, length) for row, length in zip(rows, lengths, strict=True) if length], 0)
+
+
 def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     size, dtype = math.prod(shape), np.dtype(f"uint{bit_width}")
     if size == 0:
@@ -178,6 +194,10 @@ def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     if bit_width == 32:
         words = _words(key, size)
         return shapes.reshape(settled(words) if has_short_rows(shape) else words, shape)
+    if bit_width == 64 and 2 * size > _LONGEST:
+        words = _words(key, 2 * size)
+        halves = (structure.slice_in_dim(words, n * size, (n + 1) * size) for n in (0, 1))
+        return _joined(*(shapes.reshape(half, shape) for half in halves))
     if bit_width == 64:  # the high and the low words are the two halves of the sequence
         number = shapes.reshape(shapes.iota(np.uint32, size), shape)
         return _joined(*threefry2x32_p.bind(*_pair(key), number, arithmetic.add(number, np.uint32(size))))

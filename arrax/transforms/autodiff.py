@@ -13,7 +13,7 @@ from arrax.core.interpreter import Tracer, context, run_in
 from arrax.core.program import Jaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import Partial as TreePartial
-from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from arrax.core.pytrees import PyTreeDef, register_pytree_node, tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.ad.jvp import JVP
@@ -195,15 +195,6 @@ class Linearized:
         self.out_avals = [typeof(x) for x in self.outs]
         self.interpreters = (partial, interpreter)
 
-    def push(self, tangents: Sequence[Any]) -> list[Any]:
-        """Tangents of the outputs for tangents of the inputs."""
-        given = [t for t, nz in zip(tangents, self.in_nonzero, strict=True) if nz]
-        outs = iter(eval_jaxpr(self.jaxpr, self.residuals, *given))
-        return [
-            next(outs) if nz else concrete_zero(Zero(aval.to_tangent_aval()))
-            for nz, aval in zip(self.out_nonzero, self.out_avals, strict=True)
-        ]
-
     def pull(self, cotangents: Sequence[Any]) -> list[Any]:
         """Cotangents of the inputs (symbolic Zeros among them) for cotangents of the outputs."""
         return pull_back(self.jaxpr, self.residuals, self.in_nonzero, self.out_nonzero, cotangents)
@@ -219,33 +210,52 @@ def pull_back(
     return [next(outs) if nz else None for nz in in_nonzero]
 
 
+def _described(linear: Linearized, in_tree: PyTreeDef, out_tree: PyTreeDef, leaves: Sequence[Any]) -> Static:
+    """All of a linear program but its residuals."""
+    in_avals = [typeof(leaf) for leaf in leaves]
+    return Static((linear.jaxpr, linear.in_nonzero, linear.out_nonzero, in_tree, out_tree, in_avals, linear.out_avals))
+
+
 class LinearFunction:
     """The linear function that ``linearize`` returns: call it with tangents. A pytree whose leaves are its residuals."""
 
-    def __init__(self, linear: Linearized, in_tree: PyTreeDef, out_tree: PyTreeDef, in_avals: Sequence[Any]):
-        self._linear, self._in_tree, self._out_tree, self._in_avals = linear, in_tree, out_tree, in_avals
+    def __init__(self, static: Static, residuals: Sequence[Any]):
+        self._static, self._residuals = static, residuals
 
     @property
     def jaxpr(self) -> Jaxpr:
         """The linear program."""
-        return self._linear.jaxpr
+        return self._static.value[0]
 
     @boundary
     def __call__(self, *tangents: Any) -> Any:
+        jaxpr, in_nonzero, out_nonzero, in_tree, out_tree, in_avals, out_avals = self._static.value
         leaves, tree = tree_flatten(tangents)
-        if tree != self._in_tree:
+        if tree != in_tree:
             raise TypeError(
                 f"linearized function called with arguments of structure {tree}, but the function was linearized for "
-                f"{self._in_tree}"
+                f"{in_tree}"
             )
-        for leaf, aval in zip(leaves, self._in_avals, strict=True):
+        for leaf, aval in zip(leaves, in_avals, strict=True):
             given, expected = check_leaf("linearized function", leaf), aval.to_tangent_aval()
             if given.shape != expected.shape or given.dtype != expected.dtype:
                 raise ValueError(
                     "linearized function called on tangent values inconsistent with the original primal values: got "
                     f"{given.str_short()} for primal aval {aval.str_short()}"
                 )
-        return tree_unflatten(self._out_tree, self._linear.push(leaves))
+        given = [t for t, nz in zip(leaves, in_nonzero, strict=True) if nz]
+        outs = iter(eval_jaxpr(jaxpr, self._residuals, *given))
+        return tree_unflatten(out_tree, [
+            next(outs) if nz else concrete_zero(Zero(aval.to_tangent_aval()))
+            for nz, aval in zip(out_nonzero, out_avals, strict=True)
+        ])  # fmt: skip
+
+
+register_pytree_node(
+    LinearFunction,
+    lambda function: (tuple(function._residuals), function._static),
+    lambda static, residuals: LinearFunction(static, residuals),
+)
 
 
 def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -264,7 +274,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple[Any,
         check_leaf("linearize", leaf)
     outputs: dict[str, Any] = {}
     linear = Linearized(flat_function(fun, tree, has_aux, outputs), leaves)
-    function = LinearFunction(linear, tree, outputs["tree"], [typeof(leaf) for leaf in leaves])
+    function = LinearFunction(_described(linear, tree, outputs["tree"], leaves), linear.residuals)
     value = tree_unflatten(outputs["tree"], linear.outs)
     return (value, function, aux_from(outputs, linear.interpreters)) if has_aux else (value, function)
 
@@ -326,9 +336,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     outputs: dict[str, Any] = {}
     linear = Linearized(flat_function(fun, tree, has_aux, outputs), leaves)
     value = tree_unflatten(outputs["tree"], linear.outs)
-    static = Static((
-        linear.jaxpr, linear.in_nonzero, linear.out_nonzero, tree, outputs["tree"], [typeof(x) for x in leaves], linear.out_avals,
-    ))  # fmt: skip
+    static = _described(linear, tree, outputs["tree"], leaves)
     pullback = TreePartial(run_pullback_of(static), linear.residuals)
     return (value, pullback, aux_from(outputs, linear.interpreters)) if has_aux else (value, pullback)
 
@@ -342,8 +350,13 @@ class run_pullback_of:
         self.static = static
 
     @boundary
-    def __call__(self, residuals: Sequence[Any], cotangent: Any) -> Any:
-        return run_pullback(self.static, residuals, cotangent)
+    def __call__(self, residuals: Sequence[Any], *cotangents: Any) -> Any:
+        if len(cotangents) != 1:
+            raise TypeError(
+                f"a function that vjp returned takes one argument, the cotangent of the function's output (of its "
+                f"structure, where that is a tuple or another container), but got {len(cotangents)} arguments"
+            )
+        return run_pullback(self.static, residuals, cotangents[0])
 
 
 def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence[Any] = ()) -> Callable[[Any], tuple[Any, ...]]:
@@ -373,23 +386,31 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence[Any] = 
                 "linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer functions, but "
                 f"got a value of type {aval.str_short()}"
             )
-    out_avals, out_tree = jaxpr.out_avals, outputs["tree"]
+    return TreePartial(_transposed_of(Static((jaxpr, avals, tree, outputs["tree"]))), consts)
+
+
+class _transposed_of:
+    """The body of transposed functions; equal only to itself, as the program that it holds."""
+
+    __slots__ = ("static",)
+
+    def __init__(self, static: Static):
+        self.static = static
 
     @boundary
-    def transposed(cotangent: Any) -> tuple[Any, ...]:
+    def __call__(self, consts: Sequence[Any], cotangent: Any) -> tuple[Any, ...]:
+        jaxpr, avals, in_tree, out_tree = self.static.value
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != out_tree:
             raise TypeError(f"cotangent tree does not match function output, expected {out_tree} but got {ct_tree}")
-        for ct, aval in zip(cts, out_avals, strict=True):
+        for ct, aval in zip(cts, jaxpr.out_avals, strict=True):
             given = typeof(ct)
             if (given.shape, given.dtype) != (aval.shape, aval.dtype):
                 raise TypeError(
                     f"cotangent type does not match function output, expected {aval.str_short()} but got {given.str_short()}"
                 )
         outs = backward_pass(jaxpr, consts, [UndefinedPrimal(aval) for aval in avals], cts)
-        return tree_unflatten(tree, [concrete_zero(ct) for ct in outs])
-
-    return transposed
+        return tree_unflatten(in_tree, [concrete_zero(ct) for ct in outs])
 
 
 __all__ = ["jvp", "jvp_flat", "linear_transpose", "linearize", "vjp"]

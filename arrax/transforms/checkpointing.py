@@ -17,7 +17,8 @@ from arrax.interpreters.staging import stage
 from arrax.lax.calls import opened_program
 from arrax.lax.contractions import dot_general_p
 from arrax.lax.families import checked_operand
-from arrax.lax.remat import inline_calls, name_p, remat_p
+from arrax.lax.remat import name_p, remat_p
+from arrax.lax.saved_values import inline_calls
 from arrax.transforms.arguments import Split, as_numbers
 from arrax.transforms.autodiff import Linearized, check_callable
 from arrax.transforms.tracing import trace, traces_of

@@ -9,7 +9,14 @@ import pytest
 import arrax.tree
 import arrax.tree_util
 from arrax.core import pytrees
-from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_structure, tree_unflatten
+from arrax.core.pytrees import (
+    register_pytree_node_class,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
 
 Point = namedtuple("Point", "x y")
 
@@ -217,3 +224,25 @@ def test_short_names_are_those_of_the_long_ones():
 def test_the_faces_have_every_name_they_promise():
     for face in (arrax.tree, arrax.tree_util):
         assert all(hasattr(face, name) for name in face.__all__)
+
+
+def test_nodes_that_keep_structures_can_be_transposed():
+    @register_pytree_node_class
+    class Flat:
+        def __init__(self, leaves, structure):
+            self.leaves, self.structure = leaves, structure
+
+        @classmethod
+        def of(cls, tree):
+            return cls(*tree_flatten(tree))
+
+        def tree_flatten(self):
+            return self.leaves, self.structure
+
+        @classmethod
+        def tree_unflatten(cls, structure, leaves):
+            return cls(list(leaves), structure)
+
+    outer = tree_structure(Flat.of({"a": 1, "b": 2}))
+    found = pytrees.tree_transpose(outer, tree_structure([1, 2]), Flat.of({"a": [3, 4], "b": [5, 6]}))
+    assert [part.leaves for part in found] == [[3, 5], [4, 6]]

@@ -1,5 +1,7 @@
 """Parallel operators under vmap: values against NumPy on the whole batch, derivatives, errors."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -188,3 +190,23 @@ def test_wrong_arguments_are_refused(f, words):
 @pytest.mark.parametrize("f", [collectives.psum, collectives.pmax, collectives.pmin], ids=lambda f: f.__name__)
 def test_reductions_over_no_axis_change_nothing(f):
     np.testing.assert_array_equal(over(lambda v: f(v, ()), X), X)
+
+
+@pytest.mark.parametrize("names", [("i", "j"), ("j", "i")])
+@pytest.mark.parametrize("tiled", [False, True])
+def test_an_exchange_over_several_axes(names, tiled):
+    sizes = {"i": 2, "j": 3}
+    for split, concat in ((0, 0), (0, 1), (1, 0)):
+        shape = [4, 4]
+        shape[split] = 12 if tiled else 6
+        x = np.random.default_rng(0).integers(0, 100, (2, 3, *shape))
+        function = lambda v, split=split, concat=concat: lax.all_to_all(v, names, split, concat, tiled=tiled)  # noqa: E731
+        found = arrax.vmap(arrax.vmap(function, axis_name="j"), axis_name="i")(x)
+        places = list(itertools.product(*(range(sizes[name]) for name in names)))
+        order = [place if names == ("i", "j") else place[::-1] for place in places]
+        for number, here in enumerate(order):
+            pieces = [
+                np.split(x[there], 6, split)[number] if tiled else np.take(x[there], number, split) for there in order
+            ]
+            expected = np.concatenate(pieces, concat) if tiled else np.stack(pieces, concat)
+            np.testing.assert_array_equal(found[here], expected)

@@ -60,13 +60,6 @@ def test_the_preferred_type_is_accumulated_and_returned(operands, result):
     )
 
 
-def test_products_of_different_types_need_a_preferred_one():
-    x, y = np.ones((2, 2), bfloat16), np.ones((2, 2), np.float32)
-    assert lax.dot(x, y, preferred_element_type=np.float32).dtype == np.float32
-    with pytest.raises(TypeError, match="bfloat16, float32"):
-        lax.dot(x, y)
-
-
 def test_derivatives_agree_with_differences():
     check_gradients(product, [X, Y], order=2)
     check_gradients(lambda x: product(x, lax.transpose(x, (3, 2, 0, 1))), [X])
@@ -131,3 +124,22 @@ def test_sums_of_integers_are_not_kept_in_narrower_types(wanted):
     with pytest.raises(TypeError, match=f"preferred_element_type {np.dtype(wanted)} cannot hold .* of int32"):
         lax.dot_general(x, x, (((1,), (0,)), ((), ())), preferred_element_type=wanted)
     assert lax.dot_general(x, x, (((1,), (0,)), ((), ())), preferred_element_type=np.float32).dtype == np.float32
+
+
+def test_operands_of_two_dtypes_give_the_promoted_one():
+    x, y = np.array([[1, 0, 1], [1, 1, 0]]), np.array([[1, 0], [1, 1], [0, 1]])
+    names = ["int8", "uint8", "int32", "bfloat16", "float16", "float32", "complex64", "bool"]
+    pairs = [(a, b) for a in names for b in names if a != b]
+    cases = [(arrax.numpy.asarray(x, a), arrax.numpy.asarray(y, b)) for a, b in pairs]
+    results = arrax.jit(lambda cases: [lax.dot(a, b) for a, b in cases])(cases)
+    for (a, b), result in zip(pairs, results, strict=True):
+        assert result.dtype == arrax.numpy.promote_types(a, b), (a, b)
+        np.testing.assert_array_equal(np.asarray(result).astype(np.complex64), x @ y, err_msg=f"{a} {b}")
+    gradients = arrax.jit(
+        lambda cases: [arrax.grad(lambda a, b: lax.dot(a, b).real.astype("float32").sum())(a, b) for a, b in cases]
+    )([(a, b) for a, b in cases if arrax.numpy.issubdtype(a.dtype, np.inexact)])
+    for gradient, (a, _) in zip(
+        gradients, [c for c in cases if arrax.numpy.issubdtype(c[0].dtype, np.inexact)], strict=True
+    ):
+        assert gradient.dtype == a.dtype
+        np.testing.assert_array_equal(np.asarray(gradient).astype(np.complex64), np.ones((2, 2)) @ y.T)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import arrax
+import arrax.numpy as jnp
 from arrax import nn
 
 
@@ -25,3 +26,15 @@ def test_logmeanexp_is_the_logarithm_of_the_mean():
     np.testing.assert_allclose(nn.logmeanexp(x, 1, keepdims=True)[1], 1000 + np.log(2 / 3), rtol=1e-6)
     where = np.array([True, False, True])
     np.testing.assert_allclose(nn.logmeanexp(x[0], where=where), np.log(np.mean(np.exp(x[0][where]))), rtol=1e-6)
+
+
+def test_one_hot_takes_lists_and_standardize_an_algorithm():
+    np.testing.assert_array_equal(arrax.nn.one_hot([0, 2], 3), [[1, 0, 0], [0, 0, 1]])
+    for algorithm in (None, "stable", "fast"):
+        np.testing.assert_allclose(
+            arrax.nn.standardize(jnp.arange(3.0), algorithm=algorithm), [-1.2247, 0, 1.2247], rtol=1e-4
+        )
+    with pytest.raises(ValueError, match="algorithm"):
+        arrax.nn.standardize(jnp.arange(3.0), algorithm="quick")
+    with pytest.raises(arrax.errors.ConcretizationTypeError, match="num_classes"):
+        arrax.jit(arrax.nn.one_hot)(3, 5)

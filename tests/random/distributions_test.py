@@ -240,3 +240,14 @@ def test_parameters_without_sense_are_marked():
 def test_infinite_bounds_of_truncation_are_none():
     values = np.asarray(random.truncated_normal(random.key(1), -np.inf, np.inf, (COUNT,)), np.float64)
     assert stats.kstest(values, stats.norm.cdf).pvalue > LEAST_P
+
+
+def test_the_finest_modes_draw_from_the_same_distribution():
+    key = arrax.random.key(3)
+    for mode in ("low", "high", "highest"):
+        sample = np.asarray(arrax.random.gumbel(key, (20000,), mode=mode))
+        assert abs(sample.mean() - np.euler_gamma) < 0.03 and abs(sample.var() - np.pi**2 / 6) < 0.06
+        chosen = arrax.random.categorical(key, jnp.log(jnp.array([0.1, 0.2, 0.7])), shape=(20000,), mode=mode)
+        np.testing.assert_allclose(np.bincount(chosen, minlength=3) / 20000, [0.1, 0.2, 0.7], atol=0.02)
+    with pytest.raises(ValueError, match="highest"):
+        arrax.random.gumbel(key, mode="higher")

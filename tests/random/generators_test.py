@@ -129,3 +129,19 @@ def test_the_hash_takes_any_number_of_counters():
     key = (jnp.uint32(7), jnp.uint32(9))
     for shape in ((), (1,), (5,), (2, 3)):
         assert extend.threefry_2x32(key, jnp.zeros(shape, "uint32")).shape == shape
+
+
+@pytest.mark.parametrize("partitionable", [False, True])
+def test_more_numbers_than_32_bits_count_can_be_asked_for(partitionable):
+    key = arrax.random.key(0)
+    with arrax.threefry_partitionable(partitionable):
+        for width in ("uint8", "uint16", "uint32"):
+            arrax.jit(lambda k, width=width: arrax.random.bits(k, (2**31 + 1, 5), width)).lower(key)
+        arrax.jit(lambda k: arrax.random.split(k, (2**33,))).lower(key)
+
+
+def test_the_halves_of_large_counters_are_those_of_64_bits():
+    from arrax.random import threefry
+
+    high, low = arrax.make_jaxpr(lambda: threefry._counters((3, 5)))().out_avals
+    assert high.dtype == low.dtype == np.uint32

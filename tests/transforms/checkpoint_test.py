@@ -7,6 +7,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax import lax
 from arrax.ad_checkpoint import checkpoint_name, print_saved_residuals
 
 X = jnp.linspace(0.1, 1.0, 4).reshape(2, 2)
@@ -107,3 +108,47 @@ def test_random_numbers_and_closed_over_tracers():
     key = arrax.random.key(0)
     expected = X * arrax.random.uniform(key, (2, 2))
     np.testing.assert_allclose(arrax.jit(arrax.grad(loss))(jnp.ones((2, 2)), key), expected, rtol=1e-6)
+
+
+def _layers(ws, x):
+    def layer(c, w):
+        return jnp.tanh(checkpoint_name(jnp.sin(c @ w), "sine")), c.sum()
+
+    c, sums = lax.scan(layer, x, ws)
+    return c.sum() + (sums**2).sum()
+
+
+def _branches(ws, x):
+    return lax.cond(x.sum() > 0, lambda x: jnp.sin(x @ ws[0]), lambda x: jnp.cos(jnp.sin(x @ ws[1]) @ ws[0]), x).sum()
+
+
+def _nested(ws, x):
+    def outer(c, w):
+        c, _ = lax.scan(lambda c, _: (jnp.sin(arrax.jit(lambda c: c @ w)(c)), None), c, None, length=2)
+        return lax.cond(c.sum() > 0, lambda c: jnp.sin(c @ w), lambda c: c, c), None
+
+    return lax.scan(outer, x, ws)[0].sum()
+
+
+@pytest.mark.parametrize("function", [_layers, _branches, _nested])
+def test_policies_reach_into_loops_and_branches(function):
+    ws = jnp.asarray(np.random.default_rng(0).normal(size=(3, 4, 4)).astype("f"))
+    x = jnp.ones((4, 4)) * 0.3
+    policies = arrax.checkpoint_policies
+    expected = arrax.grad(function, (0, 1))(ws, x)
+    counts = []
+    for policy in (policies.nothing_saveable, policies.dots_saveable, policies.everything_saveable,
+                   policies.save_only_these_names("sine")):  # fmt: skip
+        derivative = arrax.grad(arrax.checkpoint(function, policy=policy), (0, 1))
+        for found, wanted in zip(arrax.jit(derivative)(ws, x), expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-5)
+        counts.append(str(arrax.make_jaxpr(derivative)(ws, x)).count("dot_general["))
+    assert counts[0] > counts[1] == counts[2] and counts[3] == counts[0]
+    mapped = arrax.vmap(arrax.grad(arrax.checkpoint(function, policy=policies.dots_saveable)), (None, 0))
+    np.testing.assert_allclose(mapped(ws, jnp.stack([x, x]))[1], expected[0], rtol=2e-5, atol=1e-5)
+
+
+def test_prints_happen_again_where_values_are_computed_again(capsys):
+    arrax.grad(arrax.checkpoint(lambda x: (arrax.debug.print("y {}", x), jnp.exp(x))[1]))(2.0)
+    arrax.effects_barrier()
+    assert capsys.readouterr().out == "y 2.0\n" * 2

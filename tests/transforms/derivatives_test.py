@@ -239,3 +239,20 @@ def test_an_argument_is_named_once_in_argnums():
 def test_gradients_of_complex_numbers_have_no_weak_type():
     gradient = arrax.grad(lambda z: jnp.real(z) ** 2 + jnp.imag(z) ** 2)(3.0 + 4.0j)
     assert repr(gradient) == "Array(6.-8.j, dtype=complex64)"
+
+
+def test_linear_functions_are_pytrees_of_their_residuals():
+    linear = arrax.jit(lambda x: arrax.linearize(jnp.sin, x)[1])(1.0)
+    np.testing.assert_allclose(arrax.jit(lambda f, t: f(t))(linear, 3.0), 3 * np.cos(1.0), rtol=1e-6)
+    assert len(arrax.make_jaxpr(lambda x: arrax.linearize(jnp.sin, x)[1])(2.0).jaxpr.outvars) == 1
+    many = arrax.vmap(lambda x: arrax.linearize(jnp.sin, x)[1])(jnp.arange(3.0))
+    np.testing.assert_allclose(arrax.tree.leaves(many)[0], np.cos(np.arange(3.0)), rtol=1e-6)
+    transposed = arrax.linear_transpose(lambda x: 2 * x, 1.0)
+    assert arrax.jit(lambda f, ct: f(ct))(transposed, 3.0) == (6.0,)
+    assert arrax.jit(lambda c: arrax.linear_transpose(lambda x: c * x, 1.0))(2.0)(3.0) == (6.0,)
+
+
+def test_a_pullback_says_that_it_takes_one_argument():
+    _, pullback = arrax.vjp(lambda x, y: (x, y), 1.0, 2.0)
+    with pytest.raises(TypeError, match="takes one argument.*2 arguments"):
+        pullback(1.0, 2.0)

@@ -136,3 +136,11 @@ def test_waiting_and_deleting():
     y.delete()
     with pytest.raises(RuntimeError, match="deleted"):
         np.asarray(y)
+
+
+def test_a_failed_computation_says_so_wherever_its_result_is_read():
+    x = arrax.numpy.ones((1 << 20, 1))
+    product = arrax.numpy.matmul(x, x.T) @ x  # 4 TB
+    for read in (np.asarray, repr, lambda a: a.tolist(), arrax.device_get, lambda a: a.block_until_ready()):
+        with pytest.raises(RuntimeError, match="(?i)out of memory|allocat"):
+            read(product)

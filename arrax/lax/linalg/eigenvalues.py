@@ -5,10 +5,12 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+import numpy as np
+
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
-from arrax.lax.arithmetic import complex_, conj, mul, real_part, reciprocal, sub
+from arrax.lax.arithmetic import abs_, complex_, conj, div, eq, imag, mul, real_part, reciprocal, sub
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
@@ -24,9 +26,9 @@ from arrax.lax.linalg.kernels import (
     succeeded,
 )
 from arrax.lax.linalg.lu_factors import lu, lu_solve
-from arrax.lax.linalg.matrices import as_columns, as_rows, diagonal, matmul, with_diagonal
-from arrax.lax.reductions import reduce_sum
-from arrax.lax.shapes import full_like
+from arrax.lax.linalg.matrices import adjoint, as_columns, as_rows, diagonal, matmul, with_diagonal
+from arrax.lax.reductions import argmax, reduce_sum
+from arrax.lax.shapes import broadcasted_iota
 
 eig_p = Primitive("eig", multiple_results=True)
 
@@ -90,28 +92,53 @@ def _jvp(
     primals: Any, tangents: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool,
     enable_eigvec_derivs: bool = False, implementation: Any = None,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
-    """With C = V^-1 A' V: the values' tangents are its diagonal; V' = V times C over the differences of values."""
+    """The values' tangents, and those of the vectors: left ones are right ones of the adjoint matrix."""
     (a,), (t,) = primals, tangents
-    if compute_left_eigenvectors or (compute_right_eigenvectors and not enable_eigvec_derivs):
+    if (compute_left_eigenvectors or compute_right_eigenvectors) and not enable_eigvec_derivs:
         raise NotImplementedError(
-            "The derivatives of non-symmetric eigenvectors are not implemented: only those of eigenvalues are. Right "
-            "eigenvectors have one up to their phase, see the argument enable_eigvec_derivs."
+            "The derivatives of non-symmetric eigenvectors are not implemented: only those of eigenvalues are. Vectors "
+            "have one up to their phase, see the argument enable_eigvec_derivs."
         )
-    values, vectors = eig_p.bind(
-        a, compute_left_eigenvectors=False, compute_right_eigenvectors=True,
+    values, *vectors = eig_p.bind(
+        a, compute_left_eigenvectors=compute_left_eigenvectors, compute_right_eigenvectors=True,
         enable_eigvec_derivs=True, implementation=implementation,
     )  # fmt: skip
+    t = convert_element_type(t, typeof(values).dtype)
+    shifts, change = _tangents(values, vectors[-1], t, compute_right_eigenvectors)
+    outs, out_tangents = [values], [shifts]
+    if compute_left_eigenvectors:
+        outs.append(vectors[0])
+        out_tangents.append(_tangents(conj(values), vectors[0], adjoint(t), True)[1])
+    if compute_right_eigenvectors:
+        outs.append(vectors[-1])
+        out_tangents.append(change)
+    return outs, out_tangents
+
+
+def _tangents(values: Any, vectors: Any, t: Any, of_vectors: bool) -> tuple[Any, Any]:
+    """With C = V^-1 A' V: the values' tangents are its diagonal; V' = V times C over the differences of values.
+
+    That is V' up to a multiple of each vector, which the library's choice of vectors settles: they keep length 1, and the
+    component of the largest size stays real.
+    """
     factors, _, order = lu(vectors)
-    inner = lu_solve(factors, order, matmul(convert_element_type(t, typeof(vectors).dtype), vectors))
+    inner = lu_solve(factors, order, matmul(t, vectors))
     shifts = diagonal(inner)
-    if not compute_right_eigenvectors:
-        return [values], [shifts]
+    if not of_vectors:
+        return shifts, None
     gaps = with_diagonal(sub(as_rows(values, inner), as_columns(values, inner)), 1)
     change = matmul(vectors, mul(inner, with_diagonal(reciprocal(gaps), 0)))
-    # The vectors keep length 1.
-    along = real_part(reduce_sum(mul(conj(vectors), change), (typeof(vectors).ndim - 2,)))
-    along = complex_(along, full_like(along, 0))
-    return [values, vectors], [shifts, sub(change, mul(vectors, as_rows(along, vectors)))]
+    rows = typeof(vectors).ndim - 2
+    largest = argmax(abs_(vectors), rows, np.int32)
+    number = broadcasted_iota(np.int32, typeof(vectors).shape, rows)
+    mask = convert_element_type(eq(number, as_rows(largest, number)), typeof(real_part(vectors)).dtype)
+
+    def component(x: Any) -> Any:
+        return reduce_sum(mul(mask, x), (rows,))
+
+    along = real_part(reduce_sum(mul(conj(vectors), change), (rows,)))
+    turn = div(component(imag(change)), component(real_part(vectors)))
+    return shifts, sub(change, mul(vectors, as_rows(complex_(along, turn), vectors)))
 
 
 eig_p.type_rule = _type_rule
@@ -134,7 +161,8 @@ def eig(
       x: array of shape ``(..., n, n)``.
       compute_left_eigenvectors: whether the vectors u of ``u^H A = w u^H`` are wanted.
       compute_right_eigenvectors: whether the vectors v of ``A v = w v`` are wanted.
-      enable_eigvec_derivs: allow the derivative of right vectors; it is defined up to their phases only.
+      enable_eigvec_derivs: allow derivatives of vectors: those of the vectors as they are given here, of length 1 and with a
+        real component of the largest size. Where values are equal there are none.
       implementation, use_magma: accepted; say which library is used on GPUs.
     Returns: list of the complex values, and the wanted vectors as columns (left ones first); NaN where the algorithm failed.
     Raises:

@@ -133,3 +133,23 @@ def test_derivatives_of_singular_values_are_finite_where_vectors_have_none():
     a = np.zeros((3, 3), np.float32)
     for f in (lambda a: linalg.svd(a, compute_uv=False).sum(), lambda a: linalg.eigh(a)[1].sum()):
         assert np.isfinite(np.asarray(arrax.grad(f)(a))).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_eigenvectors_move_as_the_library_normalizes_them(dtype):
+    rng = np.random.default_rng(1)
+    a, da = (
+        rng.normal(size=(2, 4, 4)) + (1j * rng.normal(size=(2, 4, 4)) if dtype == np.complex128 else 0) for _ in "ab"
+    )
+    with arrax.enable_x64(True):
+
+        def f(a):
+            return lax.linalg.eig(a, enable_eigvec_derivs=True)
+
+        tangents, h = arrax.jvp(f, (a,), (da,))[1], 1e-6
+        for tangent, after, before in zip(tangents, f(a + h * da), f(a - h * da), strict=True):
+            np.testing.assert_allclose(tangent, (after - before) / (2 * h), atol=1e-7)
+        left_only = arrax.jvp(
+            lambda a: lax.linalg.eig(a, compute_right_eigenvectors=False, enable_eigvec_derivs=True)[1], (a,), (da,)
+        )[1]
+        np.testing.assert_allclose(left_only, tangents[1], atol=1e-9)

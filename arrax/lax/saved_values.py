@@ -1,0 +1,172 @@
+"""What a checkpoint policy saves: values of a program, those in the bodies of its loops and branches among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from arrax.core.interpreter import Primitive
+from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, joined_effects
+from arrax.core.types import slots
+from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.lax.calls import jit_p
+from arrax.lax.control_flow.conditional_rules import cond_p
+from arrax.lax.control_flow.scan_rules import scan_p, stacked_aval
+
+
+class Halves(NamedTuple):
+    """A program that gives what is saved, and one that takes it.
+
+    Attributes:
+      forward: equations that compute everything.
+      again: equations that compute the rest from what was saved.
+      saved: the variables that the first binds and the second reads.
+    """
+
+    forward: list[JaxprEqn]
+    again: list[JaxprEqn]
+    saved: list[Var]
+
+
+def halves(jaxpr: Jaxpr, policy: Any) -> Halves:
+    """Split a program by a policy, a function of a primitive, the types of its operands, and its parameters."""
+    if policy is None:
+        return Halves(list(jaxpr.eqns), list(jaxpr.eqns), [])
+    forward: list[JaxprEqn] = []
+    again: list[JaxprEqn] = []
+    saved: list[Var] = []
+    for eqn in jaxpr.eqns:
+        if policy(eqn.primitive, *[atom.aval for atom in eqn.invars], **eqn.params):
+            forward.append(eqn)
+            saved += [var for var in eqn.outvars if not isinstance(var, DropVar)]
+            continue
+        opened = _OPENERS.get(eqn.primitive)
+        first, second, inner = (eqn, eqn, []) if opened is None else opened(eqn, policy)
+        forward.append(first)
+        again.append(second)
+        saved += inner
+    return Halves(forward, again, saved)
+
+
+def _program_halves(program: ClosedJaxpr, policy: Any) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Any]]:
+    """The program with the saved values as further outputs, the one with them as further inputs, and their types."""
+    return program.memo(("halves", policy), lambda: _split(program, policy))
+
+
+def _split(program: ClosedJaxpr, policy: Any) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Any]]:
+    jaxpr = inlined(program).jaxpr
+    forward, again, saved = halves(jaxpr, policy)
+    first = jaxpr.replace(eqns=forward, outvars=[*jaxpr.outvars, *saved], effects=joined_effects(forward))
+    second = jaxpr.replace(eqns=again, invars=[*jaxpr.invars, *saved], effects=joined_effects(again))
+    return program.replace(jaxpr=first), program.replace(jaxpr=second), [var.aval for var in saved]
+
+
+def _of_scan(eqn: JaxprEqn, policy: Any) -> tuple[JaxprEqn, JaxprEqn, list[Var]]:
+    """What is saved in the body is stacked."""
+    params = eqn.params
+    first, second, avals = _program_halves(params["jaxpr"], policy)
+    if not avals:
+        return eqn, eqn, []
+    saved = [Var(stacked_aval(aval, params["length"])) for aval in avals]
+    linear = (*params["linear"], *[False] * len(saved))
+    return (
+        eqn.replace(outvars=[*eqn.outvars, *saved], params={**params, "jaxpr": first}),
+        eqn.replace(invars=[*eqn.invars, *saved], params={**params, "jaxpr": second, "linear": linear}),
+        saved,
+    )
+
+
+def _of_cond(eqn: JaxprEqn, policy: Any) -> tuple[JaxprEqn, JaxprEqn, list[Var]]:
+    """Each branch has places of its own for what it saves; the others give zeros there."""
+    branches = eqn.params["branches"]
+    parts = [_program_halves(branch, policy) for branch in branches]
+    avals = [aval for _, _, own in parts for aval in own]
+    if not avals:
+        return eqn, eqn, []
+    saved = [Var(aval) for aval in avals]
+    forward, again, start = [], [], 0
+    for first, second, own in parts:
+        forward.append(_with_zeros(first, len(first.out_avals) - len(own), avals, start, len(own)))
+        again.append(_with_unread(second, len(second.in_avals) - len(own), avals, start, len(own)))
+        start += len(own)
+    linear = (*eqn.params["linear"], *[False] * len(saved))
+    return (
+        eqn.replace(outvars=[*eqn.outvars, *saved], params={**eqn.params, "branches": tuple(forward)}),
+        eqn.replace(
+            invars=[*eqn.invars, *saved], params={**eqn.params, "branches": tuple(again), "linear": linear}
+        ),
+        saved,
+    )  # fmt: skip
+
+
+def _with_zeros(program: ClosedJaxpr, results: int, avals: list[Any], start: int, count: int) -> ClosedJaxpr:
+    def branch(*operands: Any) -> list[Any]:
+        outs = eval_jaxpr(program.jaxpr, program.consts, *operands)
+        before, after = avals[:start], avals[start + count :]
+        return [*outs[:results], *map(slots.zeros, before), *outs[results:], *map(slots.zeros, after)]
+
+    return ClosedJaxpr(*stage(branch, program.in_avals, program.jaxpr.debug_info))
+
+
+def _with_unread(program: ClosedJaxpr, operands: int, avals: list[Any], start: int, count: int) -> ClosedJaxpr:
+    jaxpr = program.jaxpr
+    before, after = ([Var(aval) for aval in part] for part in (avals[:start], avals[start + count :]))
+    invars = [*jaxpr.invars[:operands], *before, *jaxpr.invars[operands:], *after]
+    return program.replace(jaxpr=jaxpr.replace(invars=invars))
+
+
+_OPENERS: dict[Primitive, Callable[..., tuple[JaxprEqn, JaxprEqn, list[Var]]]] = {scan_p: _of_scan, cond_p: _of_cond}
+
+
+# ---- nested calls ----------------------------------------------------------------------------------------------------
+
+
+def inline_calls(jaxpr: Jaxpr) -> Jaxpr:
+    """The program with nested jitted programs in place, so that policies see their operations."""
+    if not any(eqn.primitive is jit_p for eqn in jaxpr.eqns):
+        return jaxpr
+    eqns: list[JaxprEqn] = []
+    renamed: dict[Var, Any] = {}
+
+    def read(atom: Any) -> Any:
+        while isinstance(atom, Var) and atom in renamed:
+            atom = renamed[atom]
+        return atom
+
+    def add(source: Jaxpr) -> None:
+        for eqn in source.eqns:
+            invars = [read(atom) for atom in eqn.invars]
+            inner = eqn.params.get("jaxpr") if eqn.primitive is jit_p else None
+            if inner is None or inner.consts:
+                eqns.append(eqn.replace(invars=invars))
+                continue
+            fresh = _fresh_copy(inner.jaxpr)
+            renamed.update(zip(fresh.invars, invars, strict=True))
+            add(fresh)
+            renamed.update(zip(eqn.outvars, [read(atom) for atom in fresh.outvars], strict=True))
+
+    add(jaxpr)
+    return jaxpr.replace(eqns=eqns, outvars=[read(atom) for atom in jaxpr.outvars], effects=joined_effects(eqns))
+
+
+def _fresh_copy(jaxpr: Jaxpr) -> Jaxpr:
+    """The program with variables of its own: one nested program may be called many times."""
+    new: dict[Var, Var] = {}
+
+    def fresh(var: Var) -> Var:
+        return new.setdefault(var, Var(var.aval))
+
+    def read(atom: Any) -> Any:
+        return atom if isinstance(atom, Literal) else fresh(atom)
+
+    invars = [fresh(var) for var in jaxpr.invars]
+    eqns = [
+        eqn.replace(invars=[read(atom) for atom in eqn.invars], outvars=[fresh(var) for var in eqn.outvars])
+        for eqn in jaxpr.eqns
+    ]
+    return Jaxpr((), invars, [read(atom) for atom in jaxpr.outvars], eqns, jaxpr.effects, jaxpr.debug_info)
+
+
+def inlined(program: ClosedJaxpr) -> ClosedJaxpr:
+    """Like ``inline_calls``, once for a program that lives on."""
+    return program.memo("inlined", lambda: ClosedJaxpr(inline_calls(program.jaxpr), program.consts))

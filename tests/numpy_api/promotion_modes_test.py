@@ -1,0 +1,90 @@
+"""Strict promotion of dtypes and refused promotion of ranks: what functions combine by themselves is no operand of the user's."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from tests.numpy_api.agreement.checking import FAMILIES
+from tests.numpy_api.agreement.expressions import Draw
+
+F, I, B, H, C = (  # noqa: E741
+    jnp.array([1.0, 2.0, 4.0]), jnp.array([1, 2, 4]), jnp.array([True, False, True]), jnp.array([1, 2, 4], "bfloat16"),
+    jnp.array([1, 2, 4], "complex64"),
+)  # fmt: skip
+M = jnp.array([[4.0, 1.0], [1.0, 3.0]])
+KEY = arrax.random.key(0)
+
+
+def runs(expression):
+    """What an expression does: abstractly where it can be traced, which takes no compilation."""
+    if expression.traceable:
+        return arrax.eval_shape(expression.ours, *expression.arrays)
+    return expression.ours(*expression.arrays)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_random_expressions_of_one_dtype_and_rank_work_in_the_strict_modes(family):
+    draw, faults = Draw(f"{family} strictly", False), []
+    for _ in range(60):
+        expression = FAMILIES[family](draw)
+        arrays = [np.asarray(array) for array in expression.arrays]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                runs(expression)
+            except Exception:
+                continue
+            settings = []
+            if len({array.dtype for array in arrays}) < 2:
+                settings.append(arrax.numpy_dtype_promotion("strict"))
+            if len({array.ndim for array in arrays if array.ndim}) < 2:
+                settings.append(arrax.numpy_rank_promotion("raise"))
+            for setting in settings:
+                try:
+                    with setting:
+                        runs(expression)
+                except Exception as error:
+                    faults.append(f"{expression.text}: {error}")
+    assert not faults, "\n".join(faults)
+
+
+# fmt: off
+CALLS = {
+    "fft":          lambda: [f(F) for f in (jnp.fft.fft, jnp.fft.ifft, jnp.fft.rfft, jnp.fft.irfft, jnp.fft.hfft, jnp.fft.ihfft)],
+    "fft of bfloat16": lambda: [jnp.fft.fft(H), jnp.fft.rfft(H)],
+    "fft in a plane": lambda: [f(M) for f in (jnp.fft.fft2, jnp.fft.ifftn, jnp.fft.rfftn, jnp.fft.irfft2)],
+    "histogram":    lambda: [jnp.histogram(I), jnp.histogram(H), jnp.histogram(F, density=True)],
+    "histogram2d":  lambda: jnp.histogram2d(I, I),
+    "histogramdd":  lambda: jnp.histogramdd(jnp.ones((4, 2), int)),
+    "mgrid":        lambda: [jnp.mgrid[:5, 0:1:0.5], jnp.ogrid[:5, 0:1:0.5]],
+    "r_":           lambda: [jnp.r_[I, 0.5], jnp.c_[I, F]],
+    "trapezoid":    lambda: [jnp.trapezoid(I, I), jnp.trapezoid(H, H)],
+    "logspace":     lambda: jnp.logspace(I, I, 3),
+    "logsumexp":    lambda: [arrax.nn.logsumexp(x) for x in (F, I, H, C)],
+    "logmeanexp":   lambda: [arrax.nn.logmeanexp(x) for x in (F, H, C)],
+    "softmax":      lambda: [arrax.nn.softmax(x) for x in (F, H)],
+    "averages":     lambda: [f(x) for f in (jnp.mean, jnp.var, jnp.std, jnp.median) for x in (F, I, H)],
+    "quantiles":    lambda: [jnp.quantile(x, 0.5) for x in (F, I, H)],
+    "covariance":   lambda: [jnp.cov(x) for x in (F, I, H)] + [jnp.corrcoef(M)],
+    "interp":       lambda: jnp.interp(F, F, F),
+    "linalg":       lambda: [jnp.linalg.inv(M), jnp.linalg.det(M), jnp.linalg.solve(M, M), jnp.linalg.pinv(M), jnp.linalg.norm(M),
+                             jnp.linalg.cond(M), jnp.linalg.matrix_rank(M), jnp.linalg.slogdet(M), jnp.linalg.qr(M), jnp.linalg.eigh(M),
+                             jnp.linalg.svd(M), jnp.linalg.cholesky(M), jnp.linalg.lstsq(M, F[:2])[0], jnp.linalg.matrix_power(M, 3)],
+    "polynomials":  lambda: [jnp.polyval(F, F), jnp.polymul(F, F), jnp.polydiv(F, F), jnp.roots(F), jnp.polyfit(F, F, 1)],
+    "windows":      lambda: [jnp.hanning(5), jnp.kaiser(5, 2.0), jnp.blackman(4)],
+    "sampling":     lambda: [arrax.random.normal(KEY, (3,)), arrax.random.gamma(KEY, F), arrax.random.beta(KEY, F, F),
+                             arrax.random.poisson(KEY, F), arrax.random.categorical(KEY, F), arrax.random.choice(KEY, I),
+                             arrax.random.multivariate_normal(KEY, jnp.zeros(2), M, (3,)), arrax.random.dirichlet(KEY, F),
+                             arrax.random.truncated_normal(KEY, -1.0, 1.0, (3,)), arrax.random.t(KEY, F), arrax.random.binomial(KEY, 5.0, 0.5),
+                             arrax.random.permutation(KEY, F), arrax.random.orthogonal(KEY, 2), arrax.random.ball(KEY, 2)],
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_work_in_the_strict_modes(name):
+    with arrax.numpy_dtype_promotion("strict"), arrax.numpy_rank_promotion("raise"):
+        CALLS[name]()
