@@ -104,6 +104,7 @@ _LATE = {  # rooms that are loaded for their names
         "make_array_from_callback", "make_array_from_process_local_data", "make_array_from_single_device_arrays",
     ),
     "arrax.lax.sharded_placement": ("device_put_replicated", "device_put_sharded"),
+    "arrax.transforms.axis_types": ("reshard",),
     "arrax.transforms.pmap": ("pmap",),
     "arrax.transforms.shard_map": ("shard_map",),
     "arrax.xla.meshes": ("make_mesh", "set_mesh"),

@@ -1,5 +1,6 @@
 """Placement of arrays on devices (public face)."""
 
+from arrax.core.late_names import late_names as _late_names
 from arrax.core.meshes import AbstractDevice as AbstractDevice
 from arrax.core.meshes import AbstractMesh as AbstractMesh
 from arrax.core.meshes import AxisType as AxisType
@@ -21,5 +22,11 @@ from arrax.xla.shardings import SingleDeviceSharding as SingleDeviceSharding
 from arrax.xla.shardings import make_single_device_sharding as make_single_device_sharding
 
 XLACompatibleSharding = Sharding
+
+_LATE = {
+    "arrax.transforms.axis_types": ("auto_axes", "explicit_axes", "reshard"),
+    "arrax.transforms.shard_map": ("Infer",),
+}
+__getattr__, __dir__, __all__ = _late_names(__name__, _LATE)
 
 _bound_names(__name__)

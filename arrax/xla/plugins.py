@@ -94,7 +94,7 @@ def _start_cuda(path: str) -> Any:
         _register_kernels(c_api)
     if not client.pjrt_plugin_initialized("cuda"):
         client.initialize_pjrt_plugin("cuda")
-    options, distributed = client.generate_pjrt_gpu_plugin_options(), None
+    options, distributed = dict(client.generate_pjrt_gpu_plugin_options()), None
     for find in startup.plugin_options:
         more, distributed = find()
         options.update(more)

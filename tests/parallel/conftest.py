@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-INSIDE = "ARRAX_TESTS_OVER_EIGHT_DEVICES"
+INSIDE = "TESTS_OVER_EIGHT_DEVICES"
 DEVICES = 8
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -296,6 +296,11 @@ def lower_module(
     return module, ctx
 
 
+def lower_main(ctx: ModuleContext, program: ClosedJaxpr) -> Any:
+    """The public function of a module."""
+    return _function(ctx, "main", program, public=True)
+
+
 def _with_shardings(
     ctx: ModuleContext, attributes: Sequence[dict[str, str]], shardings: Sequence[Any], avals: Sequence[Any]
 ) -> list[dict[str, str]]:

@@ -1,0 +1,5 @@
+"""Functions that say themselves how they are divided among devices (public face)."""
+
+from arrax.transforms.custom_partitioning import BATCHING as BATCHING
+from arrax.transforms.custom_partitioning import custom_partitioning as custom_partitioning
+from arrax.transforms.custom_partitioning import custom_partitioning_p as custom_partitioning_p

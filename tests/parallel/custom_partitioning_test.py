@@ -1,0 +1,96 @@
+"""Functions that say themselves how they are divided, and values laid out alike."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+from arrax.experimental.custom_partitioning import custom_partitioning
+from arrax.experimental.shard_alike import shard_alike
+from arrax.sharding import NamedSharding
+from arrax.sharding import PartitionSpec as P
+from arrax.transforms.custom_partitioning import rule_attribute
+
+
+def over(*spec):
+    return NamedSharding(arrax.make_mesh((8,), ("x",)), P(*spec))
+
+
+def rows_of(sharding):
+    return NamedSharding(sharding.mesh, P(*sharding.spec[:1], None))
+
+
+def transform(**options):
+    """The Fourier transform of rows, which stay where they are."""
+    seen = []
+
+    @custom_partitioning
+    def f(x):
+        return jnp.fft.fft(x)
+
+    def partition(mesh, arg_shapes, result_shape):
+        seen.append((arg_shapes[0].shape, result_shape.shape))
+        kept = rows_of(arg_shapes[0].sharding)
+        return mesh, jnp.fft.fft, kept, (kept,)
+
+    f.def_partition(partition, lambda mesh, args, result: rows_of(args[0].sharding), **options)
+    return f, seen
+
+
+X = np.random.default_rng(0).normal(size=(16, 8)).astype(np.complex64)
+
+
+def test_the_function_runs_on_pieces_without_communication():
+    f, seen = transform(sharding_rule="... i -> ... j", j=8)
+    compiled = arrax.jit(f)
+    x = arrax.device_put(X, over("x"))
+    assert compiled(x).sharding == over("x") and seen[0] == ((16, 8), (16, 8))
+    np.testing.assert_allclose(compiled(x), np.fft.fft(X), rtol=1e-4, atol=1e-4)
+    text = compiled.lower(x).compile().as_text()
+    assert "all-gather" not in text and "dynamic-slice" not in text
+    plain, _ = transform()
+    asked = arrax.jit(plain, in_shardings=over("x"), out_shardings=over("x"))
+    np.testing.assert_allclose(asked(X), np.fft.fft(X), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(f(X), np.fft.fft(X), rtol=1e-4, atol=1e-4)  # on one device
+
+
+def test_pieces_may_talk_to_each_other_and_results_may_be_several():
+    @custom_partitioning
+    def moments(x, scale):
+        return (x * scale).sum(0), x * scale
+
+    moments = custom_partitioning(moments.fun, static_argnums=1)
+
+    def partition(scale, mesh, arg_shapes, result_shape):
+        rows, all_of_it = NamedSharding(mesh, P("x", None)), NamedSharding(mesh, P(None))
+        return mesh, lambda x: (lax.psum((x * scale).sum(0), "x"), x * scale), (all_of_it, rows), (rows,)
+
+    moments.def_partition(partition, sharding_rule="i j -> j, i j")
+    x = arrax.device_put(X.real, over("x"))
+    total, scaled = arrax.jit(lambda x: moments(x, 2.0))(x)
+    np.testing.assert_allclose(total, 2 * X.real.sum(0), rtol=1e-5)
+    np.testing.assert_allclose(scaled, 2 * X.real)
+
+
+def test_rules_are_read():
+    a, b, c = (arrax.ShapeDtypeStruct(shape, np.float32) for shape in ((2, 3), (3, 4), (2, 4)))
+    text = rule_attribute("i k, k j -> i j", [a, b], [c], {"reduction": ("k",)})
+    assert text == "#sdy.op_sharding_rule<([i, j], [j, k])->([i, k]) {i=2, j=3, k=4} reduction={j}, custom>"
+    merged = arrax.ShapeDtypeStruct((6,), np.float32)
+    assert "([ij])->([i, j])" in rule_attribute("(a b) -> a b", [merged], [a], {})
+    for wrong in ("i j", "i -> i", "i j, k -> i"):
+        with pytest.raises(ValueError, match="sharding rule"):
+            rule_attribute(wrong, [a], [a], {})
+    with pytest.raises(ValueError, match="def_partition"):
+        custom_partitioning(lambda x: x)(1.0)
+
+
+def test_values_are_laid_out_alike():
+    x = arrax.device_put(np.ones((8, 2)), over("x"))
+    f = arrax.jit(lambda x: shard_alike(x, jnp.zeros((8, 2)))[1])
+    assert f(x).sharding == over("x")
+    grads = arrax.grad(lambda x: (shard_alike(x, 2 * x)[1] ** 2).sum())(np.ones((8, 2)))
+    assert np.array_equal(grads, np.full((8, 2), 8.0))
+    with pytest.raises(ValueError, match="same shape"):
+        shard_alike(np.ones(2), np.ones(3))

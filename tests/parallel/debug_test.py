@@ -1,0 +1,85 @@
+"""Pictures of shardings, looking inside of programs, and the names that go with explicit axes."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax.debug import inspect_array_sharding, visualize_array_sharding, visualize_sharding
+from arrax.sharding import NamedSharding, PositionalSharding, auto_axes, explicit_axes, reshard, set_mesh
+from arrax.sharding import PartitionSpec as P
+
+
+def over(*spec):
+    return NamedSharding(arrax.make_mesh((4, 2), ("x", "y")), P(*spec))
+
+
+FOUR_BY_TWO = """\
+┌──────────┬──────────┐
+│  CPU 0   │  CPU 1   │
+├──────────┼──────────┤
+│  CPU 2   │  CPU 3   │
+├──────────┼──────────┤
+│  CPU 4   │  CPU 5   │
+├──────────┼──────────┤
+│  CPU 6   │  CPU 7   │
+└──────────┴──────────┘
+"""
+ROWS = """\
+┌───────────────────────┐
+│        CPU 0,1        │
+├───────────────────────┤
+│        CPU 2,3        │
+├───────────────────────┤
+│        CPU 4,5        │
+├───────────────────────┤
+│        CPU 6,7        │
+└───────────────────────┘
+"""
+LINE = """\
+┌───────┬───────┬───────┬───────┬───────┬───────┬───────┬───────┐
+│ CPU 0 │ CPU 1 │ CPU 2 │ CPU 3 │ CPU 4 │ CPU 5 │ CPU 6 │ CPU 7 │
+└───────┴───────┴───────┴───────┴───────┴───────┴───────┴───────┘
+"""
+
+
+def test_pictures_are_those_of_the_documents(capsys):
+    positions = PositionalSharding(arrax.devices())
+    cases = [
+        ((8192, 8192), positions.reshape(4, 2), FOUR_BY_TWO), ((8, 8), positions.reshape(4, 2).replicate(1), ROWS),
+        ((24,), positions, LINE), ((8, 8), over("x"), ROWS),
+    ]  # fmt: skip
+    for shape, sharding, expected in cases:
+        visualize_sharding(shape, sharding)
+        assert capsys.readouterr().out == expected
+    visualize_sharding((8, 8), positions.reshape(4, 2).replicate(0))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[5] == "│CPU 0,2,4,6│CPU 1,3,5,7│" and len(lines) == 11 and lines[1] == "│           │           │"
+    with pytest.raises(ValueError, match="1 and 2 dimensions"):
+        visualize_sharding((2, 2, 2), positions)
+
+
+def test_shardings_can_be_looked_at_inside_of_programs(capsys):
+    seen = []
+
+    def f(x):
+        y = jnp.sin(x)
+        inspect_array_sharding(y, callback=seen.append)
+        visualize_array_sharding(y)
+        return y.sum()
+
+    x = arrax.device_put(np.ones((8, 8)), over("x"))
+    arrax.jit(f)(x)
+    assert seen == [over("x")] and capsys.readouterr().out == ROWS
+    f(x)
+    assert len(seen) == 2 and seen[1].is_equivalent_to(over("x"), 2)
+    np.testing.assert_allclose(arrax.jit(arrax.grad(f))(x), np.cos(np.ones((8, 8))), rtol=1e-6)
+
+
+def test_names_of_explicit_axes_mean_what_automatic_ones_give():
+    with set_mesh(over().mesh):
+        assert reshard(np.ones(8), P("x")).sharding == over("x")
+        assert arrax.jit(lambda x: arrax.reshard(x, P("y")))(np.ones(8)).sharding.is_equivalent_to(over("y"), 1)
+        assert auto_axes(lambda x: x + 1, out_sharding=P("x"))(np.ones(8)).sharding == over("x")
+        assert auto_axes(lambda x: x + 1)(np.ones(8), out_sharding=P("y")).sharding == over("y")
+        assert explicit_axes(lambda x: x * 1, in_sharding=(P("x"),))(np.ones(8)).sharding == over("x")
