@@ -21,6 +21,7 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import ModuleContext, inline_program, lower_main
 from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401  (how collectives are lowered)
 from arrax.lax.families import checked_operand
 from arrax.lax.manual_regions import Region
 from arrax.native import runtime
