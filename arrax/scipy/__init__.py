@@ -2,4 +2,17 @@
 
 from arrax.core.late_names import late_names
 
-__getattr__, __dir__, __all__ = late_names(__name__, {}, rooms=("special", "stats"))
+__getattr__, __dir__, __all__ = late_names(
+    __name__,
+    {},
+    rooms=(
+        "cluster",
+        "fft",
+        "integrate",
+        "interpolate",
+        "linalg",
+        "ndimage",
+        "special",
+        "stats",
+    ),
+)

@@ -1,0 +1,258 @@
+"""Systems of linear equations, inverses, determinants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrax import lax
+from arrax import numpy as jnp
+from arrax.lax.linalg.lu_factors import lu_solve as solve_with_factors
+from arrax.numpy_api.api import api
+from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.scipy.linalg.decompositions import _schur, adjoint, as_matrices
+
+
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The determinants of matrices ``(..., n, n)``.
+
+    Args:
+      a: matrices.
+      overwrite_a, check_finite: accepted.
+    Example: ``linalg.det(2 * jnp.eye(2))`` is 4. Source: ``scipy.linalg.det``.
+    """
+    check_arraylike("det", a)
+    return jnp.linalg.det(a)
+
+
+def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The inverses of matrices ``(..., n, n)``.
+
+    Args:
+      a: matrices.
+      overwrite_a, check_finite: accepted.
+    Example: ``linalg.inv(2 * jnp.eye(2))`` is ``jnp.eye(2) / 2``. Source: ``scipy.linalg.inv``.
+    """
+    check_arraylike("inv", a)
+    return jnp.linalg.inv(a)
+
+
+def _right_sides(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
+    """Matrices, right-hand sides as columns, and whether these were vectors."""
+    check_arraylike(name, a, b)
+    a, b = promote_inexact(a, b)
+    a, b = as_matrices(name, a, square=True), jnp.asarray(b)
+    b = b.astype(a.dtype)
+    vector = b.ndim == 1 or b.ndim == a.ndim - 1 and b.shape[-1] == a.shape[-1] and b.shape[:-1] == a.shape[:-2]
+    columns = b[..., None] if vector else b
+    if columns.ndim < 2 or columns.shape[-2] != a.shape[-1]:
+        raise ValueError(f"{name}: a of shape {a.shape} does not fit b of shape {b.shape}")
+    batch = jnp.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+    return (
+        jnp.broadcast_to(a, (*batch, *a.shape[-2:])),
+        jnp.broadcast_to(columns, (*batch, *columns.shape[-2:])),
+        vector,
+    )
+
+
+_KINDS = {"gen": "gen", "sym": "gen", "her": "gen", "pos": "pos", "general": "gen", "symmetric": "gen", "hermitian": "gen",
+          "positive definite": "pos"}  # fmt: skip
+
+
+def solve(
+    a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False, debug: bool = False,
+    check_finite: bool = True, assume_a: str = "gen",
+) -> Any:  # fmt: skip
+    """The solutions of ``a x = b``.
+
+    Args:
+      a: matrices ``(..., n, n)``.
+      b: array ``(..., n, k)``, or vectors ``(..., n)``.
+      lower: of positive definite matrices, read the lower triangles, not the upper ones.
+      overwrite_a, overwrite_b, debug, check_finite: accepted.
+      assume_a: ``"gen"``, ``"sym"``, ``"her"``, or ``"pos"`` for positive definite ones.
+    Raises:
+      ValueError: shapes that don't fit; another ``assume_a``.
+    Example: ``linalg.solve(2 * jnp.eye(2), jnp.ones(2))`` is ``[0.5, 0.5]``. Source: ``scipy.linalg.solve``.
+    """
+    if assume_a not in _KINDS:
+        raise ValueError(f"solve: assume_a must be 'gen', 'sym', 'her' or 'pos', got {assume_a!r}")
+    return _solve(a, b, lower=bool(lower), positive=_KINDS[assume_a] == "pos")
+
+
+@api(static=("lower", "positive"))
+def _solve(a: Any, b: Any, lower: bool, positive: bool) -> Any:
+    a, columns, vector = _right_sides("solve", a, b)
+    if not positive:
+        x = jnp.linalg.solve(a, columns)
+    else:
+        factor = lax.linalg.cholesky(lax.stop_gradient(a if lower else adjoint(a)), symmetrize_input=False)
+        x = lax.custom_linear_solve(
+            lambda x: _full(a, lower) @ x, columns, lambda _, right: _by_cholesky(factor, right, True), symmetric=True
+        )
+    return x[..., 0] if vector else x
+
+
+def _full(a: Any, lower: bool) -> Any:
+    """Hermitian matrices, made of one triangle."""
+    half = jnp.tril(a, -1) if lower else jnp.triu(a, 1)
+    return half + adjoint(half) + a * jnp.eye(a.shape[-1], dtype=a.dtype)
+
+
+def _by_cholesky(factor: Any, b: Any, lower: bool) -> Any:
+    """The solution with Cholesky factors L, or U."""
+    y = lax.linalg.triangular_solve(
+        factor, b, left_side=True, lower=lower, transpose_a=not lower, conjugate_a=not lower
+    )
+    return lax.linalg.triangular_solve(factor, y, left_side=True, lower=lower, transpose_a=lower, conjugate_a=lower)
+
+
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    """The solutions of ``a x = b`` for the Cholesky factors of ``a``.
+
+    Args:
+      c_and_lower: what ``cho_factor`` gives.
+      b: array ``(..., n, k)``, or vectors ``(..., n)``.
+      overwrite_b, check_finite: accepted.
+    Raises:
+      ValueError: shapes that don't fit.
+    Example: ``linalg.cho_solve((2 * jnp.eye(2), True), jnp.ones(2))`` is ``[0.25, 0.25]``. Source: ``scipy.linalg.cho_solve``.
+    """
+    factor, lower = c_and_lower
+    return _cho_solve(factor, b, lower=bool(lower))
+
+
+@api(static=("lower",))
+def _cho_solve(factor: Any, b: Any, lower: bool) -> Any:
+    factor, columns, vector = _right_sides("cho_solve", factor, b)
+    x = _by_cholesky(factor, columns, lower)
+    return x[..., 0] if vector else x
+
+
+def lu_solve(
+    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """The solutions of ``a x = b`` for the LU decomposition of ``a``.
+
+    Args:
+      lu_and_piv: what ``lu_factor`` gives.
+      b: array ``(..., n, k)``, or vectors ``(..., n)``.
+      trans: 0 for ``a x = b``, 1 for ``a^T x = b``, 2 for ``a^H x = b``.
+      overwrite_b, check_finite: accepted.
+    Raises:
+      ValueError: shapes that don't fit; another ``trans``.
+    Example: ``linalg.lu_solve((2 * jnp.eye(2), jnp.arange(2)), jnp.ones(2))`` is ``[0.5, 0.5]``.
+    Source: ``scipy.linalg.lu_solve``.
+    """
+    if trans not in (0, 1, 2):
+        raise ValueError(f"lu_solve: trans must be 0, 1 or 2, got {trans!r}")
+    factors, pivots = lu_and_piv
+    return _lu_solve(factors, pivots, b, trans=int(trans))
+
+
+@api(static=("trans",))
+def _lu_solve(factors: Any, pivots: Any, b: Any, trans: int) -> Any:
+    factors, columns, vector = _right_sides("lu_solve", factors, b)
+    order = lax.linalg.lu_pivots_to_permutation(jnp.asarray(pivots).astype(np.int32), factors.shape[-1])
+    order = jnp.broadcast_to(order, factors.shape[:-1])
+    x = solve_with_factors(factors, order, columns, trans=trans)
+    return x[..., 0] if vector else x
+
+
+_TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
+
+
+def solve_triangular(
+    a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False,
+    debug: Any = None, check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """The solutions of ``a x = b`` for triangular matrices.
+
+    Args:
+      a: matrices ``(..., n, n)``, of which one triangle is read.
+      b: array ``(..., n, k)``, or vectors ``(..., n)``.
+      trans: 0 or ``"N"`` for ``a``, 1 or ``"T"`` for its transpose, 2 or ``"C"`` for its conjugate transpose.
+      lower: read the lower triangle, not the upper one.
+      unit_diagonal: take the diagonal for ones.
+      overwrite_b, debug, check_finite: accepted.
+    Raises:
+      ValueError: shapes that don't fit; another ``trans``.
+    Example: ``linalg.solve_triangular(2 * jnp.eye(2), jnp.ones(2))`` is ``[0.5, 0.5]``.
+    Source: ``scipy.linalg.solve_triangular``.
+    """
+    if trans not in _TRANSPOSED:
+        raise ValueError(f"solve_triangular: trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
+    return _solve_triangular(a, b, trans=_TRANSPOSED[trans], lower=bool(lower), unit=bool(unit_diagonal))
+
+
+@api(static=("trans", "lower", "unit"))
+def _solve_triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool) -> Any:
+    a, columns, vector = _right_sides("solve_triangular", a, b)
+    x = lax.linalg.triangular_solve(
+        a, columns, left_side=True, lower=lower, transpose_a=trans > 0, conjugate_a=trans == 2, unit_diagonal=unit
+    )
+    return x[..., 0] if vector else x
+
+
+# ---- Sylvester's equation ---------------------------------------------------------------------------------------------
+
+
+def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:
+    """The solution of ``A X + X B = C``.
+
+    Args:
+      A: matrix ``(m, m)``.
+      B: matrix ``(n, n)``.
+      C: matrix ``(m, n)``.
+      method: ``"schur"``: by Schur forms (CPU); ``"eigen"``: by eigenvectors.
+      tol: sums of an eigenvalue of A and one of B that are smaller give NaN.
+    Returns: matrix ``(m, n)``.
+    Raises:
+      ValueError: shapes that don't fit; another method.
+    Example: ``linalg.solve_sylvester(jnp.eye(2), jnp.eye(2), jnp.eye(2))`` is ``jnp.eye(2) / 2``.
+    Source: ``scipy.linalg.solve_sylvester``; Bartels and Stewart (1972).
+    """
+    if method not in ("schur", "eigen"):
+        raise ValueError(f"solve_sylvester: method must be 'schur' or 'eigen', got {method!r}")
+    check_arraylike("solve_sylvester", A, B, C)
+    return _solve_sylvester(A, B, C, tol, method=method)
+
+
+@api(static=("method",))
+def _solve_sylvester(a: Any, b: Any, c: Any, tol: Any, method: str) -> Any:
+    a, b, c = promote_inexact(a, b, c)
+    a, b = (as_matrices("solve_sylvester", x, square=True) for x in (a, b))
+    if c.shape != (a.shape[0], b.shape[0]) or a.ndim != 2 or b.ndim != 2:
+        raise ValueError(
+            f"solve_sylvester: A (m, m), B (n, n) and C (m, n) are needed, got the shapes {a.shape}, {b.shape} and {c.shape}"
+        )
+    out = (_sylvester_by_schur if method == "schur" else _sylvester_by_eigenvectors)(a, b, c.astype(a.dtype), tol)
+    return out if jnp.issubdtype(a.dtype, jnp.complexfloating) else jnp.real(out)
+
+
+def _sylvester_by_schur(a: Any, b: Any, c: Any, tol: Any) -> Any:
+    left, u = _schur(a, output="complex")
+    right, v = _schur(b, output="complex")
+    f = adjoint(u) @ c.astype(u.dtype) @ v
+    eye = jnp.eye(left.shape[0], dtype=left.dtype)
+
+    def column(k: Any, y: Any) -> Any:
+        known = f[:, k] - y @ right[:, k]  # later columns of y are still 0
+        sums = jnp.diagonal(left) + right[k, k]
+        solved = lax.linalg.triangular_solve(left + right[k, k] * eye, known[:, None], left_side=True, lower=False)[
+            :, 0
+        ]
+        return y.at[:, k].set(jnp.where(jnp.any(jnp.abs(sums) < tol), np.nan, solved))
+
+    y = lax.fori_loop(0, f.shape[1], column, jnp.zeros_like(f))
+    return u @ y @ adjoint(v)
+
+
+def _sylvester_by_eigenvectors(a: Any, b: Any, c: Any, tol: Any) -> Any:
+    values_a, u = jnp.linalg.eig(a)
+    values_b, v = jnp.linalg.eig(b)
+    sums = values_a[:, None] + values_b
+    f = jnp.linalg.solve(u, c.astype(u.dtype)) @ v
+    y = jnp.where(jnp.abs(sums) < tol, np.nan, f / jnp.where(jnp.abs(sums) < tol, 1, sums))
+    return u @ y @ jnp.linalg.inv(v)
