@@ -215,14 +215,14 @@ def _python_int(value: int) -> ShapedArray:
     return ShapedArray((), dtype, True)
 
 
-_EXTENDED = "gG" if np.dtype("g").itemsize > 8 else ""  # floats wider than double, which no compiler here has
+_EXTENDED = (np.longdouble, np.clongdouble) if np.dtype("g").itemsize > 8 else ()  # wider than what compilers have
 
 
 def _numpy_value(value: Any) -> ShapedArray:
     dtype = value.dtype
     if dtype == dtypes.float0:
         return ShapedArray(value.shape, dtype)
-    if dtype.kind in "OSUMm" or dtype.char in _EXTENDED or (dtype.kind == "V" and dtype not in dtypes.known_dtypes):
+    if dtype.kind in "OSUMm" or dtype.type in _EXTENDED or (dtype.kind == "V" and dtype not in dtypes.known_dtypes):
         raise TypeError(
             in_call(
                 f"Cannot interpret value of type {type(value)} as an abstract array; dtype {dtype} is not supported",

@@ -139,7 +139,8 @@ def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
     sign = bitwise.bitwise_and(bits, bitwise.bitwise_not(all_but_sign))
     fraction = bitwise.bitwise_and(source, fraction_mask)
     half = bitwise.bitwise_or(bitwise.bitwise_or(sign, number((bias - 1) << mantissa_bits)), fraction)
-    zero = arithmetic.eq(bitwise.bitwise_and(bits, all_but_sign), number(0))
+    # Not by the bits of the number itself: compilers make a comparison of floats of that, which takes subnormal ones for zero.
+    zero = arithmetic.eq(exponent, number(0))
     special = bitwise.bitwise_or(zero, bitwise.bitwise_not(arithmetic.is_finite(x)))
     out = structure.select(special, shapes.full_like(exponent, 0), arithmetic.sub(exponent, scale))
     return structure.select(special, x, bitcast_convert_type(half, dtype)), convert(out, np.int32)
