@@ -73,7 +73,11 @@ def test_the_setting_is_part_of_what_a_compiled_function_depends_on():
     assert done.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize("given", [{"portable": True}, {"devices": [0, 1]}, {"num_replicas": 2}], ids=str)
+@pytest.mark.parametrize(
+    "given",
+    [{"portable": True}, {"devices": [0, 1], "in_shardings": [None], "out_shardings": [None]}, {"num_replicas": 2}],
+    ids=str,
+)
 def test_programs_for_elsewhere_or_several_devices_consist_of_the_compilers_own_operations(given):
     program = arrax.make_jaxpr(lambda x: lax.sort(jnp.sin(x)))(LONG)
     for wanted, settings in ((False, given), (True, {})):
