@@ -16,6 +16,7 @@ from arrax.numpy_api import averages, elementwise, logic, manipulation, reductio
 from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import count_of
 from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.named_axes import split_named
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, concrete_int, is_arraylike, promote_inexact
 from arrax.transforms.custom_jvp import custom_jvp
 
@@ -328,6 +329,9 @@ def logsumexp(
     Example: ``nn.logsumexp(jnp.zeros(2))`` is log 2. Source: ``scipy.special.logsumexp``.
     """
     check_arraylike("logsumexp", a)
+    names, axis = split_named(axis)
+    if names and b is None and where is None and not return_sign:
+        return _named_logsumexp(a, axis, keepdims, names)
     value, sign = _logsumexp(a, b, where, axis=_axes(axis), keepdims=bool(keepdims))
     if return_sign:
         return value, sign
@@ -405,7 +409,17 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("one_hot", dtype)
     x = x if is_arraylike(x) else asarray(x)
     count = concrete_int(num_classes, "The error arose in nn.one_hot argument `num_classes`.")
+    names, axis = split_named(axis)
+    if names:  # each member of the named axis has its own class
+        return lax.convert_element_type(logic.equal(x, lax.axis_index(names)), chosen)
     return _one_hot(x, num_classes=count, dtype=chosen, axis=as_index(axis))
+
+
+def _named_logsumexp(a: Any, axis: Any, keepdims: bool, names: tuple[Any, ...]) -> Any:
+    top = stop_gradient(lax.pmax(reductions.max(a, axis, keepdims=True), names))
+    total = lax.psum(reductions.sum(elementwise.exp(a - top), axis, keepdims=True), names)
+    out = elementwise.log(total) + top
+    return out if keepdims or axis == () else manipulation.squeeze(out, axis)
 
 
 @api(static=("num_classes", "dtype", "axis"))

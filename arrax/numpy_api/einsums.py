@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.lax import shapes
+from arrax.lax.collectives import psum
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
 from arrax.lax.precision import canonical_precision
@@ -285,6 +287,10 @@ def einsum(
     Example: ``jnp.einsum("ij,j->i", jnp.eye(2), jnp.ones(2))`` is ``[1., 1.]``. Source: ``numpy.einsum``.
     """
     refuse_out("einsum", out)
+    if isinstance(subscripts, str) and "{" in subscripts:
+        plain, names = _without_names(subscripts)
+        found = einsum(plain, *operands, precision=precision, preferred_element_type=preferred_element_type)
+        return psum(found, names) if names else found
     text, arrays = _parsed("einsum", subscripts, operands)
     check_arraylike("einsum", *arrays)
     arrays = [as_operand(array) for array in arrays]
@@ -294,6 +300,20 @@ def einsum(
     if preferred_element_type is not None:
         dtype, weak = dtypes.check_user_dtype("einsum", preferred_element_type), False
     return _einsum(arrays, formula, _static_precision(precision), dtype, weak)
+
+
+def _without_names(subscripts: str) -> tuple[str, tuple[str, ...]]:
+    """The formula without the names of axes in braces, and those names that are summed over."""
+    inputs, arrow, output = subscripts.partition("->")
+    if not arrow:
+        raise ValueError(f"einsum: a formula with named axes needs an arrow, got {subscripts!r}")
+
+    def names_in(text: str) -> list[str]:
+        return [name.strip() for group in re.findall(r"{([^}]*)}", text) for name in group.split(",") if name.strip()]
+
+    kept = names_in(output)
+    summed = tuple(dict.fromkeys(name for name in names_in(inputs) if name not in kept))
+    return re.sub(r"{[^}]*}", "", subscripts), summed
 
 
 def _static_precision(precision: Any) -> Any:

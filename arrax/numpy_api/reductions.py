@@ -15,9 +15,11 @@ from arrax.core.functions import name_function
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, reductions, shapes, structure
+from arrax.lax.collectives import pmax, pmin, psum
 from arrax.lax.conversion import convert
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
+from arrax.numpy_api.named_axes import split_named
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
 
 Axis = int | Sequence[int] | None
@@ -140,9 +142,14 @@ def sum(
     Raises:
       TypeError: a list or tuple.
       ValueError: no such axis, or one twice; a mask that is not boolean.
+    Named axes that are in scope (as inside of ``vmap`` with ``axis_name``) may stand among the axes.
+
     Example: ``jnp.sum(jnp.arange(4))`` is 6. Source: ``numpy.sum``.
     """
     refuse_out("sum", out)
+    names, axis = split_named(axis)
+    if names:
+        return psum(sum(a, axis, dtype, None, keepdims, initial, where, promote_integers), names)
     return _sum(a, initial, where, static_axis(axis), dtype, bool(keepdims), promote_integers)
 
 
@@ -216,6 +223,9 @@ def max(
     Example: ``jnp.max(jnp.array([1, 3, 2]))`` is 3. Source: ``numpy.max``.
     """
     refuse_out("max", out)
+    names, axis = split_named(axis)
+    if names:
+        return pmax(max(a, axis, None, keepdims, initial, where), names)
     return _max(a, initial, where, static_axis(axis), bool(keepdims))
 
 
@@ -227,6 +237,9 @@ def min(
     Example: ``jnp.min(jnp.array([1, 3, 2]))`` is 1. Source: ``numpy.min``.
     """
     refuse_out("min", out)
+    names, axis = split_named(axis)
+    if names:
+        return pmin(min(a, axis, None, keepdims, initial, where), names)
     return _min(a, initial, where, static_axis(axis), bool(keepdims))
 
 

@@ -1,0 +1,5 @@
+"""Named axes and easily revised parallelism (public face)."""
+
+from arrax.transforms.xmap import SerialLoop as SerialLoop
+from arrax.transforms.xmap import xmap as xmap
+from arrax.xla.meshes import Mesh as Mesh
