@@ -1,5 +1,6 @@
 # Each target sets up what it needs, once: a virtual environment in .venv, beside it one per special purpose.
 #
+#   make help          this list, as plain make
 #   make demo          train a small network on handwritten digits
 #   make test          all tests (TESTS=tests/lax narrows, WORKERS=4 sets how many processes)
 #   make test-newest   the tests on the newest Python here, with the newest jaxlib for it
@@ -13,8 +14,8 @@
 #
 # PYTHON=/path/to/python chooses the interpreter for .venv.
 
-.DEFAULT_GOAL := test
-.PHONY: demo test test-newest conformance fuzz docs-numpy lint types bench plot-numpy clean
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-newest conformance fuzz docs-numpy lint types bench plot-numpy clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -32,6 +33,9 @@ PYTHON ?= $(call first_of,python3 python3.13 python3.12 python3.11,(3, 11))
 NEWEST_PYTHON ?= $(call first_of,\
   python3.14 python3.13 python3.12 python3 $(wildcard $(HOME)/.pyenv/versions/3.1[2-9].*/bin/python3),(3, 12))
 REFERENCE := jax==0.10.2
+
+help:
+	@sed -n 's/^#   //p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/python examples/digits.py

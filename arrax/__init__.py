@@ -4,6 +4,7 @@ The face: public names only. Rooms that an array program does not need load on f
 """
 
 import importlib as _importlib
+import pkgutil as _pkgutil
 import warnings as _warnings
 from typing import Any as _Any
 
@@ -40,6 +41,7 @@ from arrax.core.config import transfer_guard_device_to_device as transfer_guard_
 from arrax.core.config import transfer_guard_device_to_host as transfer_guard_device_to_host
 from arrax.core.config import transfer_guard_host_to_device as transfer_guard_host_to_device
 from arrax.core.late_names import late_names as _late_names
+from arrax.core.version import VERSION as __version__
 from arrax.dtypes import float0 as float0
 from arrax.lax.placement import device_get as device_get
 from arrax.lax.placement import device_put as device_put
@@ -75,6 +77,7 @@ from arrax.transforms.vectorize import vmap as vmap
 from arrax.transforms.waiting import block_until_ready as block_until_ready
 from arrax.transforms.waiting import effects_barrier as effects_barrier
 from arrax.transforms.waiting import live_arrays as live_arrays
+from arrax.xla import forking as _forking  # warns of forks
 from arrax.xla import plugins as _plugins  # finds GPU and TPU plugins at the first use of a device
 from arrax.xla import shardings as _shardings  # gives shardings their attributes
 from arrax.xla.arrays import Array as Array
@@ -89,8 +92,6 @@ from arrax.xla.devices import process_count as process_count
 from arrax.xla.devices import process_index as process_index
 from arrax.xla.devices import process_indices as process_indices
 from arrax.xla.environment import print_environment_info as print_environment_info
-
-__version__ = "0.1.0"
 
 _ROOMS = (
     "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "distributed", "dlpack",
@@ -111,7 +112,8 @@ _LATE = {  # rooms that are loaded for their names
     "arrax.core.partition_specs": ("P",),
     "arrax.xla.shardings": ("NamedSharding",),
 }  # fmt: skip
-_find_late = _late_names(__name__, _LATE)[0]
+_find_late, _list_names, _ = _late_names(__name__, _LATE)
+_HERE = ("dtypes", "errors", "lax", "numpy", "tree", "tree_util")
 
 _RENAMED = {  # names that go on working, with a warning
     "tree_map": ("tree.map", lambda: tree.map),
@@ -133,3 +135,8 @@ def __getattr__(name: str) -> _Any:
         _warnings.warn(f"arrax.{name} is deprecated: use arrax.{new}.", DeprecationWarning, stacklevel=2)
         return find()
     return _find_late(name)
+
+
+def __dir__() -> list[str]:
+    there = {found.name for found in _pkgutil.iter_modules(__path__)}
+    return sorted({*_list_names(), *_HERE, *(there & {*_ROOMS}), "__version__"})

@@ -169,6 +169,9 @@ def _guard(direction: str) -> Callable[[str | None, bool], None]:
 # Not an option: True while any interpreter but plain evaluation is current, so that compiled functions never answer for it.
 tracing = runtime.Config("arrax_tracing", False, include_in_jit_key=True, include_in_trace_context=False)
 post_hook = runtime.Config("arrax_post_hook", None)
+forked = runtime.Config(
+    "arrax_forked", False, include_in_jit_key=True, include_in_trace_context=False
+)  # see xla/forking
 
 # fmt: off
 enable_x64              = Option("enable_x64", bool, False, "keep 64-bit types instead of truncating them to 32 bits", in_key=True)

@@ -8,6 +8,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from arrax.core import ownership as _ownership  # noqa: F401  (before anything is registered)
 from arrax.core.pytree_mismatch import child_keys
 from arrax.native.runtime import pytree
 

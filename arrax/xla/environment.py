@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 
+from arrax.core.version import VERSION
 from arrax.native import runtime
 from arrax.xla.devices import local_devices, process_count
 
@@ -23,6 +24,7 @@ def print_environment_info(return_string: bool = False) -> str | None:
     settings = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith(("ARRAX_", "JAX_"))]
     flags = os.environ.get("XLA_FLAGS", "")
     lines = [
+        f"arrax:  {VERSION}",
         f"jaxlib: {runtime.jaxlib_version}",
         f"numpy:  {np.__version__}",
         f"python: {sys.version}",

@@ -25,10 +25,13 @@ class Gate:
         self.inside, self.closing = 0, False
         self.depth = threading.local()
         self.never = threading.Lock()
+        self.refusal = ""  # why nobody may enter
 
     def __enter__(self) -> None:
         if self.closing:
             self.park()
+        if self.refusal:
+            raise RuntimeError(self.refusal)
         self.depth.value = getattr(self.depth, "value", 0) + 1
         with self.condition:
             self.inside += 1

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core import config
+from arrax.core.ownership import refuse_other_from_now_on, refuse_other_owner
 from arrax.core.partition_specs import PartitionSpec, check_spec
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
@@ -27,14 +28,6 @@ _failures: dict[str, str] = {}
 on_first_client: list[Callable[[Any], None]] = []
 on_clear: list[Callable[[], None]] = []
 _STAND_INS = ("jax", "jax.core", "jax._src", "jax._src.named_sharding")
-
-
-def _refuse_foreign_owner() -> None:
-    if "jax._src.lib" in sys.modules:
-        raise ImportError(
-            "arrax cannot start: this process has already imported jax, whose settings own the compiled runtime. "
-            "Import arrax first, in a process of its own."
-        )
 
 
 def _register() -> None:
@@ -126,7 +119,7 @@ def clients() -> dict[str, Any]:
 
 
 def _start_all() -> dict[str, Any]:
-    _refuse_foreign_owner()
+    refuse_other_owner()
     for find in discover:
         find()
     explicit = bool(config.platforms.value or config.platform_name.value)
@@ -153,6 +146,11 @@ def _start_all() -> dict[str, Any]:
     return started
 
 
+def is_started() -> bool:
+    """Whether clients of the runtime exist."""
+    return bool(_clients)
+
+
 def clear_clients() -> None:
     """Forget all clients; the next use starts new ones."""
     global _clients
@@ -162,5 +160,5 @@ def clear_clients() -> None:
             action()
 
 
-_refuse_foreign_owner()
 _register()
+refuse_other_from_now_on()

@@ -1,5 +1,6 @@
 """What concerns the whole process: import, exit, the cache between processes, threads, depth, odd names."""
 
+import ast
 import os
 import threading
 
@@ -192,7 +193,8 @@ except ValueError as error:
 
 
 def test_the_environment_is_described(capsys):
-    assert "numpy" in arrax.print_environment_info(return_string=True)
+    text = arrax.print_environment_info(return_string=True)
+    assert "numpy" in text and f"arrax:  {arrax.__version__}" in text
     assert arrax.print_environment_info() is None
     assert "device info: cpu" in capsys.readouterr().out
 
@@ -269,3 +271,72 @@ print(*failures, sep="\\n")
 """
     done = run(code, ARRAX_TRACEBACK_FILTERING="off")
     assert done.stdout.strip() == "" and done.returncode == 0, (done.stdout, done.stderr)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_forked_processes_refuse_to_run_programs_and_the_parent_is_warned():
+    code = """
+import multiprocessing, sys, warnings, numpy as np
+import arrax, arrax.numpy as jnp
+fork = multiprocessing.get_context("fork")
+
+def child(array):
+    assert np.asarray(array).sum() == 3
+    for call in (lambda: array + 1, lambda: program(array), lambda: arrax.jit(lambda x: x * 2)(array), lambda: jnp.sin(array)):
+        try:
+            call()
+        except RuntimeError as error:
+            assert "forked" in str(error) and "spawn" in str(error)
+        else:
+            sys.exit("not refused")
+    sys.exit(0)
+
+def start(target, *args):
+    process = fork.Process(target=target, args=args)
+    process.start()
+    process.join(30)
+    print(process.exitcode, flush=True)
+
+program = arrax.jit(lambda x: x @ x)
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    start(lambda: print(program(np.ones(3, np.float32)), flush=True))  # nothing has run here yet
+ones = jnp.ones(3)
+assert program(ones) == 3
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    start(child, ones)
+print(len(seen), seen[0].category.__name__, program(ones))
+"""
+    done = run(code)
+    assert done.stdout.splitlines() == ["3.0", "0", "0", "1 RuntimeWarning 3.0"], (done.stdout, done.stderr)
+
+
+def test_one_front_end_owns_the_runtime_of_a_process(tmp_path):
+    package = tmp_path / "jax" / "_src" / "lib"
+    package.mkdir(parents=True)
+    for folder in (tmp_path / "jax", tmp_path / "jax" / "_src", package):
+        (folder / "__init__.py").touch()
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    code = """
+import importlib.util
+try:
+    import {first}, {second}
+except ImportError as error:
+    print(error)
+assert importlib.util.find_spec("jax") is not None
+"""
+    said = run(code.format(first="jax._src.lib", second="arrax"), PYTHONPATH=path).stdout
+    assert said.startswith("arrax cannot be imported after jax")
+    said = run(code.format(first="arrax", second="jax"), PYTHONPATH=path).stdout
+    assert said.startswith("jax cannot be imported after arrax")
+    code = "import sys, arrax; sys.modules['jax'] = arrax; import jax; print(jax.__name__)"
+    assert run(code, PYTHONPATH=path).stdout.strip() == "arrax"
+
+
+def test_the_names_of_the_package_complete():
+    (names,) = run("import arrax; print(dir(arrax))").stdout.splitlines()
+    listed = set(ast.literal_eval(names))
+    assert {"grad", "random", "nn", "experimental", "pure_callback", "numpy", "lax"} <= listed
+    assert not listed & {"xla", "native", "transforms", "numpy_api", "annotations"}
+    assert all(hasattr(arrax, name) for name in listed)

@@ -1,0 +1,45 @@
+"""The compiled runtime has one owner per process: where another front end has it, or wants it, the import says so."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+_OTHER = "jax"
+
+
+def refuse_other_owner() -> None:
+    """Raise ImportError where the other front end has been imported."""
+    if f"{_OTHER}._src.lib" in sys.modules:
+        raise ImportError(
+            f"arrax cannot be imported after {_OTHER}: both own the compiled runtime (jaxlib) of the process. "
+            "Use them in processes of their own."
+        )
+
+
+class _Refusal:
+    """Finds the other front end where it is installed, and refuses to load it."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        found = PathFinder.find_spec(name) if name == _OTHER else None
+        return None if found is None else ModuleSpec(name, self, origin=found.origin)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        raise ImportError(
+            f"{_OTHER} cannot be imported after arrax: both own the compiled runtime (jaxlib) of the process. "
+            f"Use them in processes of their own, or let arrax stand in: sys.modules[{_OTHER!r}] = arrax.",
+            name=_OTHER,
+        )
+
+
+def refuse_other_from_now_on() -> None:
+    """Let a later import of the other front end raise ImportError."""
+    sys.meta_path.insert(0, _Refusal())  # type: ignore[arg-type]
+
+
+refuse_other_owner()
