@@ -2,17 +2,7 @@
 
 from arrax.core.late_names import late_names
 
-__getattr__, __dir__, __all__ = late_names(
-    __name__,
-    {},
-    rooms=(
-        "cluster",
-        "fft",
-        "integrate",
-        "interpolate",
-        "linalg",
-        "ndimage",
-        "special",
-        "stats",
-    ),
-)
+__getattr__, __dir__, __all__ = late_names(__name__, {}, rooms=(
+    "cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "special",
+    "stats",
+))  # fmt: skip

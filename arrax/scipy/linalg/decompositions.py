@@ -100,7 +100,7 @@ def _svd(a: Any, full: bool, vectors: bool) -> Any:
 
 def eigh(
     a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
-    overwrite_b: bool = False, turbo: bool = True, eigvals: None = None, type: int = 1, check_finite: bool = True,
+    overwrite_b: Any = False, turbo: Any = True, eigvals: Any = None, type: int = 1, check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """Eigenvalues and eigenvectors of Hermitian matrices: ``a v = w v``, or ``a v = w b v``.
 

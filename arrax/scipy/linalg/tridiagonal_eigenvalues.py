@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from arrax.numpy_api.operands import check_arraylike, promote_inexact
 
 
 def eigh_tridiagonal(
-    d: Any, e: Any, *, eigvals_only: bool = False, select: str = "a", select_range: tuple[float, float] | None = None,
-    tol: float | None = None, key: Any = None,
+    d: Any, e: Any, *, eigvals_only: bool = False, select: str = "a", select_range: Sequence[float] | None = None,
+    tol: Any = None, key: Any = None,
 ) -> Any:  # fmt: skip
     """Eigenvalues, and eigenvectors, of a Hermitian tridiagonal matrix.
 

@@ -1,0 +1,5 @@
+"""Solutions of linear systems by iteration. The face: public names only."""
+
+from arrax.scipy.sparse.iterative_solvers import bicgstab as bicgstab
+from arrax.scipy.sparse.iterative_solvers import cg as cg
+from arrax.scipy.sparse.iterative_solvers import gmres as gmres

@@ -1,0 +1,63 @@
+"""Interpolation between rotations."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from arrax import numpy as jnp
+from arrax.numpy_api.operands import check_arraylike
+from arrax.scipy.spatial.rotations import Rotation
+
+
+class Slerp(NamedTuple):
+    """A rotation that moves from one to the next at even angular speed.
+
+    Make it by ``Slerp.init``.
+
+    Attributes:
+      times: vector of n ascending times.
+      timedelta: the n - 1 times between them.
+      rotations: the n rotations, the last one left out.
+      rotvecs: vectors of the rotations from each one to the next.
+    Example: ``Slerp.init(jnp.array([0., 1.]), rotations)(0.5)``. Source: ``scipy.spatial.transform.Slerp``.
+    """
+
+    times: Any
+    timedelta: Any
+    rotations: Rotation
+    rotvecs: Any
+
+    @classmethod
+    def init(cls, times: Any, rotations: Rotation) -> Slerp:
+        """The interpolation between rotations at given times.
+
+        Args:
+          times: vector of n ascending times, n at least 2.
+          rotations: n rotations.
+        Raises:
+          ValueError: a single rotation; numbers that differ.
+        """
+        if not isinstance(rotations, Rotation):
+            raise TypeError(f"Slerp.init: rotations must be a Rotation, got {type(rotations).__name__}")
+        if rotations.single or len(rotations) == 1:
+            raise ValueError("Slerp.init: at least two rotations are needed")
+        check_arraylike("Slerp.init", times)
+        times = jnp.asarray(times, rotations.quat.dtype)
+        if times.ndim != 1 or times.shape[0] != len(rotations):
+            raise ValueError(
+                f"Slerp.init: times must be a vector of {len(rotations)} numbers, one for each rotation, got {times.shape}"
+            )
+        first = rotations[:-1]
+        return cls(times, jnp.diff(times), first, (first.inv() * rotations[1:]).as_rotvec())
+
+    def __call__(self, times: Any) -> Rotation:
+        """The rotations at times, a number or a vector."""
+        check_arraylike("Slerp", times)
+        asked = jnp.asarray(times, self.times.dtype)
+        if asked.ndim > 1:
+            raise ValueError(f"Slerp: times must be a number or a vector, got the shape {asked.shape}")
+        at = jnp.atleast_1d(asked)
+        place = jnp.clip(jnp.searchsorted(self.times, at, side="left") - 1, 0, self.timedelta.shape[0] - 1)
+        share = (at - self.times[place]) / self.timedelta[place]
+        out = self.rotations[place] * Rotation.from_rotvec(self.rotvecs[place] * share[:, None])
+        return Rotation(out.quat[0]) if asked.ndim == 0 else out
