@@ -321,6 +321,11 @@ class Configuration:
         return sorted([*super().__dir__(), *(f"{prefix}{name}" for name in _options for prefix in ("", "jax_"))])
 
     @property
+    def x64_enabled(self) -> bool:
+        """Whether there are 64-bit types: ``enable_x64``."""
+        return self._option("enable_x64").value
+
+    @property
     def values(self) -> dict[str, Any]:
         """All options and their values, under their documented names."""
         return {f"jax_{name}": option.value for name, option in _options.items()}

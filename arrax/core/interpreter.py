@@ -118,6 +118,20 @@ def axis_size(name: Any) -> int:
     raise NameError(f"unbound axis name: {name}")
 
 
+class _Implementation:
+    """An operation on concrete values, whatever interpreter is current."""
+
+    __slots__ = ("primitive",)
+
+    def __init__(self, primitive: Primitive):
+        self.primitive = primitive
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        evaluation = Context.interpreter
+        with current(evaluation):
+            return evaluation.process(self.primitive, args, params)
+
+
 class Primitive:
     """An operation of the language, with a slot for each of its meanings.
 
@@ -127,7 +141,7 @@ class Primitive:
     """
 
     __slots__ = (
-        "name", "multiple_results", "impl", "type_rule", "effects_rule", "jvp", "transpose", "batch", "collective",
+        "name", "multiple_results", "own_impl", "type_rule", "effects_rule", "jvp", "transpose", "batch", "collective",
         "lower", "partial_eval", "partial_eval_jaxpr", "dce", "inline", "compiled", "hidden_params", "param_texts",
         "skip_canonicalization", "call_primitive", "map_primitive", "holds_programs", "closes_over", "stage", "with_token",
         "varies",
@@ -136,7 +150,7 @@ class Primitive:
 
     def __init__(self, name: str, *, multiple_results: bool = False):
         self.name, self.multiple_results = name, multiple_results
-        self.impl: Callable | None = None
+        self.own_impl: Callable | None = None
         self.type_rule: Callable | None = None
         self.effects_rule: Callable | None = None  # params -> effects
         self.jvp: Callable | None = None
@@ -161,6 +175,15 @@ class Primitive:
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the operation to ``args`` in the current interpretation."""
         return context.interpreter.process(self, args, params)
+
+    @property
+    def impl(self) -> Callable:
+        """The function for concrete values: its own one, or what compiles and runs the operation."""
+        return self.own_impl if self.own_impl is not None else _Implementation(self)
+
+    @impl.setter
+    def impl(self, function: Callable | None) -> None:
+        self.own_impl = function
 
     def def_impl(self, impl: Callable) -> Callable:
         """Set the function for concrete values; returns it."""

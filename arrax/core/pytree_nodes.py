@@ -264,7 +264,7 @@ class _Callee:
         return self.function(*args, **kwargs)
 
     def __eq__(self, other: object) -> bool:
-        return self.function == other.function if isinstance(other, _Callee) else NotImplemented
+        return self.function == (other.function if isinstance(other, _Callee) else other)
 
     def __hash__(self) -> int:
         return hash(self.function)

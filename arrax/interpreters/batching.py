@@ -15,7 +15,10 @@ from arrax.interpreters.staging import eval_jaxpr, stage
 not_mapped = None
 
 
-def _without_axis(aval: ShapedArray, dim: int) -> ShapedArray:
+def example_type(aval: ShapedArray, dim: int | None) -> ShapedArray:
+    """The type of one example of a batch along an axis."""
+    if dim is None:
+        return aval
     return ShapedArray(aval.shape[:dim] + aval.shape[dim + 1 :], aval.dtype, aval.weak_type, None, aval.vma)
 
 
@@ -27,7 +30,7 @@ class BatchTracer(Tracer):
 
     def __init__(self, interpreter: Batch, value: Any, dim: int):
         self.interpreter, self.value, self.dim = interpreter, value, dim
-        self.aval = _without_axis(typeof(value), dim)
+        self.aval = example_type(typeof(value), dim)
 
     def origin(self) -> str:
         return self.value.origin() if isinstance(self.value, Tracer) else ""

@@ -37,11 +37,11 @@ class Evaluation(Interpreter):
         return "evaluation"
 
     def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
-        if primitive.impl is not None:
+        if primitive.own_impl is not None:
             for arg in args:
                 if isinstance(arg, Tracer):
                     raise errors.escaped_tracer(arg)
-            return primitive.impl(*args, **params)
+            return primitive.own_impl(*args, **params)
         if primitive.type_rule is None:
             raise NotImplementedError(f"Evaluation rule for '{primitive.name}' not implemented")
         return compiled_operation(primitive, params)(*args)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import native
+from arrax.core.errors import UnexpectedTracerError
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -98,7 +99,9 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
 
         jaxpr, consts = stage(flat, [typeof(value) for value in values])
         if any(isinstance(const, Tracer) for const in consts):
-            raise TypeError(f"composite: the program of '{name}' must not close over traced values: pass them to it")
+            raise UnexpectedTracerError(
+                f"composite: the program of '{name}' must not close over traced values: pass them to it"
+            )
         outs = composite_p.bind(
             *values, jaxpr=ClosedJaxpr(jaxpr, consts), name=name, version=int(version), attributes=constants
         )  # fmt: skip

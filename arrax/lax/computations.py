@@ -141,7 +141,8 @@ def read_operands(name: str, operands: Any, init_values: Any, computation: Calla
 
 def _check_inits(name: str, avals: Sequence[ShapedArray], inits: Sequence[ShapedArray]) -> None:
     if any(init.shape for init in inits):
-        raise ValueError(f"{name} found non-scalar initial value: {[init.shape for init in inits]}")
+        kind = TypeError if name.startswith("reduce_window") else ValueError
+        raise kind(f"{name} found non-scalar initial value: {[init.shape for init in inits]}")
     for aval, init in zip(avals, inits, strict=True):
         if aval.dtype != init.dtype:
             raise TypeError(

@@ -73,6 +73,12 @@ def conv_dimension_numbers(
     Example: ``lax.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 4), ("NHWC", "HWIO", "NHWC"))``.
     """
     if isinstance(dimension_numbers, ConvDimensionNumbers):
+        ranks = {len(lhs_shape), len(rhs_shape), *map(len, dimension_numbers)}
+        if len(ranks) > 1:
+            raise ValueError(
+                f"convolution requires lhs and rhs of one rank, that of dimension_numbers: got shapes {tuple(lhs_shape)} and "
+                f"{tuple(rhs_shape)} with {dimension_numbers}"
+            )
         return dimension_numbers
     rank = len(lhs_shape)
     if rank != len(rhs_shape):

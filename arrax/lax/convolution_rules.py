@@ -11,13 +11,14 @@ from arrax import dtypes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.batching import batch_size, example_type
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
 from arrax.lax.cpu.convolving import use_products_for_vectors
 from arrax.lax.families import kind_of
 from arrax.lax.precision import precision_attribute
-from arrax.lax.shapes import move_axis, reshape, rev
+from arrax.lax.shapes import full, move_axis, reshape, rev
 from arrax.lax.window_geometry import dilated
 
 conv_general_dilated_p = Primitive("conv_general_dilated")
@@ -58,6 +59,11 @@ def _type_rule(
     preferred_element_type: Any, out_sharding: Any = None,
 ) -> ShapedArray:  # fmt: skip
     spec = dimension_numbers
+    if not x.ndim == y.ndim == len(spec.lhs_spec) == len(spec.rhs_spec) == len(spec.out_spec):
+        raise ValueError(
+            f"conv_general_dilated requires lhs and rhs of equal ranks, which are those of dimension_numbers; got shapes {x.shape} "
+            f"and {y.shape} with {spec}"
+        )
     _check_groups(x, y, spec, feature_group_count, batch_group_count)
     dtype = preferred_element_type
     if dtype is None:
@@ -251,10 +257,13 @@ def _batch(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
     (batch, feature), out_channel = params["dimension_numbers"].lhs_spec[:2], params["dimension_numbers"].rhs_spec[0]
     out_batch, out_feature = params["dimension_numbers"].out_spec[:2]
     features, batches = params["feature_group_count"], params["batch_group_count"]
+    size = batch_size(values, dims)
+    if size == 0:
+        avals = [example_type(typeof(value), dim) for value, dim in zip(values, dims, strict=True)]
+        out = conv_general_dilated_p.infer(avals, params)
+        return full((0, *out.shape), 0, out.dtype), 0
     if y_dim is None:
-        size = typeof(x).shape[x_dim]
         return _split(conv_general_dilated_p.bind(_merge(x, x_dim, batch, batches), y, **params), out_batch, size)
-    size = typeof(y).shape[y_dim]
     groups = max(features, batches)
     if x_dim is None:
         out = conv_general_dilated_p.bind(x, _merge(y, y_dim, out_channel, groups), **params)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import string
 from typing import Any
 
@@ -26,7 +27,8 @@ class _Checker(string.Formatter):
         names = [name for name in kwargs if name not in used_args]
         if names:
             raise ValueError(
-                f"Unused keyword arguments to `debug.print`: {names}. Give them a field such as {{{names[0]}}}"
+                f"Unused keyword arguments to `debug.print`: {names}. Give them a field such as {{{names[0]}}}, in a plain "
+                "text: the fields of an f-string are filled before the call"
             )
 
 
@@ -34,17 +36,17 @@ _checker = _Checker()
 
 
 def debug_print(
-    fmt: str,
+    fmt: str | None = None,
     *args: Any,
     ordered: bool = False,
     partitioned: bool = False,
     skip_format_check: bool = False,
     **kwargs: Any,
-) -> None:
+) -> Any:
     """Print values when a program comes by, also in compiled and transformed functions.
 
     Args:
-      fmt: text with fields, as of ``str.format``.
+      fmt: text with fields, as of ``str.format``. Without it, the options alone make a function to be called with the rest.
       args, kwargs: what stands in the fields: pytrees of arrays, or anything else.
       ordered: whether prints come in the order of the program.
       partitioned: accepted; only one device so far.
@@ -54,14 +56,17 @@ def debug_print(
       IndexError, KeyError: fields without an argument.
     Example: ``arrax.debug.print("x = {x}", x=x)``.
     """
+    if fmt is None:
+        options = {"ordered": ordered, "partitioned": partitioned, "skip_format_check": skip_format_check}
+        return functools.partial(debug_print, **options, **kwargs)  # type: ignore[arg-type]
     if not isinstance(fmt, str):
         raise TypeError(f"debug.print: fmt must be a text, got {fmt!r}")
     if not skip_format_check:
         _checker.vformat(fmt, args, kwargs)
-    options: Any = np.get_printoptions()
+    printing: Any = np.get_printoptions()
 
     def show(*values: Any, **named: Any) -> None:
-        with np.printoptions(**options):
+        with np.printoptions(**printing):
             print(fmt.format(*values, **named))
 
-    debug_callback(show, *args, ordered=ordered, partitioned=partitioned, **kwargs)
+    return debug_callback(show, *args, ordered=ordered, partitioned=partitioned, **kwargs)

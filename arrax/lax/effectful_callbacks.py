@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -106,6 +107,12 @@ def io_callback(
     return tree_unflatten(out_tree, outs)
 
 
+def _no_transpose(cts: Any, *args: Any, **params: Any) -> Any:
+    raise ValueError("IO callbacks do not support transpose.")
+
+
+io_callback_p.transpose = _no_transpose
+
 # ---- watching ------------------------------------------------------------------------------------------------------
 
 debug_callback_p = Primitive("debug_callback", multiple_results=True)
@@ -140,15 +147,20 @@ def _is_operand(leaf: Any) -> bool:
 
 
 def debug_callback(
-    callback: Callable[..., Any], *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
-) -> None:
+    callback: Callable[..., Any] | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Any:
     """Call a function on the host for what it does there, such as printing or logging.
 
     It is called under every transformation: ``vmap`` calls it for each example, ``grad`` with the values of the forward
     pass. Calls may happen in another order than they are written, and later; see ``effects_barrier``.
 
     Args:
-      callback: function of arrays on the host's device; what it returns is ignored.
+      callback: function of arrays on the host's device; what it returns is ignored. Without it, the options alone make a
+        function to be called with the rest.
       args, kwargs: its arguments, pytrees of arrays; what is no array is handed on as it is.
       ordered: whether such calls happen in the order of the program.
       partitioned: accepted; only one device so far.
@@ -156,6 +168,8 @@ def debug_callback(
       TypeError: no function.
     Example: ``arrax.debug.callback(lambda x: log.append(float(x)), x)``.
     """
+    if callback is None:
+        return functools.partial(debug_callback, ordered=ordered, partitioned=partitioned, **kwargs)
     check_callable(callback)
     leaves, tree = tree_flatten((args, kwargs))
     operands = [_is_operand(leaf) for leaf in leaves]

@@ -57,7 +57,7 @@ class HostFunction:
         if self.out_tree is None:
             return []
         values, tree = tree_flatten(result)
-        if tree != self.out_tree:
+        if len(values) != len(self.out_avals):
             raise TypeError(
                 f"{self.name}: the function returned a result of structure {tree}, expected {self.out_tree} as "
                 "result_shape_dtypes says"

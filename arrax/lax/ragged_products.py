@@ -287,6 +287,8 @@ def ragged_dot_general(
     precision = canonical_precision(precision)
     preferred = None if preferred_element_type is None else dtypes.canonicalize_dtype(preferred_element_type)
     if set(numbers.lhs_ragged_dimensions) <= set(numbers.dot_dimension_numbers[1][0]):
+        _type_rule(typeof(x), typeof(y), typeof(sizes), ragged_dot_dimension_numbers=numbers, precision=precision,
+                   preferred_element_type=preferred)  # fmt: skip
         return dot_general_p.bind(
             x, y, dimension_numbers=numbers.dot_dimension_numbers, precision=precision,
             preferred_element_type=preferred, out_sharding=None,

@@ -89,9 +89,7 @@ def _broadcast_type(aval: ShapedArray, *, shape: Any, broadcast_dimensions: Any,
                 f"or 1 (operand shape {aval.shape}, shape {shape}, broadcast_dimensions {broadcast_dimensions})"
             )
     if any(b <= a for a, b in zip(broadcast_dimensions, broadcast_dimensions[1:], strict=False)):
-        raise TypeError(
-            f"broadcast_in_dim broadcast_dimensions must be strictly increasing; got {broadcast_dimensions}."
-        )
+        raise TypeError(f"broadcast_in_dim broadcast_dimensions must be different ones; got {broadcast_dimensions}.")
     return ShapedArray(shape, aval.dtype, aval.weak_type)
 
 
@@ -138,7 +136,7 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Sequence[in
     Args:
       operand: array.
       shape: the result's shape.
-      broadcast_dimensions: one increasing axis of the result per axis of the operand.
+      broadcast_dimensions: one axis of the result per axis of the operand, in any order.
     Returns: array of ``shape``.
     Raises:
       TypeError: lengths that are neither 1 nor equal.
@@ -155,7 +153,10 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Sequence[in
         and tuple(broadcast_dimensions) == tuple(range(len(shape)))
     ):
         return x
-    return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=as_indices(broadcast_dimensions), sharding=None)
+    places = as_indices(broadcast_dimensions)
+    if len(places) == aval.ndim and len(set(places)) == len(places) and list(places) != sorted(places):
+        x, places = transpose(x, sorted(range(aval.ndim), key=places.__getitem__)), tuple(sorted(places))
+    return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=places, sharding=None)
 
 
 shape_slots.broadcast_in_dim = broadcast_in_dim
@@ -204,8 +205,12 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
     Raises:
       ValueError: incompatible shapes.
+      TypeError: what is no shape.
     Example: ``lax.broadcast_shapes((2, 1), (3,))`` is ``(2, 3)``.
     """
+    for shape in shapes:
+        if not all(isinstance(length, int | np.integer) and length >= 0 for length in as_sequence(shape)):
+            raise TypeError(in_call(f"shapes must be sequences of non-negative integers, got {shape!r}"))
     if len(shapes) == 2 and shapes[0] == shapes[1]:
         return tuple(shapes[0])
     rank = max((len(as_sequence(shape)) for shape in shapes), default=0)

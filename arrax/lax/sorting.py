@@ -221,6 +221,9 @@ top_k_p.jvp = _top_k_jvp
 top_k_p.batch = _top_k_batch
 
 
+_MOST_PLACES = int(np.iinfo(np.int32).max)
+
+
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """The ``k`` greatest elements along an axis in descending order, and their indices; of equal ones the first come first.
 
@@ -235,6 +238,10 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """
     x = checked_operand("top_k", operand)
     axis = canonical_axis(axis, typeof(x).ndim)
+    if typeof(x).shape[axis] > _MOST_PLACES:
+        raise ValueError(
+            f"top_k gives indices in int32, which cannot count the {typeof(x).shape[axis]} places of axis {axis}"
+        )
     return top_k_p.bind(x, k=as_index(k), axis=axis)
 
 

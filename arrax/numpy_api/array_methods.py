@@ -271,6 +271,19 @@ def _absent(name: str) -> Any:
     return property(get, doc=f"``{name}`` of the array, where it is known.")
 
 
+def _no_sharding(self: Any) -> Any:
+    raise AttributeError(
+        f"the attribute 'sharding' is that of arrays in memory, and this is a traced one of type {self.aval.str_short(False)}: "
+        "arrax.typeof(x) tells what is known of it"
+    )
+
+
+def _refuse_pickling(self: Any, protocol: int = 0) -> Any:
+    raise ConcretizationTypeError(
+        self, "The problem arose with pickling: a traced array has no elements to write down."
+    )
+
+
 # fmt: off
 TRACED: dict[str, Any] = {
     "__array__": _refuse_array, "__bool__": _bool, "__index__": _index, "__int__": _number(int),
@@ -280,7 +293,8 @@ TRACED: dict[str, Any] = {
     "block_until_ready": lambda self: self, "copy_to_host_async": lambda self: None,
     "is_deleted": lambda self: False, "committed": False,
     "device": property(_device, doc="The device, or None for a traced array: where it will lie is not settled yet."),
-    "__copy__": lambda self: self, "__deepcopy__": lambda self, memo: self,
+    "__copy__": lambda self: self, "__deepcopy__": lambda self, memo: self, "__reduce_ex__": _refuse_pickling,
+    "sharding": property(_no_sharding, doc="Only arrays in memory have one."),
     **{name: _absent(name) for name in (
         "addressable_data", "addressable_shards", "delete", "devices", "global_shards", "is_fully_addressable",
         "is_fully_replicated", "is_ready", "on_device_size_in_bytes", "unsafe_buffer_pointer", "__dlpack__",

@@ -13,8 +13,9 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.staging import PYTHON_SCALARS
 from arrax.lax import arithmetic, shapes, structure
-from arrax.lax.conversion import convert, scalar_of
+from arrax.lax.conversion import convert, convert_element_type_p, scalar_of
 from arrax.lax.placement import copy, device_put
 from arrax.native import runtime
 from arrax.numpy_api import host
@@ -113,6 +114,10 @@ def _from_array(value: Any, dtype: Any, must_copy: bool) -> Any:
     aval = typeof(value)
     if dtype is not None and (dtype != aval.dtype or aval.weak_type):
         return convert(value, dtype, False)
+    if (
+        isinstance(value, Tracer) and type(concrete_value(value)) in PYTHON_SCALARS
+    ):  # under a derivative: an array of it
+        return convert_element_type_p.bind(value, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=None)
     if must_copy and type(value) is ArrayImpl and context.interpreter.is_evaluation:
         return copy(value)
     return value
@@ -279,6 +284,15 @@ def _default_float() -> Any:
     return dtypes.canonicalize_dtype(np.float64)
 
 
+def _requested_of_shape(name: str, shape: Any, dtype: Any) -> Any:
+    """The dtype of an array of some shape; a number there is another length of the shape."""
+    if isinstance(dtype, int) and not isinstance(dtype, bool):
+        raise TypeError(
+            f"{name}: Cannot interpret {dtype!r} as a data type. A shape is one argument: jnp.{name}(({shape}, {dtype}))"
+        )
+    return _requested(name, dtype)
+
+
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of zeros.
 
@@ -291,7 +305,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
       ValueError: negative lengths.
     Example: ``jnp.zeros((2, 3))``. Source: ``numpy.zeros``.
     """
-    chosen = _default_float() if dtype is None else _requested("zeros", dtype)
+    chosen = _default_float() if dtype is None else _requested_of_shape("zeros", shape, dtype)
     return _placed(_filled(shapes.canonical_shape(shape, "zeros"), 0, chosen), device)
 
 
@@ -300,7 +314,7 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
 
     Example: ``jnp.ones(3)``. Source: ``numpy.ones``.
     """
-    chosen = _default_float() if dtype is None else _requested("ones", dtype)
+    chosen = _default_float() if dtype is None else _requested_of_shape("ones", shape, dtype)
     return _placed(_filled(shapes.canonical_shape(shape, "ones"), 1, chosen), device)
 
 
@@ -309,7 +323,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
 
     Example: ``jnp.empty(2)``. Source: ``numpy.empty``.
     """
-    return zeros(shape, _requested("empty", dtype), device=device)
+    return zeros(shape, _requested_of_shape("empty", shape, dtype), device=device)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:

@@ -337,7 +337,7 @@ def take_along_axis(
       axis: the axis; None flattens ``arr`` first.
       mode: out of bounds, ``"fill"`` (default), ``"clip"`` or ``"promise_in_bounds"``.
       fill_value: what ``"fill"`` fills with, by default NaN or an extreme integer.
-      wrap_negative_indices: whether negative indices count from the end; default True.
+      wrap_negative_indices: whether negative indices count from the end; by default they do, unless promised in bounds.
     Raises:
       TypeError: indices that are no integers.
       ValueError: ranks that differ, shapes that don't fit, no such axis.
@@ -359,10 +359,10 @@ def take_along_axis(
     axis = shapes.canonical_axis(axis, rank)
     if not typeof(arr).shape[axis] and typeof(indices).size:
         raise IndexError(f"take_along_axis: axis {axis} of shape {typeof(arr).shape} has no entries to take")
-    access = Access(
-        GatherScatterMode.from_any(mode), fill_scalar(fill_value),
-        wrap=True if wrap_negative_indices is None else bool(wrap_negative_indices),
-    )  # fmt: skip
+    chosen = GatherScatterMode.from_any(mode)
+    promised = chosen is GatherScatterMode.PROMISE_IN_BOUNDS
+    wrap = not promised if wrap_negative_indices is None else bool(wrap_negative_indices)
+    access = Access(chosen, fill_scalar(fill_value), wrap=wrap)
     if access.wrap and host.on_host(arr) and host.on_host(indices) and not indices._committed:
         taken = _take_along_on_host(host.view(arr), host.view(indices), axis)
         if taken is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.lax import shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
@@ -32,6 +32,8 @@ def sequence_of(name: str, arrays: Any) -> list[Any]:
     if isinstance(arrays, Tracer | np.ndarray | host.ArrayImpl):
         check_arraylike(name, arrays)
         return list(unstack(arrays))
+    if isinstance(getattr(arrays, "aval", None), ShapedArray):  # keys
+        return [arrays[n] for n in range(len(arrays))]
     raise TypeError(f"{name} requires a sequence of arrays, got {type(arrays)}")
 
 

@@ -164,11 +164,19 @@ def _pinv_tangent(a: Any, p: Any, t: Any) -> Any:
     Golub, Pereyra: "The differentiation of pseudo-inverses and nonlinear least squares problems" (1973).
     """
     back, mirrored = parts.adjoint(p), parts.adjoint(t)
-    moved = parts.matmul(p, parts.matmul(t, p))
-    right = parts.matmul(parts.matmul(p, back), mirrored)
-    right = arithmetic.sub(right, parts.matmul(parts.matmul(right, a), p))
-    left = parts.matmul(mirrored, parts.matmul(back, p))
-    left = arithmetic.sub(left, parts.matmul(p, parts.matmul(a, left)))
+    rows, columns = typeof(a).shape[-2:]
+
+    def product(x: Any, y: Any, z: Any) -> Any:
+        """Of three factors, of which the second has the sides of ``a``: the two whose product is small come first."""
+        if rows >= columns:
+            return parts.matmul(parts.matmul(x, y), z)
+        return parts.matmul(x, parts.matmul(y, z))
+
+    moved = product(p, t, p)
+    right = product(p, back, mirrored)
+    right = arithmetic.sub(right, product(right, a, p))
+    left = product(mirrored, back, p)
+    left = arithmetic.sub(left, product(p, a, left))
     return arithmetic.add(arithmetic.sub(right, moved), left)
 
 

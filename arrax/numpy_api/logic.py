@@ -118,7 +118,9 @@ def _invert(x: Any) -> Any:
 
 def _equal(x: Any, y: Any) -> Any:
     dtype = typeof(x).dtype
-    return dtype.equal(x, y) if kind_of(dtype) == "extended" else arithmetic.eq(x, y)
+    if kind_of(dtype) != "extended":
+        return arithmetic.eq(x, y)
+    return dtype.equal(*broadcast_operands("equal", x, y, keep_scalars=False))
 
 
 def _differ(x: Any, y: Any) -> Any:
@@ -199,6 +201,8 @@ def iscomplexobj(x: Any) -> bool:
     try:
         return dtypes.is_complex(typeof(x).dtype)
     except TypeError:
+        if isinstance(x, list | tuple):
+            return any(map(iscomplexobj, x))
         return bool(np.iscomplexobj(x))
 
 
@@ -214,6 +218,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     """
     check_arraylike("isclose", a, b, rtol, atol)
     a, b = promote_dtypes(a, b)
+    if kind_of(typeof(a).dtype) == "extended":  # keys are close where they are equal
+        return _equal(a, b)
     if kind_of(typeof(a).dtype) in ("signed", "unsigned", "bool"):
         a, b = promote_inexact(a, b)
     a, b = broadcast_operands("isclose", a, b)

@@ -51,6 +51,7 @@ def _operand(name: str, a: Any, *others: Any) -> Any:
 @api(static=("name", "axis", "dtype", "keepdims"))
 def _total(a: Any, initial: Any, where: Any, name: str, axis: Any, dtype: Any, keepdims: bool) -> Any:
     a = _operand(name, a, initial, where)
+    check_mask(name, where)
     reduce, neutral = {"nansum": (sum, 0), "nanprod": (prod, 1)}[name]
     return reduce(without_nan(a, neutral), axis, dtype, None, keepdims, initial, where)
 

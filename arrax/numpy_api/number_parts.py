@@ -216,9 +216,35 @@ def spacing(x: Any, /) -> Any:
     if dtypes.is_complex(typeof(x).dtype):
         raise ValueError("spacing does not support complex-valued inputs")
     x = stop_gradient(convert(x, typeof(x).dtype))  # nearly everywhere constant
-    away = structure.select(arithmetic.lt(x, constant(0, x)), shapes.full_like(x, -np.inf), shapes.full_like(x, np.inf))
-    distance = arithmetic.sub(bitwise.nextafter(x, away), x)
+    if typeof(x).dtype == np.float16:  # as NumPy's: to the next greater number
+        distance = arithmetic.sub(bitwise.nextafter(x, shapes.full_like(x, np.inf)), x)
+    else:
+        distance = _gap(x)
     return structure.select(arithmetic.is_finite(x), distance, shapes.full_like(x, np.nan))
+
+
+def _gap(x: Any) -> Any:
+    """The distance to the next number of greater magnitude, with the sign of ``x``, from bits: it may be subnormal."""
+    dtype = typeof(x).dtype
+    digits, unsigned = dtypes.finfo(dtype).nmant, np.dtype(f"uint{8 * dtype.itemsize}")
+
+    def number(value: int) -> Any:
+        return np.asarray(value).astype(unsigned)[()]
+
+    sign = number(1 << (8 * dtype.itemsize - 1))
+    bits = bitcast_convert_type(x, unsigned)
+    size = bitwise.bitwise_and(bits, bitwise.bitwise_not(sign))
+    exponent = bitwise.shift_right_logical(size, number(digits))
+    normal = bitwise.shift_left(arithmetic.sub(exponent, number(digits)), number(digits))
+    place = arithmetic.sub(arithmetic.max_(exponent, number(1)), number(1))
+    small = bitwise.shift_left(shapes.full_like(place, 1), arithmetic.min_(place, number(digits)))
+    gap = structure.select(arithmetic.gt(exponent, number(digits)), normal, small)
+    infinite = bitcast_convert_type(np.asarray(np.inf, dtype)[()], unsigned)
+    gap = structure.select(
+        arithmetic.eq(arithmetic.add(size, number(1)), infinite), shapes.full_like(gap, infinite), gap
+    )
+    negative = arithmetic.lt(x, constant(0, x))
+    return bitcast_convert_type(structure.select(negative, bitwise.bitwise_or(gap, sign), gap), dtype)
 
 
 # ---- bits in bytes --------------------------------------------------------------------------------------------------

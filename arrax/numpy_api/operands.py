@@ -160,8 +160,7 @@ def broadcast_operands(name: str, *values: Any, keep_scalars: bool = True) -> li
     nonscalar = [shape for shape in all_shapes if shape != ()]
     if keep_scalars and all(shape == nonscalar[0] for shape in nonscalar):
         return list(values)
-    if config.numpy_rank_promotion.cell.value != "allow":
-        _report_rank_promotion(name, nonscalar)
+    report_rank_promotion(name, nonscalar)
     try:
         shape = shapes.broadcast_shapes(*all_shapes)
     except ValueError:
@@ -174,9 +173,9 @@ def broadcast_operands(name: str, *values: Any, keep_scalars: bool = True) -> li
     ]
 
 
-def _report_rank_promotion(name: str, nonscalar: Sequence[tuple[int, ...]]) -> None:
-    ranks = {len(shape) for shape in nonscalar}
-    if len(ranks) <= 1:
+def report_rank_promotion(name: str, nonscalar: Sequence[tuple[int, ...]]) -> None:
+    """Warn of shapes of different ranks that are broadcast, or refuse them, as the user has asked for."""
+    if config.numpy_rank_promotion.cell.value == "allow" or len({len(shape) for shape in nonscalar}) <= 1:
         return
     message = (
         f"Operands could not be broadcast together for {name} on shapes {' '.join(map(str, nonscalar))} and with the config "
@@ -227,7 +226,7 @@ def concrete_int(value: Any, context: str) -> int:
     if isinstance(value, int):
         return value
     array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf" or array.size != 1:
         raise TypeError(in_call(f"an integer is required, got {value!r}", value))
     return int(array.item())
 
@@ -248,7 +247,7 @@ def canonical_axes(axis: Any, rank: int, context: str = "axis") -> tuple[int, ..
             raise ConcretizationTypeError(one, f"{context}.")
         axes.append(shapes.canonical_axis(one, rank))
     if len(set(axes)) != len(axes):
-        raise ValueError(f"duplicate value in 'axis': {axis}")
+        raise ValueError(in_call(f"duplicate value in 'axis': {axis}"))
     return tuple(axes)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.interpreter import concrete_value, context
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, exponential, structure
 from arrax.lax.conversion import convert
@@ -35,7 +36,7 @@ def _power(x1: Any, x2: Any) -> Any:
     if kind in ("signed", "unsigned", "bool"):
         x1, x2 = promote_numeric(x1, x2)
         if isinstance(x2, int | np.integer) and int(x2) < 0:
-            raise ValueError("Integers to negative integer powers are not allowed.")
+            raise TypeError(f"Integers cannot be raised to negative powers, got {int(x2)}")
         return _integer_power(*broadcast_operands("power", x1, x2))
     return exponential.pow(*broadcast_operands("power", x1, x2))
 
@@ -65,16 +66,25 @@ def power(x1: Any, x2: Any, /) -> Any:
       x1, x2: arrays or numbers, broadcast against each other.
     Returns: array of the promoted dtype.
     Raises:
-      TypeError: operands that are no arrays.
-      ValueError: integers to a negative constant power.
+      TypeError: operands that are no arrays, or integers to a negative constant power.
     Example: ``jnp.power(2., 3)`` is 8. Source: ``numpy.power``.
     """
     check_arraylike("power", x1, x2)
     if isinstance(x2, int) and not isinstance(x2, bool):
         if kind_of(typeof(x1).dtype) in ("signed", "unsigned", "bool") and x2 < 0:
-            raise ValueError(f"Integers cannot be raised to negative powers, got x1.dtype={typeof(x1).dtype}, x2={x2}")
+            raise TypeError(f"Integers cannot be raised to negative powers, got x1.dtype={typeof(x1).dtype}, x2={x2}")
         return _static_power(x1, x2)
+    if not context.interpreter.is_evaluation:
+        x2 = _known_exponent(x1, x2)
     return _power_array(x1, x2)
+
+
+def _known_exponent(x1: Any, x2: Any) -> Any:
+    """An integer exponent that is known while tracing as a NumPy scalar: powers of integers then take a few products."""
+    known = None if type(x2) in (int, float, bool, complex) else concrete_value(x2)
+    if known is None or np.ndim(known) or not dtypes.is_integer(typeof(x2).dtype) or typeof(x2).weak_type:
+        return x2
+    return np.asarray(known)[()] if dtypes.is_integer(typeof(x1).dtype) else x2
 
 
 _static_power = make_api(lambda x1, x2: _power(x1, x2), static=("x2",))

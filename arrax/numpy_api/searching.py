@@ -277,6 +277,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
         )
     if typeof(a).ndim != 1:
         raise ValueError(f"searchsorted: a should be 1-dimensional, got shape {typeof(a).shape}")
+    if typeof(a).shape[0] > np.iinfo(index_dtype()).max:
+        raise OverflowError(
+            f"searchsorted: places in a vector of length {typeof(a).shape[0]} do not fit into {index_dtype()}"
+        )
     return search_sorted(a, v, sorter, side == "right", method)
 
 

@@ -14,7 +14,7 @@ from arrax.lax import shapes
 from arrax.lax.families import checked_operand
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.manipulation import expand_dims
-from arrax.numpy_api.operands import check_arraylike
+from arrax.numpy_api.operands import check_arraylike, report_rank_promotion
 from arrax.numpy_api.routes import settle
 from arrax.transforms.vectorize import vmap
 
@@ -88,6 +88,7 @@ def _checked(fun: Callable[..., Any], core: _Core, outputs: tuple[Dims, ...] | N
 def _mapped(fun: Callable[..., Any], arrays: Sequence[Any], ranks: Sequence[int]) -> Any:
     """The function mapped over all leading axes of arrays, each of which has a number of core axes."""
     lead_shapes = [typeof(a).shape[: typeof(a).ndim - rank] for a, rank in zip(arrays, ranks, strict=True)]
+    report_rank_promotion("vectorize", [shape for shape in lead_shapes if shape])
     batch = shapes.broadcast_shapes(*lead_shapes) if lead_shapes else ()
     squeezed, present = [], []
     for array, lead in zip(arrays, lead_shapes, strict=True):

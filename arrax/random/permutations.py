@@ -86,6 +86,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
         return _permutation(key, out_sharding, x, axis=place, independent=bool(independent))
     if not dtypes.is_integer(aval.dtype):
         raise TypeError(f"permutation: x must be an integer or at least 1-dimensional, got {x!r}")
+    canonical_axis(static_int("permutation", "axis", axis), 1, "permutation: axis")
     return _permuted_numbers(key, out_sharding, count=max(int(x), 0), dtype=dtypes.canonicalize_dtype(np.int64))
 
 

@@ -86,6 +86,13 @@ def _check(fun: Callable, signature: Any, what: str, numbers: Sequence[int], nam
                     f"jitted function {function_name(fun)} has {what}_argnums={tuple(numbers)}, but only accepts {count} "
                     "positional arguments."
                 )
+    fixed = {p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)}
+    for name in names:
+        if name in fixed:
+            raise ValueError(
+                f"jitted function {function_name(fun)} has invalid argnames {{{name!r}}} in {what}_argnames: that argument "
+                "is given by its position only"
+            )
     if not has_keywords:
         known = {p.name for p in parameters if p.kind is not inspect.Parameter.POSITIONAL_ONLY}
         for name in names:

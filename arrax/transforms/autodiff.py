@@ -71,7 +71,7 @@ def check_leaf(name: str, value: Any) -> Any:
     try:
         return typeof(value)
     except TypeError:
-        raise TypeError(f"Argument '{value}' of type {type(value)} to {name} is not a valid array type") from None
+        raise TypeError(f"Argument '{value}' of type {type(value)} to {name} is not a valid JAX type") from None
 
 
 def aux_from(outputs: dict[str, Any], interpreter: Any) -> Any:

@@ -12,10 +12,12 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.functions import function_name
 from arrax.core.interpreter import context, current, named_axes
+from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, register_type, typeof
 from arrax.interpreters.evaluation import KnownEvaluation
+from arrax.native import runtime
 from arrax.transforms.arguments import Split, as_numbers
 from arrax.transforms.autodiff import check_callable
 from arrax.transforms.tracing import leaf_type, trace
@@ -152,7 +154,24 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
     avals = tuple(shaped_type(leaf) for leaf in leaves)
     traced = trace(target, split, "eval_shape", None, leaves, tree, avals)
-    return tree_unflatten(traced.out_tree, [struct_of(aval) for aval in traced.program.out_avals])
+    structs = [struct_of(aval) for aval in traced.program.out_avals]
+    asked = None if inner is None else inner.options.out_shardings
+    if asked is not None:
+        result = tree_unflatten(traced.out_tree, structs)
+        each = (
+            [asked] * len(structs)
+            if isinstance(asked, runtime.Sharding)
+            else broadcast_prefix(asked, result, is_leaf=_is_none)
+        )
+        structs = [
+            struct.update(sharding=sharding) if isinstance(sharding, runtime.Sharding) else struct
+            for struct, sharding in zip(structs, each, strict=True)
+        ]
+    return tree_unflatten(traced.out_tree, structs)
+
+
+def _is_none(entry: Any) -> bool:
+    return entry is None
 
 
 @contextmanager

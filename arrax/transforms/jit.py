@@ -351,13 +351,17 @@ def jit(
         return lambda function: jit(function, **given)
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun!r}")
+    if isinstance(fun, staticmethod):
+        raise TypeError(f"jit: a staticmethod is no function yet: put the decorator below @staticmethod, got {fun}")
     if inspect.isgeneratorfunction(fun):
         raise TypeError(f"Expected a function, got a generator function: {fun}")
     static_numbers, static_names = resolve(fun, "static", static_argnums, static_argnames)
     donate_numbers, donate_names = resolve(fun, "donate", donate_argnums, donate_argnames, infer=donate_argnums is None)
-    both = set(static_numbers) & set(donate_numbers)
-    if both:
-        raise ValueError(f"static_argnums and donate_argnums cannot intersect, both name {sorted(both)}")
+    for which, common in (
+        ("argnames", set(static_names) & set(donate_names)), ("argnums", set(static_numbers) & set(donate_numbers))
+    ):  # fmt: skip
+        if common:
+            raise ValueError(f"static_{which} and donate_{which} cannot intersect, both name {sorted(common)}")
     checked_shardings("in_shardings", in_shardings)
     checked_shardings("out_shardings", out_shardings)
     in_shardings, out_shardings = (None if s is UNSPECIFIED else s for s in (in_shardings, out_shardings))

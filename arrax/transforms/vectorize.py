@@ -42,6 +42,10 @@ def _common_size(
     if axis_size is not None:
         sizes.setdefault(axis_size, [])
     if not sizes:
+        if not leaves:
+            raise ValueError(
+                f"{name} of {function_name(fun)}: no argument holds an array to map over, and axis_size is not given"
+            )
         raise ValueError(f"{name}: in_axes needs at least one non-None entry, or axis_size must be given")
     if len(sizes) == 1:
         return next(iter(sizes))
@@ -86,7 +90,7 @@ def vmap(
     check_callable(fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not (in_axes is None or isinstance(in_axes, int | tuple) or hasattr(in_axes, "items")):
+    if not (in_axes is None or isinstance(in_axes, int | tuple)) or isinstance(in_axes, bool):
         raise TypeError(
             f"vmap in_axes must be an int, None, or a tuple with one entry per positional argument, but got {in_axes}."
         )
@@ -128,7 +132,7 @@ def _check_axes(which: str, entry: Any) -> None:
         raise TypeError(
             f"vmap {which} must be an int, None, or (nested) container with those types as leaves, but got {entry}."
         )
-    if not all(isinstance(leaf, int) for leaf in leaves):
+    if not all(isinstance(leaf, int) and not isinstance(leaf, bool) for leaf in leaves):
         raise TypeError(
             f"vmap {which} must be an int, None, or (nested) container with those types as leaves, but got {entry}."
         )

@@ -184,10 +184,6 @@ def copy_of(array: Any) -> Any:
     return moved
 
 
-def _unhashable(self: Any) -> int:
-    raise TypeError(f"unhashable type: '{type(self).__name__}'")
-
-
 def _devices(self: Any) -> set[Any]:
     return set(self._sharding._internal_device_list)
 
@@ -219,7 +215,7 @@ ATTRIBUTES: dict[str, Any] = {
     "unsafe_buffer_pointer": ArrayImpl.unsafe_buffer_pointer,
     "__array__": _to_numpy, "__array_priority__": 100, "__len__": _len, "__bool__": _bool, "__int__": _int,
     "__float__": _float, "__complex__": _complex, "__index__": _index, "__repr__": _repr, "__str__": _str,
-    "__format__": _format, "__reduce__": _reduce, "__deepcopy__": _deepcopy, "__hash__": _unhashable,
+    "__format__": _format, "__reduce__": _reduce, "__deepcopy__": _deepcopy, "__hash__": None,
     "__copy__": copy_of,
 }
 # fmt: on

@@ -95,6 +95,14 @@ def _start_cpu() -> Any:
     )
 
 
+def _refuse_late_count(value: int, local: bool) -> None:
+    if started():
+        raise RuntimeError(
+            f"num_cpu_devices={value} comes too late: devices are started already; set it before the first use"
+        )
+
+
+config.num_cpu_devices.on_change = _refuse_late_count
 starters: dict[str, Callable[[], Any]] = {"cpu": _start_cpu}  # platform -> function that makes its client
 discover: list[Callable[[], None]] = []  # run before the first client: add the starters of plugins
 

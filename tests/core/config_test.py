@@ -243,3 +243,9 @@ def test_transfers_are_guarded_by_the_environment(variable):
     code = "import arrax, numpy as np; arrax.jit(lambda x: x)(np.ones(3, np.float32))"
     (text,) = run(code, **{variable: "disallow", "ARRAX_TRACEBACK_FILTERING": "off"})
     assert "Disallowed host-to-device transfer" in text
+
+
+def test_whether_there_are_64_bits_has_its_documented_name():
+    assert arrax.config.x64_enabled is False
+    with arrax.enable_x64(True):
+        assert arrax.config.x64_enabled is True

@@ -370,3 +370,27 @@ arrax.jit(lambda x: arrax.debug.callback(slow, x))(3)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout == "late 3\n", done.stderr
+
+
+def test_options_of_prints_and_callbacks_may_come_first(capsys):
+    seen = []
+    arrax.debug.print(ordered=True)("x: {x}", x=3)
+    arrax.debug.callback(ordered=True)(seen.append, 4)
+    arrax.effects_barrier()
+    assert capsys.readouterr().out == "x: 3\n" and seen == [4]
+    with pytest.raises(ValueError, match="f-string"):
+        arrax.debug.print("x 3", x=3)
+
+
+def test_results_of_callbacks_are_matched_by_their_leaves():
+    shape = arrax.ShapeDtypeStruct((), np.float32)
+    found = arrax.pure_callback(lambda x: {"y": [x]}, {"y": [shape]}, [np.float32(2)])
+    assert found == {"y": [2.0]}
+    with pytest.raises(Exception, match="structure"):
+        arrax.pure_callback(lambda x: (x, x), shape, np.float32(2)).block_until_ready()
+
+
+def test_a_callback_with_effects_cannot_be_transposed():
+    function = lambda x: arrax.experimental.io_callback(lambda x: x, arrax.ShapeDtypeStruct((), np.float32), x)  # noqa: E731
+    with pytest.raises(ValueError, match="IO callbacks"):
+        arrax.linear_transpose(function, 1.0)(1.0)

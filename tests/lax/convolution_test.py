@@ -256,3 +256,17 @@ def test_sums_of_small_integers_may_be_kept_in_wider_types(dtype, wanted):
     x = np.full((1, 1, 4), 100, dtype)
     out = lax.conv_general_dilated(x, x, (1,), "VALID", preferred_element_type=wanted)
     assert out.dtype == wanted and out[0, 0, 0] == 40_000
+
+
+def test_a_batch_of_no_examples():
+    f = lambda x, y: lax.conv_general_dilated(x, y, (1, 1), "VALID")  # noqa: E731
+    images, kernels = np.ones((0, 1, 2, 6, 7), np.float32), np.ones((0, 3, 2, 1, 2), np.float32)
+    assert arrax.vmap(f)(images, kernels).shape == (0, 1, 3, 6, 6)
+    assert arrax.vmap(f, (0, None))(images, np.ones((3, 2, 1, 2), np.float32)).shape == (0, 1, 3, 6, 6)
+    assert arrax.vmap(f, (None, 0))(np.ones((1, 2, 6, 7), np.float32), kernels).shape == (0, 1, 3, 6, 6)
+
+
+def test_ranks_that_are_not_those_of_dimension_numbers_are_refused():
+    numbers = lax.ConvDimensionNumbers((0, 1, 2, 3), (0, 1, 2), (0, 1, 2, 3))
+    with pytest.raises(ValueError, match="one rank"):
+        lax.conv_general_dilated(np.ones((1, 1, 3, 3)), np.ones((1, 1, 3)), (1, 1), "VALID", dimension_numbers=numbers)

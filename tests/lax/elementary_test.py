@@ -142,3 +142,8 @@ def test_accuracy_must_be_a_mode_or_a_tolerance():
 def test_operations_refuse_integers():
     with pytest.raises(TypeError, match="sin does not accept dtype int32"):
         lax.sin(np.int32([1]))
+
+
+def test_every_primitive_can_be_evaluated_by_its_impl():
+    assert float(lax.sin_p.impl(1.0)) == float(lax.sin(1.0))
+    assert arrax.jit(lambda x: x * lax.add_p.impl(1.0, 2.0))(2.0) == 6

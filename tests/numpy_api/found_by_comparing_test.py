@@ -1,5 +1,7 @@
 """Faults that comparing call after call with NumPy has found: one row each."""
 
+import collections.abc
+import pickle
 import warnings
 
 import numpy as np
@@ -247,3 +249,107 @@ def test_axes_and_shapes_may_be_arrays_without_axes():
     assert jnp.ones(6).reshape(np.array(6)).shape == (6,)
     assert jnp.sum(x, last).shape == jnp.sort(x, first)[..., 0].shape == jnp.flip(x, first)[..., 0].shape == (2, 3)
     assert jnp.asarray(np.arange(4, dtype="int32"), copy=False).shape == (4,)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_distances_to_the_next_number_are_those_of_numpy(dtype):
+    limits = np.finfo(dtype)
+    values = [
+        0,
+        1,
+        -1,
+        1.5,
+        -1.5,
+        limits.tiny,
+        -limits.tiny,
+        limits.smallest_subnormal,
+        2,
+        0.75,
+        limits.max,
+        np.nan,
+        np.inf,
+    ]
+    with np.errstate(all="ignore"):
+        x = np.array(values, dtype)
+        np.testing.assert_array_equal(jnp.spacing(x), np.spacing(x))
+    assert float(jnp.spacing(jnp.bfloat16(0))) > 0 and float(jnp.spacing(jnp.bfloat16(-2))) == -(2.0**-6)
+
+
+def test_the_derivative_of_a_pseudo_inverse_needs_no_more_memory_than_the_matrix():
+    for shape in ((100000, 2), (2, 100000)):
+        a = np.random.default_rng(0).normal(size=shape).astype("f")
+        p, t = arrax.jvp(jnp.linalg.pinv, (a,), (a,))
+        np.testing.assert_allclose(t, -p, rtol=1e-2, atol=1e-6)  # of c a it is a's over c
+
+
+def test_integers_are_not_raised_to_negative_powers():
+    for raised in (lambda: jnp.power(7, -2), lambda: jnp.array([7]) ** -2):
+        with pytest.raises(TypeError, match="negative powers"):
+            raised()
+    assert len(arrax.make_jaxpr(lambda x: jnp.power(x, jnp.int32(2)))(1).eqns) <= 2
+
+
+def test_promised_indices_are_taken_as_they_are():
+    text = str(
+        arrax.make_jaxpr(lambda x, i: jnp.take_along_axis(x, i, 0, mode="promise_in_bounds"))(
+            jnp.ones(3), jnp.array([1])
+        )
+    )
+    assert "select_n" not in text and "lt" not in text.split()
+    found = jnp.take_along_axis(
+        jnp.array([10, 20]), jnp.array([-1]), 0, "promise_in_bounds", wrap_negative_indices=True
+    )
+    assert found[0] == 20
+
+
+def test_lists_of_traced_values_may_be_complex():
+    assert arrax.jit(jnp.iscomplexobj)([1 + 1j])
+
+
+def test_arrays_are_not_hashable():
+    assert not isinstance(jnp.ones(1), collections.abc.Hashable)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(jnp.ones(1))
+
+
+@pytest.mark.parametrize(
+    "call, kind, words",
+    [
+        (lambda: jnp.zeros(3) + jnp.zeros(4), TypeError, "shapes"),
+        (lambda: jnp.zeros((2, 3)) + jnp.zeros(4), ValueError, "shapes"),
+        (lambda: jnp.ones((-1, 1)), TypeError, "non-negative"),
+        (lambda: arrax.random.key(0) + 1, TypeError, "key<fry>"),
+        (lambda: lax.reduce_window(jnp.ones(4), jnp.ones(2), lax.add, (2,), (1,), "VALID"), TypeError, "scalar"),
+        (lambda: arrax.jit(lambda x: pickle.dumps(x))(1.0), arrax.errors.ConcretizationTypeError, "pickl"),
+        (lambda: arrax.jit(lambda x: x.sharding)(1.0), AttributeError, "typeof"),
+        (lambda: arrax.jit(lambda y: lax.composite(lambda x: x + y, "my")(y))(1.0), arrax.errors.UnexpectedTracerError, "close over"),
+        (lambda: lax.broadcast_shapes((-1,)), TypeError, "non-negative"),
+        (lambda: lax.broadcast_shapes("hello"), TypeError, "hello"),
+        (lambda: arrax.random.permutation(arrax.random.key(0), 10, axis=3), ValueError, "axis 3"),
+        (lambda: jnp.zeros(2, 3), TypeError, r"zeros\(\(2, 3\)\)"),
+        (lambda: jnp.empty(2, 3), TypeError, r"empty\(\(2, 3\)\)"),
+        (lambda: arrax.jit(lambda n: jnp.arange(n))(3), TypeError, "argument 'stop'"),
+        (lambda: jnp.corrcoef(CUBE[0], dtype=int), ValueError, "corrcoef"),
+        (lambda: jnp.nansum(FLOATS, where=WHOLE), ValueError, "nansum"),
+        (lambda: jnp.expand_dims(FLOATS, (1, 1)), ValueError, "expand_dims"),
+        (lambda: jnp.size(CUBE, (0, 0)), ValueError, "size"),
+        (lambda: arrax.grad(lambda x: x)("a"), TypeError, "is not a valid JAX type"),
+        (lambda: arrax.vmap(lambda x: x)({}), ValueError, "no argument holds an array"),
+        (lambda: arrax.vmap(lambda x: x, in_axes=False), TypeError, "in_axes"),
+        (lambda: arrax.vmap(lambda x: x, in_axes={"a": 0}), TypeError, "in_axes"),
+        (lambda: arrax.jit(staticmethod(abs)), TypeError, "staticmethod"),
+        (lambda: arrax.jit(lambda a, /, **kw: a, static_argnames="a"), ValueError, "by its position"),
+        (lambda: arrax.jit(lambda *a, **kw: a, donate_argnames="a"), ValueError, "by its position"),
+        (lambda: arrax.jit(lambda x: x, static_argnames="x", donate_argnames="x"), ValueError, "argnames.*'x'"),
+        (lambda: arrax.eval_shape(lambda x: lax.top_k(x, 4), arrax.ShapeDtypeStruct((2**31 + 1,), "int8")), ValueError, "int32"),
+    ],
+)  # fmt: skip
+def test_mistakes_have_the_class_that_they_have_elsewhere(call, kind, words):
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def test_other_ranks_of_vectorized_functions_can_be_refused():
+    add = jnp.vectorize(lambda a, b: a + b)
+    with arrax.numpy_rank_promotion("raise"), pytest.raises(ValueError, match="vectorize"):
+        add(jnp.ones((2, 3)), jnp.ones(3))

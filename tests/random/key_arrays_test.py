@@ -131,7 +131,7 @@ def test_key_dtypes_are_pickled():
 
 # fmt: off
 REFUSED = {
-    "add":      (lambda k: k + 1,             "dtype=key<fry> is not a valid dtype for JAX type promotion"),
+    "add":      (lambda k: k + 1,             "int32, key<fry> do not go together"),
     "radd":     (lambda k: 1 + k,             "key<fry>"),
     "multiply": (lambda k: jnp.multiply(k, 2), "key<fry>"),
     "negate":   (lambda k: -k,                "key<fry>"),
@@ -205,3 +205,14 @@ def test_a_key_indexed_in_a_loop_by_the_loop_is_a_key():
     keys = random.split(random.key(0), 3)
     total = lax.fori_loop(0, 3, lambda i, s: s + random.uniform(keys[i]), 0.0)
     np.testing.assert_allclose(total, sum(float(random.uniform(k)) for k in keys), rtol=1e-6)
+
+
+def test_key_arrays_join_and_compare_as_arrays():
+    key = random.key(1)
+    keys = random.split(key, 3)
+    assert jnp.stack([key, key]).shape == (2,) and jnp.stack(keys).shape == (3,)
+    assert jnp.vstack(keys).shape == (3, 1) and jnp.concatenate([keys, keys]).shape == (6,)
+    np.testing.assert_array_equal(key == keys, [False, False, False])
+    np.testing.assert_array_equal(keys[1] == keys, [False, True, False])
+    np.testing.assert_array_equal(keys[:, None] == keys, np.eye(3, dtype=bool))
+    assert bool(jnp.isclose(key, key)) and not bool(jnp.isclose(key, keys[0]))

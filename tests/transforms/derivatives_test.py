@@ -256,3 +256,13 @@ def test_a_pullback_says_that_it_takes_one_argument():
     _, pullback = arrax.vjp(lambda x, y: (x, y), 1.0, 2.0)
     with pytest.raises(TypeError, match="takes one argument.*2 arguments"):
         pullback(1.0, 2.0)
+
+
+def test_tangents_follow_where_64_bits_are_turned_on():
+    def f(x):
+        with arrax.enable_x64(True):
+            return jnp.sin(x)
+
+    assert arrax.grad(f)(0.5).dtype == np.float32
+    primal, tangent = arrax.jvp(jnp.asarray, (1.0,), (2.0,))
+    assert type(primal) is type(tangent) is type(jnp.ones(1))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from arrax.core import errors
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import Zero, instantiate, slots, typeof
-from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.interpreters.staging import PYTHON_SCALARS, eval_jaxpr, stage
 
 
 class JVPTracer(Tracer):
@@ -52,7 +54,10 @@ class JVP(Interpreter):
         constant = True
         for arg in args:
             if type(arg) is JVPTracer and arg.interpreter is self:
-                primals.append(arg.primal)
+                primal = arg.primal
+                if type(primal) in PYTHON_SCALARS and typeof(primal) != arg.aval:  # 64 bits were turned on or off since
+                    primal = np.asarray(primal, arg.aval.dtype)[()]
+                primals.append(primal)
                 tangents.append(arg.tangent)
                 constant = constant and type(arg.tangent) is Zero
             else:

@@ -10,15 +10,23 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config
 from arrax.core.functions import FunctionInfo, function_name, function_place
+from arrax.core.interpreter import concrete_value, context
 from arrax.core.program import ClosedJaxpr, SpareVar
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import ne
 from arrax.lax.control_flow.carries import same_type, tree_difference, type_difference
-from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p, platform_index_p
-from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, leaf_names, stage_function
+from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p, platform_choice, platform_index_p
+from arrax.lax.control_flow.staged_functions import (
+    StagedFunction,
+    known_scalar,
+    leaf_names,
+    runs_at_once,
+    stage_function,
+)
 from arrax.lax.conversion import convert
 from arrax.lax.structure import clamp
+from arrax.xla.devices import default_device, platform_name
 
 __all__ = ["cond", "cond_p", "platform_dependent", "platform_index_p", "switch"]
 _MISSING: Any = object()
@@ -151,8 +159,19 @@ def platform_dependent(
         names, functions, platforms = [*names, "default"], [*functions, default], (*platforms, None)
     if not functions:
         raise ValueError("platform_dependent needs a default or a function for some platform")
+    if runs_at_once(context.interpreter):  # branches for other platforms are no business of derivatives and batches
+        return functions[platform_choice(platforms, _platform_of(tree_flatten(args)[0]))](*args)
     index = platform_index_p.bind(platforms=platforms)
     return _choose("platform_dependent", index, names, functions, args, platforms=platforms)
+
+
+def _platform_of(leaves: Sequence[Any]) -> str:
+    """The platform on which operations on some values run now."""
+    for leaf in map(concrete_value, leaves):
+        sharding = getattr(leaf, "_sharding", None)
+        if sharding is not None and leaf._committed:
+            return platform_name(sharding._internal_device_list[0].client)
+    return platform_name(default_device().client)
 
 
 # ---- from functions to branches --------------------------------------------------------------------------------------

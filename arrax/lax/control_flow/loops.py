@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core import config
 from arrax.core.calls import as_index
 from arrax.core.interpreter import concrete_value, context
-from arrax.core.pytrees import tree_flatten, tree_structure, tree_unflatten
+from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import add, lt
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
@@ -19,6 +19,7 @@ from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scans import scan_of
 from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, stage_function
 from arrax.lax.conversion import convert
+from arrax.xla.placement import array_from_host
 
 __all__ = ["fori_loop", "while_loop", "while_p"]
 
@@ -49,7 +50,7 @@ def _while_loop(
     """The loop of a construct whose user sees ``part`` of the carry (None: all of it)."""
     if config.disable_jit.cell.value:
         try:
-            return _in_python(cond_fun, body_fun, init_val)
+            return _in_python(cond_fun, body_fun, tree_map(_own, init_val))
         except _Unknown:
             pass
     init, carry_tree = tree_flatten(init_val)
@@ -68,6 +69,11 @@ def _while_loop(
     _check_predicate(cond)
     check_carry(construct, user, carry_tree, body.out_tree, avals, body.program.out_avals, part)
     return tree_unflatten(carry_tree, bind_while(cond.program, body.program, cond.consts, body.consts, init))
+
+
+def _own(leaf: Any) -> Any:
+    """An array of the host as one that no function can write to."""
+    return array_from_host(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
 
 
 class _Unknown(Exception):
@@ -100,7 +106,7 @@ def fori_loop(
     With bounds that are known during tracing it is a ``scan``, differentiable in both modes; else a ``while_loop``.
 
     Args:
-      lower, upper: integer scalars.
+      lower, upper: integer scalars (floating ones, too, where both are).
       body_fun: function of the index and the carry to the next carry.
       init_val: the first carry, an array or a pytree of them.
       unroll: how many steps to put into one turn of the compiled loop; needs known bounds.
@@ -113,11 +119,12 @@ def fori_loop(
     if not callable(body_fun):
         raise TypeError(f"lax.fori_loop: body_fun should be callable, got {body_fun!r} of type {type(body_fun)}")
     lower, upper = _bounds(lower, upper)
-    first, last = _known_int(lower), _known_int(upper)
+    whole = dtypes.is_integer(typeof(lower).dtype)
+    first, last = (_known_int(lower), _known_int(upper)) if whole else (None, None)
     known = first is not None and last is not None
     if config.disable_jit.cell.value and known:
         for index in range(first, last):  # type: ignore[arg-type]
-            init_val = body_fun(_index(index, lower), init_val)
+            init_val = body_fun(_index(index, lower), tree_map(_own, init_val))
         return init_val
     if unroll is not None and not known:
         raise ValueError("fori_loop: `unroll` needs bounds that are known during tracing (Python ints)")
@@ -165,20 +172,32 @@ def _known_int(value: Any) -> int | None:
     return None if scalar is None else as_index(scalar.item())
 
 
+def _fits(value: int, dtype: Any) -> bool:
+    return dtypes.is_integer(dtype) and dtypes.iinfo(dtype).min <= value <= dtypes.iinfo(dtype).max
+
+
 def _bounds(lower: Any, upper: Any) -> tuple[Any, Any]:
-    """Both bounds with one integer dtype; a Python int takes the dtype of the other bound."""
+    """Both bounds with one dtype; a Python int takes the dtype of the other bound, or both that of a default int."""
     for name, value in (("lower", lower), ("upper", upper)):
         aval = typeof(value)
-        if aval.shape != () or dtypes.is_extended(aval.dtype) or not dtypes.is_integer(aval.dtype):
+        if aval.shape != () or dtypes.is_extended(aval.dtype) or not (
+            dtypes.is_integer(aval.dtype) or dtypes.is_float(aval.dtype)
+        ):  # fmt: skip
             raise TypeError(
                 f"lax.fori_loop: lower and upper must be integer scalars, got {name} of type {aval.str_short(False)}"
             )
     low, up = typeof(lower), typeof(upper)
     if low.dtype != up.dtype:
-        if type(lower) is int:
+        if type(lower) is int and _fits(lower, up.dtype):
             return np.asarray(lower, up.dtype)[()], upper
-        if type(upper) is int:
+        if type(upper) is int and _fits(upper, low.dtype):
             return lower, np.asarray(upper, low.dtype)[()]
+        if type(upper) is int and isinstance(lower, np.integer):
+            return int(lower), upper
+        if isinstance(lower, np.integer) and _fits(int(lower), up.dtype):
+            return np.asarray(lower).astype(up.dtype)[()], upper
+        if isinstance(upper, np.integer) and _fits(int(upper), low.dtype):
+            return lower, np.asarray(upper).astype(low.dtype)[()]
         raise TypeError(f"lax.fori_loop: lower and upper must have equal types, got {low.dtype} and {up.dtype}")
     if low.weak_type != up.weak_type:  # both or neither, so that the index keeps its type
         return (convert(lower, low.dtype, False), upper) if low.weak_type else (lower, convert(upper, up.dtype, False))

@@ -22,14 +22,14 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     Args:
       f: function of one element, an array or a pytree of them.
       xs: arrays or a pytree of them with leading axes of one length.
-      batch_size: apply ``f`` to so many elements at a time, as ``vmap`` does.
+      batch_size: apply ``f`` to so many elements at a time, as ``vmap`` does; one after the other for None and 0.
     Returns: the stacked results.
     Raises:
       ValueError: lengths that differ, or a ``batch_size`` that is not positive.
     Example: ``lax.map(lambda x: x * x, jnp.arange(3))`` is ``[0, 1, 4]``.
     """
     check_callable(f)
-    if batch_size is None:
+    if batch_size is None or batch_size == 0:
         return scan_of("map", lambda _, x: ((), f(x)), (), xs, None, user=f)[1]
     if batch_size < 1:
         raise ValueError(f"lax.map: batch_size must be positive, got {batch_size}")

@@ -57,6 +57,8 @@ def scan_of(
     """The scan of a construct whose user wrote ``user`` and sees ``part`` of the carry (None: all of it)."""
     if not callable(f):
         raise TypeError(f"lax.{construct}: f should be callable, got {f!r} of type {type(f)}")
+    if isinstance(unroll, Tracer):
+        raise errors.ConcretizationTypeError(unroll, f"It arose in the `unroll` argument of lax.{construct}.")
     if not isinstance(unroll, int) or unroll < 0:
         raise ValueError(f"{construct}: `unroll` must be a bool or a non-negative int, got {unroll!r}")
     x_leaves, xs_tree = tree_flatten(xs)

@@ -164,7 +164,7 @@ def _interned(program: ClosedJaxpr) -> ClosedJaxpr:
     Only where operations run at once, where a fresh lambda per call is common and nobody asks which of two equal
     lambdas an equation came from.
     """
-    if program.effects or not _runs_at_once(context.interpreter):
+    if program.effects or not runs_at_once(context.interpreter):
         return program
     try:
         key = content_key(program.jaxpr)
@@ -181,7 +181,7 @@ def _interned(program: ClosedJaxpr) -> ClosedJaxpr:
     return found
 
 
-def _runs_at_once(interpreter: Interpreter) -> bool:
+def runs_at_once(interpreter: Interpreter) -> bool:
     """True where only derivatives and batching stand between an operation and its evaluation."""
     while isinstance(interpreter, JVP | Partial | Batch):
         interpreter = interpreter.parent

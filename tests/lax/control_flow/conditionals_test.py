@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
+from arrax.core.interpreter import Primitive
 from arrax.core.types import typeof
 from arrax.experimental import io_callback
 from arrax.interpreters.dce import dce_jaxpr
@@ -289,3 +290,21 @@ def test_input_and_output_in_branches_by_example_are_refused():
 
     with pytest.raises(NotImplementedError, match="IO effect"):
         arrax.vmap(lambda n: lax.while_loop(lambda i: i < 3, turn, n))(jnp.arange(3))
+
+
+def test_branches_for_other_platforms_need_no_rules():
+    nope = Primitive("nope")
+    nope.def_abstract_eval(lambda x: x)
+
+    def function(x):
+        return lax.platform_dependent(x, cpu=jnp.sin, default=nope.bind)
+
+    if arrax.default_backend() == "cpu":
+        assert_allclose(arrax.jvp(function, (1.0,), (1.0,))[1], np.cos(1), rtol=1e-6)
+        assert_allclose(arrax.grad(function)(1.0), np.cos(1), rtol=1e-6)
+        assert_allclose(arrax.vmap(function)(jnp.ones(2)), np.sin([1, 1]), rtol=1e-6)
+
+
+def test_traced_numbers_of_steps_to_unroll_are_refused():
+    with pytest.raises(arrax.errors.ConcretizationTypeError, match="unroll"):
+        arrax.jit(lambda n: lax.scan(lambda c, _: (c, c), 1.0, None, 3, unroll=n))(3)

@@ -1,5 +1,7 @@
 """lax.while_loop and lax.fori_loop: values, types of the carry, derivatives, batching."""
 
+import operator
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -59,9 +61,9 @@ def test_weakly_typed_carries_stay_weak_or_are_promoted():
         (lambda: lax.while_loop(lambda c: lax.lt(c, 1.0), lambda c: (c, c), 1.0), "pytree structure"),
         (lambda: lax.while_loop(lambda c: True, lambda c: lax.lt(c, 1.0), 1.0), "the dtypes differ"),
         (lambda: lax.while_loop(lambda c: True, 3, 1.0), "callable"),
-        (lambda: lax.fori_loop(0.0, 4, lambda i, c: c, 1.0), "integer scalars"),
+        (lambda: lax.fori_loop(0.0, 4, lambda i, c: c, 1.0), "equal types"),
         (lambda: lax.fori_loop(np.arange(2), 4, lambda i, c: c, 1.0), "integer scalars"),
-        (lambda: lax.fori_loop(np.int8(0), np.int32(4), lambda i, c: c, 1.0), "equal types"),
+        (lambda: lax.fori_loop(arrax.numpy.int8(0), np.int32(400), lambda i, c: c, 1.0), "equal types"),
         (lambda: lax.fori_loop(0, 4, lambda i, c: lax.lt(c, 1.0), np.float32(1)), r"c goes in as float32\[\]"),
         (
             lambda: arrax.jit(lambda x: lax.fori_loop(0, 4, lambda i, val: (val[0], lax.lt(val[1], x)), (x, x)))(1.0),
@@ -216,3 +218,28 @@ def test_traced_bounds_are_refused_in_reverse_mode_only():
 def test_vmap_over_the_upper_bound():
     out = arrax.vmap(lambda n: lax.fori_loop(0, n, lambda i, c: lax.add(c, i), 0))(np.array([0, 1, 4]))
     assert_array_equal(out, [0, 0, 6])
+
+
+def test_bounds_of_several_types():
+    add = lambda i, c: c + i  # noqa: E731
+    assert lax.fori_loop(1.0, 3.0, add, 0.0) == 3
+    assert lax.fori_loop(np.int16(0), arrax.numpy.int32(3), add, 0) == 3
+    assert arrax.jit(lambda n: lax.fori_loop(np.int16(0), n, add, 0))(np.int32(3)) == 3
+    assert lax.fori_loop(np.int8(0), 300, lambda i, c: c + 1, 0) == 300
+
+
+def test_the_users_arrays_are_not_written_to_without_jit():
+    def body(carry):
+        x, y = carry
+        x += 1
+        return x, y + x
+
+    start = np.array(1.0)
+    with arrax.disable_jit():
+        assert lax.while_loop(lambda c: c[0] < 10, body, (start, start))[1] == 55
+        lax.fori_loop(0, 2, lambda i, c: operator.iadd(c, 1), start)
+    assert start == 1
+
+
+def test_no_batches_is_batch_size_zero():
+    np.testing.assert_array_equal(lax.map(lambda x: x**2, arrax.numpy.arange(4), batch_size=0), [0, 1, 4, 9])
