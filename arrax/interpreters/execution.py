@@ -215,7 +215,8 @@ class CompiledProgram:
         if spread is None:
             single = single_sharding(device)
             self.in_shardings = [single] * (len(lowered.const_args) + sum(self.kept))
-            self.out_shardings = [single] * len(self.out_avals)
+            asked = placement.out_shardings or [None] * len(self.out_avals)
+            self.out_shardings = [single if sharding is None else sharding for sharding in asked]
         else:
             self.in_shardings = spread.in_shardings
             self.out_shardings = self._chosen_shardings(spread.out_shardings, physical)

@@ -114,7 +114,7 @@ def settle_placement(
         if list(wish.devices) != list(devices):
             raise incompatible(name, wishes[0], next(w for w in wishes if list(w.devices) != list(wishes[0].devices)))
     if len(devices) == 1:
-        return Placement(devices[0], True)
+        return Placement(devices[0], True, None, (), tuple(out_shardings))
     for leaf, sharding in zip(leaves, asked, strict=True):
         if sharding is not None:
             check_operand(leaf, sharding, name)

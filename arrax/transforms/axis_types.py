@@ -27,7 +27,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
       out_shardings: a sharding or PartitionSpec (over the mesh in force), or a tree prefix of ``xs`` of them.
     Raises:
       ValueError: something else, or a sharding that does not fit.
-    Example: ``arrax.reshard(x, P("x"))`` with a mesh in force.
+    Example: ``arrax.reshard(x, arrax.sharding.SingleDeviceSharding(arrax.devices()[0]))``.
     """
     leaves, tree = tree_flatten(xs)
     places = (

@@ -128,7 +128,7 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspec
       pspecs: PartitionSpec, or a tree prefix of them.
     Raises:
       ValueError: None instead of a spec, or lengths that don't fit.
-    Example: ``host_local_array_to_global_array(x, mesh, P("x"))``.
+    Example: ``host_local_array_to_global_array(x, mesh, P("x"))`` with ``mesh = arrax.make_mesh((1,), ("x",))``.
     """
     return _mapped_with_specs(
         "host_local_array_to_global_array", local_inputs, pspecs,
@@ -147,7 +147,7 @@ def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspe
     Returns: arrays over the mesh's local part.
     Raises:
       ValueError: None instead of a spec.
-    Example: ``global_array_to_host_local_array(x, mesh, P("x"))``.
+    Example: ``global_array_to_host_local_array(x, mesh, P("x"))`` with ``mesh = arrax.make_mesh((1,), ("x",))``.
     """
 
     def local(x: Any, spec: PartitionSpec) -> Any:

@@ -63,7 +63,8 @@ def shard_map(
     Returns: a function with the same arguments and results, of whole arrays.
     Raises:
       ValueError: specs that don't fit the mesh or the arrays, or results that cannot be known to be the same.
-    Example: ``arrax.shard_map(lambda x: lax.psum(x, "x"), mesh=mesh, in_specs=P("x"), out_specs=P())(jnp.arange(8))``.
+    Example: ``arrax.shard_map(lambda x: lax.psum(x, "x"), mesh=mesh, in_specs=P("x"), out_specs=P())(jnp.arange(8))`` with
+    ``mesh = arrax.make_mesh((1,), ("x",))``.
     """
     if f is None:
         return functools.partial(

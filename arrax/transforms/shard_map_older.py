@@ -31,7 +31,8 @@ def shard_map(
       check_rep: check that results which should be the same on several devices are.
       auto: mesh axes that are left to the compiler.
       check_vma, axis_names: as in ``arrax.shard_map``.
-    Example: ``shard_map(lambda x: lax.psum(x, "x"), mesh, in_specs=P("x"), out_specs=P())(jnp.arange(8))``.
+    Example: ``shard_map(lambda x: lax.psum(x, "x"), mesh, in_specs=P("x"), out_specs=P())(jnp.arange(8))`` with
+    ``mesh = arrax.make_mesh((1,), ("x",))``.
     """
     given = {
         "mesh": mesh, "in_specs": in_specs, "out_specs": out_specs, "check_rep": check_rep, "auto": auto,

@@ -64,7 +64,7 @@ def initialize(
     Raises:
       RuntimeError: a second call, or after devices were used.
       ValueError: an argument is missing and the environment does not say it, or does not fit.
-    Example: ``arrax.distributed.initialize("192.168.0.1:1234", num_processes=2, process_id=0)``.
+    In each process: ``arrax.distributed.initialize("192.168.0.1:1234", num_processes=2, process_id=0)``.
     """
     if state.client is not None:
         raise RuntimeError("distributed.initialize should only be called once.")
