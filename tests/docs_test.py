@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from arrax import errors
 from arrax.core import config
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
@@ -34,3 +35,10 @@ def test_the_configuration_page_lists_every_option_with_its_default():
     for name, option in config._options.items():
         default = "" if option.default is None else f"`{option.default}`"
         assert f"| `{name}`{'*' if option.in_key else ''} | {default} | {option.doc} |" in page, name
+
+
+def test_the_errors_page_has_a_section_for_every_class():
+    titles = re.findall(r"^## (.+)$", (DOCS / "errors.md").read_text(), re.M)
+    sections = {name for title in titles for name in title.split(", ")}
+    classes = {name for name, value in vars(errors).items() if isinstance(value, type)}
+    assert classes <= sections, classes - sections

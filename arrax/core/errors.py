@@ -11,14 +11,14 @@ from arrax.core.program import Var
 from arrax.native import runtime
 
 JaxRuntimeError = runtime.RuntimeFault
-_PAGE = "See the errors page of the documentation, errors.html#arrax.errors."
+_PAGE = "See docs/errors.md, section "
 
 
 class _ErrorWithPage:
     """Appends where the documentation explains the error."""
 
     def __init__(self, message: str):
-        super().__init__(f"{message}\n{_PAGE}{type(self).__name__}")  # type: ignore[call-arg]
+        super().__init__(f"{message}\n{_PAGE}{type(self).__name__}.")  # type: ignore[call-arg]
 
 
 def _origin(tracer: Any) -> str:
@@ -170,6 +170,11 @@ def describe_origin(staging: Any, var: Any) -> str:
         return (
             f"{head} This concrete value was not available in Python because it depends on the "
             f"value{'s' if len(names) > 1 else ''} of the {noun} {_join(names)}."
+            + (
+                "\nMark arguments that are no arrays with checkpoint's static_argnums."
+                if info.transformation == "checkpoint"
+                else ""
+            )
         )
     if operations:
         lines = "\n\n".join(_operation_text(eqn) for eqn in operations[:5])
@@ -234,7 +239,7 @@ def escaped_tracer(tracer: Any) -> UnexpectedTracerError:
         made = (
             f"\nThe leaked intermediate value was created on line {frame_text(frames[0])}."
             f"\nWhen the value was created, the final 5 stack frames (most recent last) excluding internal frames were:\n"
-            f"When the Tracer was created, the final 5 stack frames were:\n------------------------------\n{lines}\n"
+            f"------------------------------\n{lines}\n"
             "------------------------------"
         )
     return UnexpectedTracerError(

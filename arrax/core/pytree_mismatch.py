@@ -101,6 +101,24 @@ def mismatches(
             pending += [((*path, key), a, b) for key, a, b in reversed(list(below))]
 
 
+def different_structures(first: str, one: PyTreeDef, second: str, other: PyTreeDef) -> str:
+    """Where two structures differ first, as ``first[0] is a leaf, second[0] a tuple of length 2.``; empty if they do not."""
+    pending = [("", one, other)]
+    while pending:
+        path, mine, yours = pending.pop()
+        ours, theirs = open_treedef(mine), open_treedef(yours)
+        if ours is None and theirs is None:
+            continue
+        if ours is None or theirs is None or not _fit(ours, theirs):
+            found, wanted = ("a leaf" if node is None else node.describe() for node in (ours, theirs))
+            return f"{first}{path} is {found}, {second}{path} {wanted}."
+        keys = list(ours.aux) if ours.type is dict else range(len(ours.children))
+        pending += reversed(
+            [(f"{path}[{k!r}]", *pair) for k, *pair in zip(keys, ours.children, theirs.children, strict=True)]
+        )
+    return ""
+
+
 def by_path(is_leaf: Callable[[Any], bool] | None) -> Callable[[tuple, Any], bool] | None:
     """A leaf predicate of a subtree as one of key path and subtree."""
     return None if is_leaf is None else lambda _, node: is_leaf(node)

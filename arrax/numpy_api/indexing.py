@@ -189,8 +189,8 @@ def setitem_refused(array: Any, index: Any, value: Any) -> NoReturn:
       TypeError: always, with the mend.
     """
     raise TypeError(
-        f"'{type(array)}' object does not support item assignment. JAX arrays are immutable. Instead of ``x[idx] = y``, "
-        "use ``x = x.at[idx].set(y)`` or another .at[] method: see the documentation of numpy.ndarray.at."
+        "'Array' object does not support item assignment. JAX arrays are immutable. Instead of ``x[idx] = y``, "
+        "use ``x = x.at[idx].set(y)`` or another .at[] method: see help(arrax.Array.at)."
     )
 
 

@@ -11,6 +11,7 @@ from arrax import dtypes
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context, run_in
 from arrax.core.program import Jaxpr
+from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import Partial as TreePartial
 from arrax.core.pytrees import PyTreeDef, register_pytree_node, tree_flatten, tree_unflatten
@@ -285,7 +286,8 @@ def run_pullback(static: Any, residuals: Sequence[Any], cotangent: Any) -> Any:
     leaves, tree = tree_flatten(cotangent)
     if tree != out_tree:
         raise ValueError(
-            f"unexpected tree structure of argument to vjp function: got {tree}, but expected to match {out_tree}"
+            "unexpected tree structure of argument to vjp function: it must be that of the differentiated function's "
+            f"output. {different_structures('argument', tree, 'output', out_tree)}"
         )
     for (path, leaf), aval in zip(tree_flatten_with_path(cotangent)[0], out_avals, strict=True):
         given, expected = check_leaf("vjp function", leaf), aval.to_tangent_aval()

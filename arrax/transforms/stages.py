@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from arrax.core.interpreter import Tracer
+from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
@@ -224,8 +225,10 @@ class Compiled(_Stage):
                     f"Detected argument of Tracer type {type(leaf)}."
                 )
         if tree != self.in_tree:
+            parts = zip(("args", "kwargs"), tree.children(), self.in_tree.children(), strict=True)
+            found = [different_structures(name, one, f"compiled {name}", other) for name, one, other in parts]
             raise TypeError(
-                f"The function was compiled for arguments of structure {self.in_tree}, but called with {tree}"
+                f"{self._jitted.name} was compiled for arguments of another structure: {' '.join(found).strip()}"
             )
         self._check_types(leaves)
         for number, leaf in enumerate(leaves):

@@ -106,7 +106,7 @@ def vmap(
                 "tuple needs one entry for each of them"
             )
         leaves, tree = tree_flatten((args, kwargs))
-        axes = flatten_axes("vmap in_axes", tree, (in_axes, 0), tupled_args=True)
+        axes = _axes_of_arguments(tree, in_axes)
         size = _common_size("vmap", fun, (args, kwargs), leaves, axes, axis_size)
         batch = Batch(context.interpreter, size, axis_name, spmd_axis_name)
         dims = [None if a is None else a % typeof(x).ndim for a, x in zip(axes, leaves, strict=True)]
@@ -124,6 +124,13 @@ def vmap(
         )
 
     return vmap_f
+
+
+def _axes_of_arguments(tree: Any, in_axes: Any) -> list[Any]:
+    """The axis of each leaf of ``(args, kwargs)``; that of keyword arguments is 0."""
+    positional, by_name = tree.children()
+    axes = flatten_axes("vmap in_axes", positional, in_axes, tupled_args=True)
+    return [*axes, *[0] * by_name.num_leaves]
 
 
 def _check_axes(which: str, entry: Any) -> None:

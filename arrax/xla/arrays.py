@@ -130,12 +130,6 @@ def array_text(array: Any) -> str:
     if not array._sharding._internal_device_list.is_fully_addressable and not array._sharding.is_fully_replicated:
         return f"Array(shape={aval.shape}, {suffix}"
     value = host_value(array)
-    if (
-        value.dtype.kind == "V"
-        or "float8" in value.dtype.name
-        or value.dtype.name in ("bfloat16", "int4", "uint4", "int2", "uint2", "int1", "uint1")
-    ):
-        value = value.astype(np.float32 if "float" in value.dtype.name else np.int32)
     if value.size == 0:
         data = np.array2string(value, separator=", ", prefix="Array(")
         if value.shape != (0,):

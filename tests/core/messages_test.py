@@ -1,0 +1,64 @@
+"""What messages of common mistakes say, and what they do not."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+
+
+def message(call):
+    with pytest.raises(Exception) as caught:
+        call()
+    return str(caught.value)
+
+
+X = jnp.ones(3)
+leaked = []
+arrax.jit(lambda x: leaked.append(x * 2))(1.0)
+# fmt: off
+CASES = {  # what is called: (what the message says, what it does not)
+    "item": (lambda: X.__setitem__(0, 1), ["'Array' object", "x.at[idx].set(y)"], ["jaxlib", "numpy.ndarray.at"]),
+    "traced item": (lambda: arrax.jit(lambda x: x.__setitem__(0, 1))(X), ["'Array' object"], ["StagedTracer"]),
+    "leaked": (lambda: leaked[0] + 1, ["final 5 stack frames"], ["When the Tracer was created"]),
+    "static array": (lambda: arrax.jit(lambda x, n: x, static_argnums=1)(1.0, X), ["unhashable type"], ["Traceback"]),
+    "stop": (lambda: arrax.jit(lambda n: jnp.arange(n))(3), ["argument 'stop'", "argument n"], ["'start'"]),
+    "in_axes": (
+        lambda: arrax.vmap(lambda x, d: x, in_axes=[0, {"a": 0}])(X, {"b": X}), ["in_axes[1] does not fit"], ["[0][1]"],
+    ),
+    "in_axes of one": (lambda: arrax.vmap(lambda d: d, in_axes={"a": 0})({"b": X}), ["in_axes"], ["[0]"]),
+    "classes": (lambda: arrax.jit(lambda n: arrax.nn.one_hot(jnp.arange(3), n))(3), ["num_classes"], ["__index__"]),
+    "cotangent": (
+        lambda: arrax.vjp(lambda x: (x, x), 1.0)[1](1.0), ["argument is a leaf, output a tuple of length 2"], ["PyTreeDef"],
+    ),
+    "compiled": (
+        lambda: arrax.jit(lambda x, y: x).lower(1.0, 2.0).compile()(1.0),
+        ["args is a tuple of length 1, compiled args a tuple of length 2"], ["PyTreeDef"],
+    ),
+    "compiled, deeper": (
+        lambda: arrax.jit(lambda x: x["a"][0]).lower({"a": [1.0, 2.0]}).compile()({"a": [1.0]}),
+        ["args[0]['a'] is a list of length 1, compiled args[0]['a'] a list of length 2"], ["kwargs"],
+    ),
+    "checkpoint": (
+        lambda: arrax.checkpoint(lambda x, flag: x if flag else -x)(1.0, True), ["argument flag", "static_argnums"], [],
+    ),
+    "page": (lambda: arrax.jit(bool)(1.0), ["docs/errors.md, section TracerBoolConversionError"], ["errors.html"]),
+    "loop": (lambda: lax.fori_loop(0, 3, lambda i, x: (x, x), 1.0), ["fori_loop"], []),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_messages(case):
+    call, said, unsaid = CASES[case]
+    text = message(call)
+    assert all(words in text for words in said) and not any(words in text for words in unsaid), text
+
+
+def test_small_floats_print_as_many_digits_as_they_have():
+    for dtype, text in (("bfloat16", "[0.333984, 0.000999451, 123392]"), ("float8_e5m2", "[0.3125, 0.000976562, inf]")):
+        array = jnp.asarray([1 / 3, 1e-3, 123456.0]).astype(dtype)
+        assert repr(array) == f"Array({text}, dtype={dtype})"
+    assert repr(jnp.asarray([1, -2], jnp.int4)) == "Array([1, -2], dtype=int4)"
+    assert np.asarray(jnp.asarray([1 / 3], jnp.bfloat16)).dtype == jnp.bfloat16
