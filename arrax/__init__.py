@@ -130,6 +130,7 @@ def __getattr__(name: str) -> _Any:
         except ModuleNotFoundError as error:
             if error.name != f"arrax.{name}":
                 raise
+            raise AttributeError(f"arrax {__version__} has no module {name!r} yet") from None
     if name in _RENAMED:
         new, find = _RENAMED[name]
         _warnings.warn(f"arrax.{name} is deprecated: use arrax.{new}.", DeprecationWarning, stacklevel=2)

@@ -137,7 +137,8 @@ def trace(
         names = None
     if store is not None and config.explain_cache_misses.cell.value:
         explain(fun, key, list(store), names)
-    info, out_tree, start = describe_function(fun, transformation, names), [], time.perf_counter()
+    out_tree: list[Any] = []
+    info, start = describe_function(fun, transformation, names), time.perf_counter()
     program = stage(
         _flat(fun, split, tree, info, out_tree), avals, info
     )  # nested calls come back here: few frames deep

@@ -8,6 +8,7 @@ from typing import NamedTuple
 ENTRY_SUFFIX = ".entry"
 TEMPORARY_SUFFIX = ".part"
 STALE_AFTER_SECONDS = 3600.0
+MOST_FILES = 1 << 14  # file systems bound these too, and lists of more take long
 HEADROOM = 1 / 16  # this share of the bound may be written between two sweeps
 
 _ENTRY_NAME = re.compile(r"[0-9a-f]{64}" + re.escape(ENTRY_SUFFIX))
@@ -54,6 +55,11 @@ def list_files(folder: str) -> tuple[list[StoredFile], list[StoredFile]]:
     return entries, temporaries
 
 
+def charge(size: int, max_bytes: int) -> int:
+    """What a file of a size takes of the bound: as small files are many, at least its share of the number of files."""
+    return max(size, max_bytes // MOST_FILES)
+
+
 def sweep(folder: str, max_bytes: int, now: float) -> None:
     """Remove the entries used least recently, and what killed processes have left half-written.
 
@@ -61,20 +67,20 @@ def sweep(folder: str, max_bytes: int, now: float) -> None:
 
     Args:
       folder: path of the store's folder.
-      max_bytes: the bound on the size of all entries.
+      max_bytes: the bound on the size of all entries, each of which counts at least its share, see ``charge``.
       now: the time, in seconds since the epoch.
     Raises: OSError if the folder cannot be listed.
     """
     entries, temporaries = list_files(folder)
     remove_stale(temporaries, now)
-    total = sum(entry.size for entry in entries)
+    total = sum(charge(entry.size, max_bytes) for entry in entries)
     if total <= max_bytes * (1 - HEADROOM):
         return
     for entry in sorted(entries)[:-1]:
         if total <= max_bytes * (1 - 2 * HEADROOM):  # lower than need be: otherwise every sweep would have to remove
             break
         remove(entry.path)
-        total -= entry.size
+        total -= charge(entry.size, max_bytes)
 
 
 def remove_stale(temporaries: list[StoredFile], now: float) -> None:

@@ -70,7 +70,7 @@ class DiskStore:
     Args:
       folder: where the entries lie; made, private to the user, at the first ``put``.
       max_bytes: the entries' size in all; those used least recently make room. Each process that writes at the same
-        time may exceed it by a sixteenth.
+        time may exceed it by a sixteenth. There are at most some 16,000 entries.
       warn: takes the one warning.
     Example: ``DiskStore("/tmp/mine").put(b"key", b"payload")``.
     """
@@ -118,7 +118,9 @@ class DiskStore:
         try:
             self._make_folder()
             self._write(hashlib.sha256(key).hexdigest(), key, payload)
-            self._until_sweep -= size  # threads may lose a subtraction: the sweep comes a little later
+            self._until_sweep -= disk_eviction.charge(
+                size, self._max_bytes
+            )  # threads may lose a subtraction: the sweep comes a little later
             if self._until_sweep <= 0:
                 self._until_sweep = self._max_bytes * disk_eviction.HEADROOM
                 disk_eviction.sweep(self._folder, self._max_bytes, time.time())

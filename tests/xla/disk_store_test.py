@@ -552,3 +552,12 @@ def test_only_stale_temporary_files_are_removed(store, folder, remove):
     age(old, 3700)
     store.clear() if remove == "clear" else disk_eviction.sweep(str(folder), 1 << 30, time.time())
     assert not old.exists() and new.exists()
+
+
+def test_small_entries_are_bounded_in_number(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk_eviction, "MOST_FILES", 32)
+    store = DiskStore(tmp_path / "store", 1 << 30)
+    for number in range(100):
+        store.put(bytes([number]), b"small")
+    left = [name for name in os.listdir(tmp_path / "store") if name.endswith(".entry")]
+    assert 24 <= len(left) <= 34 and store.get(bytes([99])) == b"small"
