@@ -50,7 +50,7 @@ class _State(NamedTuple):
 
 
 def minimize(
-    fun: Callable[..., Any], x0: Any, args: tuple = (), *, method: str, tol: float | None = None,
+    fun: Callable[..., Any], x0: Any, args: Any = (), *, method: str, tol: Any = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:  # fmt: skip
     """The minimum of a function, started somewhere.

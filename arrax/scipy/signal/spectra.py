@@ -152,8 +152,8 @@ def _stft(
 
 
 def istft(
-    Zxx: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None,
-    nfft: int | None = None, input_onesided: bool = True, boundary: bool = True, time_axis: int = -1, freq_axis: int = -2,
+    Zxx: Any, fs: Any = 1.0, window: Any = "hann", nperseg: Any = None, noverlap: Any = None, nfft: Any = None,
+    input_onesided: Any = True, boundary: Any = True, time_axis: int = -1, freq_axis: int = -2,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The inverse of ``stft``, by sums of the overlapping windows.
 

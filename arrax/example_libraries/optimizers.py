@@ -1,0 +1,412 @@
+"""Optimizers: triples of functions that keep the state of a descent.
+
+An optimizer is ``(init_fn, update_fn, params_fn)``: ``init_fn(params)`` gives a state, ``update_fn(step, grads, state)`` the
+next one, and ``params_fn(state)`` the parameters in it. Parameters are pytrees; states are, too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arrax import numpy as jnp
+from arrax.core.pytree_nodes import register_pytree_node
+from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
+
+Schedule = Callable[[Any], Any]
+
+
+class Optimizer(NamedTuple):
+    """The three functions of an optimizer."""
+
+    init_fn: Callable[[Any], Any]
+    update_fn: Callable[[Any, Any, Any], Any]
+    params_fn: Callable[[Any], Any]
+
+
+class OptimizerState(NamedTuple):
+    """The states of all parameters.
+
+    Attributes:
+      packed_state: for each parameter, the leaves of its state.
+      tree_def: the structure of the parameters.
+      subtree_defs: the structures of the states.
+    """
+
+    packed_state: Any
+    tree_def: Any
+    subtree_defs: Any
+
+
+register_pytree_node(
+    OptimizerState,
+    lambda state: ((state.packed_state,), (state.tree_def, state.subtree_defs)),
+    lambda structures, children: OptimizerState(children[0], *structures),
+)
+
+
+class JoinPoint:
+    """Where the state of one parameter stands in the tree that ``unpack_optimizer_state`` gives.
+
+    Args:
+      subtree: the parameter's state.
+    """
+
+    def __init__(self, subtree: Any):
+        self.subtree = subtree
+
+
+def optimizer(opt_maker: Callable[..., tuple]) -> Callable[..., Optimizer]:
+    """Decorator: make an optimizer of single arrays one of pytrees.
+
+    Args:
+      opt_maker: function that returns ``(init, update, get_params)``: ``init(x)`` gives the state of an array,
+        ``update(step, gradient, state)`` the next one.
+    Returns: function of the same arguments to an ``Optimizer``.
+    """
+
+    @functools.wraps(opt_maker)
+    def make(*args: Any, **kwargs: Any) -> Optimizer:
+        init, update, get_params = opt_maker(*args, **kwargs)
+
+        def tree_init(params: Any) -> OptimizerState:
+            leaves, tree = tree_flatten(params)
+            flat = [tree_flatten(init(leaf)) for leaf in leaves]
+            return OptimizerState([tuple(state) for state, _ in flat], tree, tuple(structure for _, structure in flat))
+
+        def tree_update(step: Any, grads: Any, state: OptimizerState) -> OptimizerState:
+            packed, tree, structures = state
+            gradients, found = tree_flatten(grads)
+            if found != tree:
+                raise TypeError(
+                    f"the gradients given to an optimizer have the structure {found}, its parameters {tree}"
+                )
+            states = map(tree_unflatten, structures, packed)
+            flat = [tree_flatten(update(step, g, s)) for g, s in zip(gradients, states, strict=True)]
+            for old, (_, new) in zip(structures, flat, strict=True):
+                if old != new:
+                    raise TypeError(f"an optimizer's update gave a state of the structure {new} in place of {old}")
+            return OptimizerState([tuple(leaves) for leaves, _ in flat], tree, structures)
+
+        def tree_params(state: OptimizerState) -> Any:
+            packed, tree, structures = state
+            return tree_unflatten(tree, [get_params(s) for s in map(tree_unflatten, structures, packed)])
+
+        return Optimizer(tree_init, tree_update, tree_params)
+
+    return make
+
+
+def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
+    """The state as a tree like that of the parameters, to be saved: a ``JoinPoint`` in place of each one.
+
+    Args:
+      opt_state: the state.
+    """
+    packed, tree, structures = opt_state
+    return tree_unflatten(tree, [JoinPoint(state) for state in map(tree_unflatten, structures, packed)])
+
+
+def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
+    """The state from what ``unpack_optimizer_state`` gave.
+
+    Args:
+      marked_pytree: tree of ``JoinPoint``.
+    Raises:
+      TypeError: other leaves.
+    """
+    points, tree = tree_flatten(marked_pytree)
+    for point in points:
+        if not isinstance(point, JoinPoint):
+            raise TypeError(f"pack_optimizer_state: leaves must be JoinPoint, got {type(point).__name__}")
+    flat = [tree_flatten(point.subtree) for point in points]
+    return OptimizerState([tuple(leaves) for leaves, _ in flat], tree, tuple(structure for _, structure in flat))
+
+
+# ---- optimizers -------------------------------------------------------------------------------------------------------
+
+
+@optimizer
+def sgd(step_size: Any) -> tuple:
+    """Steps against the gradient.
+
+    Args:
+      step_size: a number, or a function of the step's number.
+    """
+    rate = make_schedule(step_size)
+    return lambda x: x, lambda i, g, x: x - rate(i) * g, lambda x: x
+
+
+@optimizer
+def momentum(step_size: Any, mass: Any) -> tuple:
+    """Steps along a sum of past gradients, each ``mass`` times the one after. Source: Polyak (1964).
+
+    Args:
+      step_size: a number, or a function of the step's number.
+      mass: below 1.
+    """
+    rate = make_schedule(step_size)
+
+    def update(i: Any, g: Any, state: Any) -> Any:
+        x, velocity = state
+        velocity = mass * velocity + g
+        return x - rate(i) * velocity, velocity
+
+    return lambda x: (x, jnp.zeros_like(x)), update, lambda state: state[0]
+
+
+@optimizer
+def nesterov(step_size: Any, mass: Any) -> tuple:
+    """Like ``momentum``, the gradient seen ahead. Source: Nesterov (1983); Sutskever et al. (2013).
+
+    Args:
+      step_size: a number, or a function of the step's number.
+      mass: below 1.
+    """
+    rate = make_schedule(step_size)
+
+    def update(i: Any, g: Any, state: Any) -> Any:
+        x, velocity = state
+        velocity = mass * velocity + g
+        return x - rate(i) * (mass * velocity + g), velocity
+
+    return lambda x: (x, jnp.zeros_like(x)), update, lambda state: state[0]
+
+
+def _inverse_root(x: Any) -> Any:
+    """1 / sqrt(x), 0 at 0."""
+    return jnp.where(x > 0, 1 / jnp.sqrt(jnp.where(x > 0, x, 1)), 0)
+
+
+@optimizer
+def adagrad(step_size: Any, momentum: Any = 0.9) -> tuple:
+    """Gradients over the root of the sum of their squares. Source: Duchi, Hazan and Singer (2011).
+
+    Args:
+      step_size: a number, or a function of the step's number.
+      momentum: how much of the last step stays.
+    """
+    rate = make_schedule(step_size)
+
+    def update(i: Any, g: Any, state: Any) -> Any:
+        x, squares, average = state
+        squares = squares + jnp.square(g)
+        average = (1 - momentum) * (g * _inverse_root(squares)) + momentum * average
+        return x - rate(i) * average, squares, average
+
+    return lambda x: (x, jnp.zeros_like(x), jnp.zeros_like(x)), update, lambda state: state[0]
+
+
+@optimizer
+def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> tuple:
+    """Gradients over the root of the mean of their squares. Source: Tieleman and Hinton (2012).
+
+    Args:
+      step_size: a number, or a function of the step's number.
+      gamma: how much of the mean stays.
+      eps: added to the mean.
+    """
+    rate = make_schedule(step_size)
+
+    def update(i: Any, g: Any, state: Any) -> Any:
+        x, mean = state
+        mean = gamma * mean + (1 - gamma) * jnp.square(g)
+        return x - rate(i) * g / jnp.sqrt(mean + eps), mean
+
+    return lambda x: (x, jnp.zeros_like(x)), update, lambda state: state[0]
+
+
+@optimizer
+def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> tuple:
+    """``rmsprop``, its steps with momentum.
+
+    Args:
+      step_size, gamma, eps: as of ``rmsprop``.
+      momentum: how much of the last step stays.
+    """
+    rate = make_schedule(step_size)
+
+    def update(i: Any, g: Any, state: Any) -> Any:
+        x, mean, velocity = state
+        mean = gamma * mean + (1 - gamma) * jnp.square(g)
+        velocity = momentum * velocity + rate(i) * g / jnp.sqrt(mean + eps)
+        return x - velocity, mean, velocity
+
+    return lambda x: (x, jnp.zeros_like(x), jnp.zeros_like(x)), update, lambda state: state[0]
+
+
+@optimizer
+def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> tuple:
+    """The mean of gradients over the root of the mean of their squares. Source: Kingma and Ba (2014).
+
+    Args:
+      step_size: a number, or a function of the step's number.
+      b1, b2: how much of the two means stays.
+      eps: added to the root.
+    """
+    rate = make_schedule(step_size)
+
+    def update(i: Any, g: Any, state: Any) -> Any:
+        x, m, v = state
+        m = (1 - b1) * g + b1 * m
+        v = (1 - b2) * jnp.square(g) + b2 * v
+        unbiased = m / (1 - jnp.asarray(b1, m.dtype) ** (i + 1)), v / (1 - jnp.asarray(b2, m.dtype) ** (i + 1))
+        return x - rate(i) * unbiased[0] / (jnp.sqrt(unbiased[1]) + eps), m, v
+
+    return lambda x: (x, jnp.zeros_like(x), jnp.zeros_like(x)), update, lambda state: state[0]
+
+
+@optimizer
+def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> tuple:
+    """The mean of gradients over their greatest magnitude. Source: Kingma and Ba (2014), section 7.1.
+
+    Args:
+      step_size: a number, or a function of the step's number.
+      b1, b2: how much of the mean and of the greatest magnitude stays.
+      eps: added to the magnitude.
+    """
+    rate = make_schedule(step_size)
+
+    def update(i: Any, g: Any, state: Any) -> Any:
+        x, m, greatest = state
+        m = (1 - b1) * g + b1 * m
+        greatest = jnp.maximum(b2 * greatest, jnp.abs(g))
+        return x - rate(i) / (1 - jnp.asarray(b1, m.dtype) ** (i + 1)) * m / (greatest + eps), m, greatest
+
+    return lambda x: (x, jnp.zeros_like(x), jnp.zeros_like(x)), update, lambda state: state[0]
+
+
+@optimizer
+def sm3(step_size: Any, momentum: Any = 0.9) -> tuple:
+    """Like ``adagrad``, with one sum of squares for each row along each axis. Source: Anil et al. (2019).
+
+    Args:
+      step_size: a number, or a function of the step's number.
+      momentum: how much of the last step stays.
+    """
+    rate = make_schedule(step_size)
+
+    def along(axis: int, rank: int) -> tuple[int, ...]:
+        return tuple(n for n in range(rank) if n != axis)
+
+    def init(x: Any) -> Any:
+        return x, jnp.zeros_like(x), [jnp.zeros(n, jnp.asarray(x).dtype) for n in jnp.shape(x)]
+
+    def update(i: Any, g: Any, state: Any) -> Any:
+        x, average, sums = state
+        rank = jnp.ndim(x)
+        spread = [jnp.expand_dims(s, along(axis, rank)) for axis, s in enumerate(sums)]
+        squares = reduce(jnp.minimum, spread, jnp.asarray(np.inf, g.dtype) if spread else 0 * g) + jnp.square(g)
+        average = (1 - momentum) * (g * _inverse_root(squares)) + momentum * average
+        return x - rate(i) * average, average, [jnp.max(squares, along(axis, rank)) for axis in range(rank)]
+
+    return init, update, lambda state: state[0]
+
+
+# ---- schedules --------------------------------------------------------------------------------------------------------
+
+
+def make_schedule(scalar_or_schedule: Any) -> Schedule:
+    """A function of the step's number: the one given, or the one that always gives a number.
+
+    Args:
+      scalar_or_schedule: number or function.
+    Raises:
+      TypeError: neither.
+    """
+    if callable(scalar_or_schedule):
+        return scalar_or_schedule
+    if not isinstance(scalar_or_schedule, str) and jnp.ndim(scalar_or_schedule) == 0:
+        return constant(scalar_or_schedule)
+    raise TypeError(f"make_schedule: a number or a function is needed, got {type(scalar_or_schedule).__name__}")
+
+
+def constant(step_size: Any) -> Schedule:
+    """The same number for all steps.
+
+    Args:
+      step_size: the number.
+    """
+    return lambda i: step_size
+
+
+def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
+    """``step_size decay_rate^(i / decay_steps)``.
+
+    Args:
+      step_size, decay_steps, decay_rate: numbers.
+    """
+    return lambda i: step_size * decay_rate ** (i / decay_steps)
+
+
+def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False) -> Schedule:
+    """``step_size / (1 + decay_rate i / decay_steps)``.
+
+    Args:
+      step_size, decay_steps, decay_rate: numbers.
+      staircase: count whole multiples of ``decay_steps`` only.
+    """
+
+    def schedule(i: Any) -> Any:
+        share = i / decay_steps
+        return step_size / (1 + decay_rate * (jnp.floor(share) if staircase else share))
+
+    return schedule
+
+
+def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, power: Any = 1.0) -> Schedule:
+    """From ``step_size`` to ``final_step_size`` in ``decay_steps`` steps, along a power.
+
+    Args:
+      step_size, decay_steps, final_step_size, power: numbers.
+    """
+
+    def schedule(i: Any) -> Any:
+        left = 1 - jnp.minimum(i, decay_steps) / decay_steps
+        return left**power * (step_size - final_step_size) + final_step_size
+
+    return schedule
+
+
+def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
+    """A number for each stretch of steps.
+
+    Args:
+      boundaries: n ascending numbers of steps.
+      values: n + 1 numbers; the first for steps up to and with the first boundary.
+    Raises:
+      ValueError: lengths that don't fit.
+    """
+    boundaries, values = jnp.asarray(boundaries), jnp.asarray(values)
+    if boundaries.ndim != 1 or values.shape != (boundaries.shape[0] + 1,):
+        raise ValueError(
+            f"piecewise_constant: values must be one more than boundaries, got the shapes {values.shape} and {boundaries.shape}"
+        )
+    return lambda i: values[jnp.sum(i > boundaries)]
+
+
+# ---- gradients --------------------------------------------------------------------------------------------------------
+
+
+def l2_norm(tree: Any) -> Any:
+    """The root of the sum of squares of all elements.
+
+    Args:
+      tree: pytree of arrays.
+    """
+    return jnp.sqrt(sum(jnp.vdot(x, x) for x in tree_flatten(tree)[0]))
+
+
+def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
+    """Gradients, scaled down where their norm is greater than allowed.
+
+    Args:
+      grad_tree: pytree of arrays.
+      max_norm: the greatest norm.
+    """
+    norm = l2_norm(grad_tree)
+    return tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
