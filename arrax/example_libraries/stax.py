@@ -180,18 +180,18 @@ def elementwise(fun: Callable, **fun_kwargs: Any) -> Layer:
     )
 
 
-Tanh = elementwise(jnp.tanh)
-Relu = elementwise(relu)
-Exp = elementwise(jnp.exp)
-LogSoftmax = elementwise(logsoftmax, axis=-1)
-Softmax = elementwise(softmax, axis=-1)
-Softplus = elementwise(softplus)
-Sigmoid = elementwise(sigmoid)
 Elu = elementwise(elu)
-LeakyRelu = elementwise(leaky_relu)
-Selu = elementwise(selu)
+Exp = elementwise(jnp.exp)
 Gelu = elementwise(gelu)
 Identity = elementwise(lambda inputs: inputs)
+LeakyRelu = elementwise(leaky_relu)
+LogSoftmax = elementwise(logsoftmax, axis=-1)
+Relu = elementwise(relu)
+Selu = elementwise(selu)
+Sigmoid = elementwise(sigmoid)
+Softmax = elementwise(softmax, axis=-1)
+Softplus = elementwise(softplus)
+Tanh = elementwise(jnp.tanh)
 Flatten = (
     lambda rng, input_shape: ((input_shape[0], math.prod(input_shape[1:])), ()),
     lambda params, inputs, **kwargs: jnp.reshape(inputs, (inputs.shape[0], -1)),

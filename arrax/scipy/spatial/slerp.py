@@ -19,7 +19,7 @@ class Slerp(NamedTuple):
       timedelta: the n - 1 times between them.
       rotations: the n rotations, the last one left out.
       rotvecs: vectors of the rotations from each one to the next.
-    Example: ``Slerp.init(jnp.array([0., 1.]), rotations)(0.5)``. Source: ``scipy.spatial.transform.Slerp``.
+    Example: ``Slerp.init(jnp.array([0., 1.]), Rotation.identity(2))(0.5).magnitude()`` is 0. Source: ``scipy.spatial.transform.Slerp``.
     """
 
     times: Any

@@ -12,10 +12,10 @@ from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
-from arrax.scipy.special.definition import special
+from arrax.scipy.special.definition import elementwise
 
 
-@special()
+@elementwise()
 def i0e(x: Any) -> Any:
     """``exp(-|x|) I_0(x)``, the scaled modified Bessel function of order 0.
 
@@ -26,7 +26,7 @@ def i0e(x: Any) -> Any:
     return lax.bessel_i0e(x)
 
 
-@special()
+@elementwise()
 def i1e(x: Any) -> Any:
     """``exp(-|x|) I_1(x)``, the scaled modified Bessel function of order 1.
 
@@ -43,7 +43,7 @@ def _grown(x: Any, scaled: Any) -> Any:
     return half * (half * scaled)
 
 
-@special()
+@elementwise()
 def i0(x: Any) -> Any:
     """The modified Bessel function of order 0.
 
@@ -54,7 +54,7 @@ def i0(x: Any) -> Any:
     return _grown(x, lax.bessel_i0e(x))
 
 
-@special()
+@elementwise()
 def i1(x: Any) -> Any:
     """The modified Bessel function of order 1.
 

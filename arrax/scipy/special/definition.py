@@ -20,7 +20,7 @@ from arrax.transforms.custom_jvp import custom_jvp
 Function = Callable[..., Any]
 
 
-def special(complexes: bool = False, eager: bool = True) -> Callable[[Function], Function]:
+def elementwise(complexes: bool = False, eager: bool = True) -> Callable[[Function], Function]:
     """Decorator: make a function of arrays of one floating dtype, at least 32 bits wide, a public elementwise one.
 
     Args:

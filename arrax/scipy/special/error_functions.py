@@ -12,14 +12,14 @@ from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.numpy_api.operands import check_arraylike
 from arrax.scipy.special import coefficients as table
-from arrax.scipy.special.definition import between, chebyshev, exp_square, log1p, special, with_slopes
+from arrax.scipy.special.definition import between, chebyshev, elementwise, exp_square, log1p, with_slopes
 from arrax.transforms.custom_jvp import custom_jvp
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_HALF = math.sqrt(0.5)
 
 
-@special()
+@elementwise()
 def erf(x: Any) -> Any:
     """The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
 
@@ -50,7 +50,7 @@ def scaled_complement(x: Any) -> Any:
     return jnp.where(x < 0, left, right)
 
 
-@special()
+@elementwise()
 def erfcx(x: Any) -> Any:
     """The scaled complementary error function, exp(x^2) erfc(x).
 
@@ -71,7 +71,7 @@ def _complement(x: Any) -> Any:
 complement = with_slopes(lambda ans, x: -2 / _ROOT_PI * jnp.exp(-x * x))(_complement)
 
 
-@special()
+@elementwise()
 def erfc(x: Any) -> Any:
     """The complementary error function, 1 - erf(x).
 
@@ -103,7 +103,7 @@ def _normal_value(x: Any) -> Any:
 normal_cdf = with_slopes(lambda ans, x: normal_density(x))(_normal_value)
 
 
-@special()
+@elementwise()
 def ndtr(x: Any) -> Any:
     """The distribution function of the normal distribution.
 
@@ -144,7 +144,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
     return _log_ndtr(x)
 
 
-@special()
+@elementwise()
 def _log_ndtr(x: Any) -> Any:
     return log_normal_cdf(x)
 
@@ -179,7 +179,7 @@ inverse_error_function = with_slopes(lambda ans, y: 0.5 * _ROOT_PI * jnp.exp(ans
 )
 
 
-@special()
+@elementwise()
 def ndtri(p: Any) -> Any:
     """The inverse of the distribution function of the normal distribution.
 
@@ -191,7 +191,7 @@ def ndtri(p: Any) -> Any:
     return normal_quantile(p)
 
 
-@special()
+@elementwise()
 def erfinv(x: Any) -> Any:
     """The inverse of the error function.
 
@@ -217,7 +217,7 @@ def dawson(x: Any) -> Any:
     return jnp.where(size < 2, near, jnp.sign(x) * jnp.where(size < 5, middle, far) / sound)
 
 
-@special()
+@elementwise()
 def dawsn(x: Any) -> Any:
     """Dawson's integral, exp(-x^2) times the integral of exp(t^2) from 0 to x.
 
@@ -280,7 +280,7 @@ def faddeeva(z: Any) -> Any:
     return _faddeeva(z)
 
 
-@special(complexes=True)
+@elementwise(complexes=True)
 def wofz(z: Any) -> Any:
     """The Faddeeva function, w(z) = exp(-z^2) erfc(-i z).
 
@@ -337,7 +337,7 @@ def _fresnel_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return _fresnel(x), (sine * t, cosine * t)
 
 
-@special()
+@elementwise()
 def fresnel(x: Any) -> tuple[Any, Any]:
     """The Fresnel integrals: those of sin(pi t^2 / 2) and of cos(pi t^2 / 2) from 0 to x.
 

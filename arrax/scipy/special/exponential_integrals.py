@@ -10,7 +10,7 @@ import numpy as np
 from arrax import numpy as jnp
 from arrax.lax.expansions import expand, fraction_step, not_zero, tiny
 from arrax.scipy.special import coefficients as table
-from arrax.scipy.special.definition import around_root, between, chebyshev, special, with_slopes
+from arrax.scipy.special.definition import around_root, between, chebyshev, elementwise, with_slopes
 from arrax.scipy.special.gamma_functions import digamma_function
 from arrax.transforms.custom_jvp import custom_jvp
 
@@ -51,7 +51,7 @@ def _exponential_integral(x: Any) -> Any:
     return jnp.where(x < 0, -_e1_positive(jnp.abs(x)), positive)
 
 
-@special()
+@elementwise()
 def expi(x: Any) -> Any:
     """The exponential integral Ei(x), the integral of e^t / t from minus infinity to x.
 
@@ -68,7 +68,7 @@ def _e1(x: Any) -> Any:
     return jnp.where(x < 0, np.nan, _e1_positive(jnp.where(x < 0, 1, x)))
 
 
-@special()
+@elementwise()
 def exp1(x: Any) -> Any:
     """The exponential integral E1(x), the integral of e^-t / t from x to infinity.
 
@@ -128,7 +128,7 @@ def _en_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return _en(n, x), -below * t
 
 
-@special()
+@elementwise()
 def expn(n: Any, x: Any) -> Any:
     """The exponential integral E_n(x), the integral of e^(-xt) / t^n over t from 1 on.
 
@@ -178,7 +178,7 @@ def _sici_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return _sici(x), (jnp.where(x == 0, 1, jnp.sin(safe) / safe) * t, jnp.cos(x) / x * t)
 
 
-@special()
+@elementwise()
 def sici(x: Any) -> tuple[Any, Any]:
     """The sine integral, that of sin(t) / t from 0 to x, and the cosine integral, minus that of cos(t) / t from x on.
 

@@ -17,11 +17,11 @@ from arrax.scipy.special.definition import (
     between,
     chebyshev,
     cos_pi,
+    elementwise,
     horner,
     log1p,
     safe_where,
     sin_pi,
-    special,
     with_slopes,
 )
 
@@ -86,7 +86,7 @@ def log_gamma(x: Any) -> Any:
     return jnp.where(negative, reflected, jnp.where(x == 0, np.inf, positive))
 
 
-@special()
+@elementwise()
 def gammaln(x: Any) -> Any:
     """The logarithm of the magnitude of the gamma function.
 
@@ -125,7 +125,7 @@ def _complex_log_gamma(z: Any) -> Any:
     return jnp.where(lower, jnp.conj(out), out)
 
 
-@special(complexes=True)
+@elementwise(complexes=True)
 def loggamma(x: Any) -> Any:
     """The principal branch of the logarithm of the gamma function.
 
@@ -142,7 +142,7 @@ def loggamma(x: Any) -> Any:
 # ---- Gamma ----------------------------------------------------------------------------------------------------------
 
 
-@special()
+@elementwise()
 def gammasgn(x: Any) -> Any:
     """The sign of the gamma function.
 
@@ -191,7 +191,7 @@ def gamma_function(x: Any) -> Any:
     return jnp.where(tiny, 1 / jnp.where(tiny, x, 1), jnp.where(x == -np.inf, np.nan, out))
 
 
-@special(complexes=True)
+@elementwise(complexes=True)
 def gamma(x: Any) -> Any:
     """The gamma function, the integral of t^(x-1) e^-t over positive t.
 
@@ -220,7 +220,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
     return _factorial(n)
 
 
-@special()
+@elementwise()
 def _factorial(n: Any) -> Any:
     return jnp.where(n < 0, 0, _whole_where(n == jnp.floor(n), gamma_function(jnp.where(n < 0, 0, n) + 1)))
 
@@ -265,7 +265,7 @@ def digamma_function(x: Any) -> Any:
     return jnp.where(x == 0, -jnp.copysign(np.inf, x), out)
 
 
-@special()
+@elementwise()
 def digamma(x: Any) -> Any:
     """The digamma function, the derivative of log Gamma.
 
@@ -277,7 +277,7 @@ def digamma(x: Any) -> Any:
     return digamma_function(x)
 
 
-@special()
+@elementwise()
 def polygamma(n: Any, x: Any) -> Any:
     """The n-th derivative of the digamma function.
 
@@ -313,7 +313,7 @@ def log_beta(a: Any, b: Any) -> Any:
     return log_gamma(small) + jnp.where(far, quotient, direct)
 
 
-@special()
+@elementwise()
 def betaln(a: Any, b: Any) -> Any:
     """The logarithm of the magnitude of the beta function.
 
@@ -359,7 +359,7 @@ def _beta_at_poles(a: Any, b: Any) -> Any:
     return jnp.where(finite, sign * jnp.exp(log_beta(first, second)), jnp.where(jnp.isnan(other), np.nan, np.inf))
 
 
-@special()
+@elementwise()
 def beta(a: Any, b: Any) -> Any:
     """The beta function, Gamma(a) Gamma(b) / Gamma(a + b).
 
@@ -370,7 +370,7 @@ def beta(a: Any, b: Any) -> Any:
     return beta_function(a, b)
 
 
-@special()
+@elementwise()
 def poch(z: Any, m: Any) -> Any:
     """The rising factorial, Gamma(z + m) / Gamma(z).
 
@@ -432,12 +432,12 @@ def _choices(n: Any, k: Any) -> Any:
     return jnp.where(valid, _whole_where((n == jnp.floor(n)) & (k == jnp.floor(k)), value), 0)
 
 
-@special()
+@elementwise()
 def _comb(N: Any, k: Any) -> Any:
     return _choices(N, k)
 
 
-@special()
+@elementwise()
 def _comb_repeated(N: Any, k: Any) -> Any:
     return jnp.where((k == 0) & (N >= 0), 1, jnp.where((N < 0) | (k < 0), 0, _choices(N + k - 1, k)))
 
@@ -463,7 +463,7 @@ def multigammaln(a: Any, d: Any) -> Any:
 # ---- incomplete gamma and beta functions --------------------------------------------------------------------------------
 
 
-@special()
+@elementwise()
 def gammainc(a: Any, x: Any) -> Any:
     """The regularized lower incomplete gamma function P(a, x).
 
@@ -476,7 +476,7 @@ def gammainc(a: Any, x: Any) -> Any:
     return lax.igamma(*jnp.broadcast_arrays(a, x))
 
 
-@special()
+@elementwise()
 def gammaincc(a: Any, x: Any) -> Any:
     """The regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x). Args: as of ``gammainc``.
 
@@ -485,7 +485,7 @@ def gammaincc(a: Any, x: Any) -> Any:
     return lax.igammac(*jnp.broadcast_arrays(a, x))
 
 
-@special()
+@elementwise()
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function I_x(a, b).
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import numpy as jnp
 from arrax.lax.expansions import expand
-from arrax.scipy.special.definition import special, with_slopes
+from arrax.scipy.special.definition import elementwise, with_slopes
 from arrax.scipy.special.gamma_functions import gamma_function, is_pole, log_gamma, sign_of_gamma
 
 # ---- 1F1 ------------------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ _hyp1f1 = with_slopes(
 )(_hyp1f1_value)
 
 
-@special()
+@elementwise()
 def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     """The confluent hypergeometric function 1F1(a; b; x), the sum of (a)_n x^n / ((b)_n n!).
 
@@ -159,7 +159,7 @@ _hyp2f1 = with_slopes(
 )(_hyp2f1_value)
 
 
-@special()
+@elementwise()
 def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     """The hypergeometric function of Gauss, 2F1(a, b; c; x), the sum of (a)_n (b)_n x^n / ((c)_n n!).
 

@@ -11,7 +11,7 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.nn import activations
 from arrax.scipy.special import coefficients as table
-from arrax.scipy.special.definition import chebyshev, horner, log1p, special, with_slopes
+from arrax.scipy.special.definition import chebyshev, elementwise, horner, log1p, with_slopes
 
 # ---- x log y --------------------------------------------------------------------------------------------------------
 
@@ -36,7 +36,7 @@ def times_log1p(x: Any, y: Any) -> Any:
     return jnp.where(zero, 0, x * jnp.log1p(jnp.where(zero, 0, y)))
 
 
-@special(complexes=True)
+@elementwise(complexes=True)
 def xlogy(x: Any, y: Any) -> Any:
     """``x log(y)``, which is 0 where x is 0, whatever y is.
 
@@ -47,7 +47,7 @@ def xlogy(x: Any, y: Any) -> Any:
     return times_log(x, y)
 
 
-@special(complexes=True)
+@elementwise(complexes=True)
 def xlog1py(x: Any, y: Any) -> Any:
     """``x log(1 + y)``, which is 0 where x is 0, whatever y is.
 
@@ -58,7 +58,7 @@ def xlog1py(x: Any, y: Any) -> Any:
     return times_log1p(x, y)
 
 
-@special()
+@elementwise()
 def entr(x: Any) -> Any:
     """``-x log(x)``: 0 at 0, minus infinity for negative x.
 
@@ -90,7 +90,7 @@ def _relative(p: Any, q: Any) -> Any:
     return jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, value)
 
 
-@special()
+@elementwise()
 def rel_entr(p: Any, q: Any) -> Any:
     """``p log(p / q)``, the terms of the relative entropy; 0 where p is 0, infinite outside of the domain.
 
@@ -101,7 +101,7 @@ def rel_entr(p: Any, q: Any) -> Any:
     return _relative(p, q)
 
 
-@special()
+@elementwise()
 def kl_div(p: Any, q: Any) -> Any:
     """``p log(p / q) - p + q``, which is never negative; infinite outside of the domain.
 
@@ -132,7 +132,7 @@ def log_odds(p: Any) -> Any:
     return jnp.where(middle, near, jnp.log(p) - log1p(-p))
 
 
-@special()
+@elementwise()
 def logit(x: Any) -> Any:
     """``log(x / (1 - x))``, the inverse of ``expit``.
 
@@ -144,7 +144,7 @@ def logit(x: Any) -> Any:
     return log_odds(x)
 
 
-@special(complexes=True)
+@elementwise(complexes=True)
 def expit(x: Any) -> Any:
     """The logistic function, ``1 / (1 + exp(-x))``.
 
@@ -168,7 +168,7 @@ def _power_slope(log: Any, power: Any) -> Any:
     return jnp.where(small, series, jnp.expm1(safe * jnp.where(small, 1, log)) / safe)
 
 
-@special()
+@elementwise()
 def boxcox(x: Any, lmbda: Any) -> Any:
     """``(x^lmbda - 1) / lmbda``, and ``log(x)`` where ``lmbda`` is 0.
 
@@ -181,7 +181,7 @@ def boxcox(x: Any, lmbda: Any) -> Any:
     return _transformed(jnp.where(x < 0, np.nan, x), 0.0, lmbda)
 
 
-@special()
+@elementwise()
 def boxcox1p(x: Any, lmbda: Any) -> Any:
     """``((1 + x)^lmbda - 1) / lmbda``, and ``log(1 + x)`` where ``lmbda`` is 0.
 
@@ -229,7 +229,7 @@ def _spence(x: Any) -> Any:
     return jnp.where(x < 0, np.nan, value)
 
 
-@special()
+@elementwise()
 def spence(x: Any) -> Any:
     """Spence's function, the integral of log(t) / (1 - t) from 1 to x: the dilogarithm Li2(1 - x).
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import numpy as jnp
-from arrax.scipy.special.definition import special, with_slopes
+from arrax.scipy.special.definition import elementwise, with_slopes
 from arrax.scipy.special.error_functions import normal_cdf, normal_density
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
@@ -46,7 +46,7 @@ _owens_t = with_slopes(
 )(_t_value)
 
 
-@special()
+@elementwise()
 def owens_t(h: Any, a: Any) -> Any:
     """Owen's T function: the probability that X > h and 0 < Y < a X, for independent normal X and Y.
 

@@ -13,7 +13,7 @@ from arrax import dtypes, lax
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.numpy_api.operands import check_arraylike
-from arrax.scipy.special.definition import sin_pi, special
+from arrax.scipy.special.definition import elementwise, sin_pi
 from arrax.scipy.special.gamma_functions import gamma_function
 
 _BORWEIN_TERMS = 22  # with errors below (3 + sqrt 8)^-22
@@ -113,11 +113,11 @@ def zeta(x: Any, q: Any = None) -> Any:
     return _zeta_of_hurwitz(x, q)
 
 
-@special()
+@elementwise()
 def _zeta_of_riemann(x: Any) -> Any:
     return _riemann(x)
 
 
-@special()
+@elementwise()
 def _zeta_of_hurwitz(x: Any, q: Any) -> Any:
     return lax.zeta(*jnp.broadcast_arrays(x, q))

@@ -39,7 +39,8 @@ def of_distribution(fun: Function) -> Function:
         out = fun(*operands)
         return convert(out, dtype) if small else out
 
-    computed.__doc__ = f"{fun.__doc__}\n\n{_shared_documentation(name, signature)}"
+    if "Example:" not in (fun.__doc__ or ""):
+        computed.__doc__ = f"{fun.__doc__}\n\n{_shared_documentation(name, signature)}"
     return api()(computed)
 
 

@@ -14,7 +14,16 @@ from arrax.scipy.stats.definition import of_distribution, provided
 
 @of_distribution
 def logpdf(x: Any, alpha: Any) -> Any:
-    """The logarithm of the density of the shares x, along the first axis; the last share may be left out."""
+    """The logarithm of the density of the shares x, along the first axis; the last share may be left out.
+
+    Args:
+      x: array of shape ``(d, ...)`` or ``(d - 1, ...)``.
+      alpha: vector of d positive numbers.
+    Returns: array of the shape behind the first axis.
+    Raises:
+      ValueError: shapes that don't fit.
+    Example: ``stats.dirichlet.logpdf(jnp.array([0.5, 0.5]), jnp.ones(2))`` is 0. Source: ``scipy.stats.dirichlet.logpdf``.
+    """
     if jnp.ndim(alpha) != 1:
         raise ValueError(f"dirichlet.logpdf: alpha must be a vector, got the shape {jnp.shape(alpha)}")
     if jnp.ndim(x) == 0 or jnp.shape(x)[0] not in (alpha.shape[0], alpha.shape[0] - 1):
@@ -34,5 +43,14 @@ def logpdf(x: Any, alpha: Any) -> Any:
 
 @of_distribution
 def pdf(x: Any, alpha: Any) -> Any:
-    """The density of the shares x, along the first axis; the last share may be left out."""
+    """The density of the shares x, along the first axis; the last share may be left out.
+
+    Args:
+      x: array of shape ``(d, ...)`` or ``(d - 1, ...)``.
+      alpha: vector of d positive numbers.
+    Returns: array of the shape behind the first axis.
+    Raises:
+      ValueError: shapes that don't fit.
+    Example: ``stats.dirichlet.pdf(jnp.array([0.5, 0.5]), jnp.ones(2))`` is 1. Source: ``scipy.stats.dirichlet.pdf``.
+    """
     return jnp.exp(logpdf(x, alpha))
