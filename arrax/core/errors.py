@@ -256,7 +256,9 @@ def leaked_trace(held: Sequence[Any], info: Any) -> LeakedTrace:
     where = f" {info.describe()} traced for {info.transformation}" if info is not None else ""
     lines = "\n".join(
         f"  a value of type {tracer.aval.str_short()}"
-        + "".join(f" created on line {frame_text(frame)}" for frame in user_frames(tracer.traceback, 1))
+        + "".join(
+            f" created on line {frame_text(frame)}" for frame in user_frames(getattr(tracer, "traceback", None), 1)
+        )
         for tracer in held[:5]
     )
     return LeakedTrace(f"Leaked Trace: the function{where} left tracers behind:\n{lines}")

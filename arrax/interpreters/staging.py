@@ -139,11 +139,11 @@ def stage(
     if config.check_tracer_leaks.cell.value:
         reference = weakref.ref(interpreter)
         del interpreter, tracers, recorded
-        _refuse_leaks(reference, info)
+        refuse_leaks(reference, info)
     return jaxpr, consts
 
 
-def _refuse_leaks(reference: weakref.ref, info: FunctionInfo | None) -> None:
+def refuse_leaks(reference: weakref.ref, info: FunctionInfo | None) -> None:
     """Raise where something still holds a tracer of a finished trace."""
     if reference() is None:
         return
@@ -151,7 +151,7 @@ def _refuse_leaks(reference: weakref.ref, info: FunctionInfo | None) -> None:
     interpreter = reference()
     if interpreter is None:
         return
-    held = [value for value in gc.get_referrers(interpreter) if isinstance(value, StagedTracer)]
+    held = [value for value in gc.get_referrers(interpreter) if isinstance(value, Tracer)]
     if held:
         raise errors.leaked_trace(held, info)
 

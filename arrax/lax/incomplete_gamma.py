@@ -21,7 +21,7 @@ from arrax.lax.expansions import (
     times_log,
     tiny,
 )  # fmt: skip
-from arrax.lax.exponential import exp, log
+from arrax.lax.exponential import exp, expm1, log
 from arrax.lax.families import binary, floating
 from arrax.lax.shapes import full_like
 from arrax.lax.special import at_least_single, digamma, lgamma, no_derivative
@@ -101,7 +101,52 @@ def _igammac(a: Any, x: Any) -> Any:
     found, weight = _expand_gamma(a, x), exp(_log_weight(a, x))
     lower = mul(weight, found.series.value)
     result = select(found.by_series, sub(scalar(1, x), lower), mul(mul(a, weight), found.fraction.value))
+    result = select(_lower_is_near_one(a, x), _small_upper(a, x), result)
     return _gamma_limits(a, x, found.valid, result, 1, 0)
+
+
+def _lower_is_near_one(a: Any, x: Any) -> Any:
+    """Where P is so near 1 that Q = 1 - P would cancel, and x is small."""
+    positive = select(gt(x, full_like(x, 0)), x, full_like(x, 1))
+    half, one = full_like(x, 0.5), full_like(x, 1)
+    limit = select(
+        le(x, half), div(scalar(-0.4, x), log(select(le(positive, half), positive, half))), mul(scalar(0.75, x), x)
+    )
+    return bitwise_and(le(x, one), le(a, limit))
+
+
+def _small_upper(a: Any, x: Any) -> Any:
+    """Q for small x by 1 - x^a / Gamma(a + 1), less the sum of a x^a / Gamma(a + 1) times (-x)^n / (n! (a + n))."""
+    inside = _lower_is_near_one(a, x)
+    x = select(bitwise_and(inside, gt(x, full_like(x, 0))), x, full_like(x, 0.5))
+    a = select(bitwise_and(inside, gt(a, full_like(a, 0))), a, full_like(a, 0.5))
+    power = sub(mul(a, log(x)), _lgamma_of_one_more(a))
+    term, total = full_like(x, 1), full_like(x, 0)
+    for n in range(1, _TERMS):
+        term = mul(term, mul(x, scalar(-1 / n, x)))
+        total = add(total, div(term, add(a, scalar(n, a))))
+    return sub(neg(expm1(power)), mul(mul(a, exp(power)), total))
+
+
+_TERMS = 19  # 1 / 19! is below the precision of float64
+# Coefficients of log Gamma(1 + a) around 0: -gamma, then (-1)^k zeta(k) / k.
+_ZETA = (
+    1.6449340668482264, 1.2020569031595942, 1.0823232337111382, 1.0369277551433699, 1.0173430619844491, 1.0083492773819228,
+    1.0040773561979443, 1.0020083928260822, 1.0009945751278181, 1.0004941886041195, 1.000246086553308, 1.0001227133475785,
+    1.0000612481350587, 1.000030588236307, 1.0000152822594087, 1.0000076371976379, 1.000003817293265, 1.0000019082127166,
+    1.0000009539620339, 1.0000004769329868, 1.0000002384505027,
+)  # fmt: skip
+
+
+def _lgamma_of_one_more(a: Any) -> Any:
+    """log Gamma(1 + a) for a > 0, with all its digits where it is small."""
+    near = lt(a, full_like(a, 0.2))
+    small = select(near, a, full_like(a, 0))
+    series = full_like(a, 0)
+    for k in range(len(_ZETA) + 1, 1, -1):
+        series = mul(small, add(series, scalar((-1) ** k * _ZETA[k - 2] / k, a)))
+    series = mul(small, sub(series, scalar(np.euler_gamma, a)))
+    return select(near, series, lgamma(add(a, scalar(1, a))))
 
 
 def _slopes(a: Any, x: Any, found: Gamma) -> tuple[Any, Any]:

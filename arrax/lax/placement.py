@@ -141,6 +141,14 @@ def _put(x: Any, device: Any, donate: Any = False, may_alias: Any = None) -> Any
     return out
 
 
+def own_place(x: Any, shape: tuple[int, ...]) -> Any:
+    """The sharding of an array that is committed to it, if one of ``shape`` can have it, too; else None."""
+    if type(x) is not ArrayImpl or not x._committed or not context.interpreter.is_evaluation:
+        return None
+    single = isinstance(x._sharding, runtime.SingleDeviceSharding)
+    return x._sharding if single or x.aval.shape == tuple(shape) else None
+
+
 def device_get(x: Any) -> Any:
     """All leaves of a pytree as NumPy arrays on the host.
 

@@ -18,6 +18,7 @@ from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, scalar_of
 from arrax.lax.cpu.reshaping import keep_apart
 from arrax.lax.families import checked_operand, compose_jvp, shape_slots
+from arrax.lax.placement import device_put, own_place
 
 _INDEX_LIMIT = 2**31 if np.dtype(np.intp).itemsize == 4 else 2**63
 
@@ -528,14 +529,16 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None) -> Any:
-    """An array like ``x`` (in shape and dtype, unless given), filled with a scalar.
+    """An array like ``x`` (in shape and dtype, unless given, and where ``x`` lies), filled with a scalar.
 
     Example: ``lax.full_like(jnp.ones(2), 3)`` is ``[3., 3.]``.
     """
     aval = typeof(x) if not isinstance(x, ShapedArray) else x
     weak = dtype is None and aval.weak_type
     out = full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
-    return convert(out, typeof(out).dtype, weak) if weak else out
+    out = convert(out, typeof(out).dtype, weak) if weak else out
+    place = own_place(x, typeof(out).shape) if sharding is None else sharding
+    return out if place is None else device_put(out, place)
 
 
 def zeros_of(aval: ShapedArray) -> Any:

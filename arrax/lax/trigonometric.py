@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core.types import typeof
+from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.accuracy import unary_with_accuracy
 from arrax.lax.arithmetic import abs_, add, div, gt, mul, neg, scalar, square, sub
 from arrax.lax.complex_values import (
@@ -139,6 +140,9 @@ for _operation, _formula in (
     use_formula(_operation.primitive, _formula)
 
 
-def _one_minus_square(x: object) -> object:
-    """1 - x^2 without cancellation near 1."""
-    return mul(sub(scalar(1, x), x), add(scalar(1, x), x))
+# 1 - x^2 without cancellation near 1, and with a derivative that does not cancel near 0.
+_one_minus_square = unary(
+    "one_minus_square", inexact,
+    cached_lower_fun(lambda x: mul(sub(scalar(1, x), x), add(scalar(1, x), x)), "one_minus_square"),
+    jvp=lambda x, ans, t: neg(mul(t, add(x, x))), doc="1 - x^2",
+)  # fmt: skip

@@ -16,7 +16,7 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import PYTHON_SCALARS
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert, convert_element_type_p, scalar_of
-from arrax.lax.placement import copy, device_put
+from arrax.lax.placement import copy, device_put, own_place
 from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
@@ -375,13 +375,18 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], A
     )
 
 
+def _placed_like(value: Any, a: Any, device: Any) -> Any:
+    """A new array where ``a`` lies, if that is committed to a place, and no other one is asked for."""
+    return _placed(value, own_place(a, typeof(value).shape) if device is None else device)
+
+
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Zeros of the shape and dtype of ``a``, unless others are given.
 
     Example: ``jnp.zeros_like(jnp.ones(2))``. Source: ``numpy.zeros_like``.
     """
     lengths, chosen, weak = _like("zeros_like", a, dtype, shape)
-    return _placed(_filled(lengths, 0, chosen, weak), device)
+    return _placed_like(_filled(lengths, 0, chosen, weak), a, device)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -390,7 +395,7 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     Example: ``jnp.ones_like(jnp.zeros(2))``. Source: ``numpy.ones_like``.
     """
     lengths, chosen, weak = _like("ones_like", a, dtype, shape)
-    return _placed(_filled(lengths, 1, chosen, weak), device)
+    return _placed_like(_filled(lengths, 1, chosen, weak), a, device)
 
 
 def empty_like(
@@ -401,7 +406,7 @@ def empty_like(
     Example: ``jnp.empty_like(jnp.ones(2))``. Source: ``numpy.empty_like``.
     """
     lengths, chosen, weak = _like("empty_like", prototype, dtype, shape)
-    return _placed(_filled(lengths, 0, chosen, weak), device)
+    return _placed_like(_filled(lengths, 0, chosen, weak), prototype, device)
 
 
 def full_like(
@@ -416,7 +421,7 @@ def full_like(
     if type(fill_value) is int and _holds_numbers(chosen):
         fill_value = scalar_of(fill_value, chosen)
     if typeof(fill_value).shape == ():
-        return _placed(_filled(lengths, fill_value, chosen, weak), device)
+        return _placed_like(_filled(lengths, fill_value, chosen, weak), a, device)
     return _placed(_broadcast(convert(asarray(fill_value), chosen, weak), lengths), device)
 
 

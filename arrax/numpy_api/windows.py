@@ -15,6 +15,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
+from arrax.transforms.custom_jvp import custom_jvp
 
 
 def _window(M: int, values: Any) -> Any:
@@ -76,8 +77,20 @@ def i0(x: Any) -> Any:
     check_arraylike("i0", x)
     (x,) = promote_inexact(x)
     refuse_complex("i0", x)
+    return _bessel_i0(convert(x, typeof(x).dtype))
+
+
+@custom_jvp
+def _bessel_i0(x: Any) -> Any:
+    return arithmetic.mul(exponential.exp(arithmetic.abs_(x)), special.bessel_i0e(x))
+
+
+@_bessel_i0.defjvp
+def _bessel_i0_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """The derivative is the function of order 1: a product of what overflows, which a difference would not survive."""
+    (x,), (t,) = primals, tangents
     size = arithmetic.max_(x, arithmetic.neg(x))  # like the magnitude, but with the derivative 0 at 0
-    return arithmetic.mul(exponential.exp(size), special.bessel_i0e(size))
+    return _bessel_i0(x), arithmetic.mul(t, arithmetic.mul(exponential.exp(size), special.bessel_i1e(x)))
 
 
 @api(static=("M",))

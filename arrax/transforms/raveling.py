@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.lax.conversion import convert
 from arrax.lax.shapes import full, reshape
@@ -29,25 +29,42 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """
     leaves, tree = tree_flatten(pytree)
     if not leaves:
-        return full((0,), 0.0, np.float32), lambda vector: tree_unflatten(tree, [])
+        return full((0,), 0.0, np.float32), Unravel(tree, (), np.dtype(np.float32))
     avals = [typeof(leaf) for leaf in leaves]
     dtype = dtypes.result_type(*[aval.dtype for aval in avals])
     parts = [reshape(convert(leaf, dtype), (aval.size,)) for leaf, aval in zip(leaves, avals, strict=True)]
     vector = concatenate(parts, 0)
-    ends = np.cumsum([math.prod(aval.shape) for aval in avals])
+    return vector, Unravel(tree, tuple((aval.shape, aval.dtype, aval.weak_type) for aval in avals), dtype)
 
-    def unravel(flat: Any) -> Any:
+
+class Unravel:
+    """What brings the elements of a vector back into a pytree. Two of equal structures are equal, and hash alike."""
+
+    __slots__ = ("tree", "types", "dtype")
+
+    def __init__(self, tree: PyTreeDef, types: tuple[tuple[Any, ...], ...], dtype: Any):
+        self.tree, self.types, self.dtype = tree, types, dtype
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unravel) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.tree, self.types, self.dtype
+
+    def __call__(self, flat: Any) -> Any:
         given = typeof(flat)
-        if given.shape != (int(ends[-1]),):
-            raise ValueError(f"unravel function expected a vector of length {int(ends[-1])}, got shape {given.shape}")
-        if given.dtype != dtype and any(aval.dtype != dtype for aval in avals):
-            raise TypeError(f"unravel function given array of dtype {given.dtype}, but expected dtype {dtype}")
+        ends = np.cumsum([0, *(math.prod(shape) for shape, _, _ in self.types)]).tolist()
+        if given.shape != (ends[-1],):
+            raise ValueError(f"unravel function expected a vector of length {ends[-1]}, got shape {given.shape}")
+        if given.dtype != self.dtype and any(dtype != self.dtype for _, dtype, _ in self.types):
+            raise TypeError(f"unravel function given array of dtype {given.dtype}, but expected dtype {self.dtype}")
         pieces = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for start, end, aval in zip([0, *ends[:-1]], ends, avals, strict=True):
-                piece = reshape(slice_in_dim(flat, int(start), int(end)), aval.shape)
-                pieces.append(convert(piece, given.dtype if aval.dtype == dtype else aval.dtype))
-        return tree_unflatten(tree, pieces)
-
-    return vector, unravel
+            for start, end, (shape, dtype, _) in zip(ends, ends[1:], self.types, strict=False):
+                piece = reshape(slice_in_dim(flat, start, end), shape)
+                pieces.append(convert(piece, given.dtype if dtype == self.dtype else dtype))
+        return tree_unflatten(self.tree, pieces)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from arrax.core.functions import function_name
+from arrax.core import config
+from arrax.core.functions import FunctionInfo, function_name, function_place
 from arrax.core.interpreter import context, named_axes, run_in
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.batching import Batch, move_batch_axis
+from arrax.interpreters.staging import refuse_leaks
 from arrax.transforms.autodiff import check_callable, check_leaf
 from arrax.transforms.tracing import flat_names
 
@@ -108,20 +111,10 @@ def vmap(
         leaves, tree = tree_flatten((args, kwargs))
         axes = _axes_of_arguments(tree, in_axes)
         size = _common_size("vmap", fun, (args, kwargs), leaves, axes, axis_size)
-        batch = Batch(context.interpreter, size, axis_name, spmd_axis_name)
-        dims = [None if a is None else a % typeof(x).ndim for a, x in zip(axes, leaves, strict=True)]
-        inputs = [batch.join(x, dim) for x, dim in zip(leaves, dims, strict=True)]
-
-        def mapped() -> Any:
-            with named_axes(*(((axis_name, size),) if axis_name is not None else ())):
-                mapped_args, mapped_kwargs = tree_unflatten(tree, inputs)
-                return tree_flatten(fun(*mapped_args, **mapped_kwargs))
-
-        outs, out_tree = run_in(batch, mapped)
-        targets = flatten_axes("vmap out_axes", out_tree, out_axes)
-        return tree_unflatten(
-            out_tree, [_place(fun, batch, out, target) for out, target in zip(outs, targets, strict=True)]
-        )
+        result, batch = _mapped(fun, leaves, tree, axes, out_axes, size, axis_name, spmd_axis_name)
+        if config.check_tracer_leaks.cell.value:
+            refuse_leaks(batch, FunctionInfo("vmap", function_name(fun), function_place(fun)))
+        return result
 
     return vmap_f
 
@@ -131,6 +124,26 @@ def _axes_of_arguments(tree: Any, in_axes: Any) -> list[Any]:
     positional, by_name = tree.children()
     axes = flatten_axes("vmap in_axes", positional, in_axes, tupled_args=True)
     return [*axes, *[0] * by_name.num_leaves]
+
+
+def _mapped(
+    fun: Callable, leaves: Sequence[Any], tree: Any, axes: Sequence[int | None], out_axes: Any, size: int,
+    axis_name: Any, spmd_axis_name: Any,
+) -> tuple[Any, weakref.ref]:  # fmt: skip
+    """The result of a function over a batch, and a weak reference to the interpreter, which nothing should hold now."""
+    batch = Batch(context.interpreter, size, axis_name, spmd_axis_name)
+    dims = [None if a is None else a % typeof(x).ndim for a, x in zip(axes, leaves, strict=True)]
+
+    def mapped() -> Any:
+        inputs = [batch.join(x, dim) for x, dim in zip(leaves, dims, strict=True)]
+        with named_axes(*(((axis_name, size),) if axis_name is not None else ())):
+            mapped_args, mapped_kwargs = tree_unflatten(tree, inputs)
+            return tree_flatten(fun(*mapped_args, **mapped_kwargs))
+
+    outs, out_tree = run_in(batch, mapped)
+    targets = flatten_axes("vmap out_axes", out_tree, out_axes)
+    placed = [_place(fun, batch, out, target) for out, target in zip(outs, targets, strict=True)]
+    return tree_unflatten(out_tree, placed), weakref.ref(batch)
 
 
 def _check_axes(which: str, entry: Any) -> None:

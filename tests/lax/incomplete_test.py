@@ -131,3 +131,18 @@ def test_batches_agree_with_loops():
     check_batching(igamma, [a, x], rtol=1e-5)
     check_batching(lambda p, q: arrax.grad(igamma, (0, 1))(p, q), [a[1], x[1]], rtol=1e-5)
     check_batching(betainc, [a, a + 1, np.float32([0.3, 0.5, 0.6])], rtol=1e-5)
+
+
+def test_the_upper_function_of_small_orders_keeps_its_digits():
+    # exact values: E1(x) a + O(a^2) for tiny a, with E1(1) = 0.21938393439552026 and E1(0.5) = 0.5597735947761607
+    for x, exponential_integral in ((1.0, 0.21938393439552026), (0.5, 0.5597735947761607)):
+        for a in (1e-10, 1e-7):
+            assert abs(float(igammac(np.float32(a), np.float32(x))) / (a * exponential_integral) - 1) < 1e-6
+            with arrax.enable_x64(True):
+                assert abs(float(igammac(a, x)) / (a * exponential_integral) - 1) < 1e-6
+
+    a, x = (np.exp(np.random.default_rng(seed).uniform(low, 3, 4000)) for seed, low in ((0, -25), (1, -10)))
+    with arrax.enable_x64(True):
+        expected = scipy.special.gammaincc(a, x)
+        kept = expected > 1e-300
+        np.testing.assert_allclose(np.asarray(igammac(a, x))[kept], expected[kept], rtol=1e-12)

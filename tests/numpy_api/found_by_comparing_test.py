@@ -353,3 +353,24 @@ def test_other_ranks_of_vectorized_functions_can_be_refused():
     add = jnp.vectorize(lambda a, b: a + b)
     with arrax.numpy_rank_promotion("raise"), pytest.raises(ValueError, match="vectorize"):
         add(jnp.ones((2, 3)), jnp.ones(3))
+
+
+def test_second_derivatives_of_arc_functions():
+    for function, sign in ((jnp.arcsin, 1), (jnp.arccos, -1)):
+        second = arrax.grad(arrax.grad(function))
+        for x in (1e-10, 1e-4, 0.5):
+            np.testing.assert_allclose(second(x), sign * x / (1 - x * x) ** 1.5, rtol=1e-6)
+        assert float(second(1.0)) == sign * np.inf and float(second(-1.0)) == -sign * np.inf
+
+
+def test_the_derivative_of_a_bessel_function_that_overflows():
+    slope = arrax.grad(jnp.i0)
+    assert float(slope(1e10)) == np.inf and float(slope(-1e10)) == -np.inf and float(slope(0.0)) == 0
+    np.testing.assert_allclose(slope(50.0), 2.9030785901035566e20, rtol=1e-6)
+
+
+def test_vectors_are_unraveled_by_equal_functions():
+    ravel = arrax.flatten_util.ravel_pytree
+    first, second, other = (ravel(tree)[1] for tree in ((jnp.ones(2),), (jnp.zeros(2),), (jnp.ones(3),)))
+    assert first == second and hash(first) == hash(second) and first != other
+    np.testing.assert_array_equal(first(jnp.arange(2.0))[0], [0, 1])

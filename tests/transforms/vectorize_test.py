@@ -89,3 +89,11 @@ def test_operations_with_programs_of_their_own_under_a_named_axis():
     np.testing.assert_allclose(arrax.vmap(function, axis_name="n")(x, x), expected)
     compiled = arrax.jit(arrax.vmap(function, axis_name="n")).trace(x, x).lower().compile()
     np.testing.assert_allclose(compiled(x, x), expected)
+
+
+def test_leaks_of_mapped_tracers_are_found():
+    kept = []
+    with arrax.checking_leaks():
+        arrax.vmap(lambda x: arrax.vmap(lambda y: x * y)(jnp.arange(2)))(jnp.arange(3))
+        with pytest.raises(Exception, match="Leaked"):
+            arrax.vmap(lambda x: kept.append(x) or x)(jnp.arange(3))
