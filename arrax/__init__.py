@@ -108,6 +108,7 @@ _LATE = {  # rooms that are loaded for their names
     "arrax.transforms.axis_types": ("reshard",),
     "arrax.transforms.pmap": ("pmap",),
     "arrax.transforms.shard_map": ("shard_map",),
+    "arrax.transforms.smap": ("smap",),
     "arrax.xla.meshes": ("make_mesh", "set_mesh"),
     "arrax.core.partition_specs": ("P",),
     "arrax.xla.shardings": ("NamedSharding",),

@@ -4,6 +4,7 @@ from arrax.core.late_names import late_names as _late_names
 from arrax.core.meshes import AbstractDevice as AbstractDevice
 from arrax.core.meshes import AbstractMesh as AbstractMesh
 from arrax.core.meshes import AxisType as AxisType
+from arrax.core.meshes import ManualAxisType as ManualAxisType
 from arrax.core.meshes import get_abstract_mesh as get_abstract_mesh
 from arrax.core.meshes import use_abstract_mesh as use_abstract_mesh
 from arrax.core.partition_specs import PartitionSpec as PartitionSpec

@@ -92,6 +92,14 @@ def mesh_repr(mesh: MeshDescription) -> str:
     return f"{type(mesh).__name__}(axis_sizes={mesh.axis_sizes}, axis_names={mesh.axis_names}{types})"
 
 
+class ManualAxisType(NamedTuple):
+    """Over which manual mesh axes a value varies, is a sum that is still to be made, or was made."""
+
+    varying: frozenset = frozenset()
+    unreduced: frozenset = frozenset()
+    reduced: frozenset = frozenset()
+
+
 class AbstractDevice(NamedTuple):
     """What an abstract mesh may know of its devices."""
 

@@ -14,7 +14,7 @@ from arrax.core import config
 from arrax.core.errors import JaxRuntimeError
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, abstract_token
-from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.xla.devices import client_of
 from arrax.xla.placement import array_from_host
@@ -139,10 +139,14 @@ def lower_host_call(ctx: Any, function: HostFunction, values: Sequence[Any], sid
         "backend_config": builder.attribute(f"{{index = {number} : ui64}}"),
         "operand_layouts": builder.row_major([*token, *given]), "result_layouts": builder.row_major([*token, *wanted]),
     }  # fmt: skip
+    if module.num_devices > 1 and module.manual is None:  # one device calls the host, with the whole values
+        attributes["sdy.sharding"] = sharding_text.on_first_device(module, len(token) + len(wanted))
     operands = [
         builder.full(0, one) if not aval.size else value
         for value, aval, one in zip(values[ordered:], avals_in, given, strict=True)
     ]
+    if "sdy.sharding" in attributes:
+        operands = [sharding_text.everywhere(module, operand) for operand in operands]
     types = [builder.ir_type(aval) for aval in [*token, *wanted]]
     outs = list(builder.operation("stablehlo.custom_call", types, [*values[:ordered], *operands], attributes).results)
     empty = [

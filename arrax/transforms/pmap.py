@@ -103,7 +103,15 @@ class Pmapped:
         self.static, self.donated, self.axis_size = static, donated, axis_size
         self.devices = None if devices is None else list(devices)
         self.backend = backend
+        self.process_count: int | None = None
+        self.settled: dict[Any, tuple[Callable, list[Any]]] = {}  # of arrays of some types
         self.programs: dict[Any, tuple[Callable, list[Any]]] = {}  # by structure, static values and axis length
+
+    def processes(self) -> int:
+        """How many processes take part."""
+        if self.process_count is None:
+            self.process_count = process_count(self.backend)
+        return self.process_count
 
     def available(self) -> list[Any]:
         """The devices to choose from; those of this process first where there are several processes."""
@@ -114,10 +122,19 @@ class Pmapped:
 
     def call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The results of all devices, put together."""
-        program, leaves, shardings = self.prepared(args, kwargs)
+        leaves, tree = tree_flatten((args, kwargs))
+        plain = not self.static and all(type(x) is ArrayImpl for x in leaves) and context.interpreter.is_evaluation
+        key = (tree, tuple(x.aval for x in leaves)) if plain else None
+        settled = self.settled.get(key)
+        if settled is None:
+            program, leaves, shardings = self.prepared(args, kwargs)
+            if key is not None and shardings is not None:
+                self.settled[key] = program, shardings
+        else:
+            program, shardings = settled
         if shardings is None:
             return program(*leaves)
-        several = process_count(self.backend) > 1
+        several = self.processes() > 1
         placed = [
             x if type(x) is ArrayImpl and x._sharding == sharding and x._committed else _placed(x, sharding, several)
             for x, sharding in zip(leaves, shardings, strict=True)

@@ -14,7 +14,7 @@ from arrax.core.calls import in_call
 from arrax.core.config import explicit_transfer
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
-from arrax.xla.placement import array_from_host, check_live, host_value
+from arrax.xla.placement import array_from_host, check_live, host_value, pieces_of
 
 ArrayImpl = runtime.ArrayImpl
 Array = runtime.Array
@@ -42,7 +42,10 @@ def _shards(self: Any) -> list[Shard]:
     check_live(self)
     if isinstance(self._sharding, runtime.SingleDeviceSharding):
         return [Shard(self._sharding._device, (slice(None),) * self.aval.ndim, 0, self)]
-    return [shard for shard in _global_shards(self) if shard.data is not None]
+    kept = self.__dict__.get("_kept_shards")
+    if kept is None:
+        kept = self._kept_shards = [shard for shard in _global_shards(self) if shard.data is not None]
+    return list(kept)
 
 
 def _global_shards(self: Any) -> list[Shard]:
@@ -50,7 +53,7 @@ def _global_shards(self: Any) -> list[Shard]:
     if isinstance(self._sharding, runtime.SingleDeviceSharding):
         return _shards(self)
     check_live(self)
-    held = {piece._sharding._device: piece for piece in self._arrays}
+    held = {piece._sharding._device: piece for piece in pieces_of(self)}
     seen: dict[Any, int] = {}
     shards = []
     for device, index in self._sharding.devices_indices_map(self.aval.shape).items():
@@ -62,7 +65,7 @@ def _global_shards(self: Any) -> list[Shard]:
 
 def _copy_to_host_async(self: Any) -> None:
     check_live(self)
-    for piece in self._arrays:
+    for piece in pieces_of(self):
         piece._copy_single_device_array_to_host_async()
 
 

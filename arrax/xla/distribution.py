@@ -14,7 +14,7 @@ from arrax.native import runtime
 from arrax.xla import compat
 from arrax.xla.arrays import copy_of
 from arrax.xla.devices import single_sharding
-from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
+from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value, pieces_of
 
 ArrayImpl = runtime.ArrayImpl
 SingleDeviceSharding = runtime.SingleDeviceSharding
@@ -87,7 +87,7 @@ def _moved(array: Any, sharding: Any, may_alias: bool) -> Any:
         (moved,) = runtime.batched_copy_array_to_devices_with_sharding(
             [array], [devices], [sharding], [_COPY[may_alias]]
         )
-        return compat.make_array(aval, sharding, list(moved._arrays), True) if not moved._committed else moved
+        return compat.make_array(aval, sharding, list(pieces_of(moved)), True) if not moved._committed else moved
     if isinstance(sharding, SingleDeviceSharding) and isinstance(source, SingleDeviceSharding):
         return copy_to_device(array, sharding._device, True, may_alias)
     recut = _recut(array, sharding)
@@ -126,7 +126,7 @@ def _recut(array: Any, sharding: Any) -> Any:
         )
     there: dict[tuple, list[Any]] = {}
     places = source.addressable_devices_indices_map(shape)
-    for piece in array._arrays:
+    for piece in pieces_of(array):
         there.setdefault(index_key(places[piece._sharding._device]), []).append(piece)
     wanted = sharding.addressable_devices_indices_map(shape)
     if all(index_key(index) in there for index in wanted.values()):

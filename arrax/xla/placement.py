@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+import types
 from typing import Any
 
 import numpy as np
@@ -9,7 +12,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
-from arrax.xla import compat
+from arrax.xla import compat, tilings
 from arrax.xla.devices import default_device, device_list, single_sharding
 
 ArrayImpl = runtime.ArrayImpl
@@ -73,10 +76,46 @@ def host_value(array: Any) -> np.ndarray:
     return value
 
 
+class _SingleShardings(types.ModuleType):
+    """What the runtime looks for in vain, once per piece, where it makes arrays of an array's pieces."""
+
+    @staticmethod
+    def make_single_device_sharding(device: Any, memory_kind: str | None = None) -> Any:
+        return single_sharding(device, memory_kind)
+
+
+_PLACES = ("jax", "jax._src", "jax._src.sharding_impls")
+_lent = dict(
+    zip(
+        _PLACES, (types.ModuleType(_PLACES[0]), types.ModuleType(_PLACES[1]), _SingleShardings(_PLACES[2])), strict=True
+    )
+)
+_lent["jax"]._src = _lent["jax._src"]  # type: ignore[attr-defined]
+_lent["jax._src"].sharding_impls = _lent["jax._src.sharding_impls"]  # type: ignore[attr-defined]
+_lending = threading.Lock()
+
+
+def pieces_of(array: Any) -> list[Any]:
+    """The pieces of an array, as arrays on one device each.
+
+    The runtime keeps them, but makes them in a millisecond unless it finds a certain function in a certain module.
+    """
+    if any(name in sys.modules for name in _PLACES) or not _lending.acquire(blocking=False):
+        return array._arrays
+    sys.modules.update(_lent)
+    try:
+        return array._arrays
+    finally:
+        for name in _PLACES:
+            sys.modules.pop(name, None)
+        _lending.release()
+
+
 def _assemble(array: Any) -> np.ndarray:
     """The elements of an array over several devices."""
-    if array._sharding.is_fully_replicated and array._arrays:
-        return array._arrays[0]._single_device_array_to_np_array_did_copy()[0]
+    pieces = pieces_of(array)
+    if array._sharding.is_fully_replicated and pieces:
+        return pieces[0]._single_device_array_to_np_array_did_copy()[0]
     if not array._sharding._internal_device_list.is_fully_addressable:
         raise RuntimeError(
             f"Fetching value for array of type {array.aval.str_short()} that spans non-addressable (non process local) "
@@ -84,14 +123,8 @@ def _assemble(array: Any) -> np.ndarray:
             "multihost_utils.process_allgather to fetch the whole."
         )
     out = np.empty(array.aval.shape, array.aval.dtype)
-    indices = array._sharding.addressable_devices_indices_map(array.aval.shape)
-    seen: set[Any] = set()
-    for piece in array._arrays:
-        index = indices[piece._sharding._device]
-        key = tuple((s.start, s.stop) for s in index)
-        if key not in seen:
-            seen.add(key)
-            out[index] = piece._single_device_array_to_np_array_did_copy()[0]
+    for number, index in tilings.distinct_pieces(array._sharding, array.aval.shape):
+        out[index] = pieces[number]._single_device_array_to_np_array_did_copy()[0]
     return out
 
 

@@ -109,6 +109,15 @@ def indices(sharding: Any, shape: tuple[int, ...]) -> tuple[Index, ...]:
 
 
 @functools.lru_cache(4096)
+def distinct_pieces(sharding: Any, shape: tuple[int, ...]) -> tuple[tuple[int, Index], ...]:
+    """Of the devices that hold equal pieces of an array one each: its number, and the piece."""
+    first: dict[tuple, tuple[int, Index]] = {}
+    for number, index in enumerate(indices(sharding, shape)):
+        first.setdefault(tuple((s.start, s.stop) for s in index), (number, index))
+    return tuple(first.values())
+
+
+@functools.lru_cache(4096)
 def hlo_to_spec(mesh: MeshDescription, hlo: Any, rank: int) -> PartitionSpec | None:
     """The spec over a mesh that a description of the compiler means, without trailing Nones; None where no spec does."""
     counts, places = tiling_of(hlo, rank, mesh.size)

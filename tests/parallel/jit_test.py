@@ -5,6 +5,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax.experimental import io_callback
 from arrax.experimental.pjit import UNSPECIFIED, pjit
 from arrax.sharding import Mesh, NamedSharding, PositionalSharding
 from arrax.sharding import PartitionSpec as P
@@ -169,3 +170,20 @@ def test_random_numbers_are_drawn_where_they_are_needed():
         draw = arrax.jit(lambda key: arrax.random.normal(key, (8, 8)), out_shardings=over("x", "y"))
         assert collectives(draw.lower(keys).compile().as_text()) == {}
         np.testing.assert_allclose(draw(keys), arrax.random.normal(keys, (8, 8)), rtol=1e-5)
+
+
+def test_functions_on_the_host_are_called_once_with_whole_values(capfd):
+    x = arrax.device_put(np.arange(8.0, dtype=np.float32), over("x"))
+    calls = []
+
+    def double(v):
+        calls.append(np.asarray(v).tolist())
+        return np.asarray(v) * 2
+
+    struct = arrax.ShapeDtypeStruct(x.shape, x.dtype)
+    f = arrax.jit(lambda x: io_callback(double, struct, x))
+    assert np.array_equal(f(x), np.arange(8.0) * 2) and calls == [list(range(8))]
+    assert np.array_equal(arrax.jit(lambda x: arrax.pure_callback(double, struct, x))(x), np.arange(8.0) * 2)
+    arrax.jit(lambda x: arrax.debug.print("sum {}", x.sum()))(x)
+    arrax.effects_barrier()
+    assert capfd.readouterr().out.count("sum 28.0") == 1

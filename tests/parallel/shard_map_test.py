@@ -216,6 +216,8 @@ def test_the_mesh_may_be_the_one_in_force():
     with arrax.set_mesh(mesh()):
         f = arrax.shard_map(lambda x: lax.psum(x, "x"), in_specs=P("x"), out_specs=P())
         assert np.array_equal(f(X), BLOCKS.sum(0)) and np.array_equal(arrax.jit(f)(X), BLOCKS.sum(0))
+        summed = arrax.smap(lambda x: lax.psum(x, "x"), in_axes=0, out_axes=None, axis_name="x")
+        assert np.array_equal(arrax.jit(summed)(X), BLOCKS.sum(0))
     inferred = arrax.shard_map(lambda x: x * 2, mesh=mesh(), out_specs=P("x"))
     assert np.array_equal(inferred(arrax.device_put(X, NamedSharding(mesh(), P("x")))), X * 2)
 

@@ -131,6 +131,19 @@ def _own_mesh_text(ctx: Any, hlo: Any, rank: int) -> str:
     return f"#sdy.sharding<@{symbol}, [{', '.join(parts)}]>"
 
 
+def on_first_device(ctx: Any, results: int) -> Any:
+    """The attribute of an operation in a program for several devices that only the first of them runs."""
+    symbol = _symbol(ctx, "[], device_ids=[0]")
+    each = ", ".join([f"<@{symbol}, []>"] * max(results, 1))
+    return builder.attribute(f"#sdy.sharding_per_value<[{each}]>")
+
+
+def everywhere(ctx: Any, x: Any) -> Any:
+    """A value of a program that every device has."""
+    text = _hlo_text(ctx, runtime.HloSharding.replicate(), x.type.rank)
+    return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]
+
+
 def constrain(ctx: Any, x: Any, sharding: Any) -> Any:
     """A value of a program, laid out by a sharding there."""
     text = sharding_text(ctx, sharding, x.type.rank)

@@ -1,0 +1,5 @@
+"""Layouts in memory together with shardings (public face)."""
+
+from arrax.transforms.layouts import Format as Format
+from arrax.transforms.layouts import Layout as Layout
+from arrax.transforms.layouts import with_layout_constraint as with_layout_constraint
