@@ -5,6 +5,7 @@ The face: public names only. Rooms that an array program does not need load on f
 
 import importlib as _importlib
 import pkgutil as _pkgutil
+import typing as _typing
 import warnings as _warnings
 from typing import Any as _Any
 
@@ -124,7 +125,7 @@ _RENAMED = {  # names that go on working, with a warning
 }
 
 
-def __getattr__(name: str) -> _Any:
+def _find(name: str) -> _Any:
     if name in _ROOMS:
         try:
             return _importlib.import_module(f"arrax.{name}")
@@ -139,6 +140,12 @@ def __getattr__(name: str) -> _Any:
     return _find_late(name)
 
 
+if _typing.TYPE_CHECKING:
+    from arrax.late import *  # noqa: F403
+else:
+    __getattr__ = _find
+
+
 def __dir__() -> list[str]:
-    there = {found.name for found in _pkgutil.iter_modules(__path__)}
+    there = {found.name for found in _pkgutil.iter_modules(__path__)}  # noqa: F405
     return sorted({*_list_names(), *_HERE, *(there & {*_ROOMS}), "__version__"})

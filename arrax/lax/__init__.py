@@ -1,5 +1,7 @@
 """The strict layer of operations. The face: public names only."""
 
+import typing as _typing
+
 from arrax.core.late_names import late_names
 from arrax.lax import type_slots as _type_slots  # (fills the slots of types)
 from arrax.lax.accuracy import AccuracyMode as AccuracyMode
@@ -222,7 +224,7 @@ from arrax.lax.trigonometric import sinh as sinh
 from arrax.lax.trigonometric import tan as tan
 from arrax.lax.trigonometric import tanh as tanh
 
-__getattr__, __dir__, __all__ = late_names(__name__, {
+_find_late, __dir__, __all__ = late_names(__name__, {
     "arrax.lax.axis_contractions": ("pdot", "xeinsum",),
     "arrax.lax.collectives": (
         "all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast", "pmax", "pmean", "pmin",
@@ -287,3 +289,8 @@ __getattr__, __dir__, __all__ = late_names(__name__, {
         "reduce_window", "reduce_window_max_p", "reduce_window_min_p", "reduce_window_p", "reduce_window_sum_p",
     ),
 }, rooms=("linalg",))  # fmt: skip
+
+if _typing.TYPE_CHECKING:
+    from arrax.lax.late import *  # noqa: F403
+else:
+    __getattr__ = _find_late

@@ -1,5 +1,7 @@
 """The NumPy API. The face: public names only."""
 
+import typing as _typing
+
 from numpy import character as character
 from numpy import complexfloating as complexfloating
 from numpy import e as e
@@ -338,7 +340,7 @@ from arrax.numpy_api.vectorization import apply_over_axes as apply_over_axes
 from arrax.numpy_api.vectorization import vectorize as vectorize
 from arrax.xla.arrays import Array as ndarray
 
-__getattr__, __dir__, __all__ = late_names(__name__, {
+_find_late, __dir__, __all__ = late_names(__name__, {
     "arrax.numpy_api.adding_removing": ("delete", "insert", "trim_zeros",),
     "arrax.numpy_api.convolutions": ("convolve", "correlate",),
     "arrax.numpy_api.correlations": ("corrcoef", "cov",),
@@ -367,3 +369,8 @@ __getattr__, __dir__, __all__ = late_names(__name__, {
     "arrax.numpy_api.windows": ("bartlett", "blackman", "hamming", "hanning", "i0", "kaiser",),
     "arrax.numpy_api.writing": ("fill_diagonal", "place", "put", "put_along_axis",),
 }, rooms=("fft", "linalg"))  # fmt: skip
+
+if _typing.TYPE_CHECKING:
+    from arrax.numpy.late import *  # noqa: F403
+else:
+    __getattr__ = _find_late

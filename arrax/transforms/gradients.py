@@ -26,6 +26,7 @@ from arrax.transforms.autodiff import (
     jvp,
 )
 from arrax.transforms.vectorize import vmap
+from arrax.transforms.wrapped import P, R
 
 Argnums = int | Sequence[int]  # positions of the arguments to differentiate
 
@@ -122,13 +123,13 @@ def _check_output(name: str, holomorphic: bool, aval: ShapedArray) -> None:
 
 
 def value_and_grad(
-    fun: Callable,
+    fun: Callable[P, R],
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: tuple[Any, ...] = (),
-) -> Callable[..., Any]:
+) -> Callable[P, tuple[R, Any]]:
     """A function that returns the value of ``fun`` and its gradient.
 
     Args:
@@ -176,13 +177,13 @@ def _one(aval: Any) -> Any:
 
 
 def grad(
-    fun: Callable,
+    fun: Callable[P, Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: tuple[Any, ...] = (),
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """A function that returns the gradient of ``fun``.
 
     Args: as of ``value_and_grad``.
@@ -229,7 +230,9 @@ def _split_leading(x: Any, avals: Sequence[ShapedArray], shape_rest: tuple[int, 
     return pieces
 
 
-def jacfwd(fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+def jacfwd(
+    fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[P, Any]:
     """The Jacobian of ``fun``, column by column (forward mode): for more outputs than inputs.
 
     Args: as of ``grad``; ``fun`` returns an array or a pytree of arrays.
@@ -270,12 +273,12 @@ def jacfwd(fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorph
 
 
 def jacrev(
-    fun: Callable,
+    fun: Callable[P, Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """The Jacobian of ``fun``, row by row (reverse mode): for more inputs than outputs.
 
     Args: as of ``grad``; ``fun`` returns an array or a pytree of arrays.
@@ -327,8 +330,8 @@ jacobian = jacrev
 
 
 def hessian(
-    fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[..., Any]:
+    fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[P, Any]:
     """The Hessian of ``fun``: the Jacobian, forward over reverse.
 
     Args: as of ``grad``.

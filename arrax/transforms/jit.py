@@ -8,7 +8,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from arrax.core import config, errors
 from arrax.core.calls import called_function, register_wrapper
@@ -39,6 +39,7 @@ from arrax.native import runtime
 from arrax.transforms.arguments import Split, resolve
 from arrax.transforms.sharding_arguments import checked_shardings, for_arguments, for_results, sharding_key
 from arrax.transforms.tracing import Traced, dynamic_names, leaf_type, trace, traces_of
+from arrax.transforms.wrapped import P, R, Wrapped
 from arrax.xla.devices import client_of, platform_name
 from arrax.xla.distribution import place_argument
 from arrax.xla.placement import array_from_host, check_live
@@ -295,6 +296,42 @@ def register_jitted(jitted: Jitted, cache: Any) -> Any:
     return function
 
 
+@overload
+def jit(
+    fun: Callable[P, R],
+    /,
+    *,
+    in_shardings: Any = ...,
+    out_shardings: Any = ...,
+    static_argnums: Numbers = ...,
+    static_argnames: Names = ...,
+    donate_argnums: Numbers = ...,
+    donate_argnames: Names = ...,
+    keep_unused: bool = ...,
+    device: Any = ...,
+    backend: str | None = ...,
+    inline: bool = ...,
+    abstracted_axes: Any = ...,
+    compiler_options: dict[str, Any] | None = ...,
+) -> Wrapped[P, R]: ...
+@overload
+def jit(
+    fun: None = None,
+    /,
+    *,
+    in_shardings: Any = ...,
+    out_shardings: Any = ...,
+    static_argnums: Numbers = ...,
+    static_argnames: Names = ...,
+    donate_argnums: Numbers = ...,
+    donate_argnames: Names = ...,
+    keep_unused: bool = ...,
+    device: Any = ...,
+    backend: str | None = ...,
+    inline: bool = ...,
+    abstracted_axes: Any = ...,
+    compiler_options: dict[str, Any] | None = ...,
+) -> Callable[[Callable[P, R]], Wrapped[P, R]]: ...
 def jit(
     fun: Callable | None = None,
     /,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_mismatch import different_structures
@@ -18,6 +18,7 @@ from arrax.transforms.inspection import ShapeDtypeStruct, shaped_type, struct_of
 from arrax.transforms.jit import Jitted
 from arrax.transforms.tracing import Traced as TracedFunction
 from arrax.transforms.tracing import dynamic_names, trace
+from arrax.transforms.wrapped import Wrapped as Wrapped
 from arrax.xla.devices import platform_name
 
 
@@ -33,14 +34,6 @@ class OutInfo(ShapeDtypeStruct):
     """Shape and dtype of one result."""
 
     __slots__ = ()
-
-
-class Wrapped(Protocol):
-    """A jitted function: callable, and lowerable ahead of time."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
-
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered: ...
 
 
 class CompilerOptionsError(RuntimeError):

@@ -18,6 +18,7 @@ from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.interpreters.staging import refuse_leaks
 from arrax.transforms.autodiff import check_callable, check_leaf
 from arrax.transforms.tracing import flat_names
+from arrax.transforms.wrapped import P, R
 
 
 def _axis_sizes(
@@ -66,14 +67,14 @@ def _common_size(
 
 
 def vmap(
-    fun: Callable,
+    fun: Callable[P, R],
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_name: Any = None,
     axis_size: int | None = None,
     spmd_axis_name: Any = None,
     sum_match: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """Map a function over axes of its arguments, without a loop: the operations themselves are batched.
 
     Args:

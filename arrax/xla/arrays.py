@@ -5,7 +5,7 @@ Operators and the methods that compute are attached by the NumPy API (numpy_api/
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from arrax.native import runtime
 from arrax.xla.placement import array_from_host, check_live, host_value, pieces_of
 
 ArrayImpl = runtime.ArrayImpl
-Array = runtime.Array
+if TYPE_CHECKING:
+    from arrax.xla.array_interface import Array
+else:
+    Array = runtime.Array
 
 
 class Shard:

@@ -1,0 +1,36 @@
+"""The names of arrax that load late, as type checkers see them; written by ``python -m docs.late_stubs``."""
+
+from arrax import ad_checkpoint as ad_checkpoint
+from arrax import core as core
+from arrax import custom_derivatives as custom_derivatives
+from arrax import debug as debug
+from arrax import distributed as distributed
+from arrax import dlpack as dlpack
+from arrax import example_libraries as example_libraries
+from arrax import experimental as experimental
+from arrax import extend as extend
+from arrax import flatten_util as flatten_util
+from arrax import image as image
+from arrax import interpreters as interpreters
+from arrax import nn as nn
+from arrax import ops as ops
+from arrax import random as random
+from arrax import scipy as scipy
+from arrax import sharding as sharding
+from arrax import stages as stages
+from arrax import test_util as test_util
+from arrax import typing as typing
+from arrax import util as util
+from arrax.core.partition_specs import P as P
+from arrax.lax.pure_callbacks import pure_callback as pure_callback
+from arrax.lax.sharded_placement import device_put_replicated as device_put_replicated
+from arrax.lax.sharded_placement import device_put_sharded as device_put_sharded
+from arrax.transforms.axis_types import reshard as reshard
+from arrax.transforms.pmap import pmap as pmap
+from arrax.transforms.shard_map import shard_map as shard_map
+from arrax.xla.distribution import make_array_from_callback as make_array_from_callback
+from arrax.xla.distribution import make_array_from_process_local_data as make_array_from_process_local_data
+from arrax.xla.distribution import make_array_from_single_device_arrays as make_array_from_single_device_arrays
+from arrax.xla.meshes import make_mesh as make_mesh
+from arrax.xla.meshes import set_mesh as set_mesh
+from arrax.xla.shardings import NamedSharding as NamedSharding

@@ -1,0 +1,26 @@
+"""What type checkers know of transformed functions: they take what the function takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from arrax.transforms.stages import Lowered, Traced
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Result = TypeVar("Result", covariant=True)
+
+
+class Wrapped(Protocol[P, Result]):
+    """A jitted function: callable, and lowerable ahead of time."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result: ...
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced: ...
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered: ...
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    def clear_cache(self) -> None: ...

@@ -1,0 +1,103 @@
+"""What type checkers see: names that load late, the class of arrays, signatures of transformed functions."""
+
+import ast
+import inspect
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from docs import late_stubs
+
+INTERFACE = pathlib.Path(arrax.__path__[0]) / "xla" / "array_interface.pyi"
+RUNTIMES_OWN = {"clone", "platform", "traceback"}  # of the runtime's class, not documented
+
+
+@pytest.mark.parametrize("face", late_stubs.FACES)
+def test_stubs_of_names_that_load_late_are_up_to_date(face):
+    assert late_stubs.path_of(face).read_text() == late_stubs.stub(face), "run python -m docs.late_stubs"
+
+
+def declared():
+    """The body of the class of arrays as checkers see it."""
+    (cls,) = (node for node in ast.parse(INTERFACE.read_text()).body if getattr(node, "name", None) == "Array")
+    found = {}
+    for node in cls.body[1:]:  # without its docstring
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        names = [node.name] if isinstance(node, ast.FunctionDef) else [getattr(target, "id", "") for target in targets]
+        found |= dict.fromkeys(names, node)
+    return found
+
+
+def test_the_declared_class_has_what_arrays_have():
+    array = type(jnp.ones(3))
+    public = {name for name in dir(array) if not name.startswith("_")} - RUNTIMES_OWN
+    mine = {name for name in declared() if not name.startswith("_")}
+    assert mine == public, mine ^ public
+    assert all(hasattr(array, name) for name in declared() if name.startswith("__"))
+
+
+def test_declared_methods_have_the_parameters_of_arrays():
+    array = type(jnp.ones(3))
+    for name, node in declared().items():
+        function = getattr(array, name)
+        if not isinstance(node, ast.FunctionDef) or node.decorator_list or not inspect.isfunction(function):
+            continue
+        if name.startswith("_"):
+            continue
+        parameters = list(inspect.signature(function).parameters)[1:]
+        given = [arg.arg for arg in [*node.args.posonlyargs, *node.args.args][1:]]
+        given += [node.args.vararg.arg] if node.args.vararg else []
+        assert parameters == [*given, *(arg.arg for arg in node.args.kwonlyargs)], name
+
+
+PROGRAM = """
+import arrax
+import arrax.numpy as jnp
+
+
+def f(x: arrax.Array, y: arrax.typing.ArrayLike = 1.0) -> arrax.Array:
+    reveal_type(x + 1)
+    reveal_type(x @ x)
+    reveal_type(x.at[0].set(1))
+    reveal_type(x.sum())
+    reveal_type(x.shape)
+    return x
+
+
+reveal_type(arrax.jit(f)(jnp.ones(3)))
+reveal_type(arrax.jit(static_argnums=1)(f)(jnp.ones(3)))
+reveal_type(arrax.vmap(f)(jnp.ones(3)))
+reveal_type(arrax.value_and_grad(f)(jnp.ones(3))[0])
+arrax.jit(f)()
+arrax.grad(f)(z=1)
+jnp.smu(3)
+arrax.lax.spilt
+"""
+
+
+def test_a_users_program_gets_types_and_mistakes_are_found(tmp_path):
+    pytest.importorskip("mypy")
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--follow-imports=silent",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+        str(program),
+    ]
+    root = str(pathlib.Path(arrax.__path__[0]).parent)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=root)
+    revealed = re.findall(r'Revealed type is "(.*)"', done.stdout)
+    array = "arrax.xla.array_interface.Array"
+    assert revealed == [array] * 4 + ["tuple[int, ...]"] + [array] * 4, done.stdout
+    lines = PROGRAM.splitlines()
+    wrong = [int(number) for number in re.findall(r":(\d+): error", done.stdout)]
+    assert [lines[number - 1] for number in wrong] == lines[-4:], done.stdout
