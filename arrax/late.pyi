@@ -28,6 +28,7 @@ from arrax.lax.sharded_placement import device_put_sharded as device_put_sharded
 from arrax.transforms.axis_types import reshard as reshard
 from arrax.transforms.pmap import pmap as pmap
 from arrax.transforms.shard_map import shard_map as shard_map
+from arrax.transforms.smap import smap as smap
 from arrax.xla.distribution import make_array_from_callback as make_array_from_callback
 from arrax.xla.distribution import make_array_from_process_local_data as make_array_from_process_local_data
 from arrax.xla.distribution import make_array_from_single_device_arrays as make_array_from_single_device_arrays
