@@ -42,6 +42,7 @@ class Context(threading.local):
     axes: tuple[tuple[Any, int], ...] = ()  # (name, size), innermost last
     scopes: tuple[str, ...] = ()
     source: Any = None  # the recorded call stack of the operation that is being interpreted again
+    values_wanted: bool = False  # whether a trace gives up where a value is to be printed: it can be run instead
     tracks_varying: bool = False  # whether types say over which mesh axes values vary
     batching: Any = None  # the batching interpreter whose rule is running
 
@@ -130,6 +131,10 @@ class _Implementation:
         evaluation = Context.interpreter
         with current(evaluation):
             return evaluation.process(self.primitive, args, params)
+
+
+class ValueWanted(BaseException):
+    """A traced value is to be printed where the function can also be run operation by operation."""
 
 
 class Primitive:

@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax.core import config, errors
 from arrax.core.functions import FunctionInfo
-from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in
+from arrax.core.interpreter import Interpreter, Primitive, Tracer, ValueWanted, context, run_in
 from arrax.core.program import Jaxpr, JaxprEqn, Literal, SourceInfo, Var, joined_effects, literalable, no_effects
 from arrax.core.types import typeof
 from arrax.native import runtime
@@ -33,6 +33,8 @@ class StagedTracer(Tracer):
         return errors.describe_origin(self.interpreter, self.variable)
 
     def __repr__(self) -> str:
+        if context.values_wanted:
+            raise ValueWanted
         return f"Traced<{self.aval!r}>with<DynamicJaxprTrace(level=1/0)>"
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
+from types import CodeType
 from typing import Any
 
+from arrax.core.errors import ConcretizationTypeError
 from arrax.core.functions import function_name
-from arrax.core.interpreter import Tracer, context
+from arrax.core.interpreter import Tracer, ValueWanted, context
 from arrax.core.meshes import AbstractMesh, MeshDescription, mesh_state
 from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -19,6 +21,7 @@ from arrax.lax.calls import opened_program
 from arrax.lax.collective_rules import declare_varying
 from arrax.lax.families import checked_operand
 from arrax.lax.manual_regions import Region
+from arrax.lax.per_device import per_device
 from arrax.lax.placement import put_value
 from arrax.lax.shard_maps import bind_shard_map
 from arrax.transforms.arguments import Split
@@ -126,10 +129,21 @@ def _is_spec(entry: Any) -> bool:
     return entry is None or isinstance(entry, PartitionSpec | Infer)
 
 
+def may_print(fun: Any) -> bool:
+    """Whether the code of a function names ``print``."""
+    code = getattr(getattr(fun, "func", fun), "__code__", None)
+    return isinstance(code, CodeType) and _names_print(code)
+
+
+def _names_print(code: CodeType) -> bool:
+    nested = (each for each in code.co_consts if isinstance(each, CodeType))
+    return "print" in code.co_names or any(map(_names_print, nested))
+
+
 class Mapped:
     """A function and how it is run per device. ``out_specs`` may be a function that is asked once ``f`` was traced."""
 
-    __slots__ = ("f", "mesh", "in_specs", "out_specs", "axis_names", "check_vma", "store")
+    __slots__ = ("f", "mesh", "in_specs", "out_specs", "axis_names", "check_vma", "store", "prints")
 
     def __init__(
         self, f: Callable, mesh: Any, in_specs: Specs, out_specs: Specs, axis_names: frozenset, check_vma: bool
@@ -137,6 +151,7 @@ class Mapped:
         self.f, self.mesh, self.in_specs, self.out_specs = f, mesh, in_specs, out_specs
         self.axis_names, self.check_vma = axis_names, check_vma
         self.store = traces_of(f)
+        self.prints = may_print(f)  # what is printed once must not be printed by a trial before
 
     def region(self) -> Region:
         """The mesh and axes of a call.
@@ -173,15 +188,42 @@ class Mapped:
         self.check_inputs(avals, ins, region, args)
         pieces = tuple(region.piece(aval, spec) for aval, spec in zip(avals, ins, strict=True))
         tracing = not context.interpreter.is_evaluation or any(isinstance(leaf, Tracer) for leaf in leaves)
-        with region.entered():
-            traced = self._traced(args, leaves, pieces)
-            outs, program = self.outputs(traced, region)
+        whole = region.axes == set(region.mesh.axis_names) and getattr(region.mesh, "devices", None) is not None
+        if self.prints and whole and not tracing:
+            return self.operation_by_operation(args, leaves, ins, region)
+        try:
+            context.values_wanted = not tracing and whole
+            with region.entered():
+                traced = self._traced(args, leaves, pieces)
+                outs, program = self.outputs(traced, region)
+        except (ConcretizationTypeError, ValueWanted):
+            if tracing or not whole:
+                raise
+            context.values_wanted = False
+            return self.operation_by_operation(args, leaves, ins, region)
+        finally:
+            context.values_wanted = False
         operands = [*program.consts, *traced.captured, *leaves]
         ins = (*[PartitionSpec()] * (len(operands) - len(leaves)), *ins)
         if not tracing and region.mesh._internal_device_list is not None:  # type: ignore[attr-defined]
             operands = [put_value(x, NamedSharding(region.mesh, spec)) for x, spec in zip(operands, ins, strict=True)]
         results = bind_shard_map(opened_program(program), operands, region, ins, outs, function_name(self.f))
         return tree_unflatten(traced.out_tree, results)
+
+    def operation_by_operation(
+        self, args: tuple, leaves: Sequence[Any], ins: Sequence[PartitionSpec], region: Region
+    ) -> Any:
+        """The function's results, where it looks at values: each operation runs at once on all devices."""
+        tree = tree_flatten(args)[1]
+        found: list[Any] = []
+
+        def flat(*blocks: Any) -> list[Any]:
+            outs, out_tree = tree_flatten(self.f(*tree_unflatten(tree, blocks)))
+            found[:] = [out_tree]
+            return [checked_operand("shard_map", out) for out in outs]
+
+        _, avals, together = per_device(region, flat, leaves, ins)
+        return tree_unflatten(found[0], together(self.output_specs(found[0], avals, region)))
 
     def _traced(self, args: tuple, leaves: Sequence[Any], pieces: tuple) -> Traced:
         split = Split(self.f, (), (), args, {})
@@ -246,7 +288,19 @@ class Mapped:
 
     def outputs(self, traced: Traced, region: Region) -> tuple[tuple[PartitionSpec, ...], Any]:
         """One spec per result, and the program whose results vary over just the axes that their specs name."""
-        dummy = tree_unflatten(traced.out_tree, list(range(traced.out_tree.num_leaves)))
+        avals = traced.program.out_avals
+        specs = self.output_specs(traced.out_tree, avals, region)
+        if not region.tracked or all(frozenset(spec_names(s)) <= a.vma for a, s in zip(avals, specs, strict=True)):
+            return specs, traced.program
+        return specs, traced.program.memo(("varying", specs), lambda: _declared(traced.program, specs))
+
+    def output_specs(self, out_tree: Any, avals: Sequence[Any], region: Region) -> tuple[PartitionSpec, ...]:
+        """One spec per result.
+
+        Raises:
+          ValueError: the specs are no tree prefix of the result, or do not fit it.
+        """
+        dummy = tree_unflatten(out_tree, list(range(out_tree.num_leaves)))
         try:
             given = self.out_specs() if callable(self.out_specs) else self.out_specs
             specs = tuple(broadcast_prefix(given, dummy, is_leaf=_is_spec))
@@ -255,12 +309,9 @@ class Mapped:
                 f"shard_map: out_specs must be a tree prefix of what {function_name(self.f)} returns: {error}"
             ) from None
         paths = [keystr(path) for path, _ in tree_flatten_with_path(dummy)[0]]
-        avals = traced.program.out_avals
         for path, aval, spec in zip(paths, avals, specs, strict=True):
             self.check_output(path, aval, spec, region)
-        if not region.tracked or all(frozenset(spec_names(s)) <= a.vma for a, s in zip(avals, specs, strict=True)):
-            return specs, traced.program
-        return specs, traced.program.memo(("varying", specs), lambda: _declared(traced.program, specs))
+        return specs
 
     def check_output(self, path: str, aval: ShapedArray, spec: PartitionSpec, region: Region) -> None:
         """Refuse a result that its spec does not fit."""

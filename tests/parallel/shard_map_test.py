@@ -222,6 +222,43 @@ def test_the_mesh_may_be_the_one_in_force():
     assert np.array_equal(inferred(arrax.device_put(X, NamedSharding(mesh(), P("x")))), X * 2)
 
 
+def test_values_can_be_printed_and_looked_at_where_devices_agree(capsys):
+    one = Mesh(np.array(arrax.devices()[:2]), ("i",))
+
+    def f(x):
+        print("before:", x)
+        total = lax.psum(x, "i")
+        if total[0] > 5:  # the same on all devices
+            total = total + 1
+        print("after:", total.shape)
+        return total
+
+    out = arrax.shard_map(f, mesh=one, in_specs=P("i"), out_specs=P())(np.array([3, 1, 4, 2]))
+    assert out.tolist() == [8, 4]
+    assert capsys.readouterr().out == (
+        "before: On cpu:0 at mesh coordinates (i,) = (0,):\n[3 1]\n\nOn cpu:1 at mesh coordinates (i,) = (1,):\n[4 2]\n\n"
+        "after: (2,)\n"
+    )
+
+    def branches(x):
+        return x if lax.pmax(x, "i")[0] > 3 else -x
+
+    run = arrax.shard_map(branches, mesh=one, in_specs=P("i"), out_specs=P("i"))
+    assert run(np.array([3, 1, 4, 2])).tolist() == [3, 1, 4, 2] and run(np.array([3, 1, 2, 2])).tolist() == [
+        -3,
+        -1,
+        -2,
+        -2,
+    ]
+    with pytest.raises(arrax.errors.TracerBoolConversionError):
+        arrax.shard_map(lambda x: x if x[0] > 3 else -x, mesh=one, in_specs=P("i"), out_specs=P("i"))(np.arange(4))
+    keys = arrax.random.split(arrax.random.key(0), 2)
+    drawn = arrax.shard_map(
+        lambda k: print(k.shape) or arrax.vmap(arrax.random.bits)(k), mesh=one, in_specs=P("i"), out_specs=P("i")
+    )
+    assert np.array_equal(drawn(keys), arrax.vmap(arrax.random.bits)(keys))
+
+
 def test_bodies_are_traced_once_per_type():
     calls = []
     f = mapped(lambda x: calls.append(0) or x + 1, P("x"), P("x"))
