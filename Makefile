@@ -5,7 +5,7 @@
 #   make test          all tests (TESTS=tests/lax narrows, WORKERS=4 sets how many processes)
 #   make test-newest   the tests on the newest Python here, with the newest jaxlib for it
 #   make conformance   the array API standard's conformance suite on arrax.numpy (ARRAY_API_TESTS=/path/to/checkout)
-#   make fuzz          random NumPy expressions against NumPy for an hour (MINUTES=60)
+#   make fuzz          random NumPy expressions against NumPy, then random compositions against themselves (MINUTES=60)
 #   make docs-numpy    rewrite docs/numpy.md, the status of each NumPy function
 #   make lint types    ruff, mypy
 #   make bench         side by side with the reference implementation (BENCH="eager staging" narrows)
@@ -47,7 +47,8 @@ conformance: $(VENV)/ready-conformance
 	$(BIN)/python -m tests.conformance.suite $(CONFORMANCE)
 
 fuzz: $(VENV)/ready-test
-	$(BIN)/python -m tests.numpy_api.agreement.fuzz --minutes $(MINUTES)
+	$(BIN)/python -m tests.numpy_api.agreement.fuzz --minutes $(MINUTES); numpy=$$?; \
+	$(BIN)/python -m tests.compositions.fuzz --minutes $(MINUTES) && exit $$numpy
 
 docs-numpy: $(VENV)/ready-test
 	$(BIN)/python -m docs.numpy_status
