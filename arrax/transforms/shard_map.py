@@ -273,16 +273,16 @@ class Mapped:
                 )
             if len(spec) > aval.ndim:
                 raise ValueError(
-                    f"shard_map applied to the function {function_name(self.f)} was given in_specs with {spec} for the "
+                    f"shard_map of {function_name(self.f)}: in_specs has {spec} for the "
                     f"argument {name()}, which has {len(spec)} entries, but the argument has rank {aval.ndim} (shape "
                     f"{aval.shape})"
                 )
             for axis, (size, count) in enumerate(zip(aval.shape, region.counts(spec, aval.ndim), strict=True)):
                 if size % count:
                     raise ValueError(
-                        f"shard_map applied to the function {function_name(self.f)} was given argument arrays with axis "
-                        f"sizes that are not evenly divisible by the corresponding mesh axis sizes: the argument {name()} "
-                        f"of shape {aval.str_short()} has axis {axis} of size {size}, which is cut by {spec[axis]!r} into "
+                        f"shard_map of {function_name(self.f)}: every mesh axis must divide the axis that it cuts, but the sizes of the "
+                        f"argument {name()} of type {aval.str_short()} are not evenly divisible: axis {axis} of size {size} is cut by "
+                        f"{spec[axis]!r} into "
                         f"{count} pieces"
                     )
 
@@ -321,15 +321,14 @@ class Mapped:
             raise ValueError(f"shard_map: out_specs{path} is {spec}, but {name} is not per device over {outside[0]!r}")
         if len(spec) > aval.ndim:
             raise ValueError(
-                f"shard_map applied to the function {name} was given out_specs which require higher rank than the output: "
+                f"shard_map of {name}: an output has too few axes for its spec: "
                 f"out_specs{path} is {spec}, which needs rank at least {len(spec)}, but the output has rank {aval.ndim} "
                 f"(type {aval.str_short()})"
             )
         extra = region.ordered((aval.vma & region.axes) - set(spec_names(spec))) if region.tracked else ()
         if extra:
             raise ValueError(
-                f"shard_map applied to the function {name} was given out_specs which require replication which can't be "
-                f"statically inferred given the mesh: out_specs{path} is {spec}, so the output must be the same on all devices "
+                f"shard_map of {name}: that the results agree between devices can't be statically inferred: out_specs{path} is {spec}, so the output must be the same on all devices "
                 f"along the mesh axes {extra}, but its type {aval.str_short()} says that it may vary over them. Reduce it over "
                 "them (such as by lax.psum), name them in out_specs, or pass check_vma=False to go unchecked"
             )

@@ -15,12 +15,13 @@ from arrax.xla.devices import client_of
 
 logger = logging.getLogger("arrax")
 Grid = np.ndarray
+Sizes, Devices = Sequence[int], Sequence[Any] | None
 device_kind_handler_dict: dict[str, Callable[..., Grid | None]] = {}  # device kind -> own arrangement, or None
 
 
 def create_device_mesh(
-    mesh_shape: Sequence[int],
-    devices: Sequence[Any] | None = None,
+    mesh_shape: Sizes,
+    devices: Devices = None,
     *,
     contiguous_submeshes: bool = False,
     allow_split_physical_axes: bool = False,
@@ -99,9 +100,9 @@ def _assignment(shape: Sequence[int], torus: Sequence[int]) -> list[tuple[int, .
 
 
 def create_hybrid_device_mesh(
-    mesh_shape: Sequence[int],
-    dcn_mesh_shape: Sequence[int],
-    devices: Sequence[Any] | None = None,
+    mesh_shape: Sizes,
+    dcn_mesh_shape: Sizes,
+    devices: Devices = None,
     *,
     process_is_granule: bool = False,
     should_sort_granules_by_key: bool = True,

@@ -13,6 +13,7 @@ from arrax.xla import startup
 from arrax.xla.clusters import Cluster, detect
 
 logger = logging.getLogger("arrax")
+Text, Number = str | None, int | None
 
 
 class State:
@@ -36,16 +37,16 @@ state = State()
 
 
 def initialize(
-    coordinator_address: str | None = None,
-    num_processes: int | None = None,
-    process_id: int | None = None,
-    local_device_ids: int | Sequence[int] | None = None,
-    cluster_detection_method: str | None = None,
+    coordinator_address: Text = None,
+    num_processes: Number = None,
+    process_id: Number = None,
+    local_device_ids: Number | Sequence[int] = None,
+    cluster_detection_method: Text = None,
     initialization_timeout: int = 300,
     heartbeat_timeout_seconds: int = 100,
     shutdown_timeout_seconds: int = 300,
-    coordinator_bind_address: str | None = None,
-    slice_index: int | None = None,
+    coordinator_bind_address: Text = None,
+    slice_index: Number = None,
 ) -> None:
     """Join the other processes, before anything is computed. Under Slurm, Open MPI and others no argument is needed.
 

@@ -1,0 +1,93 @@
+"""Operations on arrays laid out at random over random meshes: the values of one device; and random programs per device."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+from arrax.sharding import Mesh, NamedSharding
+from arrax.sharding import PartitionSpec as P
+
+MESHES = [((8,), "a"), ((4, 2), "ab"), ((2, 4), "ab"), ((2, 2, 2), "abc")]
+OPERATIONS = {
+    "add": lambda x, y: x + y[0], "sin": lambda x, y: jnp.sin(x), "matmul": lambda x, y: x @ y.T, "sum": lambda x, y: x.sum(0),
+    "mean": lambda x, y: x.mean((0, 1)), "max": lambda x, y: x.max(1), "transpose": lambda x, y: x.T,
+    "reshape": lambda x, y: x.reshape(-1, 4), "concatenate": lambda x, y: jnp.concatenate([x, y], 1),
+    "slice": lambda x, y: x[1:7, ::2], "gather": lambda x, y: x[jnp.array([3, 0, 5])], "sort": lambda x, y: jnp.sort(x, 0),
+    "cumsum": lambda x, y: jnp.cumsum(x, 1), "einsum": lambda x, y: jnp.einsum("ij,kj->ki", x, y),
+    "softmax": lambda x, y: arrax.nn.softmax(x, 0), "where": lambda x, y: jnp.where(x > 0, x, y), "roll": lambda x, y: jnp.roll(x, 3, 0),
+    "update": lambda x, y: x.at[2:5].add(1), "scan": lambda x, y: lax.scan(lambda c, r: (c + r, c * r), y[0], x)[1],
+    "pad": lambda x, y: jnp.pad(x, 1), "argmax": lambda x, y: jnp.argmax(x, 1), "solve": lambda x, y: jnp.linalg.solve(x @ x.T + 9 * jnp.eye(8), y),
+    "fft": lambda x, y: jnp.abs(jnp.fft.fft(x)), "gradient": lambda x, y: arrax.grad(lambda x: (jnp.tanh(x @ y.T) ** 2).sum())(x),
+}  # fmt: skip
+
+
+def random_spec(rng, names):
+    """Each mesh axis divides one of two axes, or none."""
+    entries = ([], [])
+    for name in rng.permutation(list(names)):
+        place = rng.integers(3)
+        if place < 2:
+            entries[place].append(str(name))
+    return P(*(tuple(names) or None for names in entries))
+
+
+@pytest.mark.parametrize("shape, names", MESHES, ids=str)
+def test_operations_on_arrays_over_a_mesh_give_the_values_of_one_device(shape, names):
+    rng = np.random.default_rng(len(names) * 10 + shape[0])
+    mesh = Mesh(np.array(arrax.devices()).reshape(shape), tuple(names))
+    x, y = (rng.normal(size=(8, 8)).astype(np.float32) for _ in range(2))
+    inputs = [
+        (
+            arrax.device_put(x, NamedSharding(mesh, random_spec(rng, names))),
+            arrax.device_put(y, NamedSharding(mesh, random_spec(rng, names))),
+        )
+        for _ in OPERATIONS
+    ]
+    outs = arrax.jit(lambda pairs: [f(*pair) for f, pair in zip(OPERATIONS.values(), pairs, strict=True)])(inputs)
+    expected = arrax.jit(lambda x, y: [f(x, y) for f in OPERATIONS.values()])(x, y)
+    for name, out, value, (first, second) in zip(OPERATIONS, outs, expected, inputs, strict=True):
+        message = f"{name} of arrays over {first.sharding.spec} and {second.sharding.spec}"
+        np.testing.assert_allclose(out, value, rtol=1e-4, atol=1e-4, err_msg=message)
+        assert len(out.devices()) == 8, message
+
+
+STEPS = [  # (what a device does, what that means for the stack of all blocks)
+    (lambda b: lax.psum(b, "a") + b, lambda s: s.sum(0) + s),
+    (lambda b: b - lax.pmean(b, "a"), lambda s: s - s.mean(0)),
+    (lambda b: lax.ppermute(b, "a", [(i, (i + 1) % 8) for i in range(8)]), lambda s: jnp.roll(s, 1, 0)),
+    (lambda b: lax.all_gather(b, "a").sum(0) * b, lambda s: s.sum(0) * s),
+    (lambda b: lax.all_to_all(b, "a", 0, 0, tiled=True), lambda s: s.transpose(1, 0, 2)),
+    (lambda b: lax.psum_scatter(jnp.tile(b, (8, 1)), "a", tiled=True), lambda s: jnp.tile(s.sum(0), (8, 1, 1))),
+    (lambda b: b * (1 + lax.axis_index("a")), lambda s: s * jnp.arange(1, 9)[:, None, None]),
+    (lambda b: jnp.tanh(b), lambda s: jnp.tanh(s)),
+    (lambda b: b / (1 + lax.pmax(lax.stop_gradient(jnp.abs(b)), "a")), lambda s: s / (1 + lax.stop_gradient(jnp.abs(s)).max(0))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_programs_per_device_mean_what_they_mean_on_stacks(seed):
+    rng = np.random.default_rng(seed)
+    chosen = [STEPS[i] for i in rng.permutation(len(STEPS))[:5]]
+    mesh = Mesh(np.array(arrax.devices()), ("a",))
+    x = rng.normal(size=(64, 3)).astype(np.float32) / 4
+    weights = rng.normal(size=(64, 3)).astype(np.float32)
+
+    def body(block):
+        for step, _ in chosen:
+            block = step(block)
+        return block
+
+    def on_stacks(x):
+        stack = x.reshape(8, 8, 3)
+        for _, meaning in chosen:
+            stack = meaning(stack)
+        return stack.reshape(64, 3)
+
+    for checked in (True, False):
+        f = arrax.shard_map(body, mesh=mesh, in_specs=P("a"), out_specs=P("a"), check_vma=checked)
+        value, slope = arrax.jit(arrax.value_and_grad(lambda x, f=f: (f(x) * weights).sum()))(x)
+        wanted, wanted_slope = arrax.jit(arrax.value_and_grad(lambda x: (on_stacks(x) * weights).sum()))(x)
+        np.testing.assert_allclose(value, wanted, rtol=2e-4, atol=1e-3)
+        np.testing.assert_allclose(slope, wanted_slope, rtol=2e-3, atol=2e-3 * float(np.abs(wanted_slope).max()))
