@@ -91,6 +91,10 @@ def promote_dtypes(*values: Any) -> list[Any]:
     return [_converted(value, dtype, weak) for value in values]
 
 
+class MixedDTypesError(TypeError, dtypes.TypePromotionError):
+    """Keys beside numbers: documented as an error of promotion, and of the operands' types."""
+
+
 def _common_type(values: Sequence[Any]) -> tuple[Any, bool]:
     """The common dtype of operands, and whether it is weak.
 
@@ -103,8 +107,12 @@ def _common_type(values: Sequence[Any]) -> tuple[Any, bool]:
     if dtypes.float0 in found:
         raise TypeError(in_call(FLOAT0_REFUSED.format(called_function())))
     if len(found) > 1 and any(map(dtypes.is_extended, found)):
-        names = ", ".join(sorted(map(str, found)))
-        raise TypeError(in_call(f"operands of the dtypes {names} do not go together"))
+        names, key = ", ".join(sorted(map(str, found))), next(filter(dtypes.is_extended, found))
+        raise MixedDTypesError(
+            in_call(
+                f"dtype={key} is not a valid dtype for JAX type promotion. Operands of the dtypes {names} do not go together"
+            )
+        )
     return dtypes.result_type_of(pairs)
 
 
