@@ -10,7 +10,18 @@ from pathlib import Path
 from benchmarks.report import Group, Row, Times, merged, section, text_heading, text_row
 from benchmarks.side import CaseFailed, Side
 
-GROUPS = ("cold_start", "eager", "transforms", "staging", "call_overhead", "runtime", "numpy", "random", "parallel")
+GROUPS = (
+    "cold_start",
+    "eager",
+    "transforms",
+    "staging",
+    "call_overhead",
+    "runtime",
+    "numpy",
+    "scipy",
+    "random",
+    "parallel",
+)
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 
 
