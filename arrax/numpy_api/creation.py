@@ -13,7 +13,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.staging import PYTHON_SCALARS
+from arrax.interpreters.staging import PYTHON_SCALARS, Staging
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert, convert_element_type_p, scalar_of
 from arrax.lax.placement import copy, device_put, own_place
@@ -118,8 +118,8 @@ def _from_array(value: Any, dtype: Any, must_copy: bool) -> Any:
         isinstance(value, Tracer) and type(concrete_value(value)) in PYTHON_SCALARS
     ):  # under a derivative: an array of it
         return convert_element_type_p.bind(value, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=None)
-    if must_copy and type(value) is ArrayImpl and context.interpreter.is_evaluation:
-        return copy(value)
+    if must_copy and isinstance(value, ArrayImpl | Tracer) and not isinstance(context.interpreter, Staging):
+        return copy(value)  # in a program that is recorded no buffer is shared
     return value
 
 

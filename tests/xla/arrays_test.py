@@ -144,3 +144,12 @@ def test_a_failed_computation_says_so_wherever_its_result_is_read():
     for read in (np.asarray, repr, lambda a: a.tolist(), arrax.device_get, lambda a: a.block_until_ready()):
         with pytest.raises(RuntimeError, match="(?i)out of memory|allocat"):
             read(product)
+
+
+def test_copies_are_copies_under_transformations_too():
+    x = jnp.ones(10)
+    copied = lambda x: jnp.array(x, copy=True)  # noqa: E731
+    results = [arrax.vmap(copied)(x), *arrax.jvp(copied, (x,), (x,)), arrax.vjp(copied, x)[0]]
+    results.append(arrax.device_put(x, may_alias=False))
+    assert not any(result is x or result.unsafe_buffer_pointer() == x.unsafe_buffer_pointer() for result in results)
+    assert arrax.device_put(x) is x
