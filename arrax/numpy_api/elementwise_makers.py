@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,8 +13,36 @@ from arrax.core.types import typeof
 from arrax.lax import arithmetic
 from arrax.numpy_api.api import make_api
 from arrax.numpy_api.operands import as_operand, broadcast_operands, check_arraylike, refuse_options
+from arrax.xla.arrays import Array, ArrayLike
 
 Promotion = Callable[..., list[Any]]
+
+
+class Unary(Protocol):
+    """A public function of one array."""
+
+    __name__: str
+    __wrapped__: Callable[..., Any]
+
+    def __call__(self, x: ArrayLike, /) -> Array: ...
+
+
+class Binary(Protocol):
+    """A public function of two arrays, some of which have the methods of NumPy's ufuncs."""
+
+    __name__: str
+    __wrapped__: Callable[..., Any]
+    nin: int
+    nout: int
+    nargs: int
+    identity: int | None
+    reduce: Callable[..., Array]
+    accumulate: Callable[..., Array]
+    outer: Callable[..., Array]
+    at: Callable[..., Array]
+    reduceat: Callable[..., Array]
+
+    def __call__(self, x1: ArrayLike, x2: ArrayLike, /) -> Array: ...
 
 
 def _document(function: Any, name: str, doc: str, operands: str, sample: str) -> Any:
@@ -33,7 +61,7 @@ def _document(function: Any, name: str, doc: str, operands: str, sample: str) ->
 def unary(
     name: str, operation: Callable[[Any], Any], promote: Promotion, doc: str, by_name: bool = False,
     universal: bool = False, sample: str = "1.5",
-) -> Any:  # fmt: skip
+) -> Unary:  # fmt: skip
     """A function of one array, which may be passed by name where ``by_name`` is set.
 
     Args:
@@ -58,7 +86,7 @@ def unary(
 def binary(
     name: str, operation: Callable[[Any, Any], Any], promote: Promotion, doc: str, by_name: bool = False,
     universal: bool = False, sample: str = "1.5",
-) -> Any:  # fmt: skip
+) -> Binary:  # fmt: skip
     """A function of two arrays; the options as in ``unary``."""
 
     def body(x1: Any, x2: Any, /) -> Any:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from arrax.xla.array_interface import Array
 else:
     Array = runtime.Array
+ArrayLike = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex
 
 
 class Shard:
