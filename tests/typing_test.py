@@ -69,6 +69,7 @@ def f(x: arrax.Array, y: arrax.typing.ArrayLike = 1.0) -> arrax.Array:
     return x
 
 
+reveal_type(arrax.lax.add(jnp.ones(3), jnp.ones(3)))
 reveal_type(jnp.sin(1.0))
 reveal_type(jnp.add(jnp.ones(3), 1))
 reveal_type(arrax.jit(f)(jnp.ones(3)))
@@ -100,7 +101,7 @@ def test_a_users_program_gets_types_and_mistakes_are_found(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=root)
     revealed = re.findall(r'Revealed type is "(.*)"', done.stdout)
     array = "arrax.xla.array_interface.Array"
-    assert revealed == [array] * 4 + ["tuple[int, ...]"] + [array] * 6, done.stdout
+    assert revealed == [array] * 4 + ["tuple[int, ...]"] + [array] * 7, done.stdout
     lines = PROGRAM.splitlines()
     wrong = [int(number) for number in re.findall(r":(\d+): error", done.stdout)]
     assert [lines[number - 1] for number in wrong] == lines[-5:], done.stdout

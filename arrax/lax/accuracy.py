@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from arrax.core.interpreter import context
+from arrax.core.interpreter import Primitive, context
 from arrax.interpreters.lowering import builder
 from arrax.lax.complex_values import by_parts, corrected
 from arrax.lax.families import checked_operand, elementwise, public
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class AccuracyMode(enum.Enum):
@@ -71,9 +72,18 @@ def _lower(hlo_name: str) -> Any:
     return rule
 
 
+class AccurateUnary(Protocol):
+    """The public function of an operation on one array that takes an accuracy."""
+
+    primitive: Primitive
+    __name__: str
+
+    def __call__(self, x: ArrayLike, *, accuracy: Accuracy | None = None) -> Array: ...
+
+
 def unary_with_accuracy(
     name: str, accepts: frozenset, lower: Any, *, jvp: Any, doc: str, limits: Any = None, parts: Any = None
-) -> Any:
+) -> AccurateUnary:
     """A unary elementwise operation whose public function takes ``accuracy``.
 
     Args:
@@ -90,8 +100,6 @@ def unary_with_accuracy(
         params = {} if accuracy is None else _check(name, accuracy)
         return context.interpreter.process(primitive, (checked_operand(name, x),), params)
 
-    function = public(function, primitive, name, doc, "x", accepts)
-    function.__doc__ = (
-        f"{function.__doc__}" + "\nThe keyword ``accuracy`` takes a ``Tolerance`` or an ``AccuracyMode``."
-    )
-    return function
+    documented = public(function, primitive, name, doc, "x", accepts)
+    documented.__doc__ = f"{documented.__doc__}\nThe keyword ``accuracy`` takes a ``Tolerance`` or an ``AccuracyMode``."
+    return documented

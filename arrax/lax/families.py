@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.batching import batch_size
 from arrax.interpreters.lowering import builder
 from arrax.native import runtime
+from arrax.xla.arrays import Array, ArrayLike
 
 ArrayImpl = runtime.ArrayImpl
 Accepts = frozenset
@@ -348,6 +349,24 @@ def compose_jvp(primitive: Primitive, rules: Sequence[Callable[..., Any] | None]
     return rule
 
 
+class Unary(Protocol):
+    """The public function of an operation on one array."""
+
+    primitive: Primitive
+    __name__: str
+
+    def __call__(self, x: ArrayLike) -> Array: ...
+
+
+class Binary(Protocol):
+    """The public function of an operation on two arrays of one dtype."""
+
+    primitive: Primitive
+    __name__: str
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> Array: ...
+
+
 def unary(
     name: str,
     accepts: frozenset,
@@ -358,7 +377,7 @@ def unary(
     transpose: Callable[..., Any] | None = None,
     result: Callable[..., Any] | None = None,
     doc: str = "",
-) -> Any:
+) -> Unary:
     """A unary elementwise operation: returns its public function.
 
     Args:
@@ -388,7 +407,7 @@ def binary(
     result: Callable[..., Any] | None = None,
     doc: str = "",
     operands: tuple[str, str] = ("x", "y"),
-) -> Any:
+) -> Binary:
     """A binary elementwise operation: returns its public function.
 
     Args:
