@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,14 +14,16 @@ from arrax.core.interpreter import axis_size as size_of_axis
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import Batch, move_batch_axis
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, ge, lt, mul, sub
 from arrax.lax.bitwise import bitwise_and
-from arrax.lax.collective_rules import AxisName, Groups, all_to_all_p, names_of
+from arrax.lax.collective_rules import AxisName, Groups, all_gather_p, all_to_all_p, names_of, tracked_axes
+from arrax.lax.collectives import axis_index
 from arrax.lax.conversion import convert
 from arrax.lax.families import broadcast_to_shape, checked_operand
 from arrax.lax.linalg.matrices import take_rows
 from arrax.lax.reductions import reduce_or, reduce_sum
-from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, reshape
+from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, reshape, transpose
 from arrax.lax.structure import select
 
 Permutation = Sequence[tuple[int, int]]
@@ -166,6 +169,50 @@ def _transpose(
     return [ct_operand, ct_output, None, None, None, None]
 
 
+def _gathered(x: Any, axis_name: Any, groups: Groups) -> Any:
+    """What all members have, stacked."""
+    size = len(groups[0]) if groups is not None else math.prod(size_of_axis(name) for name in axis_name)
+    return all_gather_p.bind(
+        x, all_gather_dimension=0, axis_index_groups=groups, axis_name=axis_name, axis_size=size, tiled=False
+    )
+
+
+def _on_mesh(
+    operand: Any, output: Any, starts: Any, sizes: Any, targets: Any, received: Any, *, axis_name: Any,
+    axis_index_groups: Groups,
+) -> Any:  # fmt: skip
+    """Every member gets all rows, and picks those that are sent to it."""
+    rows, mine = _gathered(operand, axis_name, axis_index_groups), axis_index(axis_name)
+    if axis_index_groups is not None:
+        place = np.zeros(sum(map(len, axis_index_groups)), np.int32)
+        for group in axis_index_groups:
+            place[list(group)] = np.arange(len(group))
+        mine = reshape(take_rows(place[:, None], reshape(mine, (1,))), ())
+    tables = [_gathered(convert(table, np.int32), axis_name, axis_index_groups) for table in (starts, sizes, targets)]
+    count, height = typeof(rows).shape[:2]
+    width = typeof(output).shape[0]
+    to_me = [reshape(take_rows(transpose(table, (1, 0)), reshape(mine, (1,))), (count,)) for table in tables]
+    shape = (count, width)  # (source, row of the output)
+    first, lengths, places = (broadcast_in_dim(table, shape, (0,)) for table in to_me)
+    offset = sub(broadcasted_iota(np.int32, shape, 1), places)
+    sent = bitwise_and(ge(offset, full_like(offset, 0)), lt(offset, lengths))
+    source = mul(broadcasted_iota(np.int32, shape, 0), full_like(offset, height))
+    found = reduce_sum(select(sent, add(add(source, first), offset), full_like(offset, 0)), (0,))
+    flat = reshape(rows, (count * height, int(np.prod(typeof(operand).shape[1:]))))
+    taken = reshape(take_rows(flat, found), typeof(output).shape)
+    return select(broadcast_in_dim(reduce_or(sent, (0,)), typeof(output).shape, (0,)), taken, output)
+
+
+def _lower(ctx: Any, *values: Any, **params: Any) -> list[Any]:
+    region = ctx.module_context.manual
+    if region is None:
+        raise NameError("ragged_all_to_all stands in a program outside of shard_map, pmap and vmap")
+    with region._replace(tracked=False).entered():
+        return lower_fun(_on_mesh, multiple_results=False)(ctx, *values, **params)
+
+
+ragged_all_to_all_p.lower[None] = _lower
+ragged_all_to_all_p.varies = lambda vma, *, axis_name, **params: vma | set(names_of(axis_name)) & tracked_axes()
 ragged_all_to_all_p.type_rule = _ragged_type
 ragged_all_to_all_p.collective = _collective
 ragged_all_to_all_p.jvp = _jvp

@@ -82,6 +82,32 @@ def test_every_collective_agrees_with_whole_arrays_and_has_the_derivative_of_its
                                        atol=1e-3, err_msg=f"{name}, checked: {checked}")  # fmt: skip
 
 
+def test_pieces_of_unequal_lengths_are_exchanged():
+    send = np.array([[1, 2, 0], [0, 1, 3], [2, 1, 1]], np.int32)  # rows from source to destination
+    tables = [np.cumsum(send, 1) - send, send, (np.cumsum(send.T, 1) - send.T).T, send.T]
+    operand, output = np.random.default_rng(0).normal(size=(2, 3, 6, 2)).astype(np.float32)
+    three = Mesh(np.array(arrax.devices()[:3]), ("i",))
+
+    def exchange(operand, output):
+        def one(*values):
+            return lax.ragged_all_to_all(*(v[0] for v in values), axis_name="i")[None]
+
+        return arrax.shard_map(one, mesh=three, in_specs=P("i"), out_specs=P("i"))(operand, output, *tables)
+
+    def on_one_device(operand, output):
+        return arrax.vmap(lambda *xs: lax.ragged_all_to_all(*xs, axis_name="i"), axis_name="i")(
+            operand, output, *tables
+        )
+
+    np.testing.assert_array_equal(exchange(operand, output), on_one_device(operand, output))
+    slopes = [
+        arrax.jit(arrax.grad(lambda *xs, f=f: (f(*xs) ** 2).sum(), (0, 1)))(operand, output)
+        for f in (exchange, on_one_device)
+    ]
+    for actual, expected in zip(*slopes, strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-5)
+
+
 def test_pieces_are_cut_and_joined_as_specs_say():
     shapes = []
     f = mapped(lambda x: shapes.append(x.shape) or x, P("x", "y"), P("y", "x"))
