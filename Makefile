@@ -9,13 +9,14 @@
 #   make docs-numpy    rewrite docs/numpy.md, the status of each NumPy function
 #   make lint types    ruff, mypy
 #   make bench         side by side with the reference implementation (BENCH="eager staging" narrows)
+#   make calibrate     measure from which sizes on the CPU's own forms of operations pay on this machine
 #   make plot-numpy    draw the results of the benchmark group numpy for the README
 #   make clean         remove environments and caches
 #
 # PYTHON=/path/to/python chooses the interpreter for .venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest conformance fuzz docs-numpy lint types bench plot-numpy clean
+.PHONY: help demo test test-newest conformance fuzz docs-numpy lint types bench calibrate plot-numpy clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -62,6 +63,9 @@ types: $(VENV)/ready-dev
 
 bench: $(VENV)/ready-demo .venv-reference/ready
 	$(BIN)/python -m benchmarks $(BENCH) --reference .venv-reference/bin/python
+
+calibrate: $(VENV)/ready-demo
+	$(BIN)/python -m benchmarks.calibrate
 
 plot-numpy: $(VENV)/ready-demo
 	$(BIN)/python -m benchmarks.plot_numpy

@@ -17,9 +17,14 @@ Program = tuple[Any, ...]  # a function of the array library and some host array
 
 def cases(lib: ModuleType, jnp: ModuleType) -> Iterator[Repeated]:
     """Each program: compiled by a library that compiles, and awaited; otherwise as it is."""
+    for name, (function, *arrays) in programs():
+        yield Repeated(name, bound(lib, jnp, function, arrays))
+
+
+def programs() -> Iterator[tuple[str, Program]]:
+    """All programs by name."""
     for chapter in (elementwise, reductions, ordering, counting, moving, products, decompositions):
-        for name, (function, *arrays) in chapter().items():
-            yield Repeated(name, bound(lib, jnp, function, arrays))
+        yield from chapter().items()
 
 
 def bound(

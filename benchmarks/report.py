@@ -78,8 +78,25 @@ class Group:
         mean = f"{geometric_mean(ratios):.2f}" if ratios else "none"
         failed = [f"{count} failed on {side}" for side, count in self._failures() if count]
         return ", ".join(
-            [f"geometric mean {mean} over {len(ratios)} of {len(self.rows)} cases", *failed, *self._beside_host()]
-        )
+            [
+                f"geometric mean {mean} over {len(ratios)} of {len(self.rows)} cases",
+                *failed, *self._by_kind(), *self._beside_host(),
+            ]
+        )  # fmt: skip
+
+    def _by_kind(self) -> list[str]:
+        """The means of each kind of case, where names end in one of a few."""
+        kinds: dict[str, list[float]] = {}
+        for row in self.rows:
+            name, _, kind = row.name.rpartition(", ")
+            if name and row.ratio is not None:
+                kinds.setdefault(kind, []).append(row.ratio)
+        if len(kinds) != 2 or sum(map(len, kinds.values())) != sum(row.ratio is not None for row in self.rows):
+            return []
+        return [
+            f"{kind} {geometric_mean(ratios):.2f} ({sum(ratio > 1.1 for ratio in ratios)} above 1.1)"
+            for kind, ratios in kinds.items()
+        ]
 
     def _beside_host(self) -> list[str]:
         ratios = [row.host_ratio for row in self.rows if row.host_ratio is not None]

@@ -207,7 +207,7 @@ raise_persistent_cache_errors = Option("raise_persistent_cache_errors", bool, Fa
 persistent_cache_enable_xla_caches = Option("persistent_cache_enable_xla_caches", str, None, "accepted, without effect")
 compilation_cache_include_metadata_in_key = Option("compilation_cache_include_metadata_in_key", bool, False, "accepted: locations never take part in the key")
 default_dtype_bits      = Option("default_dtype_bits", str, "64", "accepted for compatibility", choices=("32", "64"))
-cpu_kernels             = Option("cpu_kernels", bool, True, "on CPU, sort on the host and use arrax's own elementary functions", in_key=True)
+cpu_kernels             = Option("cpu_kernels", bool, True, "on the CPU, let programs call NumPy to sort, search and count", in_key=True)
 transfer_guard_host_to_device   = Option("transfer_guard_host_to_device", str, None, "guard of transfers to a device", choices=_GUARDS, on_change=_guard("host_to_device"))
 transfer_guard_device_to_device = Option("transfer_guard_device_to_device", str, None, "guard of transfers between devices", choices=_GUARDS, on_change=_guard("device_to_device"))
 transfer_guard_device_to_host   = Option("transfer_guard_device_to_host", str, None, "guard of transfers to the host", choices=_GUARDS, on_change=_guard("device_to_host"))

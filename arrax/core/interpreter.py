@@ -6,6 +6,7 @@ meaning, running its own rules with its parent made current.
 
 from __future__ import annotations
 
+import enum
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -137,24 +138,39 @@ class ValueWanted(BaseException):
     """A traced value is to be printed where the function can also be run operation by operation."""
 
 
+class Rounding(enum.Enum):
+    """How the bits of an operation's results are determined by the standard for floating-point numbers alone."""
+
+    NONE = "none"  # elements are moved, compared or converted
+    PRODUCT = "product"  # rounded once, but a compiler may fuse it with a sum that it is an operand of
+    SUM = "sum"
+
+
 class Primitive:
     """An operation of the language, with a slot for each of its meanings.
 
     Slots (all optional): ``impl`` (concrete evaluation), ``type_rule`` (from types to types), ``jvp``, ``transpose``,
     ``batch``, ``lower`` (platform, or None for all, to lowering rule), and for operations that hold programs
-    ``partial_eval``, ``partial_eval_jaxpr`` and ``dce``. ``collective`` serves operations over named axes.
+    ``partial_eval``, ``partial_eval_jaxpr`` and ``dce``. ``collective`` serves operations over named axes. How it is best
+    compiled say ``rounding`` (see ``Rounding``; None where results depend on the compiler's code), ``cost`` (additions that
+    take as long, per element of its largest array; or a function of the equation that gives them for all of it) and
+    ``forms`` (platform to a function of the equation: see ``interpreters.platform_forms``).
     """
 
     __slots__ = (
         "name", "multiple_results", "own_impl", "type_rule", "effects_rule", "jvp", "transpose", "batch", "collective",
         "lower", "partial_eval", "partial_eval_jaxpr", "dce", "inline", "compiled", "hidden_params", "param_texts",
         "skip_canonicalization", "call_primitive", "map_primitive", "holds_programs", "closes_over", "stage", "with_token",
-        "varies",
+        "varies", "rounding", "cost", "forms",
         "__dict__", "__weakref__",
     )  # fmt: skip
 
-    def __init__(self, name: str, *, multiple_results: bool = False):
-        self.name, self.multiple_results = name, multiple_results
+    def __init__(
+        self, name: str, *, multiple_results: bool = False, rounding: Rounding | None = None,
+        cost: float | Callable[[Any], float] | None = None,
+    ):  # fmt: skip
+        self.name, self.multiple_results, self.rounding, self.cost = name, multiple_results, rounding, cost
+        self.forms: dict[str, Callable] = {}
         self.own_impl: Callable | None = None
         self.type_rule: Callable | None = None
         self.effects_rule: Callable | None = None  # params -> effects

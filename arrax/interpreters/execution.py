@@ -13,13 +13,13 @@ from arrax.core import config, errors
 from arrax.core.effects import any_ordered
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var
 from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.compile_levels import choose_level
+from arrax.interpreters.compile_speed import compiles_quickly
+from arrax.interpreters.cost_model import runs_inline
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.lowering.module import lower_module
 from arrax.interpreters.ordering import in_order
 from arrax.interpreters.placements import Placement
-from arrax.interpreters.work import is_short
 from arrax.native import runtime
 from arrax.xla import compat, compilation
 from arrax.xla.devices import single_sharding
@@ -53,12 +53,13 @@ class LoweredProgram(NamedTuple):
     kept: list[bool]  # one per argument: whether the module takes it
     const_args: list[Any]  # leading arguments: large constants
     jaxpr: Jaxpr
+    formed: ClosedJaxpr  # the same program in its platform's form: see ``platform_forms``
     donated: list[bool]
     host_callbacks: list[Any]
     calls_users: bool  # whether functions of users are among the callbacks
     effects: Any
-    level: str
-    at_once: bool  # whether calls run it themselves: see ``work``
+    quickly: bool  # whether it may be compiled quickly
+    at_once: bool  # whether calls run it themselves: see ``cost_model``
     spread: Any  # for several devices: these, and how inputs and outputs lie
 
 
@@ -114,10 +115,9 @@ def lower_program(
         portable=portable, **({} if spread is None else spread._asdict()),
     )  # fmt: skip
     flags = list(donated) if donated is not None else [False] * len(kept)
-    level = choose_level(jaxpr, eager, [aval for aval, donates in zip(avals, donate, strict=False) if donates])
     return LoweredProgram(
-        module, kept, const_args, jaxpr, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
-        ctx.calls_users, jaxpr.effects, level, platform == "cpu" and is_short(jaxpr), spread,
+        module, kept, const_args, jaxpr, ctx.program, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
+        ctx.calls_users, jaxpr.effects, eager and compiles_quickly(jaxpr), platform == "cpu" and runs_inline(jaxpr), spread,
     )  # fmt: skip
 
 
@@ -202,7 +202,7 @@ class CompiledProgram:
         if lowered.host_callbacks:
             drain.expect(device)
         self.executable = compilation.compile_module(
-            lowered.module, [device] if spread is None else list(spread.devices), level=lowered.level,
+            lowered.module, [device] if spread is None else list(spread.devices), quickly=lowered.quickly,
             compiler_options=compiler_options, host_callbacks=lowered.host_callbacks, name=name,
             storable=not lowered.calls_users, at_once=lowered.at_once and device.client.local_device_count() == 1,
             propagated=() if spread is None else [sharding is None for sharding in spread.out_shardings],

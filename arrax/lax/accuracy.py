@@ -82,7 +82,16 @@ class AccurateUnary(Protocol):
 
 
 def unary_with_accuracy(
-    name: str, accepts: frozenset, lower: Any, *, jvp: Any, doc: str, limits: Any = None, parts: Any = None
+    name: str,
+    accepts: frozenset,
+    lower: Any,
+    *,
+    jvp: Any,
+    doc: str,
+    limits: Any = None,
+    parts: Any = None,
+    rounding: Any = None,
+    cost: float | None = None,
 ) -> AccurateUnary:
     """A unary elementwise operation whose public function takes ``accuracy``.
 
@@ -91,10 +100,13 @@ def unary_with_accuracy(
       jvp: ``f(x, answer, tangent)``.
       limits: what puts complex answers right, as of ``corrected``.
       parts: the formula for complex numbers, as of ``by_parts``.
+      rounding, cost: the primitive's slots.
     """
     rule = _lower(lower) if isinstance(lower, str) else (lambda ctx, x, accuracy=None: lower(ctx, x))
     rule = corrected(rule, limits) if limits is not None else rule if parts is None else by_parts(rule, parts)
-    primitive = elementwise(name, [accepts], rule, jvp=[lambda x, ans, t, accuracy=None: jvp(x, ans, t)])
+    primitive = elementwise(
+        name, [accepts], rule, jvp=[lambda x, ans, t, accuracy=None: jvp(x, ans, t)], rounding=rounding, cost=cost
+    )
 
     def function(x: Any, *, accuracy: Accuracy | None = None) -> Any:
         params = {} if accuracy is None else _check(name, accuracy)

@@ -8,14 +8,12 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index
-from arrax.core.interpreter import context
+from arrax.core.interpreter import Rounding, context
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert_ir
-from arrax.lax.cpu import powers, quotients
-from arrax.lax.cpu.expressions import use_formula
-from arrax.lax.cpu.quotients import use_floats_for_integers
+from arrax.lax.cpu.quotients import by_floats, quotient, remainder
 from arrax.lax.families import (
     anything,
     binary,
@@ -133,26 +131,25 @@ def _equal_mask(x: Any, z: Any) -> Any:
 
 
 # fmt: off
-neg  = unary("neg",  numeric, "negate", linear=True, doc="negation, -x")
-sign = unary("sign", numeric, _sign_lowering, doc="sign: -1, 0 or 1, x/|x| for complex x")
-floor = unary("floor", floating, "floor", doc="greatest integer not above x")
-ceil = unary("ceil", floating, "ceil", doc="least integer not below x")
-abs_ = unary("abs", signed | inexact, _abs_lowering, result=_real_result, jvp=_abs_jvp, doc="magnitude, |x|")
-is_finite = unary("is_finite", floating, "is_finite", result=lambda d: np.dtype(np.bool_), doc="test for finite values")
+neg  = unary("neg",  numeric, "negate", rounding=Rounding.NONE, linear=True, doc="negation, -x")
+sign = unary("sign", numeric, _sign_lowering, rounding=Rounding.NONE, doc="sign: -1, 0 or 1, x/|x| for complex x")
+floor = unary("floor", floating, "floor", rounding=Rounding.NONE, doc="greatest integer not above x")
+ceil = unary("ceil", floating, "ceil", rounding=Rounding.NONE, doc="least integer not below x")
+abs_ = unary("abs", signed | inexact, _abs_lowering, rounding=Rounding.NONE, result=_real_result, jvp=_abs_jvp, doc="magnitude, |x|")
+is_finite = unary("is_finite", floating, "is_finite", rounding=Rounding.NONE, result=lambda d: np.dtype(np.bool_), doc="test for finite values")
 
-add = binary("add", numeric, _as("add", "or"), transpose=_transpose_add, doc="sum, x + y",
+add = binary("add", numeric, _as("add", "or"), rounding=Rounding.SUM, transpose=_transpose_add, doc="sum, x + y",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: t))
-sub = binary("sub", numeric, "subtract", transpose=_transpose_sub, doc="difference, x - y",
+sub = binary("sub", numeric, "subtract", rounding=Rounding.SUM, transpose=_transpose_sub, doc="difference, x - y",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: neg(t)))
-div = binary("div", numeric, "divide", transpose=_transpose_div, doc="quotient, x / y; truncated for integers",
+div = binary("div", numeric, "divide", rounding=Rounding.NONE, cost=2, transpose=_transpose_div, doc="quotient, x / y; truncated for integers",
              jvp=(lambda x, y, ans, t: div(t, y), lambda x, y, ans, t: mul(neg(div(ans, y)), t)))
-rem = binary("rem", real, "remainder", doc="remainder with the sign of the dividend",
+rem = binary("rem", real, "remainder", cost=8, doc="remainder with the sign of the dividend",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: mul(neg(t), _truncated_quotient(x, y))))
 # fmt: on
 
-use_formula(rem.primitive, powers.remainder, least=1 << 17)
-use_floats_for_integers(div.primitive, quotients.quotient)
-use_floats_for_integers(rem.primitive, quotients.remainder)
+div.primitive.lower["cpu"] = by_floats(div.primitive.lower[None], quotient)
+rem.primitive.lower["cpu"] = by_floats(rem.primitive.lower[None], remainder)
 
 
 # A product may be wanted in another dtype than its operands', such as that of sums of 8-bit ones.
@@ -185,7 +182,7 @@ def _mul_transpose(ct: Any, x: Any, y: Any, *, out_dtype: Any = None) -> list[An
 
 
 mul_p = elementwise(
-    "mul", [numeric, numeric], _mul_lowering, transpose=_mul_transpose,
+    "mul", [numeric, numeric], _mul_lowering, rounding=Rounding.PRODUCT, transpose=_mul_transpose,
     result=lambda x, y, out_dtype=None: x if out_dtype is None else out_dtype,
     jvp=[lambda x, y, ans, t, **params: mul_p.bind(t, y, **params), lambda x, y, ans, t, **params: mul_p.bind(x, t, **params)],
 )  # fmt: skip
@@ -247,7 +244,7 @@ def compare(name: str, direction: str, doc: str, accepts: frozenset = anything, 
             attributes["compare_type"] = builder.attribute("#stablehlo<comparison_type TOTALORDER>")
         return [builder.compare(direction, ctx.avals_out[0].shape, x, y, **attributes)]
 
-    return binary(name, accepts, rule, result=lambda *d: np.dtype(np.bool_), doc=doc)
+    return binary(name, accepts, rule, result=lambda *d: np.dtype(np.bool_), rounding=Rounding.NONE, doc=doc)
 
 
 # fmt: off
@@ -261,16 +258,16 @@ le_to = compare("le_to", "LE", "order x <= y, total for floats: -NaN < -inf < -0
 gt = compare("gt", "GT", "order, x > y", real | boolean)
 ge = compare("ge", "GE", "order, x >= y", real | boolean)
 
-max_ = binary("max", anything, _complex_extreme("GT", "maximum"), doc="greater of two values; NaN if either is NaN",
+max_ = binary("max", anything, _complex_extreme("GT", "maximum"), rounding=Rounding.NONE, doc="greater of two values; NaN if either is NaN",
               jvp=(lambda x, y, ans, t: mul(t, _tie_mask(x, y, ans)), lambda x, y, ans, t: mul(t, _tie_mask(y, x, ans))))
-min_ = binary("min", anything, _complex_extreme("LT", "minimum"), doc="lesser of two values; NaN if either is NaN",
+min_ = binary("min", anything, _complex_extreme("LT", "minimum"), rounding=Rounding.NONE, doc="lesser of two values; NaN if either is NaN",
               jvp=(lambda x, y, ans, t: mul(t, _tie_mask(x, y, ans)), lambda x, y, ans, t: mul(t, _tie_mask(y, x, ans))))
 
-real_part = unary("real", complexes, "real", result=_real_result, doc="real part",
+real_part = unary("real", complexes, "real", rounding=Rounding.NONE, result=_real_result, doc="real part",
                   jvp=lambda x, ans, t: real_part(t), transpose=lambda ct, x: [complex_(ct, _strong_zero(ct))])
-imag = unary("imag", complexes, "imag", result=_real_result, doc="imaginary part",
+imag = unary("imag", complexes, "imag", rounding=Rounding.NONE, result=_real_result, doc="imaginary part",
              jvp=lambda x, ans, t: imag(t), transpose=lambda ct, x: [complex_(_strong_zero(ct), neg(ct))])
-complex_ = binary("complex", frozenset({"floating"}), "complex", result=_complex_result, doc="x + iy",
+complex_ = binary("complex", frozenset({"floating"}), "complex", rounding=Rounding.NONE, result=_complex_result, doc="x + iy",
                   jvp=(lambda x, y, ans, t: complex_(t, _zeros(t)), lambda x, y, ans, t: complex_(_zeros(t), t)),
                   transpose=lambda ct, x, y: [unbroadcast(real_part(ct), x.aval) if is_undefined_primal(x) else None,
                                               unbroadcast(neg(imag(ct)), y.aval) if is_undefined_primal(y) else None])
@@ -303,7 +300,7 @@ def _conj_transpose(ct: Any, x: Any, *, input_dtype: Any) -> list[Any]:
 
 
 conj_p = elementwise(
-    "conj", [inexact], _conj_lowering, result=lambda d, input_dtype: d if kind_of(d) == "complex" else _complex_result(d),
+    "conj", [inexact], _conj_lowering, rounding=Rounding.NONE, result=lambda d, input_dtype: d if kind_of(d) == "complex" else _complex_result(d),
     jvp=[lambda x, ans, t, input_dtype: conj_p.bind(t, input_dtype=input_dtype)], transpose=_conj_transpose,
 )  # fmt: skip
 
@@ -343,7 +340,9 @@ def _integer_pow_jvp(x: Any, ans: Any, t: Any, *, y: int) -> Any:
     return mul(t, mul(scalar(y, x), x if y == 2 else integer_pow(x, y - 1)))
 
 
-integer_pow_p = elementwise("integer_pow", [numeric], _integer_pow_lowering, jvp=[_integer_pow_jvp])
+integer_pow_p = elementwise(
+    "integer_pow", [numeric], _integer_pow_lowering, rounding=Rounding.PRODUCT, jvp=[_integer_pow_jvp]
+)
 
 
 def integer_pow(x: Any, y: int) -> Any:
@@ -370,7 +369,12 @@ def _square_lowering(ctx: Any, x: Any) -> list[Any]:
 
 
 square = unary(
-    "square", numeric, _square_lowering, jvp=lambda x, ans, t: mul(t, mul(scalar(2, x), x)), doc="square, x x"
+    "square",
+    numeric,
+    _square_lowering,
+    rounding=Rounding.PRODUCT,
+    jvp=lambda x, ans, t: mul(t, mul(scalar(2, x), x)),
+    doc="square, x x",
 )
 
 

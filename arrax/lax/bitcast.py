@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import dtypes
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.shapes import move_axis
 
-bitcast_convert_type_p = Primitive("bitcast_convert_type")
+bitcast_convert_type_p = Primitive("bitcast_convert_type", rounding=Rounding.NONE)
 
 
 def _type_rule(aval: ShapedArray, *, new_dtype: Any) -> ShapedArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,12 +11,13 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_indices
 from arrax.core.interpreter import Primitive
+from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.cost_model import PRODUCTS_PER_ADDITION, largest_size
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.host_calls import native_or
 from arrax.lax.conversion import convert, convert_ir
-from arrax.lax.cpu.products import lowering_of_products
+from arrax.lax.cpu.products import product_form
 from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.precision import (
     accumulation_dtype,
@@ -201,9 +203,16 @@ def _batch(values: Any, dims: Any, *, dimension_numbers: Dimensions, **params: A
     return out, count + x_free + free.index(y_dim)
 
 
+def _cost(eqn: JaxprEqn) -> float:
+    (contracted, _), _ = eqn.params["dimension_numbers"]
+    length = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
+    return largest_size(eqn) + eqn.outvars[0].aval.size * length / PRODUCTS_PER_ADDITION
+
+
 dot_general_p.type_rule = _type_rule
 dot_general_p.lower[None] = _lower
-dot_general_p.lower["cpu"] = native_or(_lower, lowering_of_products(_lower))
+dot_general_p.forms["cpu"] = product_form
+dot_general_p.cost = _cost
 dot_general_p.jvp = _jvp
 dot_general_p.transpose = _transpose
 dot_general_p.batch = _batch

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand, kind_of, shape_slots
 
-convert_element_type_p = Primitive("convert_element_type")
+convert_element_type_p = Primitive("convert_element_type", rounding=Rounding.NONE)
 convert_element_type_p.hidden_params = frozenset({"sharding"})
 
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.interpreter import Primitive
+from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, example_type
+from arrax.interpreters.cost_model import PRODUCTS_PER_ADDITION, largest_size
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
@@ -276,7 +278,14 @@ def _batch(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
     return _split(out, out_feature, size)
 
 
+def _cost(eqn: JaxprEqn) -> float:
+    kernel = eqn.invars[1].aval
+    length = kernel.size // max(kernel.shape[eqn.params["dimension_numbers"].rhs_spec[0]], 1)
+    return largest_size(eqn) + eqn.outvars[0].aval.size * length / PRODUCTS_PER_ADDITION
+
+
 conv_general_dilated_p.type_rule = _type_rule
+conv_general_dilated_p.cost = _cost
 conv_general_dilated_p.lower[None] = _lower
 use_products_for_vectors(conv_general_dilated_p)
 conv_general_dilated_p.jvp = _jvp

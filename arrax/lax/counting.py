@@ -10,11 +10,10 @@ from arrax.core.calls import in_call
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
-from arrax.interpreters.lowering.host_calls import native_or
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import lt, max_, scalar, sub
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.cpu.counting import lower_count, lower_places
+from arrax.lax.cpu.flags import flags_form
 from arrax.lax.cumulative import cumsum
 from arrax.lax.scatter import ScatterDimensionNumbers, scatter, scatter_add
 from arrax.lax.shapes import broadcasted_iota, expand_dims, full, full_like, squeeze
@@ -51,9 +50,8 @@ def _batch(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
     return count_p.bind(move_batch_axis(values[0], dims[0], batch_size(values, dims), 0), **params), 0
 
 
-_general = lower_fun(_by_scatter, multiple_results=False)
 count_p.type_rule, count_p.jvp, count_p.batch = _type, _jvp, _batch
-count_p.lower[None], count_p.lower["cpu"] = _general, native_or(_general, lower_count)
+count_p.lower[None] = lower_fun(_by_scatter, multiple_results=False)
 
 
 def count_values(x: Any, length: int, dtype: Any) -> Any:
@@ -104,9 +102,9 @@ def _places_batch(values: Any, dims: Any, **params: Any) -> tuple[list[Any], lis
     return places_p.bind(move_batch_axis(values[0], dims[0], batch_size(values, dims), 0), **params), [0, 0]
 
 
-_general_places = lower_fun(_places_by_scatter, multiple_results=True)
 places_p.type_rule, places_p.jvp, places_p.batch = _places_type, _places_jvp, _places_batch
-places_p.lower[None], places_p.lower["cpu"] = _general_places, native_or(_general_places, lower_places)
+places_p.lower[None] = lower_fun(_places_by_scatter, multiple_results=True)
+places_p.forms["cpu"] = flags_form
 
 
 def places_of_flags(flags: Any, size: int, dtype: Any) -> tuple[Any, Any]:

@@ -13,7 +13,6 @@ from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.host_calls import native_or
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, scalar, sub
@@ -21,7 +20,8 @@ from arrax.lax.associative_scan import prefixes
 from arrax.lax.axis_loop import lower_along_axis, with_axis_in_front
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_element_type, convert_ir
-from arrax.lax.cpu.moving import lower_accumulated
+from arrax.lax.cpu.moving import scan_form
+from arrax.lax.cpu.short_axes import short_scan_form
 from arrax.lax.exponential import exp, log1p
 from arrax.lax.families import check_dtype, checked_operand, compose_jvp, inexact, kind_of, numeric
 from arrax.lax.recurrence import linear_recurrence, shifted
@@ -166,7 +166,7 @@ def _share(part: Any, whole: Any) -> Any:
 
 def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, general: Any = None, doc: str) -> Any:
     """A cumulative operation: returns its public function."""
-    primitive = Primitive(name)
+    primitive = Primitive(name, cost=16)
 
     def type_rule(aval: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
         check_dtype(name, aval, accepts)
@@ -181,8 +181,8 @@ def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, gene
     primitive.lower[None] = general or _window_lowering(monoid)
     primitive.lower["cpu"] = with_axis_in_front(_loop_lowering(monoid, primitive.lower[None]))
     if monoid in _BY_KERNEL:
-        by_kernel = functools.partial(lower_accumulated, name=_BY_KERNEL[monoid])
-        primitive.lower["cpu"] = native_or(primitive.lower["cpu"], by_kernel)
+        by_kernel = scan_form(_BY_KERNEL[monoid])
+        primitive.forms["cpu"] = short_scan_form(monoid.combine, functools.partial(_carried, monoid), by_kernel)
     primitive.jvp = compose_jvp(primitive, [jvp])
 
     def function(operand: Any, axis: int = 0, reverse: bool = False) -> Any:

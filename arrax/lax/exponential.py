@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.interpreter import context
+from arrax.core.interpreter import Rounding, context
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.accuracy import unary_with_accuracy
@@ -15,7 +15,7 @@ from arrax.lax.arithmetic import add, complex_, div, eq, imag, integer_pow, mul,
 from arrax.lax.complex_values import Parts, exp_limits, expm1_limits, log_limits, sqrt_limits
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu import powers
-from arrax.lax.cpu.expressions import use_formula
+from arrax.lax.cpu.expressions import by_formula
 from arrax.lax.families import (
     broadcast_to_shape,
     checked_operand,
@@ -78,28 +78,28 @@ def _turn(y: Any) -> Any:
 
 
 # fmt: off
-exp   = unary_with_accuracy("exp",   inexact, "exponential", doc="exponential, e^x", limits=exp_limits,
+exp   = unary_with_accuracy("exp",   inexact, "exponential", cost=2, doc="exponential, e^x", limits=exp_limits,
                             jvp=lambda x, ans, t: mul(t, ans))
-exp2  = unary_with_accuracy("exp2",  inexact, _exp2_lowering, doc="power of two, 2^x", parts=_exp2_parts,
+exp2  = unary_with_accuracy("exp2",  inexact, _exp2_lowering, cost=2, doc="power of two, 2^x", parts=_exp2_parts,
                             jvp=lambda x, ans, t: mul(t, mul(ans, scalar(_LOG_2, ans))))
-expm1 = unary_with_accuracy("expm1", inexact, "exponential_minus_one", doc="e^x - 1, accurate near 0", parts=_expm1_parts,
+expm1 = unary_with_accuracy("expm1", inexact, "exponential_minus_one", cost=8, doc="e^x - 1, accurate near 0", parts=_expm1_parts,
                             jvp=lambda x, ans, t: mul(t, add(ans, scalar(1, ans))))
-log   = unary_with_accuracy("log",   inexact, "log", doc="natural logarithm", limits=log_limits,
+log   = unary_with_accuracy("log",   inexact, "log", cost=2, doc="natural logarithm", limits=log_limits,
                             jvp=lambda x, ans, t: div(t, x))
-log1p = unary_with_accuracy("log1p", inexact, "log_plus_one", doc="log(1 + x), accurate near 0", limits=log_limits,
+log1p = unary_with_accuracy("log1p", inexact, "log_plus_one", cost=8, doc="log(1 + x), accurate near 0", limits=log_limits,
                             jvp=lambda x, ans, t: div(t, add(x, scalar(1, x))))
-logistic = unary_with_accuracy("logistic", inexact, "logistic", doc="logistic function, 1 / (1 + e^-x)",
+logistic = unary_with_accuracy("logistic", inexact, "logistic", cost=2, doc="logistic function, 1 / (1 + e^-x)",
                                jvp=lambda x, ans, t: mul(mul(t, ans), sub(scalar(1, ans), ans)))
-sqrt  = unary_with_accuracy("sqrt",  inexact, "sqrt", doc="square root", limits=sqrt_limits,
+sqrt  = unary_with_accuracy("sqrt",  inexact, "sqrt", rounding=Rounding.NONE, cost=2, doc="square root", limits=sqrt_limits,
                             jvp=lambda x, ans, t: div(t, add(ans, ans)))
-rsqrt = unary_with_accuracy("rsqrt", inexact, "rsqrt", doc="reciprocal square root, 1 / sqrt(x)",
+rsqrt = unary_with_accuracy("rsqrt", inexact, "rsqrt", cost=2, doc="reciprocal square root, 1 / sqrt(x)",
                             jvp=lambda x, ans, t: mul(t, mul(scalar(-0.5, x), div(ans, x))))
-cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", doc="cube root",
+cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", cost=8, doc="cube root",
                             jvp=lambda x, ans, t: div(mul(t, integer_pow(ans, -2)), scalar(3, ans)))
 # fmt: on
 
 
-use_formula(cbrt.primitive, powers.cube_root)
+cbrt.primitive.lower["cpu"] = by_formula(cbrt.primitive.lower[None], powers.cube_root)
 
 # ---- powers --------------------------------------------------------------------------------------------------------
 
@@ -142,12 +142,9 @@ def _repeated(x: Any, like: Any) -> Any:
 
 
 pow_p = elementwise(
-    "pow", [inexact, inexact | integers], _pow_lowering, jvp=[_pow_jvp_base, _pow_jvp_exponent],
+    "pow", [inexact, inexact | integers], _pow_lowering, cost=24, jvp=[_pow_jvp_base, _pow_jvp_exponent],
     result=_pow_dtype, same_dtypes=False,
 )  # fmt: skip
-
-
-use_formula(pow_p, powers.power)
 
 
 def pow(x: Any, y: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import in_call
 from arrax.core.functions import name_function
-from arrax.core.interpreter import Primitive, Tracer, context
+from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.batching import batch_size
 from arrax.interpreters.lowering import builder
@@ -261,6 +261,26 @@ def memoized_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
     return remembered
 
 
+_HALVES = ("float16", "bfloat16")
+
+
+def through_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A lowering that computes functions of 16-bit floats in float32 on the CPU, and rounds once, whatever is around them."""
+
+    def lowered(ctx: Any, *values: Any, **params: Any) -> Any:
+        dtype = ctx.avals_out[0].dtype
+        if ctx.platform != "cpu" or dtype.name not in _HALVES or any(aval.dtype != dtype for aval in ctx.avals_in):
+            return rule(ctx, *values, **params)
+        wide = [ShapedArray(aval.shape, np.dtype(np.float32)) for aval in ctx.avals_in]
+        out = ShapedArray(ctx.avals_out[0].shape, np.dtype(np.float32))
+        inner = ctx.replace(avals_in=wide, avals_out=[out])
+        widened = [builder.op("convert", aval, value) for aval, value in zip(wide, values, strict=True)]
+        (result,) = rule(inner, *widened, **params)
+        return [builder.op("convert", ShapedArray(out.shape, dtype), result)]
+
+    return lowered
+
+
 def elementwise(
     name: str,
     accepts: Sequence[frozenset],
@@ -270,6 +290,8 @@ def elementwise(
     transpose: Callable[..., Any] | None = None,
     result: Callable[..., Any] | None = None,
     same_dtypes: bool = True,
+    rounding: Rounding | None = None,
+    cost: float | None = None,
 ) -> Primitive:
     """An elementwise primitive of any number of operands.
 
@@ -277,10 +299,11 @@ def elementwise(
       accepts: for each operand, the kinds of dtypes it takes.
       jvp: for each operand, ``f(*operands, answer, tangent, **params)`` or None where the derivative is zero.
       result: ``f(*dtypes, **params)`` -> dtype of the result, where it is not the operands'.
+      rounding, cost: the primitive's slots.
     """
-    primitive = Primitive(name)
+    primitive = Primitive(name, rounding=rounding, cost=cost)
     primitive.type_rule = elementwise_rule(name, accepts, result, same_dtypes)
-    primitive.lower[None] = lower
+    primitive.lower[None] = lower if rounding is not None else through_float32(lower)
     primitive.batch = batch_with_ranks(primitive)
     if jvp is not None:
         primitive.jvp = compose_jvp(primitive, jvp)
@@ -376,6 +399,8 @@ def unary(
     linear: bool = False,
     transpose: Callable[..., Any] | None = None,
     result: Callable[..., Any] | None = None,
+    rounding: Rounding | None = None,
+    cost: float | None = None,
     doc: str = "",
 ) -> Unary:
     """A unary elementwise operation: returns its public function.
@@ -384,9 +409,12 @@ def unary(
       lower: name of the StableHLO (or ``chlo.``) operation, or a lowering rule.
       jvp: ``f(x, answer, tangent)``; None where the derivative is zero.
       linear: the operation is its own derivative and transposes to itself (neg, real-linear ones give ``transpose``).
+      rounding, cost: the primitive's slots.
     """
     rule = lower_named(lower) if isinstance(lower, str) else lower
-    primitive = elementwise(name, [accepts], rule, jvp=[jvp], transpose=transpose, result=result)
+    primitive = elementwise(
+        name, [accepts], rule, jvp=[jvp], transpose=transpose, result=result, rounding=rounding, cost=cost
+    )
     if linear:
         primitive.jvp = compose_jvp(primitive, [lambda x, ans, t: primitive.bind(t)])
         primitive.transpose = transpose or (lambda ct, x: [primitive.bind(ct) if type(ct) is not Zero else ct])
@@ -405,6 +433,8 @@ def binary(
     jvp: Sequence[Callable[..., Any] | None] | None = None,
     transpose: Callable[..., Any] | None = None,
     result: Callable[..., Any] | None = None,
+    rounding: Rounding | None = None,
+    cost: float | None = None,
     doc: str = "",
     operands: tuple[str, str] = ("x", "y"),
 ) -> Binary:
@@ -412,10 +442,14 @@ def binary(
 
     Args:
       jvp: two functions ``f(x, y, answer, tangent)``, one per operand.
+      rounding, cost: the primitive's slots.
       operands: the names of the public function's parameters.
     """
     rule = lower_named(lower) if isinstance(lower, str) else lower
-    primitive = elementwise(name, [accepts, accepts], rule, jvp=jvp or [None, None], transpose=transpose, result=result)
+    primitive = elementwise(
+        name, [accepts, accepts], rule, jvp=jvp or [None, None], transpose=transpose, result=result, rounding=rounding,
+        cost=cost,
+    )  # fmt: skip
 
     def function(x: Any, y: Any) -> Any:
         return context.interpreter.process(primitive, match_scalars(name, x, y), {})

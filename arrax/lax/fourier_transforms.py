@@ -29,7 +29,7 @@ class FftType(enum.IntEnum):
     IRFFT = 3
 
 
-fft_p = Primitive("fft")
+fft_p = Primitive("fft", cost=16)
 _COMPLEX = {"float32": np.dtype(np.complex64), "float64": np.dtype(np.complex128)}
 _REAL = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_indices
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
@@ -160,7 +160,7 @@ def in_bounds(indices: Any, index_map: Sequence[int], shape: Sequence[int], wind
 
 # ---- gather ---------------------------------------------------------------------------------------------------------
 
-gather_p = Primitive("gather")
+gather_p = Primitive("gather", rounding=Rounding.NONE, cost=16)
 
 
 def _gather_type(

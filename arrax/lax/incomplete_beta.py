@@ -96,7 +96,7 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
 
 
 regularized_incomplete_beta_p = elementwise(
-    "regularized_incomplete_beta", [floating] * 3, cached_lower_fun(_betainc, "betainc"),
+    "regularized_incomplete_beta", [floating] * 3, cached_lower_fun(_betainc, "betainc"), cost=1000,
     jvp=[no_derivative("betainc", "a"), no_derivative("betainc", "b"),
          lambda a, b, x, ans, t: mul(t, _beta_density(a, b, x))],
 )  # fmt: skip

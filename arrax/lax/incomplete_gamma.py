@@ -191,16 +191,16 @@ def _grad_a_jvp(a: Any, x: Any, ans: Any, t: Any) -> Any:
 
 
 # fmt: off
-igamma  = binary("igamma",  floating, cached_lower_fun(_igamma, "igamma"), operands=("a", "x"),
+igamma  = binary("igamma",  floating, cached_lower_fun(_igamma, "igamma"), cost=100, operands=("a", "x"),
                  doc="regularized lower incomplete gamma function P(a, x)",
                  jvp=(lambda a, x, ans, t: mul(t, igamma_grad_a(a, x)), lambda a, x, ans, t: mul(t, _density(a, x))))
-igammac = binary("igammac", floating, cached_lower_fun(_igammac, "igammac"), operands=("a", "x"),
+igammac = binary("igammac", floating, cached_lower_fun(_igammac, "igammac"), cost=100, operands=("a", "x"),
                  doc="regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x)",
                  jvp=(lambda a, x, ans, t: mul(t, neg(igamma_grad_a(a, x))),
                       lambda a, x, ans, t: mul(t, neg(_density(a, x)))))
-igamma_grad_a = binary("igamma_grad_a", floating, cached_lower_fun(_igamma_grad_a, "igamma_grad_a"),
+igamma_grad_a = binary("igamma_grad_a", floating, cached_lower_fun(_igamma_grad_a, "igamma_grad_a"), cost=1000,
                        operands=("a", "x"), doc="derivative of igamma in a", jvp=(no_derivative("igamma_grad_a", "a"), _grad_a_jvp))
-random_gamma_grad = binary("random_gamma_grad", floating, cached_lower_fun(_random_gamma_grad, "random_gamma_grad"),
+random_gamma_grad = binary("random_gamma_grad", floating, cached_lower_fun(_random_gamma_grad, "random_gamma_grad"), cost=1000,
                            operands=("a", "x"), doc="derivative in a of a sample x of the gamma distribution Gamma(a, 1)",
                            jvp=(no_derivative("random_gamma_grad", "a"), no_derivative("random_gamma_grad", "x")))
 # fmt: on

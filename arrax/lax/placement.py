@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.config import explicit_transfer
-from arrax.core.interpreter import Primitive, Tracer, context
+from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -179,7 +179,7 @@ def _get(leaf: Any) -> Any:
     )
 
 
-copy_p = Primitive("copy")
+copy_p = Primitive("copy", rounding=Rounding.NONE)
 copy_p.type_rule = lambda aval: aval
 copy_p.lower[None] = lambda ctx, x: [x]
 copy_p.impl = lambda x: copy_of(x) if type(x) is ArrayImpl else array_from_host(x)

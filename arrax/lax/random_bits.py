@@ -53,7 +53,7 @@ _TEXT = {
 
 # ---- rng_bit_generator ---------------------------------------------------------------------------------------------------
 
-rng_bit_generator_p = Primitive("rng_bit_generator", multiple_results=True)
+rng_bit_generator_p = Primitive("rng_bit_generator", multiple_results=True, cost=16)
 
 
 def _type_rule(key: ShapedArray, *, shape: Any, dtype: Any, algorithm: Any, out_sharding: Any) -> list[ShapedArray]:

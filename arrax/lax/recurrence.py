@@ -16,7 +16,7 @@ from arrax.lax.axis_loop import lower_along_axis, with_axis_in_front
 from arrax.lax.shapes import rev
 from arrax.lax.structure import pad
 
-linear_recurrence_p = Primitive("linear_recurrence")
+linear_recurrence_p = Primitive("linear_recurrence", cost=16)
 
 
 def linear_recurrence(a: Any, b: Any, axis: int = 0, reverse: bool = False) -> Any:

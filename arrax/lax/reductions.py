@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,22 +17,13 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.host_calls import native_or
-from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_element_type, convert_ir
-from arrax.lax.cpu import sources
-from arrax.lax.cpu.reducing import (
-    combined_pairwise,
-    count_of_parts,
-    parts_of,
-    run_to_begin_with,
-    use_kernel_for_fold,
-    use_kernel_for_places,
-)
-from arrax.lax.cpu.sums import lower_sum
+from arrax.lax.cpu import thresholds
+from arrax.lax.cpu.reducing import argmax_form, fold_form
+from arrax.lax.cpu.short_axes import short_sum_form
 from arrax.lax.families import (
     anything,
     bools,
@@ -88,74 +77,43 @@ def accumulator(dtype: Any) -> Any:
     return np.dtype(np.float32) if kind_of(dtype) == "floating" and dtype.itemsize < 4 else dtype
 
 
-def lower_monoid(ctx: Any, x: Any, monoid: Monoid, axes: Sequence[int], wide: bool) -> Any:
+def lower_monoid(ctx: Any, x: Any, monoid: Monoid, axes: Sequence[int], wide: bool, may_drop_nan: bool = False) -> Any:
     """A reduction by a monoid; small floats are summed as float32 where ``wide``."""
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     dtype = accumulator(aval.dtype) if wide else aval.dtype
     x = convert_ir(x, aval, ShapedArray(aval.shape, dtype))
     result = ShapedArray(out.shape, dtype)
-    return convert_ir(_reduced(ctx, x, ShapedArray(aval.shape, dtype), monoid, axes, result), result, out)
+    reduced = _reduced(ctx, x, ShapedArray(aval.shape, dtype), monoid, axes, result, may_drop_nan)
+    return convert_ir(reduced, result, out)
 
 
 def _reduced(
     ctx: Any, x: Any, aval: ShapedArray, monoid: Monoid, axes: Sequence[int], out: ShapedArray, drops_nan: bool = False
 ) -> Any:
     """A reduction of an array of any type by a monoid; ``drops_nan`` says that it may."""
-    first = run_to_begin_with(ctx, aval, axes) if monoid in _REPEATABLE else None
-    if first is not None:
-        between = ShapedArray(_without(aval.shape, first), aval.dtype)
-        x = _reduced(ctx, x, aval, monoid, first, between, drops_nan)
-        axes = [axis - sum(gone < axis for gone in first) for axis in axes if axis not in first]
-        aval = between
-    count, dtype = count_of_parts(ctx, x, aval, axes) if monoid in _REPEATABLE else 1, aval.dtype
-    if count > 1:
-        parts, _, part = parts_of(x, aval, axes, count)
-        x = combined_pairwise(parts, lambda a, b: _combined(ctx, monoid, part, a, b))
-        aval, axes = part, (min(axes),)
-    kind, extremes = kind_of(dtype), monoid in (computations.maximum, computations.minimum)
-    pairs = ctx.platform == "cpu" and extremes and kind in _NUMBERS and aval.size == 2 * out.size
-
-    def body(a: Any, b: Any) -> list[Any]:
-        best = monoid.lower(ctx, dtype, a, b)
-        if pairs:  # by a computation that the compiler does not know: it is taken as it is, fast, and keeps NaN
-            stays = builder.compare("NE", (), a, a) if kind == "floating" else builder.compare("EQ", (), a, b)
-            best = builder.op("select", ShapedArray((), dtype), stays, a, best)
-        return [best]
-
-    reduced = reduce_ir(ctx, [x], [builder.constant(monoid.identity(dtype))], axes, [out], body)[0]
-    return reduced if pairs or drops_nan else with_nan(ctx, reduced, monoid, x, aval, axes, out)
-
-
-_NUMBERS = ("floating", "signed", "unsigned")
-# To which an element may be given more than once: parts may overlap.
-_REPEATABLE = (computations.maximum, computations.minimum, computations.conjunction, computations.disjunction)
-
-
-def _combined(ctx: Any, monoid: Monoid, aval: ShapedArray, x: Any, y: Any) -> Any:
-    """The operation of a monoid on two arrays."""
-    primitive = monoid.combine.primitive
-    return primitive.lower[None](ctx.replace(primitive=primitive, avals_in=[aval, aval], avals_out=[aval]), x, y)[0]
+    init = builder.constant(monoid.identity(aval.dtype))
+    reduced = reduce_ir(ctx, [x], [init], axes, [out], lambda a, b: [monoid.lower(ctx, aval.dtype, a, b)])[0]
+    return reduced if drops_nan else with_nan(ctx, reduced, monoid, x, aval, axes, out)
 
 
 def with_nan(
     ctx: Any, reduced: Any, monoid: Monoid, x: Any, aval: ShapedArray, axes: Sequence[int], out: ShapedArray
 ) -> Any:
-    """A reduction of floats, or NaN where there is any: XLA's compiler for CPUs drops it from extremes of long axes."""
-    if (
-        ctx.platform != "cpu"
-        or not computations.drops_nan(monoid, aval.dtype)
-        or not aval.size
-        or sources.without_nan(x)
-    ):
+    """A reduction of floats, or NaN where there is any: the compiler's library for CPUs drops it from min and max.
+
+    Magnitudes have a sum that is NaN only if one of them is, whatever overflows; the library adds them up on the fly.
+    """
+    if ctx.platform != "cpu" or not computations.drops_nan(monoid, aval.dtype) or not aval.size:
         return reduced
-    # As the greatest of zeros and ones, which the compiler is quickest at.
-    marks, mark = (ShapedArray(shape, aval.dtype) for shape in (aval.shape, out.shape))
-    is_nan = builder.compare("NE", aval.shape, x, x)
-    ones = builder.op("select", marks, is_nan, builder.full(1, marks), builder.full(0, marks))
-    greatest, none = computations.maximum, builder.constant(np.zeros((), aval.dtype))
-    found = reduce_ir(ctx, [ones], [none], axes, [mark], lambda a, b: [greatest.lower(ctx, aval.dtype, a, b)])
-    any_nan = builder.compare("GT", out.shape, found[0], builder.full(0, mark))
-    return builder.op("select", out, any_nan, builder.full(np.nan, out), reduced)
+    dtype = accumulator(aval.dtype)
+    wide, total = ShapedArray(aval.shape, dtype), ShapedArray(out.shape, dtype)
+    magnitudes = builder.op("abs", wide, convert_ir(x, aval, wide))
+    zero = builder.constant(np.zeros((), dtype))
+    sums = reduce_ir(
+        ctx, [magnitudes], [zero], axes, [total], lambda a, b: [computations.sum_.lower(ctx, dtype, a, b)]
+    )[0]
+    is_nan = builder.compare("NE", out.shape, sums, sums)
+    return builder.op("select", out, is_nan, builder.full(np.nan, out), reduced)
 
 
 # ---- the named reductions ------------------------------------------------------------------------------------------
@@ -170,17 +128,20 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
     """
     primitive = Primitive(name)
 
-    def type_rule(aval: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+    def type_rule(aval: ShapedArray, *, axes: tuple[int, ...], **_: Any) -> ShapedArray:
         check_dtype(name, aval, accepts)
         check_axes(name, aval, axes)
         return ShapedArray(_without(aval.shape, axes), aval.dtype, aval.weak_type)
 
-    def batched(values: Any, dims: Any, *, axes: tuple[int, ...]) -> tuple[Any, int]:
+    def batched(values: Any, dims: Any, *, axes: tuple[int, ...], **params: Any) -> tuple[Any, int]:
         moved, dim = _shifted(axes, dims[0])
-        return primitive.bind(values[0], axes=moved), dim
+        return primitive.bind(values[0], axes=moved, **params), dim
 
     primitive.type_rule, primitive.batch = type_rule, batched
-    primitive.lower[None] = lambda ctx, x, *, axes: [lower_monoid(ctx, x, monoid, axes, wide)]
+    primitive.hidden_params = frozenset({"may_drop_nan"})
+    primitive.lower[None] = lambda ctx, x, *, axes, may_drop_nan=False: [
+        lower_monoid(ctx, x, monoid, axes, wide, may_drop_nan)
+    ]
     if jvp is not None:
         primitive.jvp = compose_jvp(primitive, [jvp])
 
@@ -204,7 +165,7 @@ def _reduce_sum_transpose(ct: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any
     return [ct if type(ct) is Zero else broadcast_in_dim(ct, x.aval.shape, _kept(x.aval.ndim, axes))]
 
 
-def _extreme_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...]) -> Any:
+def _extreme_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...], **_: Any) -> Any:
     """The mean of the tangents of all places where the extreme is."""
     shape = typeof(x).shape
     spread = broadcast_in_dim(ans, shape, _kept(len(shape), axes))
@@ -244,38 +205,6 @@ def _reduce_prod_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...]) -> Any:
     return tangents[0]
 
 
-_BLOCKS, _LEAST_FACTORS, _LEAST_MULTIPLIED, _WIDE = 8, 64, 1 << 15, 1 << 11
-
-
-def _multiplied_blocks(x: Any, *, axis: int) -> list[Any]:
-    """Blocks of an axis multiplied elementwise, and what is left of the axis."""
-    x = convert_element_type(x, accumulator(typeof(x).dtype))
-    length = typeof(x).shape[axis]
-    size, rest = divmod(length, _BLOCKS)
-    blocks = [slice_in_dim(x, i * size, (i + 1) * size, axis=axis) for i in range(_BLOCKS)]
-    left = [slice_in_dim(x, length - rest, length, axis=axis)] if rest else []
-    return [functools.reduce(mul, blocks), *left]
-
-
-_lower_blocks = lower_fun(_multiplied_blocks, multiple_results=True)
-
-
-def _many_factors(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any] | None:
-    """Products of many numbers in blocks: the compiler's loops over an axis do not vectorise, elementwise ones do."""
-    aval, out = ctx.avals_in[0], ctx.avals_out[0]
-    axis = next((axis for axis in axes if aval.shape[axis] >= _LEAST_FACTORS), None)
-    if aval.size < _LEAST_MULTIPLIED or axis is None or math.prod(aval.shape[axis + 1 :]) >= _WIDE:
-        return None
-    wide, rest = ShapedArray(out.shape, accumulator(aval.dtype)), aval.shape[axis] % _BLOCKS
-    products = []
-    for part, length in zip(_lower_blocks(ctx, x, axis=axis), (aval.shape[axis] // _BLOCKS, rest), strict=False):
-        shape = (*aval.shape[:axis], length, *aval.shape[axis + 1 :])
-        inner = ctx.replace(avals_in=[ShapedArray(shape, wide.dtype)], avals_out=[wide])
-        products.append(lower_monoid(inner, part, computations.product, axes, True))
-    whole = builder.op("multiply", wide, *products) if rest else products[0]
-    return [convert_ir(whole, wide, out)]
-
-
 # fmt: off
 reduce_sum  = reduction("reduce_sum",  numeric,  computations.sum_, wide=True, doc="Sum over axes",
                         jvp=lambda x, ans, t, axes: reduce_sum(t, axes))
@@ -290,16 +219,26 @@ reduce_or   = reduction("reduce_or",   integers | bools, computations.disjunctio
 reduce_xor  = reduction("reduce_xor",  integers | bools, computations.parity, doc="Bitwise exclusive or over axes")
 # fmt: on
 
-reduce_prod.primitive.lower["cpu"] = native_or(reduce_prod.primitive.lower[None], _many_factors)
 reduce_sum.primitive.transpose = _reduce_sum_transpose
 shape_slots.reduce_sum = reduce_sum
 
-for _reduction, _fold_name in (
-    (reduce_sum, "add"), (reduce_max, "maximum"), (reduce_min, "minimum"), (reduce_and, "logical_and"),
+
+def max_for_shift(x: Any, axes: Sequence[int]) -> Any:
+    """The greatest element over axes, for what is subtracted from all of them: where one is NaN, it may be any number.
+
+    What is computed from the differences is NaN there in any case, so that nobody needs to look for NaN twice.
+    """
+    return reduce_max.primitive.bind(x, axes=tuple(axes), may_drop_nan=True)
+
+
+reduce_sum.primitive.forms["cpu"] = short_sum_form(accumulator, fold_form("add"))
+for _reduction, _fold in (
+    (reduce_max, "maximum"),
+    (reduce_min, "minimum"),
+    (reduce_and, "logical_and"),
     (reduce_or, "logical_or"),
-):  # fmt: skip
-    use_kernel_for_fold(_reduction.primitive, _fold_name)
-reduce_sum.primitive.lower["cpu"] = native_or(reduce_sum.primitive.lower["cpu"], lower_sum)
+):
+    _reduction.primitive.forms["cpu"] = fold_form(_fold)
 
 _NAMED: dict[Monoid, Any] = {
     computations.sum_: reduce_sum,
@@ -314,7 +253,7 @@ _NAMED: dict[Monoid, Any] = {
 
 # ---- reductions by any computation ---------------------------------------------------------------------------------
 
-reduce_p = Primitive("reduce", multiple_results=True)
+reduce_p = Primitive("reduce", multiple_results=True, cost=1)
 reduce_p.holds_programs = True
 
 
@@ -402,10 +341,16 @@ def reduce(
 
 
 def _index_lowering(extreme: Monoid) -> Any:
-    """The extreme, then the least index where it is (or where there is a NaN): two reductions that vectorise."""
+    """The extreme, then the least index where it is (or where there is a NaN): two reductions that vectorise.
+
+    Short rows, and few, go pair by pair, which compiles in half the time.
+    """
+    direction = "GT" if extreme is computations.maximum else "LT"
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
+        if aval.shape[axes[0]] < thresholds.ARGMAX_PAIRS_LENGTH or aval.size < thresholds.ARGMAX_PAIRS_SIZE:
+            return [_index_by_pairs(ctx, x, extreme, direction, axes)]
         counter = _counter(ctx.platform, aval.shape[axes[0]])
         places, first = (ShapedArray(shape, counter) for shape in (aval.shape, out.shape))
         best = _reduced(ctx, x, aval, extreme, axes, ShapedArray(out.shape, aval.dtype))
@@ -420,6 +365,35 @@ def _index_lowering(extreme: Monoid) -> Any:
         return [convert_ir(found, first, out)]
 
     return rule
+
+
+def _index_by_pairs(ctx: Any, x: Any, extreme: Monoid, direction: str, axes: tuple[int, ...]) -> Any:
+    """The index of an extreme by one reduction of pairs of an element and its index."""
+    aval, out = ctx.avals_in[0], ctx.avals_out[0]
+    flag = ShapedArray((), np.dtype(np.bool_))
+    indices = builder.op(
+        "iota", ShapedArray(aval.shape, out.dtype), iota_dimension=builder.integer(axes[0])
+    )  # fmt: skip
+    floating = kind_of(aval.dtype) == "floating"
+
+    def better(a: Any, i: Any, b: Any, j: Any) -> list[Any]:
+        wins, ties = builder.compare(direction, (), a, b), builder.compare("EQ", (), a, b)
+        if floating:
+            is_nan, other = builder.compare("NE", (), a, a), builder.compare("NE", (), b, b)
+            wins = builder.op("or", flag, wins, builder.op("and", flag, is_nan, builder.op("not", flag, other)))
+            ties = builder.op("or", flag, ties, builder.op("and", flag, is_nan, other))
+        first = builder.op("and", flag, ties, builder.compare("LT", (), i, j))
+        taken = builder.op("or", flag, wins, first)
+        return [
+            builder.op("select", ShapedArray((), aval.dtype), taken, a, b),
+            builder.op("select", ShapedArray((), out.dtype), taken, i, j),
+        ]
+
+    inits = [extreme.identity(aval.dtype), np.iinfo(out.dtype).max]
+    scalars = [ShapedArray((), aval.dtype), ShapedArray((), out.dtype)]
+    starts = [builder.full(value, scalar_) for value, scalar_ in zip(inits, scalars, strict=True)]
+    outs = [ShapedArray(out.shape, aval.dtype), ShapedArray(out.shape, out.dtype)]
+    return reduce_ir(ctx, [x, indices], starts, axes, outs, better)[1]
 
 
 def _counter(platform: str, length: int) -> np.dtype:
@@ -475,5 +449,5 @@ def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
 argmax = _index_of_extreme("argmax", computations.maximum, "The index of the greatest element along an axis")
 argmin = _index_of_extreme("argmin", computations.minimum, "The index of the least element along an axis")
 
-use_kernel_for_places(argmax.primitive, True)
-use_kernel_for_places(argmin.primitive, False)
+argmax.primitive.forms["cpu"] = argmax_form(greatest=True)
+argmin.primitive.forms["cpu"] = argmax_form(greatest=False)

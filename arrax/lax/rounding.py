@@ -6,7 +6,7 @@ import enum
 from typing import Any
 
 from arrax.core.calls import as_index
-from arrax.core.interpreter import context
+from arrax.core.interpreter import Rounding, context
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand, elementwise, floating
 
@@ -25,7 +25,7 @@ def _round_lowering(ctx: Any, x: Any, *, rounding_method: RoundingMethod) -> lis
     return [builder.op(_OPERATIONS[rounding_method], ctx.avals_out[0], x)]
 
 
-round_p = elementwise("round", [floating], _round_lowering, jvp=[None])
+round_p = elementwise("round", [floating], _round_lowering, rounding=Rounding.NONE, jvp=[None])
 
 
 def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:

@@ -357,7 +357,7 @@ def _replace_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: An
 
 
 def _primitive(name: str, combine: Any, accepts: frozenset) -> Primitive:
-    primitive = Primitive(name)
+    primitive = Primitive(name, cost=16)
     primitive.type_rule = _type_rule(name.replace("-", "_"), accepts)
     primitive.lower[None] = _lower(combine)
     primitive.batch = _batch(primitive)

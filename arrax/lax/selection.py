@@ -9,7 +9,6 @@ import numpy as np
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
-from arrax.interpreters.lowering.host_calls import native_or
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.cpu import ordering as cpu_ordering
 from arrax.lax.shapes import broadcasted_iota
@@ -17,7 +16,7 @@ from arrax.lax.sorting import sort, taken_along
 
 # ---- elements at places ------------------------------------------------------------------------------------------------
 
-order_statistics_p = Primitive("order_statistics")
+order_statistics_p = Primitive("order_statistics", cost=100)
 
 
 def _type(aval: ShapedArray, places: ShapedArray) -> ShapedArray:
@@ -52,10 +51,9 @@ def _batch(values: Any, dims: Any) -> tuple[Any, int]:
     return order_statistics_p.bind(x, places), 0
 
 
-_general = lower_fun(_from_sorted, multiple_results=False)
 order_statistics_p.type_rule, order_statistics_p.jvp, order_statistics_p.batch = _type, _jvp, _batch
-order_statistics_p.lower[None] = _general
-order_statistics_p.lower["cpu"] = native_or(_general, cpu_ordering.lower_select)
+order_statistics_p.lower[None] = lower_fun(_from_sorted, multiple_results=False)
+order_statistics_p.forms["cpu"] = cpu_ordering.select_form
 
 
 def order_statistics(x: Any, places: Any) -> Any:
@@ -71,7 +69,7 @@ def order_statistics(x: Any, places: Any) -> Any:
 
 # ---- order around one place --------------------------------------------------------------------------------------------
 
-partition_p = Primitive("partition", multiple_results=True)
+partition_p = Primitive("partition", multiple_results=True, cost=100)
 
 
 def _partition_type(*avals: ShapedArray, kth: int) -> list[ShapedArray]:
@@ -97,10 +95,9 @@ def _partition_batch(values: Any, dims: Any, *, kth: int) -> tuple[list[Any], li
     return outs, [0] * len(outs)
 
 
-_general_partition = lower_fun(_sorted)
 partition_p.type_rule, partition_p.jvp, partition_p.batch = _partition_type, _partition_jvp, _partition_batch
-partition_p.lower[None] = _general_partition
-partition_p.lower["cpu"] = native_or(_general_partition, cpu_ordering.lower_partition)
+partition_p.lower[None] = lower_fun(_sorted)
+partition_p.forms["cpu"] = cpu_ordering.partition_form
 
 
 def partition(values: Any, kth: int) -> tuple[Any, ...]:

@@ -12,11 +12,10 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices, as_sequence, in_call
 from arrax.core.errors import TracerIntegerConversionError
-from arrax.core.interpreter import Primitive, Tracer
+from arrax.core.interpreter import Primitive, Rounding, Tracer
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, scalar_of
-from arrax.lax.cpu.reshaping import keep_apart
 from arrax.lax.families import checked_operand, compose_jvp, shape_slots
 from arrax.lax.placement import device_put, own_place
 
@@ -71,7 +70,7 @@ def canonical_axis(axis: Any, rank: int, name: str = "axis") -> int:
 
 # ---- broadcast_in_dim -------------------------------------------------------------------------------------------------
 
-broadcast_in_dim_p = Primitive("broadcast_in_dim")
+broadcast_in_dim_p = Primitive("broadcast_in_dim", rounding=Rounding.NONE)
 broadcast_in_dim_p.hidden_params = frozenset({"sharding"})
 
 
@@ -228,7 +227,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 # ---- reshape ------------------------------------------------------------------------------------------------------------
 
-reshape_p = Primitive("reshape")
+reshape_p = Primitive("reshape", rounding=Rounding.NONE)
 reshape_p.hidden_params = frozenset({"sharding"})
 
 
@@ -248,7 +247,6 @@ def _reshape_batch(values: Any, dims: Any, *, new_sizes: Any, dimensions: Any, s
 
 reshape_p.type_rule = _reshape_type
 reshape_p.lower[None] = lambda ctx, x, **params: [builder.op("reshape", ctx.avals_out[0], x)]
-keep_apart(reshape_p, reshape_p.bind)
 reshape_p.jvp = compose_jvp(reshape_p, [lambda x, ans, t, **params: reshape_p.bind(t, **params)])
 reshape_p.transpose = lambda ct, x, **params: [
     Zero(x.aval) if type(ct) is Zero else reshape_p.bind(ct, new_sizes=x.aval.shape, dimensions=None, sharding=None)
@@ -299,7 +297,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     return broadcast_in_dim(array, shape, [i for i in range(rank) if i not in places])
 
 
-squeeze_p = Primitive("squeeze")
+squeeze_p = Primitive("squeeze", rounding=Rounding.NONE)
 
 
 def _squeeze_type(aval: ShapedArray, *, dimensions: Any) -> ShapedArray:
@@ -357,7 +355,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 # ---- transpose ------------------------------------------------------------------------------------------------------------
 
-transpose_p = Primitive("transpose")
+transpose_p = Primitive("transpose", rounding=Rounding.NONE)
 
 
 def _transpose_type(aval: ShapedArray, *, permutation: Any) -> ShapedArray:
@@ -422,7 +420,7 @@ def transpose_to_front(x: Any, dim: int) -> Any:
 
 # ---- rev ------------------------------------------------------------------------------------------------------------------
 
-rev_p = Primitive("rev")
+rev_p = Primitive("rev", rounding=Rounding.NONE)
 
 
 def _rev_type(aval: ShapedArray, *, dimensions: Any) -> ShapedArray:
@@ -457,7 +455,7 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
 
 # ---- iota and constants ----------------------------------------------------------------------------------------------------
 
-iota_p = Primitive("iota")
+iota_p = Primitive("iota", rounding=Rounding.NONE)
 iota_p.hidden_params = frozenset({"sharding"})
 iota_p.type_rule = lambda *, dtype, shape, dimension, sharding=None: ShapedArray(shape, dtype)
 iota_p.lower[None] = lambda ctx, *, dtype, shape, dimension, sharding=None: [

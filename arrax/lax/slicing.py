@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices
-from arrax.core.interpreter import Primitive, Tracer, context
+from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
@@ -118,7 +118,7 @@ def _zero_index(indices: Sequence[Any]) -> Any:
 
 # ---- dynamic_slice --------------------------------------------------------------------------------------------------
 
-dynamic_slice_p = Primitive("dynamic_slice")
+dynamic_slice_p = Primitive("dynamic_slice", rounding=Rounding.NONE)
 
 
 def _dynamic_slice_type(x: ShapedArray, *indices: ShapedArray, slice_sizes: tuple[int, ...]) -> ShapedArray:
@@ -202,7 +202,7 @@ def dynamic_slice(
 
 # ---- dynamic_update_slice ------------------------------------------------------------------------------------------
 
-dynamic_update_slice_p = Primitive("dynamic_update_slice")
+dynamic_update_slice_p = Primitive("dynamic_update_slice", rounding=Rounding.NONE)
 
 
 def _update_type(x: ShapedArray, update: ShapedArray, *indices: ShapedArray) -> ShapedArray:

@@ -13,7 +13,6 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.host_calls import native_or
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import neg
 from arrax.lax.cpu import ordering as cpu_ordering
@@ -35,7 +34,7 @@ def taken_along(x: Any, indices: Any, axis: int) -> Any:
 
 # ---- sort ------------------------------------------------------------------------------------------------------------
 
-sort_p = Primitive("sort", multiple_results=True)
+sort_p = Primitive("sort", multiple_results=True, cost=100)
 
 
 def _sort_type(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
@@ -120,7 +119,8 @@ def _sort_batch(values: Any, dims: Any, *, dimension: int, **params: Any) -> tup
 sort_p.type_rule = _sort_type
 sort_p.lower[None] = _sort_lower
 # Comparisons of floats take subnormal numbers for zeros there.
-sort_p.lower["cpu"] = native_or(functools.partial(_sort_lower, as_integers=True), cpu_ordering.lower_order)
+sort_p.lower["cpu"] = functools.partial(_sort_lower, as_integers=True)
+sort_p.forms["cpu"] = cpu_ordering.sort_form
 sort_p.jvp = _sort_jvp
 sort_p.batch = _sort_batch
 
@@ -164,7 +164,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 
 # ---- top_k -----------------------------------------------------------------------------------------------------------
 
-top_k_p = Primitive("top_k", multiple_results=True)
+top_k_p = Primitive("top_k", multiple_results=True, cost=100)
 
 
 def _top_k_type(aval: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
@@ -216,7 +216,7 @@ def _top_k_batch(values: Any, dims: Any, *, k: int, axis: int) -> tuple[list[Any
 
 top_k_p.type_rule = _top_k_type
 top_k_p.lower[None] = _top_k_lower
-top_k_p.lower["cpu"] = native_or(_top_k_lower, cpu_ordering.lower_greatest)
+top_k_p.forms["cpu"] = cpu_ordering.top_k_form
 top_k_p.jvp = _top_k_jvp
 top_k_p.batch = _top_k_batch
 

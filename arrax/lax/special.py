@@ -12,6 +12,8 @@ from arrax.core.types import typeof
 from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.arithmetic import abs_, add, div, eq, le, max_, min_, mul, neg, scalar, sign, square, sub
 from arrax.lax.conversion import convert_element_type
+from arrax.lax.cpu.error_function import error_function
+from arrax.lax.cpu.expressions import by_formula
 from arrax.lax.exponential import exp, rsqrt
 from arrax.lax.families import binary, broadcast_to_shape, floating, unary
 from arrax.lax.shapes import full_like
@@ -104,18 +106,18 @@ erf     = unary("erf",     floating, "chlo.erf",     doc="error function",
                 jvp=lambda x, ans, t: mul(t, mul(scalar(_TWO_OVER_SQRT_PI, x), exp(neg(square(x))))))
 erfc    = unary("erfc",    floating, "chlo.erfc",    doc="complementary error function, 1 - erf(x)",
                 jvp=lambda x, ans, t: mul(t, mul(scalar(-_TWO_OVER_SQRT_PI, x), exp(neg(square(x))))))
-erf_inv = unary("erf_inv", floating, "chlo.erf_inv", doc="inverse of the error function",
+erf_inv = unary("erf_inv", floating, "chlo.erf_inv", cost=24, doc="inverse of the error function",
                 jvp=lambda x, ans, t: mul(t, mul(scalar(1 / _TWO_OVER_SQRT_PI, x), exp(square(ans)))))
 
-lgamma    = unary("lgamma",  floating, "chlo.lgamma",  doc="logarithm of the magnitude of the gamma function",
+lgamma    = unary("lgamma",  floating, "chlo.lgamma", cost=100,  doc="logarithm of the magnitude of the gamma function",
                   jvp=lambda x, ans, t: mul(t, digamma(x)))
-digamma   = unary("digamma", floating, "chlo.digamma", doc="digamma function, the derivative of lgamma",
+digamma   = unary("digamma", floating, "chlo.digamma", cost=100, doc="digamma function, the derivative of lgamma",
                   jvp=lambda x, ans, t: mul(t, polygamma(scalar(1, x), x)))
-polygamma = binary("polygamma", floating, "chlo.polygamma", operands=("m", "x"),
+polygamma = binary("polygamma", floating, "chlo.polygamma", cost=100, operands=("m", "x"),
                    doc="m-th derivative of the digamma function at x",
                    jvp=(no_derivative("polygamma", "the order m"),
                         lambda m, x, ans, t: mul(t, polygamma(add(m, scalar(1, m)), x))))
-zeta      = binary("zeta", floating, "chlo.zeta", operands=("x", "q"),
+zeta      = binary("zeta", floating, "chlo.zeta", cost=100, operands=("x", "q"),
                    doc="Hurwitz zeta function, the sum of (n + q)^-x over n >= 0",
                    jvp=(no_derivative("zeta", "the exponent x"),
                         lambda x, q, ans, t: mul(t, mul(neg(x), zeta(add(x, scalar(1, x)), q)))))
@@ -123,6 +125,8 @@ zeta      = binary("zeta", floating, "chlo.zeta", operands=("x", "q"),
 bessel_i0e = unary("bessel_i0e", floating, cached_lower_fun(_bessel_i0e, "bessel_i0e"),
                    doc="exponentially scaled modified Bessel function of order 0, e^-|x| I0(x)",
                    jvp=lambda x, ans, t: mul(t, sub(bessel_i1e(x), mul(sign(x), ans))))
-bessel_i1e = unary("bessel_i1e", floating, "chlo.bessel_i1e", jvp=_bessel_i1e_jvp,
+bessel_i1e = unary("bessel_i1e", floating, "chlo.bessel_i1e", cost=100, jvp=_bessel_i1e_jvp,
                    doc="exponentially scaled modified Bessel function of order 1, e^-|x| I1(x)")
 # fmt: on
+
+erf.primitive.lower["cpu"] = by_formula(erf.primitive.lower[None], error_function)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from arrax.core.calls import as_indices, as_sequence
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, instantiate, typeof
 from arrax.interpreters.ad.rules import deflinear2
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -18,7 +18,7 @@ from arrax.lax.structure import concatenate, slice_in_dim
 
 # ---- split ----------------------------------------------------------------------------------------------------------
 
-split_p = Primitive("split", multiple_results=True)
+split_p = Primitive("split", multiple_results=True, rounding=Rounding.NONE)
 
 
 def _split_type(aval: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
@@ -74,8 +74,8 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
 
 # ---- stack and unstack ----------------------------------------------------------------------------------------------
 
-stack_p = Primitive("stack")
-unstack_p = Primitive("unstack", multiple_results=True)
+stack_p = Primitive("stack", rounding=Rounding.NONE)
+unstack_p = Primitive("unstack", multiple_results=True, rounding=Rounding.NONE)
 
 
 def _stack_type(*avals: ShapedArray, axis: int) -> ShapedArray:
@@ -162,7 +162,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
 
 # ---- tile -----------------------------------------------------------------------------------------------------------
 
-tile_p = Primitive("tile")
+tile_p = Primitive("tile", rounding=Rounding.NONE)
 
 
 def _tile_type(aval: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:

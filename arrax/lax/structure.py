@@ -9,21 +9,20 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices, as_sequence
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.host_calls import native_or
 from arrax.lax.arithmetic import gt, lt, max_, min_, neg
 from arrax.lax.bitwise import bitwise_and, bitwise_or
-from arrax.lax.cpu.moving import lower_joined, lower_padded
+from arrax.lax.cpu.moving import join_form
 from arrax.lax.families import checked_operand, compose_jvp, kind_of, repeat_scalars, scalar_like, shape_slots
 from arrax.lax.shapes import canonical_axis, full, zeros_of
 
 # ---- concatenate ----------------------------------------------------------------------------------------------------
 
-concatenate_p = Primitive("concatenate")
+concatenate_p = Primitive("concatenate", rounding=Rounding.NONE)
 
 
 def _concatenate_type(*avals: ShapedArray, dimension: int) -> ShapedArray:
@@ -76,7 +75,6 @@ concatenate_p.type_rule = _concatenate_type
 concatenate_p.lower[None] = lambda ctx, *xs, dimension: [
     builder.op("concatenate", ctx.avals_out[0], *xs, dimension=builder.integer(dimension))
 ]
-concatenate_p.lower["cpu"] = native_or(concatenate_p.lower[None], lower_joined)
 concatenate_p.jvp = _concatenate_jvp
 concatenate_p.transpose = _concatenate_transpose
 concatenate_p.batch = _concatenate_batch
@@ -103,7 +101,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
 
 # ---- pad ------------------------------------------------------------------------------------------------------------
 
-pad_p = Primitive("pad")
+pad_p = Primitive("pad", rounding=Rounding.NONE)
 
 
 def _pad_type(aval: ShapedArray, value: ShapedArray, *, padding_config: Any) -> ShapedArray:
@@ -181,7 +179,6 @@ def _pad_batch(values: Any, dims: Any, *, padding_config: Any) -> tuple[Any, int
 
 pad_p.type_rule = _pad_type
 pad_p.lower[None] = _pad_lower
-pad_p.lower["cpu"] = native_or(_pad_lower, lower_padded)
 pad_p.jvp = _pad_jvp
 pad_p.transpose = _pad_transpose
 pad_p.batch = _pad_batch
@@ -211,7 +208,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
 
 # ---- slice ----------------------------------------------------------------------------------------------------------
 
-slice_p = Primitive("slice")
+slice_p = Primitive("slice", rounding=Rounding.NONE)
 
 
 def _slice_type(aval: ShapedArray, *, start_indices: Any, limit_indices: Any, strides: Any) -> ShapedArray:
@@ -272,6 +269,7 @@ slice_p.lower[None] = _slice_lower
 slice_p.jvp = compose_jvp(slice_p, [lambda x, ans, t, **params: slice_p.bind(t, **params)])
 slice_p.transpose = _slice_transpose
 slice_p.batch = _slice_batch
+concatenate_p.forms["cpu"] = join_form(slice_p)
 
 
 def slice_(
@@ -310,7 +308,7 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
 
 # ---- choosing ---------------------------------------------------------------------------------------------------------
 
-select_n_p = Primitive("select_n")
+select_n_p = Primitive("select_n", rounding=Rounding.NONE)
 
 
 def _select_type(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
@@ -415,7 +413,7 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     return select_n(pred, on_false, on_true)
 
 
-clamp_p = Primitive("clamp")
+clamp_p = Primitive("clamp", rounding=Rounding.NONE)
 
 
 def _clamp_type(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:

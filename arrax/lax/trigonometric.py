@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core.types import typeof
+from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.accuracy import unary_with_accuracy
 from arrax.lax.arithmetic import abs_, add, div, gt, mul, neg, scalar, square, sub
@@ -30,8 +31,8 @@ from arrax.lax.complex_values import (
     signed,
     unless,
 )
-from arrax.lax.cpu import angles
-from arrax.lax.cpu.expressions import use_formula
+from arrax.lax.cpu import angles, powers
+from arrax.lax.cpu.expressions import by_formula
 from arrax.lax.exponential import exp, expm1, rsqrt
 from arrax.lax.families import binary, inexact, lower_named, unary
 from arrax.lax.shapes import full_like
@@ -101,43 +102,53 @@ def _tan_parts(x: Any, y: Any) -> Parts:
 # ---- the operations --------------------------------------------------------------------------------------------------
 
 # fmt: off
-sin   = unary_with_accuracy("sin",  inexact, "sine",   doc="sine", parts=_sin_parts,
+sin   = unary_with_accuracy("sin",  inexact, "sine", cost=8,   doc="sine", parts=_sin_parts,
                             jvp=lambda x, ans, t: mul(t, cos(x)))
-cos   = unary_with_accuracy("cos",  inexact, "cosine", doc="cosine", parts=_cos_parts,
+cos   = unary_with_accuracy("cos",  inexact, "cosine", cost=8, doc="cosine", parts=_cos_parts,
                             jvp=lambda x, ans, t: neg(mul(t, sin(x))))
-tan   = unary_with_accuracy("tan",  inexact, "tan",    doc="tangent", parts=_tan_parts,
+tan   = unary_with_accuracy("tan",  inexact, "tan", cost=8,    doc="tangent", parts=_tan_parts,
                             jvp=lambda x, ans, t: add(t, mul(t, square(ans))))
-tanh  = unary_with_accuracy("tanh", inexact, "tanh",   doc="hyperbolic tangent", parts=_tanh_parts,
+tanh  = unary_with_accuracy("tanh", inexact, "tanh", cost=2,   doc="hyperbolic tangent", parts=_tanh_parts,
                             jvp=lambda x, ans, t: mul(t, sub(scalar(1, ans), square(ans))))
 
-asin  = unary("asin",  inexact, corrected(lower_named("chlo.asin"), asin_limits),  doc="arc sine",
+asin  = unary("asin",  inexact, corrected(lower_named("chlo.asin"), asin_limits), cost=8,  doc="arc sine",
               jvp=lambda x, ans, t: mul(t, rsqrt(_one_minus_square(x))))
-acos  = unary("acos",  inexact, corrected(lower_named("chlo.acos"), acos_limits),  doc="arc cosine",
+acos  = unary("acos",  inexact, corrected(lower_named("chlo.acos"), acos_limits), cost=8,  doc="arc cosine",
               jvp=lambda x, ans, t: mul(t, neg(rsqrt(_one_minus_square(x)))))
-atan  = unary("atan",  inexact, corrected(lower_named("chlo.atan"), atan_limits),  doc="arc tangent",
+atan  = unary("atan",  inexact, corrected(lower_named("chlo.atan"), atan_limits), cost=8,  doc="arc tangent",
               jvp=lambda x, ans, t: div(t, add(square(x), scalar(1, x))))
-atan2 = binary("atan2", inexact, "atan2",     doc="angle of the point (y, x): the arc tangent of x / y",
+atan2 = binary("atan2", inexact, "atan2", cost=24,     doc="angle of the point (y, x): the arc tangent of x / y",
                jvp=(lambda x, y, ans, t: mul(t, div(y, add(square(x), square(y)))),
                     lambda x, y, ans, t: mul(t, div(neg(x), add(square(x), square(y))))))
 
-sinh  = unary("sinh",  inexact, by_parts(lower_named("chlo.sinh"), _sinh_parts), doc="hyperbolic sine",
+sinh  = unary("sinh",  inexact, by_parts(lower_named("chlo.sinh"), _sinh_parts), cost=24, doc="hyperbolic sine",
               jvp=lambda x, ans, t: mul(t, cosh(x)))
-cosh  = unary("cosh",  inexact, by_parts(lower_named("chlo.cosh"), _cosh_parts), doc="hyperbolic cosine",
+cosh  = unary("cosh",  inexact, by_parts(lower_named("chlo.cosh"), _cosh_parts), cost=24, doc="hyperbolic cosine",
               jvp=lambda x, ans, t: mul(t, sinh(x)))
-asinh = unary("asinh", inexact, corrected(lower_named("chlo.asinh"), asinh_limits), doc="inverse hyperbolic sine",
+asinh = unary("asinh", inexact, corrected(lower_named("chlo.asinh"), asinh_limits), cost=24, doc="inverse hyperbolic sine",
               jvp=lambda x, ans, t: mul(t, rsqrt(add(square(x), scalar(1, x)))))
-acosh = unary("acosh", inexact, corrected(lower_named("chlo.acosh"), acosh_limits), doc="inverse hyperbolic cosine",
+acosh = unary("acosh", inexact, corrected(lower_named("chlo.acosh"), acosh_limits), cost=24, doc="inverse hyperbolic cosine",
               jvp=lambda x, ans, t: mul(t, mul(rsqrt(sub(x, scalar(1, x))), rsqrt(add(x, scalar(1, x))))))
-atanh = unary("atanh", inexact, corrected(lower_named("chlo.atanh"), atanh_limits), doc="inverse hyperbolic tangent",
+atanh = unary("atanh", inexact, corrected(lower_named("chlo.atanh"), atanh_limits), cost=24, doc="inverse hyperbolic tangent",
               jvp=lambda x, ans, t: div(t, _one_minus_square(x)))
 # fmt: on
 
 
+def _atan_of_float64(ctx: Any, x: Any) -> list[Any]:
+    """By the angle of (x, 1), where the compiler must not know that 1: else it makes other code of it for few elements."""
+    (aval,) = ctx.avals_in
+    if aval.dtype != np.float64:
+        return atan.primitive.lower[None](ctx, x)
+    is_number = builder.compare("EQ", aval.shape, x, x)
+    return [builder.op("atan2", aval, x, builder.op("select", aval, is_number, builder.full(1, aval), x))]
+
+
 for _operation, _formula in (
-    (sin, angles.sine), (cos, angles.cosine), (tan, angles.tangent), (asin, angles.arc_sine), (acos, angles.arc_cosine),
-    (atan, angles.arc_tangent), (atan2, angles.arc_tangent_of_point),
+    (tan, angles.tangent), (asin, angles.arc_sine), (acos, angles.arc_cosine),
+    (atan2, angles.arc_tangent_of_point), (asinh, powers.inverse_hyperbolic_sine),
 ):  # fmt: skip
-    use_formula(_operation.primitive, _formula)
+    _operation.primitive.lower["cpu"] = by_formula(_operation.primitive.lower[None], _formula)
+atan.primitive.lower["cpu"] = by_formula(_atan_of_float64, angles.arc_tangent)
 
 
 # 1 - x^2 without cancellation near 1, and with a derivative that does not cancel near 0.

@@ -12,7 +12,7 @@ from arrax.interpreters.lowering import builder
 from arrax.lax.computations import fill_region, program_body
 from arrax.lax.window_geometry import Windows
 
-select_and_scatter_p = Primitive("select_and_scatter")
+select_and_scatter_p = Primitive("select_and_scatter", cost=1)
 
 
 def _windows(window_dimensions: Any, window_strides: Any, padding: Any) -> Windows:

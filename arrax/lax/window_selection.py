@@ -26,8 +26,8 @@ from arrax.lax.shapes import full_like
 from arrax.lax.structure import pad, select, slice_
 from arrax.lax.window_geometry import Windows, dilated
 
-select_and_gather_add_p = Primitive("select_and_gather_add")
-select_and_scatter_add_p = Primitive("select_and_scatter_add")
+select_and_gather_add_p = Primitive("select_and_gather_add", cost=1)
+select_and_scatter_add_p = Primitive("select_and_scatter_add", cost=1)
 
 _SELECTION = {ge.primitive: (ge, computations.maximum), le.primitive: (le, computations.minimum)}
 

@@ -87,7 +87,7 @@ Lengths = Sequence[int]
 
 # ---- any computation -----------------------------------------------------------------------------------------------
 
-reduce_window_p = Primitive("reduce_window", multiple_results=True)
+reduce_window_p = Primitive("reduce_window", multiple_results=True, cost=1)
 reduce_window_p.holds_programs = True
 
 

@@ -12,6 +12,7 @@ from arrax.core import config
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax.barriers import stop_gradient
+from arrax.lax.reductions import max_for_shift
 from arrax.numpy_api import averages, elementwise, logic, manipulation, reductions, selection
 from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import count_of
@@ -257,6 +258,15 @@ def _axes(axis: Any) -> Any:
     return tuple(axis) if isinstance(axis, list) else axis
 
 
+def _shift(x: Any, axis: Any) -> Any:
+    """The greatest elements along axes, which are kept: subtracted, they keep exponentials from overflowing."""
+    shape = typeof(x).shape
+    axes = canonical_axes(axis, len(shape))
+    if not all(shape[dim] for dim in axes):
+        return reductions.max(x, axis=axis, keepdims=True)
+    return stop_gradient(reductions.with_kept_axes(max_for_shift(x, axes), axes, True))
+
+
 def softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
     """``exp(x) / sum(exp(x))`` along an axis.
 
@@ -273,8 +283,7 @@ def softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> A
 def _softmax_value(x: Any, where: Any, axis: Any) -> Any:
     (x,) = promote_inexact(x)
     shown = x if where is None else selection.where(where, x, -np.inf)
-    high = reductions.max(shown, axis=axis, keepdims=True)
-    shifted = elementwise.exp(shown - stop_gradient(high))
+    shifted = elementwise.exp(shown - _shift(shown, axis))
     result = shifted / reductions.sum(shifted, axis=axis, keepdims=True)
     return result if where is None else selection.where(where, result, 0)
 
@@ -308,7 +317,7 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) 
 def _log_softmax(x: Any, where: Any, axis: Any) -> Any:
     (x,) = promote_inexact(x)
     shown = x if where is None else selection.where(where, x, -np.inf)
-    shifted = shown - stop_gradient(reductions.max(shown, axis=axis, keepdims=True))
+    shifted = shown - _shift(shown, axis)
     total = elementwise.log(reductions.sum(elementwise.exp(shifted), axis=axis, keepdims=True))
     result = shifted - total
     return result if where is None else selection.where(where, result, -np.inf)
@@ -348,8 +357,8 @@ def _logsumexp(a: Any, b: Any, where: Any, axis: Any, keepdims: bool) -> tuple[A
     shown = a if b is None else selection.where(b != 0, a, -np.inf)
     shown = shown if where is None else selection.where(where, shown, -np.inf)
     real = elementwise.real(shown)
-    high = reductions.max(real, axis=axis, keepdims=True)
-    high = stop_gradient(selection.where(logic.isfinite(high), high, 0))
+    high = _shift(real, axis)
+    high = selection.where(logic.isfinite(high), high, 0)
     high = lax.convert_element_type(high, typeof(shown).dtype)
     terms = elementwise.exp(shown - high)
     terms = terms if b is None else b * terms

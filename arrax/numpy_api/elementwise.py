@@ -186,19 +186,28 @@ def _principal(angle: Any) -> Any:
     return arithmetic.sub(angle, arithmetic.mul(turns, turn))
 
 
-def _logaddexp_value(x: Any, y: Any) -> Any:
-    high = arithmetic.max_(x, y)
-    delta = arithmetic.sub(x, y)
-    smooth = arithmetic.add(high, exponential.log1p(exponential.exp(arithmetic.neg(arithmetic.abs_(delta)))))
-    return _select(_is_nan(delta), arithmetic.add(x, y), smooth)
+def _make_logaddexp(name: str, power: Callable[[Any], Any], log1p: Callable[[Any], Any]) -> Any:
+    """The logarithm of a sum of powers.
 
+    Args:
+      power: of the base.
+      log1p: the logarithm to that base of one more than a number.
+    """
 
-def _make_logaddexp() -> Any:
-    weight = lambda one, ans: exponential.exp(arithmetic.sub(_finite_or_zero(one), _finite_or_zero(ans)))  # noqa: E731
+    def value(x: Any, y: Any) -> Any:
+        delta = arithmetic.sub(x, y)
+        smooth = arithmetic.add(arithmetic.max_(x, y), log1p(power(arithmetic.neg(arithmetic.abs_(delta)))))
+        return _select(_is_nan(delta), arithmetic.add(x, y), smooth)
+
+    weight = lambda one, ans: power(arithmetic.sub(_finite_or_zero(one), _finite_or_zero(ans)))  # noqa: E731
     return families.elementwise(
-        "logaddexp", [families.floating] * 2, lower_fun(_logaddexp_value, multiple_results=False),
+        name, [families.floating] * 2, lower_fun(value, multiple_results=False),
         jvp=[lambda x, y, ans, t: arithmetic.mul(t, weight(x, ans)), lambda x, y, ans, t: arithmetic.mul(t, weight(y, ans))],
     )  # fmt: skip
+
+
+def _log2_of_one_more(x: Any) -> Any:
+    return arithmetic.div(exponential.log1p(x), constant(np.log(2), x))
 
 
 def _finite_or_zero(x: Any) -> Any:
@@ -298,11 +307,14 @@ def _true_divide(x: Any, y: Any) -> Any:
     return arithmetic.div(x, y)
 
 
-logaddexp_p = _make_logaddexp()
+logaddexp_p = _make_logaddexp("logaddexp", exponential.exp, exponential.log1p)
+logaddexp2_p = _make_logaddexp("logaddexp2", exponential.exp2, _log2_of_one_more)
 remainder_p = _make_remainder()
 
 
 def _logaddexp2(x1: Any, x2: Any) -> Any:
+    if not is_complex(x1):
+        return logaddexp2_p.bind(x1, x2)
     ln2 = constant(np.log(2), x1)
     return arithmetic.div(_logaddexp(arithmetic.mul(x1, ln2), arithmetic.mul(x2, ln2)), ln2)
 

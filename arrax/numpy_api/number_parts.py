@@ -12,7 +12,6 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
-from arrax.interpreters.lowering.host_calls import native_or
 from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
 from arrax.lax import arithmetic, bitwise, families, shapes, structure
 from arrax.lax.barriers import stop_gradient
@@ -274,19 +273,12 @@ def _spread(a: Any, *, bitorder: str) -> Any:
     return bitwise.bitwise_and(bitwise.shift_right_logical(spread, _places(bitorder, whole)), np.uint8(1))
 
 
-_LEAST_APART = 1 << 15  # elements
-
-
 def _of_groups(name: str, function: Callable[..., Any], shape: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Any:
     """A primitive of groups of eight bits.
 
     The compiler for CPUs would fuse it with reshapes beside it, and then compute the place of each element in the other shape.
     """
     primitive = Primitive(name)
-    apart, general = cached_lower_fun(function, name, apart=True), lower_fun(function, multiple_results=False)
-
-    def lower(ctx: Any, x: Any, *, bitorder: str) -> Any:
-        return apart(ctx, x, bitorder=bitorder) if ctx.avals_in[0].size >= _LEAST_APART else None
 
     def batched(values: Any, dims: Any, *, bitorder: str) -> tuple[Any, int]:
         return primitive.bind(shapes.move_axis(values[0], dims[0], 0), bitorder=bitorder), 0
@@ -296,7 +288,8 @@ def _of_groups(name: str, function: Callable[..., Any], shape: Callable[[tuple[i
         return out, Zero.of(out)
 
     primitive.type_rule = lambda aval, *, bitorder: ShapedArray(shape(aval.shape), np.dtype(np.uint8))
-    primitive.lower[None], primitive.lower["cpu"] = general, native_or(general, lower)
+    primitive.lower[None] = lower_fun(function, multiple_results=False)
+    primitive.lower["cpu"] = cached_lower_fun(function, name, apart=True)
     primitive.batch, primitive.jvp = batched, derivative
     return primitive
 

@@ -82,10 +82,15 @@ def _between(rows: Any, q: Any, count: Any, method: str) -> Any:
     if method == "midpoint":
         half = constant(0.5, below)
         return arithmetic.add(arithmetic.mul(below, half), arithmetic.mul(above, half))
-    share = convert(arithmetic.sub(place, low), typeof(below).dtype)
-    mixed = arithmetic.add(
+    # Not place - low, which compilers may round together with the product that place is.
+    share = convert(arithmetic.rem(place, constant(1, place)), typeof(below).dtype)
+    gap = arithmetic.sub(above, below)
+    # One product only: of two, compilers choose which one is rounded together with the sum. Infinities need both.
+    mixed = arithmetic.add(below, arithmetic.mul(gap, share))
+    ends = arithmetic.add(
         arithmetic.mul(below, arithmetic.sub(constant(1, share), share)), arithmetic.mul(above, share)
     )
+    mixed = structure.select(arithmetic.is_finite(gap), mixed, ends)
     return structure.select(arithmetic.eq(share, constant(0, share)), below, mixed)  # 0 times infinity is no number
 
 

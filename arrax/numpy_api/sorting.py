@@ -12,7 +12,7 @@ from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, selection, shapes, sorting
 from arrax.lax.conversion import convert
-from arrax.lax.cpu.ordering import LEAST_ELEMENTS
+from arrax.lax.cpu import thresholds
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import ravel
@@ -36,7 +36,7 @@ def _prepared(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tup
 
 def _on_host(a: Any) -> bool:
     """Whether NumPy orders the elements as compiled code would, at once."""
-    return host.on_host(a) and a.aval.size < LEAST_ELEMENTS and a.aval.dtype.kind in "biuf"
+    return host.on_host(a) and a.aval.size < thresholds.SORT_MIN_SIZE and a.aval.dtype.kind in "biuf"
 
 
 @api(static=("axis", "stable", "descending"))

@@ -43,7 +43,7 @@ def _hash(key0: Any, key1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
     return x0, x1
 
 
-threefry2x32_p = Primitive("threefry2x32", multiple_results=True)
+threefry2x32_p = Primitive("threefry2x32", multiple_results=True, cost=16)
 
 
 @memoized_rule

@@ -117,7 +117,7 @@ class Lowered(_Stage):
 
     @boundary
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """The program as text: StableHLO, or ``dialect="hlo"``.
+        """The program as text: StableHLO, or ``dialect="hlo"``, or ``dialect="jaxpr"`` in the form that its platform runs.
 
         Raises:
           ValueError: an unknown dialect.
@@ -133,7 +133,9 @@ class Lowered(_Stage):
             return again.module.operation.get_asm(enable_debug_info=True)
         if dialect == "hlo":
             return self.compiler_ir("hlo").as_hlo_text()
-        raise ValueError(f"unknown dialect {dialect!r}: use 'stablehlo' or 'hlo'")
+        if dialect == "jaxpr":
+            return str(self._lowering.formed)
+        raise ValueError(f"unknown dialect {dialect!r}: use 'stablehlo', 'hlo' or 'jaxpr'")
 
     @boundary
     def compiler_ir(self, dialect: str | None = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from arrax.native import runtime
@@ -29,6 +30,35 @@ def _check_and_rearrange(arrays: list[Any], sharding: Any, aval: Any) -> list[An
 # 0.10.2 calls it on the instance, later versions on the class: a static method of three arguments serves both.
 runtime.ArrayImpl._check_and_rearrange = staticmethod(_check_and_rearrange)
 
-# Compile options by name; an unknown one is dropped after the first refusal (see compilation.py).
-has_fusion_emitters_option = version < (0, 11, 0)
-unknown_options: set[str] = set()
+# The option is gone in 0.11; its older kind of code compiles faster.
+WITHOUT_FUSION_EMITTERS = {"xla_cpu_use_fusion_emitters": False} if version < (0, 11, 0) else {}
+
+
+@functools.cache
+def _cpu_compile_options() -> bytes:
+    """Compile options without tiled emitters, serialized.
+
+    These give arrays of few elements to other code for exp and log than elements of larger ones, with other last bits. The
+    switch is an entry of a map, which only the serialized form of the options can be given.
+    """
+    entry = _field(1, b"xla_cpu_disable_tiled_emitter") + _field(2, b"true")
+    debug_options = _field(3, _field(_EXTRA_OPTIONS, entry))
+    return runtime.CompileOptions().SerializeAsString() + _field(3, debug_options)
+
+
+_EXTRA_OPTIONS = 500  # the number of the map xla_backend_extra_options among XLA's debug options
+
+
+def _field(number: int, payload: bytes) -> bytes:
+    """A field of a serialized protocol buffer; of a message that is there already, it is merged into it."""
+    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
+
+
+def _varint(number: int) -> bytes:
+    low, rest = number & 127, number >> 7
+    return bytes([low | 128]) + _varint(rest) if rest else bytes([low])
+
+
+def cpu_compile_options() -> Any:
+    """Fresh compile options for programs on the CPU."""
+    return runtime.CompileOptions.ParseFromString(_cpu_compile_options())

@@ -33,25 +33,19 @@ from arrax.xla.modules import bytecode_of, copy_apart
 logger = logging.getLogger("arrax")
 CACHE_FORMAT = 1
 
-# fmt: off
-# What each use pays for, measured on jaxlib 0.10.2 (compile ms / run us of typical programs; see benchmarks/RESULTS.md):
-# a single eager operation on small arrays runs equally fast at any level, and compiles three times faster at the lowest.
-LEVELS: dict[str, dict[str, Any]] = {
-    "eager": {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False},
-    "jit":   {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False},
-    "fused": {"xla_backend_optimization_level": 1},  # what the fusion emitters pay for: see interpreters/compile_levels.py
-    "best":  {"xla_backend_optimization_level": 3},
-}
-# fmt: on
-EAGER_ELEMENTS = 10_000  # above this, code at the lowest level is slower
+# How programs for the CPU are compiled (see docs/cpu.md, where the choice is justified by whole programs).
+# What is compiled quickly gives the same bits in a third of the time, but code that is slow for large arrays.
+SETTINGS: dict[str, Any] = {"xla_backend_optimization_level": 1}
+QUICK_SETTINGS: dict[str, Any] = {"xla_backend_optimization_level": 0, **compat.WITHOUT_FUSION_EMITTERS}
 
 
 def options_for(
-    client: Any, devices: Sequence[Any], level: str, overrides: dict[str, Any] | None = None, num_replicas: int = 1,
+    client: Any, devices: Sequence[Any], quickly: bool, overrides: dict[str, Any] | None = None, num_replicas: int = 1,
     propagated: Sequence[bool] = (),
 ) -> Any:  # fmt: skip
     """Compile options for a use, with the user's ``compiler_options`` above them."""
-    options = runtime.CompileOptions()
+    on_cpu = client.platform == "cpu"
+    options = compat.cpu_compile_options() if on_cpu else runtime.CompileOptions()
     count = len(devices) // num_replicas
     options.num_replicas, options.num_partitions = num_replicas, count
     ids = np.array([device.id for device in devices]).reshape(num_replicas, count)
@@ -61,11 +55,8 @@ def options_for(
         build.use_spmd_partitioning = True
         build.use_shardy_partitioner = True  # programs say how values lie in its dialect
         build.allow_spmd_sharding_propagation_to_output = list(propagated) or [True]
-    settings = dict(LEVELS[level]) if client.platform == "cpu" else {}
-    if not compat.has_fusion_emitters_option:
-        settings.pop("xla_cpu_use_fusion_emitters", None)
-    settings.update(overrides or {})
-    options.env_option_overrides = list(settings.items())
+    settings = {} if not on_cpu else QUICK_SETTINGS if quickly else SETTINGS
+    options.env_option_overrides = list({**settings, **(overrides or {})}.items())
     return options
 
 
@@ -172,7 +163,7 @@ def compile_module(
     module: Any,
     devices: Sequence[Any],
     *,
-    level: str = "jit",
+    quickly: bool = False,
     compiler_options: dict[str, Any] | None = None,
     host_callbacks: Sequence[Any] = (),
     name: str = "",
@@ -185,6 +176,7 @@ def compile_module(
 
     Args:
       propagated: for several devices, which outputs the compiler may lay out.
+      quickly: whether to compile as quickly as possible, on the CPU.
       at_once: whether calls run the program in their own thread. Otherwise they hand it to a thread of the runtime.
 
     Raises:
@@ -197,7 +189,7 @@ def compile_module(
         host_callbacks = (
             _not_called,
         )  # the runtime does not hand over programs that may need this thread's interpreter lock
-    options = options_for(client, devices, level, compiler_options, num_replicas, propagated)
+    options = options_for(client, devices, quickly, compiler_options, num_replicas, propagated)
     bytecode = bytecode_of(module)
     if host_callbacks and not storable:
         return _compile(client, bytecode, devices, options, host_callbacks, name)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from arrax.core.errors import user_frames
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder, sharding_text
+from arrax.interpreters.platform_forms import with_forms
 from arrax.interpreters.staging import stage
 from arrax.xla.host_kernels import table as host_kernels
 
@@ -24,43 +24,32 @@ class ModuleContext:
 
     __slots__ = (
         "module", "platform", "platforms", "functions", "names", "host_callbacks", "with_locations", "axis_env",
-        "keepalives", "num_devices", "cpu_kernels", "calls_kernels", "program", "decisions", "repeats", "devices", "mesh", "meshes",
+        "keepalives", "num_devices", "program", "with_kernels", "calls_kernels", "devices", "mesh", "meshes",
         "manual", "channels",
     )  # fmt: skip
 
     def __init__(
-        self, module: Any, platform: str, with_locations: bool = False, num_devices: int = 1, cpu_kernels: bool = False
+        self, module: Any, platform: str, with_locations: bool = False, num_devices: int = 1, with_kernels: bool = False
     ):  # fmt: skip
         self.module, self.platform, self.platforms = module, platform, (platform,)
         self.functions: dict[Any, Any] = {}
         self.names: dict[str, int] = {}
         # The kernels of our own come first, whether called or not: their numbers are the same in every program.
-        self.host_callbacks: list[Any] = list(host_kernels.ENTRIES) if cpu_kernels else []
-        self.cpu_kernels, self.calls_kernels = cpu_kernels, False
+        self.host_callbacks: list[Any] = list(host_kernels.ENTRIES) if with_kernels else []
+        self.with_kernels, self.calls_kernels = with_kernels, False
         self.keepalives: list[Any] = []
-        self.program: ClosedJaxpr | None = None  # the whole one
-        self.decisions: dict[Any, Any] = {}  # what rules decided once for it
+        self.program: ClosedJaxpr | None = None  # the whole one, in the platform's form
         self.with_locations, self.num_devices = with_locations, num_devices
         self.devices: Any = None  # the devices of a program for several, in the order of its partitions
         self.mesh: Any = None  # the mesh whose axes describe how values lie, or None
         self.meshes: dict[str, str] = {}  # the symbol of each mesh that stands in the module
         self.manual: Any = None  # inside a program per device: its mesh and the mesh axes that it is per device over
         self.channels = 0  # how many collectives have a channel of their own
-        self.repeats = 1  # how often what is being lowered runs, as far as that is known
-
-    @contextlib.contextmanager
-    def repeating(self, times: int) -> Iterator[None]:
-        """While the body of a loop is lowered."""
-        outside, self.repeats = self.repeats, self.repeats * max(times, 1)
-        try:
-            yield
-        finally:
-            self.repeats = outside
 
     @property
     def calls_users(self) -> bool:
         """Whether the program calls functions of users."""
-        return len(self.host_callbacks) > (len(host_kernels.ENTRIES) if self.cpu_kernels else 0)
+        return len(self.host_callbacks) > (len(host_kernels.ENTRIES) if self.with_kernels else 0)
 
     def fresh_name(self, name: str) -> str:
         """A symbol that is not taken yet."""
@@ -122,8 +111,7 @@ def lower_eqns(ctx: ModuleContext, jaxpr: Jaxpr, consts: Sequence[Any], args: Se
     def read(atom: Any) -> Any:
         return _literal(atom, literals) if type(atom) is Literal else env[atom]
 
-    last_use = _last_uses(jaxpr)
-    for index, eqn in enumerate(jaxpr.eqns):
+    for eqn in jaxpr.eqns:
         primitive = eqn.primitive
         rule = find_rule(primitive, ctx.platform)
         operands = [read(atom) for atom in eqn.invars]
@@ -140,14 +128,7 @@ def lower_eqns(ctx: ModuleContext, jaxpr: Jaxpr, consts: Sequence[Any], args: Se
         if len(out) != len(outvars):
             raise ValueError(f"lowering rule of '{primitive.name}' gave {len(out)} results, expected {len(outvars)}")
         env.update(zip(outvars, out, strict=True))
-        for var in last_use.get(index, ()):
-            env.pop(var, None)
     return [read(atom) for atom in jaxpr.outvars]
-
-
-def _last_uses(jaxpr: Jaxpr) -> dict[int, list[Var]]:
-    """Nothing to free early: MLIR values are owned by their operations. Kept small for very long programs."""
-    return {}
 
 
 def _literal(atom: Literal, made: dict[Any, Any]) -> Any:
@@ -284,7 +265,8 @@ def lower_module(
         attributes["mhlo.num_replicas"] = builder.integer(num_replicas, 32)
         here = platform == "cpu" and num_devices == num_replicas == 1 and not portable
         ctx = ModuleContext(module, platform, with_locations, num_devices, here and config.cpu_kernels.value)
-        ctx.names["main"], ctx.program, ctx.devices, ctx.mesh = 1, program, devices, mesh
+        ctx.names["main"], ctx.devices, ctx.mesh = 1, devices, mesh
+        program = ctx.program = with_forms(program, platform, ctx.with_kernels)
         function = _function(ctx, "main", program, public=True)
         if devices is not None:
             argument_attributes = _with_shardings(ctx, argument_attributes, in_shardings, program.in_avals)
@@ -321,10 +303,15 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
             out = fun(*args, **params)
             return out if multiple_results else [out]
 
-        jaxpr, consts = stage(flat, list(ctx.avals_in))
-        return lower_eqns(ctx.module_context, jaxpr, [ir_constant(c) for c in consts], values)
+        return inline_program(ctx.module_context, _staged(ctx, flat), values)
 
     return rule
+
+
+def _staged(ctx: LoweringContext, flat: Callable[..., Sequence[Any]]) -> ClosedJaxpr:
+    """The program of a lowering rule that is written in terms of other operations."""
+    program = ClosedJaxpr(*stage(flat, list(ctx.avals_in)))
+    return with_forms(program, ctx.platform, ctx.module_context.with_kernels)
 
 
 def cached_lower_fun(
@@ -347,7 +334,7 @@ def cached_lower_fun(
                 out = fun(*args, **params)
                 return out if multiple_results else [out]
 
-            program = module.functions[key] = ClosedJaxpr(*stage(flat, list(ctx.avals_in)))
+            program = module.functions[key] = _staged(ctx, flat)
         return call_program(module, name, program, values, one_kernel, apart)
 
     return rule

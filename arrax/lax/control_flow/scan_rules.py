@@ -13,6 +13,7 @@ from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
+from arrax.interpreters.cost_model import work_of
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inline_program
@@ -21,7 +22,9 @@ from arrax.lax.control_flow.loop_rules import while_ir
 from arrax.lax.control_flow.staged_functions import chosen, either, groups, rearranged
 from arrax.lax.kept_bits import kept_type, with_type
 
-scan_p = Primitive("scan", multiple_results=True)
+scan_p = Primitive(
+    "scan", multiple_results=True, cost=lambda eqn: eqn.params["length"] * work_of(eqn.params["jaxpr"].jaxpr)
+)
 scan_p.holds_programs = True
 
 
@@ -254,8 +257,7 @@ def _lower(
         else:
             index = builder.constant(np.int32(length - 1 - position if reverse else position))
         elements = [_element(ctx, x, aval, index) for x, aval in zip(xs, x_avals, strict=True)]
-        with ctx.module_context.repeating(length):
-            outs = inline_program(ctx.module_context, jaxpr, [*consts, *carry, *elements])
+        outs = inline_program(ctx.module_context, jaxpr, [*consts, *carry, *elements])
         new = [
             _with_element(stack, whole, y, aval, index)
             for stack, whole, aval, y in zip(ys, stacks, y_avals, outs[num_carry:], strict=True)

@@ -13,6 +13,7 @@ from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
 from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
+from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import neg
@@ -35,7 +36,7 @@ class LinearPrograms(NamedTuple):
         return LinearPrograms(self.vecmat, self.matvec, self.transpose_solve, self.solve)  # type: ignore[arg-type]
 
 
-linear_solve_p = Primitive("custom_linear_solve", multiple_results=True)
+linear_solve_p = Primitive("custom_linear_solve", multiple_results=True, cost=work_of_rows)
 root_p = Primitive("custom_root", multiple_results=True)
 linear_solve_p.holds_programs = root_p.holds_programs = True
 

@@ -8,13 +8,10 @@ from __future__ import annotations
 import decimal
 import functools
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from arrax.lax.cpu.expressions import Expression, looked_up
-
-Elsewhere = Callable[[], Expression]
 
 # Added to a whole number of moderate size, it brings that to the last bits.
 TO_LAST_BITS = 1.5 * 2.0**52
@@ -53,10 +50,6 @@ def _constants() -> tuple[list[float], np.ndarray]:
         return _in_parts(pi, 25), _folding(pi)  # products of the first part with whole numbers of 25 bits are exact
 
 
-_SINE = (  # sin(x) / x on [0, pi/2] by powers of x^2
-    0.9999999999788376, -0.16666666608797412, 0.008333330719510899, -0.00019840832691685957, 2.752396439390606e-06,
-    -2.3868228743978514e-08,
-)  # fmt: skip
 _SHORT_SINE = (  # the same on [0, pi/4]
     0.99999999999545, -0.16666666630432306, 0.008333328688788534, -0.0001983917794255417, 2.7171489841528518e-06,
 )  # fmt: skip
@@ -96,23 +89,7 @@ def _flipped(answer: Expression, parity: Expression) -> Expression:
     return (answer.bits() ^ (parity << 63)).floats()
 
 
-def sine(x: Expression, elsewhere: Elsewhere) -> Expression:
-    """sin(x)"""
-    parts = _folded(x)
-    turns = (parts[0] * (1 / math.pi) + 0.5).floor()
-    rest = _reduced(parts, turns)
-    return _flipped(_odd(rest, _SINE), (turns + TO_LAST_BITS).bits()).to(np.float32)
-
-
-def cosine(x: Expression, elsewhere: Elsewhere) -> Expression:
-    """cos(x)"""
-    parts = _folded(x)
-    turns = (parts[0] * (1 / math.pi)).floor()
-    rest = -_reduced(parts, turns + 0.5)
-    return _flipped(_odd(rest, _SINE), (turns + TO_LAST_BITS).bits()).to(np.float32)
-
-
-def tangent(x: Expression, elsewhere: Elsewhere) -> Expression:
+def tangent(x: Expression) -> Expression:
     """tan(x), by the sine and the cosine of what is left of x after multiples of pi/2"""
     parts = _folded(x)
     turns = (parts[0] * (2 / math.pi) + 0.5).floor()
@@ -124,7 +101,7 @@ def tangent(x: Expression, elsewhere: Elsewhere) -> Expression:
     return answer.to(np.float32)
 
 
-def arc_tangent(x: Expression, elsewhere: Elsewhere) -> Expression:
+def arc_tangent(x: Expression) -> Expression:
     """atan(x)"""
     wide = x.to(np.float64)
     size = abs(wide)
@@ -133,18 +110,18 @@ def arc_tangent(x: Expression, elsewhere: Elsewhere) -> Expression:
     return steep.where(answer.like(math.pi / 2) - answer, answer).with_sign_of(wide).to(np.float32)
 
 
-# No quotient of float32 numbers is as large or as small. Infinities become this, and what zeros are divided by its inverse.
-_BEYOND = 1e300
-
-
-def arc_tangent_of_point(y: Expression, x: Expression, elsewhere: Elsewhere) -> Expression:
+def arc_tangent_of_point(y: Expression, x: Expression) -> Expression:
     """atan2(y, x)"""
     across, along = y.to(np.float64), x.to(np.float64)
-    tall, wide = abs(across).least(_BEYOND), abs(along).least(_BEYOND)
-    answer = _odd(tall.least(wide) / tall.greatest(wide).greatest(1 / _BEYOND), _ARC_TANGENT)
-    answer = (tall > wide).where(answer.like(math.pi / 2) - answer, answer)
-    behind = along.bits() < 0
-    return behind.where(answer.like(math.pi) - answer, answer).with_sign_of(across).to(np.float32)
+    height, width = abs(across), abs(along)
+    steep = height > width
+    less, more = steep.where(width, height), steep.where(height, width)
+    same = more.equals(0).where(less.like(0), less.like(1))
+    ratio = less.equals(more).where(same, less / more)  # two infinities, two zeros
+    answer = _odd(ratio, _ARC_TANGENT)
+    answer = steep.where(answer.like(math.pi / 2) - answer, answer)
+    left = along.bits() < 0
+    return left.where(answer.like(math.pi) - answer, answer).with_sign_of(across).to(np.float32)
 
 
 def _arc_sine(x: Expression) -> Expression:
@@ -156,12 +133,12 @@ def _arc_sine(x: Expression) -> Expression:
     return large.where(angle.like(math.pi / 2) - angle * 2, angle).with_sign_of(x)
 
 
-def arc_sine(x: Expression, elsewhere: Elsewhere) -> Expression:
+def arc_sine(x: Expression) -> Expression:
     """asin(x)"""
     return _arc_sine(x.to(np.float64)).to(np.float32)
 
 
-def arc_cosine(x: Expression, elsewhere: Elsewhere) -> Expression:
+def arc_cosine(x: Expression) -> Expression:
     """acos(x)"""
     angle = _arc_sine(x.to(np.float64))
     return (angle.like(math.pi / 2) - angle).to(np.float32)

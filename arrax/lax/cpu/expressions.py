@@ -12,15 +12,9 @@ from typing import Any
 import numpy as np
 
 from arrax import native
-from arrax.core.program import Literal
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.host_calls import native_or
 from arrax.interpreters.lowering.module import call_function
-from arrax.interpreters.work import repeated_equations
-
-LEAST_ELEMENTS = 1 << 15  # for fewer, what the compiler takes for a formula is not worth it
-MOST_FORMULAS = 16  # in one program: each takes the compiler some 20 ms
 
 Number = int | float
 
@@ -206,95 +200,36 @@ Formula = Callable[..., Expression]
 _SMALL_FLOATS = ("float32", "float16", "bfloat16")
 
 
-_least_elements: dict[Any, int] = {}  # by primitive
+def by_formula(general: Callable[..., Any], formula: Formula) -> Callable[..., Any]:
+    """The CPU's lowering of an elementwise function: floats of up to 32 bits by a formula, all else as elsewhere.
 
-
-def use_formula(primitive: Any, formula: Formula, least: int = LEAST_ELEMENTS) -> None:
-    """Let programs on the CPU compute an elementwise function of float32 and smaller floats by a formula.
-
-    A program that has many of them keeps the compiler's own functions, throughout.
+    Which of both is a matter of the dtype alone, so that an element has the same bits in every program.
 
     Args:
-      formula: function of float32 expressions and of ``elsewhere``, which gives the general rule's answer.
-      least: from how many elements on.
+      general: the lowering rule of other platforms and dtypes.
+      formula: function of float32 expressions.
     """
-    _least_elements[primitive] = least
-    general = primitive.lower[None]
 
-    def rule(ctx: Any, *values: Any, **params: Any) -> list[Any] | None:
+    def rule(ctx: Any, *values: Any, **params: Any) -> list[Any]:
         out = ctx.avals_out[0]
-        avals = ctx.avals_in
-        plain = all(aval.dtype == out.dtype for aval in avals) and not any(v is not None for v in params.values())
-        if (
-            out.size * ctx.module_context.repeats < least
-            or out.dtype.name not in _SMALL_FLOATS
-            or not plain
-            or _is_simple(ctx)
-        ):
-            return None
-        if not _are_few(ctx.module_context):
-            return None
-        types = [ShapedArray(aval.shape, aval.dtype) for aval in avals]
-        return [_call(ctx, formula, general, types, ShapedArray(out.shape, out.dtype), values)]
+        same = all(aval.dtype == out.dtype for aval in ctx.avals_in)
+        if out.dtype.name not in _SMALL_FLOATS or not same or any(value is not None for value in params.values()):
+            return general(ctx, *values, **params)
+        avals = [ShapedArray(aval.shape, aval.dtype) for aval in ctx.avals_in]
+        return [_call(ctx, formula, avals, ShapedArray(out.shape, out.dtype), values)]
 
-    primitive.lower["cpu"] = native_or(general, rule)
+    return rule
 
 
-def _are_few(module: Any) -> bool:
-    """Whether the whole program has so few formulas that they are worth compiling."""
-    few = module.decisions.get("few formulas")
-    if few is None:
-        few = module.decisions["few formulas"] = _count(module.program.jaxpr) <= MOST_FORMULAS
-    return few
-
-
-def _count(jaxpr: Any) -> int:
-    return sum(
-        eqn.primitive in _least_elements and eqn.outvars[0].aval.size * times >= _least_elements[eqn.primitive]
-        for eqn, times in repeated_equations(jaxpr)
-    )
-
-
-_SIMPLE_EXPONENTS = frozenset(float(twice) for twice in range(-4, 9))
-
-
-def _is_simple(ctx: Any) -> bool:
-    """Whether the compiler knows better: powers with a constant exponent such as 2 or 1/2."""
-    atoms: list[Any] = list(ctx.eqn.invars) if ctx.eqn is not None else []
-    return len(atoms) == 2 and isinstance(atoms[1], Literal) and float(2 * atoms[1].val) in _SIMPLE_EXPONENTS
-
-
-def _call(
-    ctx: Any, formula: Formula, general: Callable[..., Any], avals: Sequence[ShapedArray], out: ShapedArray, values: Any
-) -> Any:
+def _call(ctx: Any, formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray, values: Any) -> Any:
     """Call the formula's private function, which is made once per module and type."""
     module = ctx.module_context
     key = ("formula", formula, tuple(avals))
     function = module.functions.get(key)
     if function is None:
-        function = module.functions[key] = _function(ctx, formula, general, avals, out)
+        function = module.functions[key] = _function(ctx, formula, avals, out)
     name = native.mlir.ir.StringAttr(function.attributes["sym_name"]).value
-    return call_function(name, [builder.ir_type(out)], values, apart=_comes_from_formula(values))[0]
-
-
-_CHAIN = 256  # operations
-
-
-def _comes_from_formula(values: Sequence[Any]) -> bool:
-    """Whether the result of a formula is among what values are computed from.
-
-    The compiler would put both into one loop. Its dependent operations would be more than the processor looks ahead, so that
-    it could not work on several elements at a time: two loops take a fifth of the time.
-    """
-    open_, seen = list(values), 0
-    while open_ and seen < _CHAIN:
-        operation, seen = builder.source(open_.pop()), seen + 1
-        if operation is None:
-            continue
-        if operation.name == "func.call":
-            return "_by_formula" in str(operation.attributes["callee"])
-        open_.extend(operation.operands)
-    return False
+    return call_function(name, [builder.ir_type(out)], values)[0]
 
 
 def _single(x: Expression) -> Expression:
@@ -307,9 +242,7 @@ def _small(x: Expression, dtype: Any) -> Expression:
     return x if dtype == np.float32 else x.least(np.inf).to(dtype)
 
 
-def _function(
-    ctx: Any, formula: Formula, general: Callable[..., Any], avals: Sequence[ShapedArray], out: ShapedArray
-) -> Any:
+def _function(ctx: Any, formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray) -> Any:
     ir, module = native.mlir.ir, ctx.module_context
     in_types = [builder.ir_type(aval) for aval in avals]
     attributes = {
@@ -322,11 +255,6 @@ def _function(
     block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
     with ir.InsertionPoint(block):
         full = [spread(value, aval, out.shape) for value, aval in zip(block.arguments, avals, strict=True)]
-        inner = ctx.replace(avals_in=[out] * len(avals), avals_out=[out])
-
-        def elsewhere() -> Expression:
-            return Expression(general(inner, *(x.value for x in full))[0], out).to(np.float32)
-
-        answer = formula(*map(_single, full), elsewhere=elsewhere)
+        answer = formula(*map(_single, full))
         builder.operation("func.return", [], [_small(answer, out.dtype).value])
     return function

@@ -1,89 +1,101 @@
-"""Copies and running extremes on the CPU by host kernels, where the compiler's code takes element by element."""
+"""Parts of an array side by side, and running totals and extremes, on the CPU by host kernels. Results are the same bits."""
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from arrax.core.types import ShapedArray
-from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.host_calls import call_kernel
-from arrax.lax.cpu import sources
-from arrax.lax.cpu.ordering import from_rows, to_rows
+from arrax.core.interpreter import Primitive
+from arrax.core.program import Atom, JaxprEqn
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.cpu import thresholds
+from arrax.lax.cpu.kernel_calls import call_kernel
+from arrax.lax.cpu.rows import from_rows, rows_type, to_rows
+from arrax.lax.shapes import reshape
 from arrax.xla.host_kernels import moving, table
 
-_LEAST_ELEMENTS = 1 << 16  # a call costs some 20 us
-_LEAST_BYTES_IN_ROW = 1024
-_NARROW = 16  # elements behind an axis; where there are more, the compiler copies as fast
-_MARGINS = 8  # what is computed of an array with margins: at most this part of it
-_LEAST_LENGTH = 1 << 14
-_MOST_BESIDE = 16  # entries beside the axis; with more of them a loop over all at once has vectors
-_ACCUMULATED = frozenset("float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
+_NUMBERS = frozenset("float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
+_COPIED = _NUMBERS | {"bool", "complex64", "complex128"}
 
 
-def lower_joined(ctx: Any, *values: Any, dimension: int) -> list[Any] | None:
-    """Parts of arrays in memory side by side, as in ``roll``, or one between margins, as in ``pad``.
+def join_form(slice_p: Primitive) -> Callable[[JaxprEqn, Around], Form | None]:
+    """The form of joins of parts of one array, as in ``roll``: the compiler looks each element up in all of them.
 
-    The compiler copies whole arrays well.
+    Args:
+      slice_p: the primitive that makes parts.
     """
-    out = ctx.avals_out[0]
-    if out.size < _LEAST_ELEMENTS or out.dtype.name not in _ACCUMULATED | {"bool", "complex64", "complex128"}:
-        return None
-    behind = math.prod(out.shape[dimension + 1 :])
-    if out.shape[dimension] * behind * out.dtype.itemsize < _LEAST_BYTES_IN_ROW or behind >= _NARROW:
-        return None
-    if not all(aval.size for aval in ctx.avals_in):
-        return None
-    found = [sources.part_in_memory(value, dimension) for value in values]
-    computed = sum(aval.size for part, aval in zip(found, ctx.avals_in, strict=True) if part is None)
-    if all(map(sources.is_in_memory, values)) or (computed and len(values) != 3) or computed > out.size // _MARGINS:
-        return None
-    parts = [(value, 0) if part is None else part for part, value in zip(found, values, strict=True)]
-    rows = math.prod(out.shape[:dimension])
-    sides: list[Any] = []
-    numbers: list[int] = []
-    for (side, start), aval in zip(parts, ctx.avals_in, strict=True):
-        if side not in sides:
-            sides.append(side)
-        numbers += [sides.index(side), start * behind, (start + aval.shape[dimension]) * behind]
-    matrices = [ShapedArray((rows, math.prod(side.type.shape[dimension:])), out.dtype) for side in sides]
-    reshaped = [builder.op("reshape", matrix, side) for matrix, side in zip(matrices, sides, strict=True)]
-    whole = ShapedArray((rows, out.shape[dimension] * behind), out.dtype)
-    (joined,) = call_kernel(ctx, table.join, reshaped, matrices, [whole], *numbers)
-    return [builder.op("reshape", out, joined)]
+    return functools.partial(_join_form, slice_p)
 
 
-def lower_padded(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any] | None:
-    """An array in memory between margins along one axis: as parts side by side, which the compiler copies."""
-    aval, out = ctx.avals_in[0], ctx.avals_out[0]
-    axes = [axis for axis, widths in enumerate(padding_config) if any(widths)]
-    if len(axes) != 1 or not aval.size or out.size < _LEAST_ELEMENTS or not sources.is_argument(x):
+def _join_form(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> Form | None:
+    out, axis = eqn.outvars[0].aval, eqn.params["dimension"]
+    if not around.host_kernels or out.size < thresholds.JOIN_MIN_SIZE or out.dtype.name not in _COPIED:
         return None
-    (axis,) = axes
-    low, high, interior = padding_config[axis]
-    if interior or min(low, high) < 0:
+    inner = math.prod(out.shape[axis + 1 :])
+    if (
+        out.shape[axis] * inner * out.dtype.itemsize < thresholds.JOIN_MIN_ROW_BYTES
+        or inner >= thresholds.JOIN_MAX_INNER
+    ):
         return None
-
-    def margin(width: int) -> tuple[Any, ShapedArray]:
-        whole = ShapedArray((*out.shape[:axis], width, *out.shape[axis + 1 :]), out.dtype)
-        return builder.broadcast(value, whole, ()), whole
-
-    sides = [margin(low)] * bool(low), [(x, aval)], [margin(high)] * bool(high)
-    parts, avals = zip(*itertools.chain(*sides), strict=True)
-    joined = lower_joined(ctx.replace(avals_in=list(avals)), *parts, dimension=axis)
-    return joined or [builder.op("concatenate", out, *parts, dimension=builder.integer(axis))]
+    parts = [_part(slice_p, atom, axis, around) for atom in eqn.invars]
+    whole = parts[0][0] if parts[0] is not None else None
+    if whole is None or len(parts) < 2 or any(part is None or part[0] is not whole for part in parts):
+        return None
+    bounds = tuple(bound for part in parts if part is not None for bound in part[1:])
+    return Form(_joined, (("axis", axis), ("bounds", bounds), ("shape", out.shape)), [whole])
 
 
-def lower_accumulated(ctx: Any, x: Any, *, name: str, axis: int, reverse: bool) -> list[Any] | None:
-    """Extremes, or totals of integers, along a long axis with little beside it; ``name`` is one of the kernel's."""
-    aval, out = ctx.avals_in[0], ctx.avals_out[0]
-    length = aval.shape[axis]
-    if length < _LEAST_LENGTH or aval.size // length > _MOST_BESIDE or aval.dtype.name not in _ACCUMULATED:
+def _part(slice_p: Primitive, atom: Atom, axis: int, around: Around) -> tuple[Atom, int, int] | None:
+    """(array, first, end) of a value that is a contiguous part of an array along an axis."""
+    maker = around.maker(atom)
+    if maker is None or maker.primitive is not slice_p:
         return None
-    if aval.dtype.kind == "f" and name not in ("maximum", "minimum"):
+    (whole,) = maker.invars
+    starts, limits, strides = (maker.params[name] for name in ("start_indices", "limit_indices", "strides"))
+    others = [dim for dim in range(whole.aval.ndim) if dim != axis]
+    if strides is not None and any(step != 1 for step in strides):
         return None
-    value, rows = to_rows(x, aval, axis)
+    if any(starts[dim] != 0 or limits[dim] != whole.aval.shape[dim] for dim in others):
+        return None
+    return whole, starts[axis], limits[axis]
+
+
+def _joined(x: Any, *, axis: int, bounds: Sequence[int], shape: tuple[int, ...]) -> list[Any]:
+    whole = typeof(x).shape
+    rows, inner = math.prod(whole[:axis]), math.prod(whole[axis + 1 :])
+    matrix = reshape(x, (rows, math.prod(whole[axis:])))
+    numbers = [
+        number
+        for first, end in zip(bounds[::2], bounds[1::2], strict=True)
+        for number in (0, first * inner, end * inner)
+    ]
+    out = ShapedArray((rows, shape[axis] * inner), typeof(x).dtype)
+    (joined,) = call_kernel(table.join, [matrix], [out], *numbers)
+    return [reshape(joined, shape)]
+
+
+def scan_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:
+    """The form of running extremes, and of running totals of integers; ``name`` is one of the kernel's."""
+
+    def rule(eqn: JaxprEqn, around: Around) -> Form | None:
+        aval, axis = eqn.invars[0].aval, eqn.params["axis"]
+        if not around.host_kernels or aval.dtype.name not in _NUMBERS or aval.shape[axis] < thresholds.SCAN_MIN_LENGTH:
+            return None
+        if aval.size // aval.shape[axis] > thresholds.SCAN_MAX_ROWS:
+            return None
+        if aval.dtype.kind == "f" and name not in ("maximum", "minimum"):
+            return None
+        params = (("axis", axis), ("name", name), ("reverse", eqn.params["reverse"]))
+        return Form(_accumulated, params)
+
+    return rule
+
+
+def _accumulated(x: Any, *, axis: int, name: str, reverse: bool) -> list[Any]:
+    aval = typeof(x)
     operation = moving.ACCUMULATIONS.index(name)
-    (found,) = call_kernel(ctx, table.accumulate, [value], [rows], [rows], operation, int(reverse))
-    return [from_rows(found, out, axis)]
+    (found,) = call_kernel(table.accumulate, [to_rows(x, axis)], [rows_type(aval, axis)], operation, int(reverse))
+    return [from_rows(found, aval, axis)]

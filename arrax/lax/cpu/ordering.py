@@ -1,6 +1,6 @@
 """Sorting and selecting on the CPU by host kernels, which are many times faster there than the compiler's code.
 
-The compiler's sort stays where it is faster, for few elements, and where kernels cannot be used.
+The compiler's sort stays where it is faster, for few elements, and where kernels cannot be used. Results are the same bits.
 """
 
 from __future__ import annotations
@@ -11,20 +11,118 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.program import DropVar
-from arrax.core.types import ShapedArray
+from arrax.core.program import Atom, DropVar, JaxprEqn
+from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.host_calls import call_kernel
+from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.cpu import thresholds
+from arrax.lax.cpu.kernel_calls import call_kernel
+from arrax.lax.cpu.rows import from_rows, rows_type, to_rows
+from arrax.lax.shapes import iota_p
 from arrax.xla.host_kernels import table
 
-LEAST_ELEMENTS = 1000  # a call of a kernel costs some 30 us, as much as sorting this many by the compiler's code
 _ODD_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "float4_e2m1fn", "float8_e8m0fnu"})
+_NUMBERED, _UNUSED = -1, -2  # where an output comes from; from 0 on: the input with that number
 
 
-def fits(avals: Sequence[ShapedArray], axis: int) -> bool:
+def _fits(avals: Sequence[ShapedArray], axis: int) -> bool:
     """Whether kernels put these arrays in order faster than the compiler's code."""
     aval = avals[0]
-    return aval.size >= LEAST_ELEMENTS and aval.shape[axis] > 1 and not any(a.dtype.name in _ODD_TYPES for a in avals)
+    return (
+        aval.size >= thresholds.SORT_MIN_SIZE
+        and aval.shape[axis] > 1
+        and not any(a.dtype.name in _ODD_TYPES for a in avals)
+    )
+
+
+def _avals(atoms: Sequence[Atom]) -> list[ShapedArray]:
+    return [atom.aval for atom in atoms]
+
+
+def sort_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """Rows in order."""
+    return _order_form(eqn, around, eqn.params["dimension"], eqn.params["num_keys"], -1)
+
+
+def partition_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """Rows along the last axis, in order around one index."""
+    return _order_form(eqn, around, eqn.invars[0].aval.ndim - 1, 1, eqn.params["kth"])
+
+
+def _order_form(eqn: JaxprEqn, around: Around, axis: int, num_keys: int, kth: int) -> Form | None:
+    if not around.host_kernels or not _fits(_avals(eqn.invars), axis):
+        return None
+    operands: list[Atom] = []
+    sources: list[int] = []
+    for number, (atom, out) in enumerate(zip(eqn.invars, eqn.outvars, strict=True)):
+        unused = type(out) is DropVar
+        numbered = number >= num_keys and _is_index(atom, axis, around)
+        if number < num_keys or not (unused or numbered):
+            sources.append(_UNUSED if unused else len(operands))
+            operands.append(atom)
+        else:
+            sources.append(_UNUSED if unused else _NUMBERED)
+    avals = tuple(ShapedArray(aval.shape, aval.dtype) for aval in _avals(eqn.outvars))
+    params = (("avals", avals), ("axis", axis), ("num_keys", num_keys), ("kth", kth), ("sources", tuple(sources)))
+    return Form(_ordered, params, operands)
+
+
+def _is_index(atom: Atom, axis: int, around: Around) -> bool:
+    """Whether a value numbers the elements along an axis."""
+    maker = around.maker(atom)
+    return (
+        maker is not None and maker.primitive is iota_p and maker.params["dimension"] == axis
+        and atom.aval.dtype.kind in "iu"
+    )  # fmt: skip
+
+
+def _ordered(
+    *values: Any, avals: Sequence[ShapedArray], axis: int, num_keys: int, kth: int, sources: Sequence[int]
+) -> list[Any]:
+    wanted = [number for number, source in enumerate(sources) if source != _UNUSED]
+    outs = [rows_type(avals[number], axis) for number in wanted]
+    rows = [to_rows(value, axis) for value in values]
+    found = call_kernel(table.order, rows, outs, num_keys, kth, *(sources[number] for number in wanted))
+    results: list[Any] = [values[0]] * len(avals)  # what nobody reads may be anything
+    for number, one in zip(wanted, found, strict=True):
+        results[number] = from_rows(one, avals[number], axis)
+    return results
+
+
+def select_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """The elements at some indices of the order of each row."""
+    x, indices = _avals(eqn.invars)
+    if not around.host_kernels or not _fits([x], x.ndim - 1) or not indices.size or x.dtype.kind == "c":
+        return None
+    return Form(_selected)
+
+
+def _selected(x: Any, indices: Any) -> list[Any]:
+    axis = typeof(x).ndim - 1
+    out = ShapedArray(typeof(indices).shape, typeof(x).dtype)
+    found = call_kernel(table.select, [to_rows(x, axis), to_rows(indices, axis)], [rows_type(out, axis)])
+    return [from_rows(found[0], out, axis)]
+
+
+def top_k_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """The greatest elements of each row, where they are so many that the compiler's partial sort takes long."""
+    aval, k, axis = eqn.invars[0].aval, eqn.params["k"], eqn.params["axis"]
+    if not around.host_kernels or not k or not _fits([aval], axis) or aval.dtype.itemsize == 1:
+        return None
+    length = aval.shape[axis]
+    insertions = aval.size // length * k * (1 + math.log(length / k))
+    if aval.size < thresholds.TOP_K_MIN_SIZE or length < thresholds.TOP_K_MIN_LENGTH or insertions < aval.size / 8:
+        return None
+    outs = tuple(ShapedArray(out.shape, out.dtype) for out in _avals(eqn.outvars))
+    return Form(_greatest, (("axis", axis), ("outs", outs)))
+
+
+def _greatest(x: Any, *, axis: int, outs: Sequence[ShapedArray]) -> list[Any]:
+    found = call_kernel(table.greatest, [to_rows(x, axis)], [rows_type(out, axis) for out in outs])
+    return [from_rows(one, out, axis) for one, out in zip(found, outs, strict=True)]
+
+
+# ---- keys of the compiler's sort ---------------------------------------------------------------------------------------
 
 
 def as_integers(dtype: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
@@ -48,100 +146,3 @@ def _as_integer(dtype: Any, integer: ShapedArray, x: Any) -> Any:
         "GT", (), magnitude, builder.full(int(np.array(np.inf, dtype).view(integer.dtype)), integer)
     )
     return builder.op("select", integer, is_nan, builder.full(~least, integer), key)
-
-
-def _order_of_axes(rank: int, axis: int) -> list[int]:
-    return [*(dim for dim in range(rank) if dim != axis), axis]
-
-
-def _rows_type(aval: ShapedArray, axis: int) -> ShapedArray:
-    length = aval.shape[axis]
-    return ShapedArray((aval.size // length if length else 0, length), aval.dtype)
-
-
-def to_rows(x: Any, aval: ShapedArray, axis: int) -> tuple[Any, ShapedArray]:
-    """A value as a matrix whose rows lie along an axis."""
-    order = _order_of_axes(aval.ndim, axis)
-    moved = ShapedArray(tuple(aval.shape[dim] for dim in order), aval.dtype)
-    if order != list(range(aval.ndim)):
-        x = builder.op("transpose", moved, x, permutation=builder.ints(order))
-    rows = ShapedArray((math.prod(moved.shape[:-1]), moved.shape[-1]), aval.dtype)
-    return (x if rows.shape == moved.shape else builder.op("reshape", rows, x)), rows
-
-
-def from_rows(x: Any, aval: ShapedArray, axis: int) -> Any:
-    """The inverse of ``to_rows``; ``aval`` is the result's type."""
-    order = _order_of_axes(aval.ndim, axis)
-    moved = ShapedArray(tuple(aval.shape[dim] for dim in order), aval.dtype)
-    if len(moved.shape) != 2:
-        x = builder.op("reshape", moved, x)
-    if order == list(range(aval.ndim)):
-        return x
-    return builder.op("transpose", aval, x, permutation=builder.ints(np.argsort(order).tolist()))
-
-
-def _is_place(x: Any, aval: ShapedArray, axis: int) -> bool:
-    """Whether a value numbers the places along an axis."""
-    operation = builder.source(x)
-    if operation is None or operation.name != "stablehlo.iota" or aval.dtype.kind not in "iu":
-        return False
-    return int(operation.attributes["iota_dimension"]) == axis
-
-
-def lower_order(ctx: Any, *values: Any, dimension: int, num_keys: int, kth: int = -1, **_: Any) -> list[Any] | None:
-    """Rows in order, or only so far that the place ``kth`` is right."""
-    avals = ctx.avals_in
-    if not fits(avals, dimension):
-        return None
-    dropped = [type(var) is DropVar for var in ctx.eqn.outvars] if ctx.eqn is not None else [False] * len(values)
-    inputs: list[Any] = []
-    sources: list[int] = []
-    for number, (value, aval, unused) in enumerate(zip(values, avals, dropped, strict=True)):
-        is_place = number >= num_keys and _is_place(value, aval, dimension)
-        if number < num_keys or not (unused or is_place):
-            sources.append(-2 if unused else len(inputs))
-            inputs.append(to_rows(value, aval, dimension))
-        else:
-            sources.append(-2 if unused else -1)
-    wanted = [number for number, unused in enumerate(dropped) if not unused]
-    outs = [_rows_type(ctx.avals_out[number], dimension) for number in wanted]
-    found = call_kernel(
-        ctx, table.order, [value for value, _ in inputs], [aval for _, aval in inputs], outs, num_keys, kth,
-        *(sources[number] for number in wanted),
-    )  # fmt: skip
-    results: list[Any] = list(values)  # what nobody reads may be anything
-    for number, one in zip(wanted, found, strict=True):
-        results[number] = from_rows(one, ctx.avals_out[number], dimension)
-    return results
-
-
-def lower_partition(ctx: Any, *values: Any, kth: int) -> list[Any] | None:
-    """Rows along the last axis, in order around one place."""
-    return lower_order(ctx, *values, dimension=ctx.avals_in[0].ndim - 1, num_keys=1, kth=kth)
-
-
-def lower_select(ctx: Any, x: Any, places: Any) -> list[Any] | None:
-    """The elements at places of the order of each row."""
-    avals, axis = ctx.avals_in, ctx.avals_in[0].ndim - 1
-    if not fits(avals[:1], axis) or not avals[1].size or avals[0].dtype.kind == "c":
-        return None
-    rows = [to_rows(value, aval, axis) for value, aval in zip((x, places), avals, strict=True)]
-    out = ctx.avals_out[0]
-    found = call_kernel(
-        ctx, table.select, [value for value, _ in rows], [aval for _, aval in rows], [_rows_type(out, axis)]
-    )
-    return [from_rows(found[0], out, axis)]
-
-
-def lower_greatest(ctx: Any, x: Any, *, k: int, axis: int) -> list[Any] | None:
-    """The greatest elements of each row, where they are so many that the compiler's partial sort takes long."""
-    aval, length = ctx.avals_in[0], ctx.avals_in[0].shape[axis]
-    if not k or not fits([aval], axis) or aval.dtype.itemsize == 1:
-        return None
-    insertions = aval.size // length * k * (1 + math.log(length / k))
-    if aval.size < 20 * LEAST_ELEMENTS or length < 100 or insertions < aval.size / 8:
-        return None
-    value, rows = to_rows(x, aval, axis)
-    outs = ctx.avals_out
-    found = call_kernel(ctx, table.greatest, [value], [rows], [_rows_type(out, axis) for out in outs])
-    return [from_rows(one, out, axis) for one, out in zip(found, outs, strict=True)]

@@ -11,21 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.host_calls import native_or
 from arrax.lax.cpu.expressions import Expression, spread
 
-_LEAST_ELEMENTS = 1 << 14
 _TYPES = frozenset("int8 uint8 int16 uint16 int32 uint32".split())
-
-
-def _is_constant(value: Any) -> bool:
-    """Whether a value is a number known to the compiler, which divides by multiplying then."""
-    operation = builder.source(value)
-    name = operation.name if operation is not None else None
-    if name in ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape"):
-        return _is_constant(operation.operands[0])
-    return name == "stablehlo.constant"
 
 
 def quotient(x: Expression, y: Expression) -> Expression:
@@ -43,15 +31,16 @@ def remainder(x: Expression, y: Expression) -> Expression:
     return y.equals(0).where(x, rest)
 
 
-def use_floats_for_integers(primitive: Any, formula: Callable[[Expression, Expression], Expression]) -> None:
-    """Let programs on the CPU compute quotients or remainders of many integers by a formula, floats as before."""
-    before = primitive.lower.get("cpu", primitive.lower[None])
+def by_floats(
+    general: Callable[..., Any], formula: Callable[[Expression, Expression], Expression]
+) -> Callable[..., Any]:
+    """The CPU's lowering of a quotient or remainder: integers by a formula, all else as elsewhere."""
 
-    def rule(ctx: Any, *values: Any, **params: Any) -> list[Any] | None:
+    def rule(ctx: Any, *values: Any, **params: Any) -> list[Any]:
         out = ctx.avals_out[0]
-        if out.size < _LEAST_ELEMENTS or out.dtype.name not in _TYPES or _is_constant(values[1]):
-            return None
+        if out.dtype.name not in _TYPES:
+            return general(ctx, *values, **params)
         operands = (spread(value, aval, out.shape) for value, aval in zip(values, ctx.avals_in, strict=True))
         return [formula(*operands).value]
 
-    primitive.lower["cpu"] = native_or(before, rule)
+    return rule

@@ -8,6 +8,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, batch_size
+from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, div, eq, mul, neg, scalar
@@ -29,7 +30,7 @@ from arrax.lax.linalg.triangular_systems import triangular_solve
 from arrax.lax.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from arrax.lax.structure import select
 
-cholesky_p = Primitive("cholesky")
+cholesky_p = Primitive("cholesky", cost=work_of_rows)
 
 
 def _type_rule(aval: ShapedArray) -> ShapedArray:

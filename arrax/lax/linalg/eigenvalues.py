@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import abs_, complex_, conj, div, eq, imag, mul, real_part, reciprocal, sub
 from arrax.lax.conversion import convert_element_type
@@ -30,7 +31,7 @@ from arrax.lax.linalg.matrices import adjoint, as_columns, as_rows, diagonal, ma
 from arrax.lax.reductions import argmax, reduce_sum
 from arrax.lax.shapes import broadcasted_iota
 
-eig_p = Primitive("eig", multiple_results=True)
+eig_p = Primitive("eig", multiple_results=True, cost=work_of_rows)
 
 
 class EigImplementation(enum.Enum):

@@ -11,6 +11,7 @@ import numpy as np
 from arrax.core.calls import as_index
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.arithmetic import add, eq, mul
@@ -124,7 +125,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
 
 # ---- the factors ----------------------------------------------------------------------------------------------------
 
-lu_p = Primitive("lu", multiple_results=True)
+lu_p = Primitive("lu", multiple_results=True, cost=work_of_rows)
 
 
 def _type_rule(aval: ShapedArray) -> list[ShapedArray]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
+from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, complex_, imag, sub
 from arrax.lax.families import checked_operand
@@ -42,10 +43,10 @@ from arrax.lax.structure import pad, select
 
 # ---- reflections ----------------------------------------------------------------------------------------------------
 
-geqrf_p = Primitive("geqrf", multiple_results=True)
-geqp3_p = Primitive("geqp3", multiple_results=True)
-householder_product_p = Primitive("householder_product")
-ormqr_p = Primitive("ormqr")
+geqrf_p = Primitive("geqrf", multiple_results=True, cost=work_of_rows)
+geqp3_p = Primitive("geqp3", multiple_results=True, cost=work_of_rows)
+householder_product_p = Primitive("householder_product", cost=work_of_rows)
+ormqr_p = Primitive("ormqr", cost=work_of_rows)
 
 
 def _reflected_type(a: ShapedArray) -> list[ShapedArray]:
@@ -160,7 +161,7 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
 
 # ---- the factors ----------------------------------------------------------------------------------------------------
 
-qr_p = Primitive("qr", multiple_results=True)
+qr_p = Primitive("qr", multiple_results=True, cost=work_of_rows)
 
 
 def _type_rule(a: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: Any = None) -> list[ShapedArray]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
+from arrax.interpreters.cost_model import work_of_rows
 from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     batch_in_front,
@@ -22,9 +23,9 @@ from arrax.lax.linalg.kernels import (
     succeeded,
 )
 
-hessenberg_p = Primitive("hessenberg", multiple_results=True)
-schur_p = Primitive("schur", multiple_results=True)
-tridiagonal_p = Primitive("tridiagonal", multiple_results=True)
+hessenberg_p = Primitive("hessenberg", multiple_results=True, cost=work_of_rows)
+schur_p = Primitive("schur", multiple_results=True, cost=work_of_rows)
+tridiagonal_p = Primitive("tridiagonal", multiple_results=True, cost=work_of_rows)
 
 
 def _finish(aval: ShapedArray, outs: list[Any], avals: list[ShapedArray], info: Any) -> list[Any]:

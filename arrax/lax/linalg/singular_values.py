@@ -7,6 +7,7 @@ from typing import Any
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, div, eq, mul, real_part, sub
 from arrax.lax.conversion import convert_element_type
@@ -38,7 +39,7 @@ from arrax.lax.linalg.polar_factors import svd_by_polar_factors
 from arrax.lax.shapes import full_like
 from arrax.lax.structure import select, slice_in_dim
 
-svd_p = Primitive("svd", multiple_results=True)
+svd_p = Primitive("svd", multiple_results=True, cost=work_of_rows)
 
 
 class SvdAlgorithm(enum.Enum):
@@ -90,7 +91,7 @@ def _gpu_svd(a: Any, *, full_matrices: bool, compute_uv: bool, **params: Any) ->
     return [values, left, adjoint(right)] if compute_uv else [values]
 
 
-gesvdj_p = Primitive("gesvdj", multiple_results=True)
+gesvdj_p = Primitive("gesvdj", multiple_results=True, cost=work_of_rows)
 
 
 def _gesvdj_type(aval: ShapedArray, *, full_matrices: bool, compute_uv: bool) -> list[ShapedArray]:

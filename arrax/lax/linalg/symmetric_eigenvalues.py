@@ -9,6 +9,7 @@ from typing import Any
 from arrax.core.interpreter import Primitive
 from arrax.core.program import DropVar, JaxprEqn
 from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.cost_model import work_of_rows
 from arrax.lax.arithmetic import mul, real_part, reciprocal, sub
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.families import checked_operand
@@ -29,7 +30,7 @@ from arrax.lax.linalg.kernels import (
 from arrax.lax.linalg.matrices import adjoint, as_columns, as_rows, diagonal, matmul, part, symmetrized, with_diagonal
 from arrax.lax.structure import slice_in_dim
 
-eigh_p = Primitive("eigh", multiple_results=True)
+eigh_p = Primitive("eigh", multiple_results=True, cost=work_of_rows)
 
 
 class EighImplementation(enum.Enum):

@@ -7,13 +7,14 @@ from typing import Any
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
 from arrax.interpreters.ad.jvp import jvp
+from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
 from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import batch_in_front, check_matrices
 from arrax.lax.linalg.matrices import lower_triangle, matmul, transposed
 
-symmetric_product_p = Primitive("symmetric_product")
+symmetric_product_p = Primitive("symmetric_product", cost=work_of_rows)
 
 
 def _type_rule(a: ShapedArray, c: ShapedArray, *, alpha: float, beta: float) -> ShapedArray:

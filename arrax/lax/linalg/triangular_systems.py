@@ -8,6 +8,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
+from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import neg
 from arrax.lax.families import checked_operand, kind_of
@@ -21,7 +22,7 @@ from arrax.lax.linalg.matrices import (
 )
 from arrax.lax.shapes import expand_dims, move_axis, reshape, squeeze
 
-triangular_solve_p = Primitive("triangular_solve")
+triangular_solve_p = Primitive("triangular_solve", cost=work_of_rows)
 
 
 def _type_rule(a: ShapedArray, b: ShapedArray, *, left_side: bool, **params: Any) -> ShapedArray:

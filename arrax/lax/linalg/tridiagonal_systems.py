@@ -9,6 +9,7 @@ import numpy as np
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, neg, reciprocal, sub
 from arrax.lax.control_flow.scans import scan
@@ -26,7 +27,7 @@ from arrax.lax.shapes import broadcast_in_dim, full_like, move_axis, squeeze
 from arrax.lax.structure import pad
 from arrax.xla import lapack
 
-tridiagonal_solve_p = Primitive("tridiagonal_solve")
+tridiagonal_solve_p = Primitive("tridiagonal_solve", cost=work_of_rows)
 
 
 def _type_rule(

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from arrax.xla.host_kernels import counting, moving, ordering, reducing, selection
+from arrax.xla.host_kernels import flags, moving, ordering, reducing, selection
 from arrax.xla.host_kernels.pausing import pause
 
-VERSION = 4
+VERSION = 5
 
 # Inputs, outputs to be filled, parameters. Arrays have two axes, the second being the one that is worked along.
 Kernel = Callable[..., None]
@@ -45,26 +45,14 @@ def wait(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
     outputs[0][...] = inputs[0]
 
 
-def place_of_extreme(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], is_greatest: int) -> None:
-    """Places of the greatest or least elements of rows: see ``reducing.place_of_extreme``."""
-    reducing.place_of_extreme(inputs[0], outputs[0], is_greatest)
+def argmax(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], greatest: int) -> None:
+    """The index of the greatest or least element of each row: see ``reducing.argmax``."""
+    reducing.argmax(inputs[0], outputs[0], greatest)
 
 
 def fold(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operation: int, axis: int) -> None:
     """Rows or columns combined: see ``reducing.fold``."""
     reducing.fold(inputs[0], outputs[0], operation, axis)
-
-
-def count(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-    """How often numbers occur in each row: see ``counting``."""
-    counting.count_values(inputs[0], outputs[0])
-
-
-def fold_comparison(
-    inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], direction: int, operation: int
-) -> None:
-    """Flags of rows combined while they are made: see ``reducing.fold_comparison``."""
-    reducing.fold_comparison(inputs[0], inputs[-1], outputs[0], direction, operation)
 
 
 def join(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *parts: int) -> None:
@@ -77,13 +65,13 @@ def accumulate(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], oper
     moving.accumulate(inputs[0], outputs[0], operation, reverse)
 
 
-def places(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-    """Where flags are set in each row: see ``counting``."""
-    counting.places_of_flags(inputs[0], *outputs)
+def indices_of_flags(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    """Where flags are set in each row: see ``flags``."""
+    flags.indices_of_flags(inputs[0], *outputs)
 
 
 KERNELS: tuple[Kernel, ...] = (
-    order, select, greatest, wait, place_of_extreme, fold, count, fold_comparison, join, accumulate, places,
+    order, select, greatest, wait, argmax, fold, join, accumulate, indices_of_flags,
 )  # fmt: skip
 
 
@@ -114,9 +102,8 @@ def _choices(kernel: Kernel, *counts: int) -> list[tuple[Kernel, tuple[int, ...]
 
 # Short kernels of one output: each choice of parameters is an entry of its own, which saves reading them.
 FIXED = (
-    *_choices(place_of_extreme, 2),
+    *_choices(argmax, 2),
     *_choices(fold, len(reducing.FOLDS), 2),
-    *_choices(fold_comparison, len(reducing.DIRECTIONS), len(reducing.FLAG_FOLDS)),
 )
 _FIXED_NUMBERS = {choice: len(KERNELS) + number for number, choice in enumerate(FIXED)}
 

@@ -10,7 +10,7 @@ import arrax
 import arrax.numpy as jnp
 from arrax import lax
 from arrax.core import config
-from tests.lax.cpu.routes import assert_routes_agree, lowered_text
+from tests.lax.cpu.routes import assert_routes_agree
 from tests.support import check_gradients
 
 RNG = np.random.default_rng(0)
@@ -140,13 +140,6 @@ def test_the_same_bits_whatever_the_program():
     }
     for way, outs in ways.items():
         assert all(agree(compiled, outs)), (way, agree(compiled, outs))
-
-
-def test_a_formula_of_a_formula_is_a_loop_of_its_own():
-    x = jnp.linspace(-3, 3, 1 << 15)
-    text = lowered_text(lambda x: lax.asin(lax.sin(x) * 0.9), x)
-    assert text.count('inlineable = "false"') == 1
-    np.testing.assert_array_equal(arrax.jit(lambda x: lax.asin(lax.sin(x)))(x), lax.asin(lax.sin(x)))
 
 
 @each_unary

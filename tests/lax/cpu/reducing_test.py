@@ -1,7 +1,5 @@
 """Places of extremes, counts, sums of integers, running extremes, searches and convolutions: the CPU's own routes."""
 
-import contextlib
-
 import numpy as np
 import pytest
 
@@ -59,29 +57,6 @@ def test_extremes_over_axes_that_are_not_neighbours(dtype, shape):
         for one, other in zip(own, general, strict=True):
             assert one.dtype == other.dtype
             np.testing.assert_array_equal(one.astype(np.float64), other.astype(np.float64))
-
-
-def test_comparisons_settled_by_extremes():
-    x = np.full(200_000, 2, np.float32)
-    for place, value in ((0, 2), (5, 1), (150_000, 1), (199_999, 3), (7, np.nan), (180_000, np.nan), (199_999, np.inf)):
-        for dtype in (np.float32, np.int32, np.uint8):
-            if np.isnan(value) and dtype is not np.float32:
-                continue
-            y = x.astype(dtype)
-            y[place] = min(value, 9)
-            for name in ("greater", "greater_equal", "less", "less_equal"):
-                for limit in (1, 2, 3):
-                    found = arrax.jit(
-                        lambda y, c, name=name: [f(getattr(jnp, name)(y, c)) for f in (jnp.all, jnp.any)]
-                    )(y, dtype(limit))
-                    flags = getattr(np, name)(y, dtype(limit))
-                    assert [bool(one) for one in found] == [flags.all(), flags.any()], (
-                        place,
-                        value,
-                        dtype,
-                        name,
-                        limit,
-                    )
 
 
 def test_places_of_extremes_without_nan():
@@ -233,38 +208,6 @@ def test_extremes_in_windows_are_nan_where_there_is_any():
         np.testing.assert_array_equal(found, numpy(x.reshape(32, 2, 32, 2), axis=(1, 3)))
 
 
-def test_extremes_of_what_nan_was_replaced_by():
-    x = RNG.standard_normal(5000).astype(np.float32)
-    x[::7] = np.nan
-    assert jnp.nanmax(x) == np.nanmax(x) and jnp.nanmin(x) == np.nanmin(x)
-    assert jnp.max(jnp.where(jnp.isnan(x), 9.0, x)) == 9
-    assert jnp.isnan(jnp.max(jnp.where(jnp.isnan(x), jnp.nan, x)))
-    assert jnp.isnan(jnp.max(jnp.where(x != x, x, 2.0 * x))) and jnp.isnan(jnp.nanmax(np.full(5000, np.nan)))
-
-
-@pytest.mark.parametrize("dtype", FLOATS[2:], ids=str)
-@pytest.mark.parametrize("shape", [(2100, 2100), (70, 2100), (90_000,)], ids=str)
-def test_extremes_of_floats_by_kernels(dtype, shape):
-    x = RNG.standard_normal(shape).astype(dtype)
-    x.flat[::97] = np.nan
-    if x.ndim == 2:
-        x[:, 3] = x[2] = np.nan
-        x[5, 7], x[6, 8] = np.inf, -np.inf
-    axes = range(x.ndim)
-
-    def everything(x):
-        return [f(x, axis=axis) for f in (jnp.max, jnp.min, jnp.nanmax, jnp.nanmin) for axis in axes]
-
-    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning) if x.ndim == 2 else contextlib.nullcontext():
-        expected = [f(x, axis=axis) for f in (np.max, np.min, np.nanmax, np.nanmin) for axis in axes]
-    for found, numpy in zip(on_both_routes(everything, x), [expected] * 2, strict=True):
-        for own, other in zip(found, numpy, strict=True):
-            np.testing.assert_array_equal(own, other)
-    with arrax.enable_x64(dtype.itemsize == 8):
-        assert 'kernel = "fold"' in lowered_text(lambda x: jnp.max(x, axis=0), x)
-        assert 'kernel = "fold"' in lowered_text(lambda x: jnp.nanmin(x, axis=0), x)
-
-
 def test_counts_of_flags_in_rows_long_and_short():
     for shape in ((4, 20_000), (400, 300), (70, 1000)):
         x = RNG.random(shape) < 0.3
@@ -275,73 +218,6 @@ def test_counts_of_flags_in_rows_long_and_short():
 
 
 COMPARED = [np.dtype(name) for name in ("bool", "int8", "uint16", "int32", "uint64", "float32", "float64")]
-
-
-@pytest.mark.parametrize(
-    ("dtype", "shape"),
-    [
-        *((dtype, (300, 250)) for dtype in COMPARED),
-        (np.dtype(np.float32), (3, 70_000)),
-        (np.dtype(np.float32), (70, 9_000)),
-        (np.dtype(np.int32), (1, 1 << 17)),
-    ],
-    ids=str,
-)
-def test_comparisons_are_combined_while_they_are_made(dtype, shape):
-    x, y = awkward(dtype, shape), awkward(dtype, shape, 1)
-    text = lowered_text(lambda x: jnp.all(x > 1), np.ones(1 << 16, np.float32))
-    assert 'kernel = "fold_comparison"' in text
-
-    def everything(x, y):
-        return [
-            jnp.all(x == y), jnp.any(x == y, axis=1), jnp.count_nonzero(x == y), (x == y).sum(axis=1), jnp.any(x != x),
-            jnp.all(x < y, axis=0), jnp.count_nonzero(x <= 1), jnp.all(x > 0, axis=1), jnp.any(1 >= x), (y != x).sum(),
-        ]  # fmt: skip
-
-    own = assert_routes_agree(everything, x, y)
-    if dtype.kind in "iub":
-        assert own[0] == np.all(x == y) and (own[1] == np.any(x == y, axis=1)).all()
-        assert own[2] == np.count_nonzero(x == y) and (own[3] == (x == y).sum(axis=1)).all()
-
-
-def test_extremes_without_nan_know_whether_there_are_only_nans():
-    x = without_subnormals(awkward(np.float32, SHAPE))
-    x[5] = np.nan
-    text = lowered_text(jnp.nanmax, x)
-    assert text.count("custom_call") == 1  # one kernel finds both
-    for own, general in zip(
-        *on_both_routes(lambda x: [f(x, axis=axis) for f in (jnp.nanmax, jnp.nanmin) for axis in (None, 1, 0)], x),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(own, general)
-    own, _ = on_both_routes(lambda x: [jnp.nanmax(x), jnp.all(jnp.isnan(x), axis=1), jnp.nanmin(x, axis=1)], x)
-    assert not np.isnan(own[0]) and own[1][5] and own[1].sum() == 1 and np.isnan(own[2][5])
-    assert np.isnan(arrax.jit(jnp.nanmax)(np.full(SHAPE, np.nan, np.float32)))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_signalling_nans_are_left_out_too(dtype):
-    bits = np.dtype(f"u{np.dtype(dtype).itemsize}")
-    signalling = np.asarray(np.inf, dtype).view(bits) + bits.type(1)
-    x = RNG.standard_normal((70, 1001)).astype(dtype)
-    x[:, 7] = 9
-    for column in (0, 8, 500, 995, 999, 1000):
-        x.view(bits)[5, column] = signalling
-    x.view(bits)[:, 1000] = signalling
-    own, general = on_both_routes(
-        lambda x: [jnp.nanmax(x), jnp.nanmax(x, axis=1), jnp.nanmax(x, axis=0), jnp.nanmin(x, axis=1)], x
-    )
-    for one, other in zip(own, general, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert own[0] == 9 and (own[1] == 9).all() and np.isnan(own[2][1000]) and not np.isnan(own[2][:1000]).any()
-
-
-def test_comparisons_with_scalars_that_are_computed():
-    x = awkward(np.float32, SHAPE)
-    own = assert_routes_agree(
-        lambda x, y: [jnp.all(x < y), jnp.any(x[0, 0] + y > x), jnp.all(x[3, 3] == x)], x, np.float32(9)
-    )
-    assert own[0] == np.all(x < 9)
 
 
 @pytest.mark.parametrize(

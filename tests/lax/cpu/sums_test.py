@@ -5,7 +5,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
-from tests.lax.cpu.routes import FLOATS, lowered_text, on_both_routes
+from tests.lax.cpu.routes import FLOATS, on_both_routes
 
 RNG = np.random.default_rng(0)
 TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-13}
@@ -47,15 +47,6 @@ def test_sums_of_special_numbers(shape):
             np.testing.assert_allclose(arrax.jit(lambda x, axis=axis: x.sum(axis))(x), x.sum(axis), 1e-4, 1e-4)
 
 
-def test_what_is_summed_apart():
-    assert "sum_of_rows" in lowered_text(lambda x: x.sum(1), numbers((9000, 3)))
-    assert "sum_of_rows" in lowered_text(lambda x: x.sum(0), numbers((20, 20_000)))
-    assert "sum_of_rows" not in lowered_text(lambda x: x.sum(0), numbers((300, 300)))
-    assert "sum_of_rows" not in lowered_text(lambda x: x.sum(1), numbers((9, 3)))
-    with arrax.core.config.cpu_kernels(False):
-        assert "sum_of_rows" not in lowered_text(lambda x: x.sum(1), numbers((9000, 3)))
-
-
 def test_sums_in_transformations():
     x, w = numbers((5000, 6)), numbers((4, 40_000))
 
@@ -87,25 +78,6 @@ def test_reshapes_of_what_is_computed(dtype):
     for one, other in zip(own, general, strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, 1e-5, 1e-5)
-
-
-def test_which_reshapes_are_apart():
-    x, v = numbers((150, 150)), numbers((150,))
-    for function, apart in (
-        (lambda x, v: (x * v).ravel(), True),
-        (lambda x, v: jnp.triu(x).ravel(), True),
-        (lambda x, v: jnp.exp(x).reshape(-1, 10), True),
-        (lambda x, v: arrax.jit(jnp.exp)(x).reshape(-1, 10), True),
-        (lambda x, v: jnp.exp(x).ravel(), False),
-        (lambda x, v: x.reshape(-1, 10), False),
-        (lambda x, v: (x * v)[:, None], False),
-        (lambda x, v: (x @ x).reshape(-1, 10), False),
-        (lambda x, v: (x * v)[:9].ravel(), False),  # few
-        (lambda x, v: jnp.arange(22_500).reshape(150, 150), False),
-    ):
-        assert ("reshape_apart" in lowered_text(function, x, v)) is apart
-    with arrax.core.config.cpu_kernels(False):
-        assert "reshape_apart" not in lowered_text(lambda x, v: (x * v).ravel(), x, v)
 
 
 def test_reshapes_in_transformations():

@@ -1,0 +1,149 @@
+"""The form in which a program runs best on a platform: a pass between dead-code elimination and lowering.
+
+A primitive's slot ``forms[platform]`` is a function of an equation and of the program around it. It gives a ``Form``, the
+operations that take the equation's place, or None where the equation stays. So patterns become other operations of the
+language, calls of host kernels among them; lowering then only translates.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from arrax.core.caches import cleared_by
+from arrax.core.program import (
+    Atom,
+    ClosedJaxpr,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    closed,
+    joined_effects,
+    subprograms,
+)
+from arrax.interpreters.dce import dce_jaxpr
+from arrax.interpreters.staging import stage
+
+
+class Form(NamedTuple):
+    """What takes an equation's place.
+
+    Args:
+      function: of the operands and keyword parameters, written in terms of operations; gives a sequence of results.
+      params: names and values, hashable.
+      operands: variables or literals of the program, where they are not those of the equation.
+    """
+
+    function: Callable[..., Sequence[Any]]
+    params: tuple[tuple[str, Any], ...] = ()
+    operands: Sequence[Atom] | None = None
+
+
+class Around:
+    """The program around an equation: which equations make its operands, and whether it may call host kernels."""
+
+    __slots__ = ("makers", "host_kernels")
+
+    def __init__(self, jaxpr: Jaxpr, host_kernels: bool):
+        self.makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
+        self.host_kernels = host_kernels
+
+    def maker(self, atom: Atom) -> JaxprEqn | None:
+        """The equation that makes a value; None for inputs, constants and literals."""
+        return None if isinstance(atom, Literal) else self.makers.get(atom)
+
+
+def with_forms(program: ClosedJaxpr, platform: str, host_kernels: bool = False) -> ClosedJaxpr:
+    """The program, those nested in it included, with the forms of a platform.
+
+    Args:
+      host_kernels: whether it may call host kernels: for one device, and for this process only.
+    """
+    return program.memo(("forms", platform, host_kernels), lambda: _with_forms(program, platform, host_kernels))
+
+
+def _with_forms(program: ClosedJaxpr, platform: str, host_kernels: bool) -> ClosedJaxpr:
+    jaxpr, around = program.jaxpr, Around(program.jaxpr, host_kernels)
+    eqns: list[JaxprEqn] = []
+    renamed: dict[Var, Atom] = {}
+    constvars, consts, changed = list(jaxpr.constvars), list(program.consts), False
+    for eqn in jaxpr.eqns:
+        rule = eqn.primitive.forms.get(platform)
+        form = rule(eqn, around) if rule is not None else None
+        if form is None:
+            inner = _with_inner_forms(eqn, platform, host_kernels)
+            changed = changed or inner is not eqn
+            eqns.append(_renamed(inner, renamed))
+            continue
+        changed = True
+        operands = [_current(atom, renamed) for atom in (eqn.invars if form.operands is None else form.operands)]
+        made = _staged(form.function, tuple(atom.aval for atom in operands), form.params)
+        constvars += made.jaxpr.constvars
+        consts += made.consts
+        eqns += _spliced(made.jaxpr, operands, eqn, renamed)
+    if not changed:
+        return program
+    outvars = [_current(atom, renamed) for atom in jaxpr.outvars]
+    whole = jaxpr.replace(constvars=constvars, outvars=outvars, eqns=eqns, effects=joined_effects(eqns))
+    lean, _ = dce_jaxpr(whole, [True] * len(outvars), True)
+    return ClosedJaxpr(lean, consts)
+
+
+@functools.lru_cache(4096)
+def _staged(function: Callable[..., Any], avals: tuple[Any, ...], params: tuple[tuple[str, Any], ...]) -> ClosedJaxpr:
+    return ClosedJaxpr(*stage(functools.partial(function, **dict(params)), avals))
+
+
+cleared_by(_staged.cache_clear)
+
+
+def _current(atom: Atom, renamed: dict[Var, Atom]) -> Atom:
+    return atom if isinstance(atom, Literal) else renamed.get(atom, atom)
+
+
+def _renamed(eqn: JaxprEqn, renamed: dict[Var, Atom]) -> JaxprEqn:
+    if not any(isinstance(atom, Var) and atom in renamed for atom in eqn.invars):
+        return eqn
+    return eqn.replace(invars=[_current(atom, renamed) for atom in eqn.invars])
+
+
+def _spliced(made: Jaxpr, operands: Sequence[Atom], eqn: JaxprEqn, renamed: dict[Var, Atom]) -> list[JaxprEqn]:
+    """The equations of a form with variables of their own; ``renamed`` learns which of them are the equation's results."""
+    local: dict[Var, Atom] = dict(zip(made.invars, operands, strict=True))
+    eqns = []
+    for inner in made.eqns:
+        outvars = [type(var)(var.aval) for var in inner.outvars]
+        local.update(zip(inner.outvars, outvars, strict=True))
+        invars = [_current(atom, local) for atom in inner.invars]
+        eqns.append(inner.replace(invars=invars, outvars=outvars, source_info=eqn.source_info))
+    for var, atom in zip(eqn.outvars, made.outvars, strict=True):
+        if not isinstance(var, DropVar):
+            renamed[var] = _current(atom, local)
+    return eqns
+
+
+def _with_inner_forms(eqn: JaxprEqn, platform: str, host_kernels: bool) -> JaxprEqn:
+    """The equation with the programs among its parameters in the platform's forms."""
+    if next(subprograms(eqn.params), None) is None:
+        return eqn
+    params = {name: _in_forms(value, platform, host_kernels) for name, value in eqn.params.items()}
+    same = all(params[name] is value for name, value in eqn.params.items())
+    return eqn if same else eqn.replace(params=params)
+
+
+def _in_forms(value: Any, platform: str, host_kernels: bool) -> Any:
+    """A parameter of an equation; what holds no program stays the same object."""
+    if isinstance(value, ClosedJaxpr):
+        return with_forms(value, platform, host_kernels)
+    if isinstance(value, Jaxpr):
+        changed = with_forms(closed(value), platform, host_kernels) if not value.constvars else None
+        return value if changed is None or changed.consts else changed.jaxpr
+    if isinstance(value, tuple | list):
+        values = [_in_forms(one, platform, host_kernels) for one in value]
+        if all(one is before for one, before in zip(values, value, strict=True)):
+            return value
+        return value._make(values) if hasattr(value, "_make") else type(value)(values)
+    return value

@@ -1,0 +1,26 @@
+"""From which sizes on the CPU's own forms of operations are faster than the compiler's code.
+
+Both give the same bits, so these numbers change times and nothing else. ``make calibrate`` measures both sides over sizes on
+the machine it runs on, and prints where they cross.
+"""
+
+from __future__ import annotations
+
+# fmt: off
+SORT_MIN_SIZE         = 1_000    # elements: sort, partition, order statistics by a kernel, whose call costs some 30 us
+TOP_K_MIN_SIZE        = 20_000   # elements: top_k by a kernel
+TOP_K_MIN_LENGTH      = 100      # elements of a row
+REDUCE_MIN_SIZE       = 65_536   # elements: reductions of integers and flags, argmax and argmin by a kernel
+REDUCE_MIN_LENGTH     = 128      # elements of a row of bytes and of rows that are searched: NumPy takes some 50 ns for each row
+REDUCE_MIN_INT_LENGTH = 2_048    # elements of a row of wider integers
+REDUCE_MIN_HEIGHT     = 64       # elements of a column
+REDUCE_MIN_WIDTH      = 512      # columns
+ARGMAX_PAIRS_LENGTH   = 64       # elements of a row: shorter ones are searched pair by pair
+ARGMAX_PAIRS_SIZE     = 16_384   # elements: fewer are searched pair by pair
+SCAN_MIN_LENGTH       = 16_384   # elements of a row: running totals of integers and running extremes by a kernel
+SCAN_MAX_ROWS         = 16       # rows; with more of them a loop over all at once has vectors
+FLAGS_MIN_SIZE        = 16_384   # elements: indices of flags by a kernel
+JOIN_MIN_SIZE         = 65_536   # elements: parts of an array side by side by a kernel
+JOIN_MIN_ROW_BYTES    = 1_024
+JOIN_MAX_INNER        = 16       # elements after the axis; where there are more, the compiler copies as fast
+# fmt: on

@@ -1,0 +1,77 @@
+"""The pass that puts a platform's forms in the place of operations."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+from arrax.core.interpreter import Primitive
+from arrax.core.types import ShapedArray
+from arrax.interpreters.platform_forms import Form, with_forms
+from arrax.interpreters.staging import eval_jaxpr
+
+LONG = np.random.default_rng(0).standard_normal(5000).astype(np.float32)
+
+
+def doubling(platform="here", when=lambda eqn, around: True):
+    """An operation that doubles, and on a platform has the form of a sum."""
+    primitive = Primitive("double")
+    primitive.type_rule = lambda aval: ShapedArray(aval.shape, aval.dtype)
+    primitive.forms[platform] = lambda eqn, around: Form(_sum) if when(eqn, around) else None
+    return primitive
+
+
+def _sum(x):
+    return [lax.add(x, x)]
+
+
+def names(program):
+    return [eqn.primitive.name for eqn in program.jaxpr.eqns]
+
+
+def test_a_form_takes_the_place_of_an_equation():
+    double = doubling()
+    program = arrax.make_jaxpr(lambda x: double.bind(lax.neg(double.bind(x))))(LONG)
+    formed = with_forms(program, "here")
+    assert names(formed) == ["add", "neg", "add"]
+    np.testing.assert_array_equal(eval_jaxpr(formed.jaxpr, formed.consts, LONG)[0], -4 * LONG)
+    assert with_forms(program, "elsewhere") is program
+
+
+def test_programs_inside_programs_have_forms_too():
+    double = doubling()
+    program = arrax.make_jaxpr(lambda x: lax.scan(lambda c, _: (double.bind(c), None), x, None, length=2)[0])(LONG)
+    (scan,) = with_forms(program, "here").jaxpr.eqns
+    assert names(scan.params["jaxpr"]) == ["add"]
+
+
+def test_a_form_may_take_other_operands_and_what_nothing_needs_goes():
+    double = Primitive("double")
+    double.type_rule = lambda aval: aval
+    double.forms["here"] = lambda eqn, around: Form(_sum, operands=around.maker(eqn.invars[0]).invars)
+    program = with_forms(arrax.make_jaxpr(lambda x: double.bind(lax.neg(x)))(LONG), "here")
+    assert names(program) == ["add"]
+
+
+def test_constants_of_a_form_become_constants_of_the_program():
+    table = np.arange(5000, dtype=np.float32)
+    double = Primitive("double")
+    double.type_rule = lambda aval: aval
+    double.forms["here"] = lambda eqn, around: Form(lambda x: [lax.add(x, table)])
+    program = with_forms(arrax.make_jaxpr(lambda x: double.bind(x))(LONG), "here")
+    np.testing.assert_array_equal(eval_jaxpr(program.jaxpr, program.consts, LONG)[0], LONG + table)
+
+
+@pytest.mark.parametrize(
+    ("f", "kernel"),
+    [
+        (jnp.sort, "order"), (jnp.median, "select"), (lambda x: jnp.argmax(jnp.tile(x, 14)), "argmax"),
+        (lambda x: jnp.sum(jnp.tile(x, 14) > 0), "fold"), (lambda x: jnp.nonzero(jnp.tile(x, 4) > 0, size=9), "indices_of_flags"),
+        (lambda x: jnp.roll(jnp.tile(x, 14), 3), "join"), (lambda x: lax.cummax(jnp.tile(x, 4)), "accumulate"),
+    ],
+)  # fmt: skip
+def test_host_kernels_are_chosen_without_compiling(f, kernel):
+    program = arrax.make_jaxpr(f)(LONG)
+    assert f"kernel={kernel}" in str(with_forms(program, "cpu", host_kernels=True))
+    assert "host_kernel" not in str(with_forms(program, "cpu", host_kernels=False))

@@ -1,0 +1,88 @@
+"""The contract for numbers: the value at an element depends on the function, its operands there and the dtype, on nothing else."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax, nn
+from tests.support import x64_for
+
+RNG = np.random.default_rng(0)
+SIZE = 40_000  # more elements than any threshold
+SMALL_SIZES = (1, 3, 7, 13, 999)
+FLOATS = [np.float32, ml_dtypes.bfloat16, np.float16, np.float64]
+
+ANY = 3 * RNG.standard_normal(SIZE)
+POSITIVE = np.abs(ANY) + 1e-2
+UNIT = RNG.uniform(-0.99, 0.99, SIZE)
+
+# fmt: off
+UNARY = {
+    **{getattr(lax, name): ANY for name in (
+        "sin cos tan atan sinh cosh tanh asinh exp exp2 expm1 logistic erf erfc cbrt bessel_i0e bessel_i1e neg sign floor ceil "
+        "round abs is_finite square").split()},
+    **{getattr(lax, name): POSITIVE for name in "log log1p sqrt rsqrt digamma lgamma reciprocal".split()},
+    **{getattr(lax, name): UNIT for name in "asin acos atanh erf_inv".split()},
+    **{getattr(jnp, name): POSITIVE for name in "log2 log10 sinc i0 arccosh".split()},
+    **{getattr(nn, name): ANY for name in "relu gelu silu softplus log_sigmoid elu selu mish celu hard_tanh".split()},
+}
+BINARY = {getattr(jnp, name): (POSITIVE, POSITIVE[::-1]) for name in (
+    "add subtract multiply divide maximum power hypot arctan2 logaddexp logaddexp2 mod fmod floor_divide").split()}
+# fmt: on
+
+
+def functions(x, y, unit, other):
+    """Every function of the tables, by the sets of numbers that they take."""
+    operands = {id(ANY): x, id(POSITIVE): y, id(UNIT): unit}
+    found = [f(operands[id(domain)]) for f, domain in UNARY.items()]
+    return found + [f(y, other) for f in BINARY]
+
+
+NAMES = [f.__name__ for f in (*UNARY, *BINARY)]
+
+
+def alone(operands):
+    """Each function as the only one of a compiled program."""
+    x, y, unit, other = operands
+    by_domain = {id(ANY): x, id(POSITIVE): y, id(UNIT): unit}
+    found = [arrax.jit(lambda v, f=f: f(v))(by_domain[id(domain)]) for f, domain in UNARY.items()]
+    return found + [arrax.jit(lambda v, w, f=f: f(v, w))(y, other) for f in BINARY]
+
+
+def contexts(operands):
+    """(name of a context, the functions' values in it) for all contexts."""
+    together, mapped = arrax.jit(functions), arrax.jit(lambda *v: lax.map(lambda row: functions(*row), v))
+    rows = [v.reshape(40, -1) for v in operands]
+    one = jnp.ones((), operands[0].dtype)
+    yield "beside the others", together(*operands)
+    yield "eagerly", functions(*operands)
+    yield "mapped", arrax.jit(arrax.vmap(functions))(*rows)
+    yield "mapped over columns", arrax.jit(arrax.vmap(functions, in_axes=1))(*(v.T for v in rows))
+    yield "row by row", mapped(*rows)
+    yield "number by number", mapped(*(v[:300] for v in operands))
+    yield "of computed operands", arrax.jit(lambda one, *v: functions(*(x * one for x in v)))(one, *operands)
+    yield "as primals", arrax.jit(lambda *v: arrax.jvp(functions, v, v)[0])(*operands)
+    for size in SMALL_SIZES:
+        yield f"of {size} elements", together(*(v[:size] for v in operands))
+    yield "of 7 elements, eagerly", functions(*(v[:7] for v in operands))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: np.dtype(dtype).name)
+def test_a_function_has_the_same_bits_in_every_context(dtype):
+    with x64_for(np.dtype(dtype)):
+        operands = [jnp.asarray(v.astype(dtype)) for v in (ANY, POSITIVE, UNIT, POSITIVE[::-1])]
+        expected = [np.asarray(out) for out in alone(operands)]
+        differing = {
+            (name, context): int((bits(out) != bits(value.ravel()[: np.size(out)])).sum())
+            for context, outs in contexts(operands)
+            for name, out, value in zip(NAMES, map(np.asarray, outs), expected, strict=True)
+            if not np.array_equal(bits(out), bits(value.ravel()[: out.size]))
+        }
+    assert [] == [(*key, count) for key, count in differing.items()]
+
+
+def bits(x):
+    x = np.asarray(x).ravel()
+    return x.view(f"u{x.itemsize}")
