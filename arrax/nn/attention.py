@@ -54,12 +54,10 @@ def dot_product_attention(
     check_arraylike_or_none(name, bias, mask, query_seq_lengths, key_value_seq_lengths)
     _check_implementation(implementation)
     single = typeof(query).ndim == 3
-    arrays = [jnp.asarray(x) for x in (query, key, value)]
-    if single:
-        arrays = [jnp.expand_dims(x, 0) for x in arrays]
-    _check_shapes(*arrays, bias, mask)
+    q, k, v = (jnp.expand_dims(x, 0) if single else jnp.asarray(x) for x in (query, key, value))
+    _check_shapes(q, k, v, bias, mask)
     outs, residual = _attention(
-        *arrays, bias, mask, query_seq_lengths, key_value_seq_lengths, scale, causal=bool(is_causal),
+        q, k, v, bias, mask, query_seq_lengths, key_value_seq_lengths, scale, causal=bool(is_causal),
         window=_window(local_window_size), block=_QUERIES,
     )  # fmt: skip
     if single:

@@ -129,7 +129,7 @@ def _rounded_along(x: Any, axes: tuple[int, ...], config: BlockScaleConfig) -> A
     turned = jnp.transpose(stop_gradient(x), order)
     flat = turned.reshape(*[x.shape[axis] for axis in others], -1)
     held = _rounded(flat, config).reshape(turned.shape)
-    held = jnp.transpose(held, np.argsort(order)).astype(x.dtype)
+    held = jnp.transpose(held, np.argsort(order).tolist()).astype(x.dtype)
     return x + stop_gradient(held - x)
 
 

@@ -15,7 +15,8 @@ from arrax.xla.devices import client_of
 
 logger = logging.getLogger("arrax")
 Grid = np.ndarray
-Sizes, Devices = Sequence[int], Sequence[Any] | None
+Sizes = Sequence[int]
+Devices = Sequence[Any] | None
 device_kind_handler_dict: dict[str, Callable[..., Grid | None]] = {}  # device kind -> own arrangement, or None
 
 

@@ -13,7 +13,8 @@ from arrax.xla import startup
 from arrax.xla.clusters import Cluster, detect
 
 logger = logging.getLogger("arrax")
-Text, Number = str | None, int | None
+Text = str | None
+Number = int | None
 
 
 class State:

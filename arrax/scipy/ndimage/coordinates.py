@@ -90,9 +90,11 @@ def _map_coordinates(input: Any, coordinates: list[Any], cval: Any, order: int, 
     places = jnp.broadcast_arrays(*map(jnp.asarray, coordinates))
     fill = jnp.asarray(cval).astype(dtype)
     around = [(_nearest if order == 0 else _two_nearest)(_floating(x, order)) for x in places]
-    total = None
+    total: Any = None
     for corner in itertools.product(*around):
-        indices, inside, weight = [], None, None
+        indices: list[Any] = []
+        inside: Any = None
+        weight: Any = None
         for (index, share), size in zip(corner, array.shape, strict=True):
             indices.append(_MODES[mode](index, size))
             if mode == "constant":

@@ -239,7 +239,7 @@ def _lbfgs(
     return _results(state, success, None, most)
 
 
-_METHODS = {
+_METHODS: dict[str, tuple[Any, Callable[..., Any]]] = {
     "bfgs": (("gtol", "norm", "maxiter", "line_search_maxiter"), _bfgs),
     "l-bfgs-experimental-do-not-rely-on-this": (
         ("gtol", "norm", "maxiter", "maxcor", "ftol", "maxfun", "maxgrad", "maxls"),

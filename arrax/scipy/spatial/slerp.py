@@ -47,8 +47,8 @@ class Slerp(NamedTuple):
             raise ValueError(
                 f"Slerp.init: times must be a vector of {len(rotations)} numbers, one for each rotation, got {times.shape}"
             )
-        first = rotations[:-1]
-        return cls(times, jnp.diff(times), first, (first.inv() * rotations[1:]).as_rotvec())
+        first, after = Rotation(rotations.quat[:-1]), Rotation(rotations.quat[1:])
+        return cls(times, jnp.diff(times), first, (first.inv() * after).as_rotvec())
 
     def __call__(self, times: Any) -> Rotation:
         """The rotations at times, a number or a vector."""

@@ -80,7 +80,7 @@ def chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
     """
     smallest = np.finfo(t.dtype).eps / 32 * max(1e-3, abs(coefficients[0]))
     kept = [c for c in coefficients if abs(c) > smallest]
-    return horner(t, np.polynomial.chebyshev.cheb2poly(kept)[::-1])
+    return horner(t, np.polynomial.chebyshev.cheb2poly(kept)[::-1].tolist())
 
 
 def horner(t: Any, coefficients: Sequence[float]) -> Any:
