@@ -34,10 +34,10 @@ def placements():
 
 
 def test_values_survive_every_move():
-    for first in placements():
+    for number, first in enumerate(placements()):
         array = arrax.device_put(VALUES, first)
         assert array.sharding == first and array.committed
-        for second in placements():
+        for second in placements()[number % 2 :: 2]:
             moved = arrax.device_put(array, second)
             assert moved.sharding == second and np.array_equal(moved, VALUES)
             for shard in moved.addressable_shards:

@@ -286,13 +286,18 @@ def lower_main(ctx: ModuleContext, program: ClosedJaxpr) -> Any:
 def _with_shardings(
     ctx: ModuleContext, attributes: Sequence[dict[str, str]], shardings: Sequence[Any], avals: Sequence[Any]
 ) -> list[dict[str, str]]:
-    """The attributes of inputs or outputs, with how they are laid out."""
+    """The attributes of inputs or outputs, with how they are laid out and in which memory."""
     given = attributes or [{}] * len(avals)
-    return [
-        texts if sharding is None
-        else {**texts, "sdy.sharding": sharding_text.sharding_text(ctx, sharding, builder.physical_aval(aval).ndim)}
-        for texts, sharding, aval in zip(given, shardings, avals, strict=True)
-    ]  # fmt: skip
+    usual = ctx.devices[0].default_memory().kind
+    result = []
+    for texts, sharding, aval in zip(given, shardings, avals, strict=True):
+        if sharding is not None:
+            rank = builder.physical_aval(aval).ndim
+            texts = {**texts, "sdy.sharding": sharding_text.sharding_text(ctx, sharding, rank)}
+            if sharding.memory_kind not in (None, usual):
+                texts["mhlo.memory_kind"] = f'"{sharding.memory_kind}"'
+        result.append(texts)
+    return result
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
