@@ -62,6 +62,10 @@ class Staging(Interpreter):
         """A scalar of NumPy or Python as a value of the program; no equation is recorded."""
         return StagedTracer(self, Literal(value), context.source or _traceback())
 
+    def value(self, value: Any) -> Any:
+        """A value from outside as one of the program; no equation is recorded."""
+        return StagedTracer(self, self.atom(value), context.source or _traceback())
+
     def number(self, value: Any) -> Any:
         """The scalar of NumPy or Python behind an operand, if it is known now; otherwise None."""
         if type(value) is StagedTracer:

@@ -326,6 +326,8 @@ def reduce(
     """
     given = computations.read_operands("reduce", operands, init_values, computation)
     axes = as_indices(dimensions)
+    if not axes:  # nothing is combined, not even with what a reduction starts with
+        return tree_unflatten(given.tree, list(given.arrays))
     monoid = computations.monoid_of(given.program)
     if monoid is None:
         outs = reduce_p.bind(*given.arrays, *given.inits, jaxpr=given.program, dimensions=axes)

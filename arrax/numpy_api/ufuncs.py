@@ -55,6 +55,7 @@ class ufunc:
         functools.update_wrapper(self, func)
         self.__name__ = name or getattr(func, "__name__", "ufunc")
         self._nin, self._nout, self._identity = as_index(nin), as_index(nout), identity
+        self._func = func
         self._nargs = self._nin if nargs is None else as_index(nargs)
         self._call = call if call is not None else vectorize(func)
         self._reduce, self._accumulate, self._associative = reduce, accumulate, associative
@@ -68,10 +69,13 @@ class ufunc:
         return f"<jnp.ufunc '{self.__name__}'>"
 
     def __hash__(self) -> int:
-        return hash((self._call, self.__name__, self._nin, self._nout))
+        return hash((self._func, self.__name__, self._nin, self._nout))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ufunc) and (self._call, self.__name__) == (other._call, other.__name__)
+        return isinstance(other, ufunc) and self._key() == other._key()
+
+    def _key(self) -> tuple[Any, ...]:
+        return self._func, self.__name__, self._nin, self._nout, self._identity
 
     def __call__(self, *args: Any, out: None = None, where: None = None) -> Any:
         """The function, elementwise; arguments are broadcast against each other.

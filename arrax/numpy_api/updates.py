@@ -271,6 +271,9 @@ def _access(default: Access, mode: Any, indices_are_sorted: bool, unique_indices
     return Access(parsed, None, bool(indices_are_sorted), bool(unique_indices), bool(wrap))
 
 
+_ARITHMETIC = ("add", "subtract", "multiply")
+
+
 def _update_method(operation: str, doc: str, finish: Callable[[Any, Any], Any] | None = None) -> Any:
     """A method of ``IndexUpdate``.
 
@@ -291,11 +294,17 @@ def _update_method(operation: str, doc: str, finish: Callable[[Any, Any], Any] |
         wrap_negative_indices: bool = True,
     ) -> Any:
         access = _access(WRITE_DEFAULT, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
-        if finish is None:
-            return update_item(self.array, self.index, values, operation, access)
-        aval = typeof(self.array)
-        factors = update_item(ones(aval.shape, aval.dtype), self.index, values, operation, access)
-        return finish(self.array, factors)
+        array = self.array
+        if operation in _ARITHMETIC and typeof(array).dtype == np.bool_:  # bools are computed with as integers
+            array = convert(array, np.int32)
+        if finish is not None:
+            aval = typeof(array)
+            return finish(array, update_item(ones(aval.shape, aval.dtype), self.index, values, operation, access))
+        if array is self.array:
+            return update_item(array, self.index, values, operation, access)
+        if typeof(values).dtype != np.bool_:
+            _warn_of_loss(typeof(values).dtype, np.dtype(np.bool_))
+        return convert(update_item(array, self.index, convert(values, np.int32), operation, access), np.bool_)
 
     method.__doc__ = f"{doc} See ``IndexUpdate`` for the arguments."
     return method

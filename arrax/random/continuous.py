@@ -240,8 +240,8 @@ def _truncated_normal(bits: Any, lower: Any, upper: Any, *, shape: tuple[int, ..
     lower, upper = convert(lower, dtype), convert(upper, dtype)
     root = np.asarray(math.sqrt(2), dtype)[()]
     u = scaled_uniform(bits, shape, dtype, erf(lower / root), erf(upper / root))
-    infinity = np.asarray(np.inf, dtype)[()]
-    least, greatest = nextafter(stop_gradient(lower), infinity), nextafter(stop_gradient(upper), -infinity)
+    end = np.asarray(dtypes.finfo(dtype).max, dtype)[()]  # some small floats have no infinity
+    least, greatest = nextafter(stop_gradient(lower), end), nextafter(stop_gradient(upper), -end)
     return clamp(broadcast_to(least, shape), root * erf_inv(u), broadcast_to(greatest, shape))
 
 

@@ -393,7 +393,7 @@ def jit(
     if inspect.isgeneratorfunction(fun):
         raise TypeError(f"Expected a function, got a generator function: {fun}")
     static_numbers, static_names = resolve(fun, "static", static_argnums, static_argnames)
-    donate_numbers, donate_names = resolve(fun, "donate", donate_argnums, donate_argnames, infer=donate_argnums is None)
+    donate_numbers, donate_names = resolve(fun, "donate", donate_argnums, donate_argnames)
     for which, common in (
         ("argnames", set(static_names) & set(donate_names)), ("argnums", set(static_numbers) & set(donate_numbers))
     ):  # fmt: skip

@@ -306,3 +306,9 @@ def test_ill_fitting_operands_are_refused():
         lax.reduce(x, np.int32(0), lax.add, (0,))
     with pytest.raises(TypeError, match="must not close over traced values"):
         arrax.jit(lambda v: lax.reduce(x, 0.0, lambda a, b: lax.mul(lax.add(a, b), v), (0,)))(1.0)
+
+
+def test_a_reduction_over_no_axes_is_the_operand():
+    x = np.array([3.0, 1.0], np.float32)
+    for computation in (lax.min, lax.add, lambda a, b: a * b):
+        np.testing.assert_array_equal(lax.reduce(x, np.float32(2), computation, ()), x)

@@ -38,3 +38,29 @@ def test_one_hot_takes_lists_and_standardize_an_algorithm():
         arrax.nn.standardize(jnp.arange(3.0), algorithm="quick")
     with pytest.raises(arrax.errors.ConcretizationTypeError, match="num_classes"):
         arrax.jit(arrax.nn.one_hot)(3, 5)
+
+
+ACTIVATIONS = [
+    "relu", "relu6", "sigmoid", "softplus", "soft_sign", "silu", "swish", "log_sigmoid", "leaky_relu", "hard_sigmoid",
+    "hard_silu", "hard_tanh", "elu", "celu", "selu", "gelu", "squareplus", "mish", "identity", "sparse_plus", "softmax",
+    "log_softmax", "logsumexp", "standardize",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("bfloat16", 0.03), ("float16", 0.01), ("float8_e4m3fn", 0.4)])
+def test_small_floats_give_the_values_and_derivatives_of_large_ones(dtype, tolerance):
+    x = jnp.asarray([-1.5, 0.5, 1.0, 2.0], dtype)
+
+    def everything(x):
+        values = {name: getattr(nn, name)(x) for name in ACTIVATIONS}
+        slopes = {
+            name: arrax.grad(lambda x, name=name: getattr(nn, name)(x).astype("float32").sum())(x)
+            for name in ACTIVATIONS
+        }
+        return values, slopes
+
+    small, large = arrax.jit(everything)(x), arrax.jit(everything)(x.astype("float32"))
+    for found, wanted in zip(small, large, strict=True):
+        for name in ACTIVATIONS:
+            assert found[name].dtype == dtype, name
+            np.testing.assert_allclose(np.asarray(found[name], np.float32), wanted[name], atol=tolerance, err_msg=name)

@@ -182,3 +182,24 @@ def test_programs_are_short():
     assert operations(jnp.mean) == ["reduce_sum", "div"]
     assert operations(jnp.max) == ["reduce_max"]
     assert operations(jnp.argmax) == ["reshape", "argmax"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("bfloat16", 0.02), ("float16", 0.003), ("float8_e4m3fn", 0.3), ("float8_e5m2", 0.6)]
+)
+def test_reductions_of_small_floats_are_those_of_large_ones(dtype, tolerance):
+    names = (
+        "sum prod mean var std max min argmax argmin any all median cumsum cumprod nansum nanmean nanmax nanmin nanvar "
+        "nanmedian ptp count_nonzero average sort argsort"
+    ).split()
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(4, 5)), dtype)
+
+    def everything(x):
+        return {(name, axis): getattr(jnp, name)(x, axis=axis) for name in names for axis in (None, 0, 1)}
+
+    found, wanted = everything(x), everything(x.astype("float32"))
+    for case, value in found.items():
+        assert value.shape == wanted[case].shape
+        size = 1 + float(jnp.abs(wanted[case]).max())
+        difference = np.asarray(value, np.float32) - np.asarray(wanted[case], np.float32)
+        assert np.abs(difference).max() <= tolerance * size, (case, value, wanted[case])

@@ -258,3 +258,25 @@ def test_strict_promotion_holds_for_updates():
         assert jnp.ones(2).at[0].set(2).dtype == np.float32
         with pytest.raises(arrax.dtypes.TypePromotionError):
             jnp.ones(2).at[0].set(jnp.int32(1))
+
+
+def test_arithmetic_updates_of_bools_are_those_of_integers_made_bools():
+    x = jnp.array([True, False, True])
+    with pytest.warns(FutureWarning, match="incompatible types"):
+        np.testing.assert_array_equal(x.at[:1].multiply(0), [False, False, True])
+    for operation, value, expected in (
+        ("add", True, [1, 1, 1]),
+        ("multiply", False, [0, 0, 0]),
+        ("subtract", True, [0, 1, 0]),
+    ):
+        for update in (lambda x, o=operation, v=value: getattr(x.at[:], o)(v),):
+            for result in (update(x), arrax.jit(update)(x)):
+                assert result.dtype == np.bool_
+                np.testing.assert_array_equal(result, expected)
+
+
+def test_functions_of_equal_parts_are_equal():
+    add = lambda x, y: x + y  # noqa: E731
+    assert jnp.frompyfunc(add, 2, 1) == jnp.frompyfunc(add, 2, 1)
+    assert hash(jnp.frompyfunc(add, 2, 1)) == hash(jnp.frompyfunc(add, 2, 1))
+    assert jnp.frompyfunc(add, 2, 1) != jnp.frompyfunc(add, 2, 1, identity=0)

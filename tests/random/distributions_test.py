@@ -251,3 +251,31 @@ def test_the_finest_modes_draw_from_the_same_distribution():
         np.testing.assert_allclose(np.bincount(chosen, minlength=3) / 20000, [0.1, 0.2, 0.7], atol=0.02)
     with pytest.raises(ValueError, match="highest"):
         arrax.random.gumbel(key, mode="higher")
+
+
+SMALL = {
+    "normal": lambda k, d: random.normal(k, (60,), d), "uniform": lambda k, d: random.uniform(k, (60,), d),
+    "truncated_normal": lambda k, d: random.truncated_normal(k, -1, 1, (60,), d), "gumbel": lambda k, d: random.gumbel(k, (60,), d),
+    "exponential": lambda k, d: random.exponential(k, (60,), d), "laplace": lambda k, d: random.laplace(k, (60,), d),
+    "logistic": lambda k, d: random.logistic(k, (60,), d), "gamma": lambda k, d: random.gamma(k, 2.0, (60,), d),
+    "beta": lambda k, d: random.beta(k, 2.0, 3.0, (60,), d), "t": lambda k, d: random.t(k, 3.0, (60,), d),
+    "rayleigh": lambda k, d: random.rayleigh(k, 1.0, (60,), d), "weibull_min": lambda k, d: random.weibull_min(k, 1.0, 2.0, (60,), d),
+    "wald": lambda k, d: random.wald(k, 1.0, (60,), d), "maxwell": lambda k, d: random.maxwell(k, (60,), d),
+    "lognormal": lambda k, d: random.lognormal(k, 1.0, (60,), d), "triangular": lambda k, d: random.triangular(k, 0.0, 0.5, 1.0, (60,), d),
+    "dirichlet": lambda k, d: random.dirichlet(k, jnp.ones(3, d), (60,), d), "binomial": lambda k, d: random.binomial(k, 5.0, 0.5, (60,), d),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_samples_of_small_floats_are_like_those_of_large_ones(dtype):
+    key = random.key(0)
+    small, large = (arrax.jit(lambda d=d: {n: f(key, d) for n, f in SMALL.items()})() for d in (dtype, "float32"))
+    for name in SMALL:
+        found, wanted = (np.asarray(samples[name], np.float32) for samples in (small, large))
+        assert small[name].dtype == dtype and np.isfinite(found).all(), name
+        assert abs(np.median(found) - np.median(wanted)) < 0.6 * wanted.std() + 0.1, name
+
+
+def test_bounded_samples_of_eight_bits_lie_within_their_bounds():
+    found = np.asarray(random.truncated_normal(random.key(0), -1, 1, (50,), "float8_e4m3fn"), np.float32)
+    assert (np.abs(found) < 1).all()

@@ -313,3 +313,16 @@ def test_masked_arrays_are_refused():
         with pytest.raises(ValueError, match="masked array"):
             call(masked)
     assert jnp.array(masked).shape == jnp.asarray(masked).shape == (3,)
+
+
+def test_arguments_given_by_keyword_are_donated_too():
+    f = arrax.jit(lambda x: x * 2, donate_argnums=0)
+    x = jnp.ones((2, 5))
+    f(x=x)
+    assert x.is_deleted()
+
+
+def test_constants_enter_programs_without_conversions():
+    constant = np.ones(3, np.float32)
+    jaxpr = arrax.make_jaxpr(lambda: (jnp.sum(constant), lax.sin(constant), jnp.max(constant)))()
+    assert len(jaxpr.jaxpr.constvars) == 1 and "convert" not in str(jaxpr)
