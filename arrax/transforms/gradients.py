@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -122,14 +122,34 @@ def _check_output(name: str, holomorphic: bool, aval: ShapedArray) -> None:
         )
 
 
+@overload
 def value_and_grad(
     fun: Callable[P, R],
+    argnums: Argnums = ...,
+    has_aux: bool = ...,
+    holomorphic: bool = ...,
+    allow_int: bool = ...,
+    reduce_axes: tuple[Any, ...] = ...,
+) -> Callable[P, tuple[R, Any]]: ...
+@overload  # type checkers take functions without types, such as lambdas, better so
+def value_and_grad(  # type: ignore[overload-cannot-match]
+    fun: Callable[..., Any],
+    argnums: Argnums = ...,
+    has_aux: bool = ...,
+    holomorphic: bool = ...,
+    allow_int: bool = ...,
+    reduce_axes: tuple[Any, ...] = ...,
+) -> Callable[..., Any]: ...
+
+
+def value_and_grad(
+    fun: Callable,
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: tuple[Any, ...] = (),
-) -> Callable[P, tuple[R, Any]]:
+) -> Callable[..., Any]:
     """A function that returns the value of ``fun`` and its gradient.
 
     Args:
@@ -176,14 +196,34 @@ def _one(aval: Any) -> Any:
     return convert(one, aval.dtype, aval.weak_type)
 
 
+@overload
 def grad(
     fun: Callable[P, Any],
+    argnums: Argnums = ...,
+    has_aux: bool = ...,
+    holomorphic: bool = ...,
+    allow_int: bool = ...,
+    reduce_axes: tuple[Any, ...] = ...,
+) -> Callable[P, Any]: ...
+@overload  # type checkers take functions without types, such as lambdas, better so
+def grad(  # type: ignore[overload-cannot-match]
+    fun: Callable[..., Any],
+    argnums: Argnums = ...,
+    has_aux: bool = ...,
+    holomorphic: bool = ...,
+    allow_int: bool = ...,
+    reduce_axes: tuple[Any, ...] = ...,
+) -> Callable[..., Any]: ...
+
+
+def grad(
+    fun: Callable,
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: tuple[Any, ...] = (),
-) -> Callable[P, Any]:
+) -> Callable[..., Any]:
     """A function that returns the gradient of ``fun``.
 
     Args: as of ``value_and_grad``.
@@ -230,9 +270,7 @@ def _split_leading(x: Any, avals: Sequence[ShapedArray], shape_rest: tuple[int, 
     return pieces
 
 
-def jacfwd(
-    fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[P, Any]:
+def jacfwd(fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
     """The Jacobian of ``fun``, column by column (forward mode): for more outputs than inputs.
 
     Args: as of ``grad``; ``fun`` returns an array or a pytree of arrays.
@@ -273,12 +311,12 @@ def jacfwd(
 
 
 def jacrev(
-    fun: Callable[P, Any],
+    fun: Callable,
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[P, Any]:
+) -> Callable[..., Any]:
     """The Jacobian of ``fun``, row by row (reverse mode): for more inputs than outputs.
 
     Args: as of ``grad``; ``fun`` returns an array or a pytree of arrays.
@@ -330,8 +368,8 @@ jacobian = jacrev
 
 
 def hessian(
-    fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[P, Any]:
+    fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
     """The Hessian of ``fun``: the Jacobian, forward over reverse.
 
     Args: as of ``grad``.

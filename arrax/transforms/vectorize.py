@@ -18,7 +18,7 @@ from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.interpreters.staging import refuse_leaks
 from arrax.transforms.autodiff import check_callable, check_leaf
 from arrax.transforms.tracing import flat_names
-from arrax.transforms.wrapped import P, R
+from arrax.transforms.wrapped import F
 
 
 def _axis_sizes(
@@ -67,14 +67,14 @@ def _common_size(
 
 
 def vmap(
-    fun: Callable[P, R],
+    fun: F,
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_name: Any = None,
     axis_size: int | None = None,
     spmd_axis_name: Any = None,
     sum_match: bool = False,
-) -> Callable[P, R]:
+) -> F:
     """Map a function over axes of its arguments, without a loop: the operations themselves are batched.
 
     Args:
@@ -117,7 +117,7 @@ def vmap(
             refuse_leaks(batch, FunctionInfo("vmap", function_name(fun), function_place(fun)))
         return result
 
-    return vmap_f
+    return vmap_f  # type: ignore[return-value]
 
 
 def _axes_of_arguments(tree: Any, in_axes: Any) -> list[Any]:
