@@ -11,7 +11,7 @@ from arrax.core.interpreter import context
 from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.arithmetic import add, div, eq, ge, gt, is_finite, le, lt, max_, min_, mul, neg, scalar, sub
 from arrax.lax.bitwise import bitwise_and, bitwise_or
-from arrax.lax.expansions import LARGE, expand, fraction_step, log1p_minus, not_zero, stirling, times_log
+from arrax.lax.expansions import LARGE, expand, fraction_step, log1p_minus, log_one_plus, not_zero, stirling, times_log
 from arrax.lax.exponential import exp, log, log1p
 from arrax.lax.families import elementwise, floating, match_scalars
 from arrax.lax.shapes import full_like
@@ -34,7 +34,7 @@ def _log_beta(a: Any, b: Any) -> Any:
 def _log_beta_weight(a: Any, b: Any, x: Any) -> Any:
     """log(x^a (1-x)^b / B(a, b)); for large a and b from the distance between x and the mean a / (a + b)."""
     rest = sub(scalar(1, x), x)
-    direct = sub(add(times_log(a, x), mul(b, log1p(neg(x)))), _log_beta(a, b))
+    direct = sub(add(times_log(a, x), mul(b, log_one_plus(neg(x)))), _log_beta(a, b))
     large = full_like(a, LARGE)
     p, q = max_(a, large), max_(b, large)
     sum_ = add(p, q)
