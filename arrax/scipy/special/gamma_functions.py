@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -313,50 +313,66 @@ def log_beta(a: Any, b: Any) -> Any:
     return log_gamma(small) + jnp.where(far, quotient, direct)
 
 
+class _Poles(NamedTuple):
+    """What is known of B(a, b) where a or b is 0 or a negative integer, and operands that do no harm there.
+
+    It is finite where the other one is a positive integer and the sum is a pole, too: (-1)^b B(1 - a - b, b) for the pole a.
+    """
+
+    a: Any
+    b: Any
+    any: Any
+    finite: Any
+    sign: Any
+
+
+def _at_poles(a: Any, b: Any) -> _Poles:
+    some = is_pole(a) | is_pole(b)
+    swap = is_pole(b)
+    pole, other = jnp.where(swap, b, a), jnp.where(swap, a, b)
+    finite = some & (other == jnp.floor(other)) & (other > 0) & (1 - pole - other > 0)
+    first = jnp.where(finite, 1 - pole - other, jnp.where(some, 1.0, a))
+    second = jnp.where(finite, other, jnp.where(some, 1.0, b))
+    return _Poles(first, second, some, finite, jnp.where(finite & (second % 2 == 1), -1.0, 1.0))
+
+
+def _is_nothing(a: Any, b: Any) -> Any:
+    """Whether B(a, b) is 0 as one of the two is infinite."""
+    return (jnp.maximum(a, b) == np.inf) & (jnp.minimum(a, b) > 0)
+
+
 @elementwise()
 def betaln(a: Any, b: Any) -> Any:
     """The logarithm of the magnitude of the beta function.
 
     Args:
       a, b: real arrays or numbers.
-    Example: ``special.betaln(2., 3.)`` is -log 12. Source: ``scipy.special.betaln``; DLMF 5.12.1.
+    Example: ``special.betaln(2., 3.)`` is -2.4849. Source: ``scipy.special.betaln``; DLMF 5.12.1.
     """
     a, b = jnp.broadcast_arrays(a, b)
-    pole = is_pole(a) | is_pole(b)
-    safe = log_beta(jnp.where(pole, 1.0, a), jnp.where(pole, 1.0, b))
-    infinite = (jnp.maximum(a, b) == np.inf) & (jnp.minimum(a, b) > 0)
-    return jnp.where(infinite, -np.inf, jnp.where(pole, jnp.log(jnp.abs(_beta_at_poles(a, b))), safe))
+    known = _at_poles(a, b)
+    value = jnp.where(_is_nothing(a, b), -np.inf, log_beta(known.a, known.b))
+    return jnp.where(known.any & ~known.finite, jnp.where(jnp.isnan(a + b), np.nan, np.inf), value)
 
 
 def beta_function(a: Any, b: Any) -> Any:
-    """B(a, b): by products of gamma functions where these are moderate, else by their logarithms."""
+    """B(a, b): by gamma functions of small operands and powers of large ones; by logarithms where both are large."""
     a, b = jnp.broadcast_arrays(a, b)
+    known = _at_poles(a, b)
+    small, big = jnp.minimum(known.a, known.b), jnp.maximum(known.a, known.b)
     most = 10.0
-    moderate = (jnp.abs(a) < most) & (jnp.abs(b) < most)
-    first, second = jnp.where(moderate, a, 1.0), jnp.where(moderate, b, 1.0)
-    small, big = jnp.minimum(first, second), jnp.maximum(first, second)
-    total = first + second
-    pole = (total <= 0) & (total == jnp.floor(total))  # of the denominator
-    below = gamma_function(jnp.where(pole, 1.0, total))
-    product = jnp.where(pole, 0.0, gamma_function(small) * (gamma_function(big) / below))
-    sign = sign_of_gamma(a) * sign_of_gamma(b) * sign_of_gamma(a + b)
-    uneven = (jnp.abs(jnp.minimum(a, b)) < most) & (jnp.maximum(a, b) >= most)
-    few, many = jnp.where(uneven, jnp.minimum(a, b), 1.0), jnp.where(uneven, jnp.maximum(a, b), most)
-    power = gamma_function(few) * _quotient_of_large(few, many)
-    value = jnp.where(moderate, product, jnp.where(uneven, power, sign * jnp.exp(log_beta(a, b))))
-    nothing = is_pole(a + b) | (jnp.maximum(a, b) == np.inf) & (jnp.minimum(a, b) > 0)
-    value = jnp.where(nothing, 0.0, value)
-    return jnp.where(is_pole(a) | is_pole(b), _beta_at_poles(a, b), value)
-
-
-def _beta_at_poles(a: Any, b: Any) -> Any:
-    """B(a, b) where one of the two is 0 or a negative integer: finite where the other is an integer and the sum is a pole."""
-    swap = is_pole(b)
-    pole, other = jnp.where(swap, b, a), jnp.where(swap, a, b)
-    finite = (other == jnp.floor(other)) & (other > 0) & (1 - pole - other > 0)
-    first, second = jnp.where(finite, 1 - pole - other, 1.0), jnp.where(finite, other, 1.0)
-    sign = jnp.where(second % 2 == 1, -1.0, 1.0)
-    return jnp.where(finite, sign * jnp.exp(log_beta(first, second)), jnp.where(jnp.isnan(other), np.nan, np.inf))
+    few = jnp.abs(small) < most
+    moderate, uneven = few & (jnp.abs(big) < most), few & (big >= most)
+    total = jnp.where(moderate, small + big, 1.0)
+    nothing = is_pole(total)
+    factor = gamma_function(jnp.where(few, small, 1.0))
+    product = factor * (gamma_function(jnp.where(moderate, big, 1.0)) / gamma_function(jnp.where(nothing, 1.0, total)))
+    power = factor * _quotient_of_large(jnp.where(uneven, small, 1.0), jnp.where(uneven, big, most))
+    sign = sign_of_gamma(small) * sign_of_gamma(big) * sign_of_gamma(small + big)
+    logarithmic = sign * jnp.exp(log_beta(small, big))
+    value = jnp.where(moderate, product, jnp.where(uneven, power, logarithmic))
+    value = jnp.where(is_pole(small + big) | _is_nothing(a, b), 0.0, known.sign * value)
+    return jnp.where(known.any & ~known.finite, jnp.where(jnp.isnan(a + b), np.nan, np.inf), value)
 
 
 @elementwise()
