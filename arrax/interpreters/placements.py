@@ -164,7 +164,8 @@ def _wishes_inside(program: ClosedJaxpr) -> Iterator[_Wish]:
             text = f"closed-over array with shape {placed.aval.str_short(False)}"
             yield _Wish(placed._sharding._internal_device_list, functools.partial(str, text))
     for place in places_in(program):
-        if place._internal_device_list is not None:
+        mesh = place.mesh if isinstance(place, NamedSharding) else place
+        if mesh._internal_device_list is not None:  # abstract ones have no devices
             yield _Wish(place._internal_device_list, functools.partial("{} inside the function".format, place))
 
 

@@ -153,8 +153,8 @@ class Mapped:
         self.store = traces_of(f)
         self.prints = may_print(f)  # what is printed once must not be printed by a trial before
 
-    def region(self) -> Region:
-        """The mesh and axes of a call.
+    def region(self, leaves: Sequence[Any]) -> Region:
+        """The mesh and axes of a call; the devices of an abstract mesh are those in force, or of the arguments.
 
         Raises:
           ValueError: there is no mesh, or it lacks an axis.
@@ -166,9 +166,12 @@ class Mapped:
                 raise ValueError(
                     "shard_map: no mesh is given and none is in force; pass `mesh=` or use `with arrax.set_mesh(mesh):`"
                 )
-        elif isinstance(mesh, AbstractMesh) and physical_mesh() is not None:
-            if physical_mesh().shape_tuple == mesh.shape_tuple:  # type: ignore[union-attr]
-                mesh = physical_mesh()
+        elif isinstance(mesh, AbstractMesh):
+            given = (
+                leaf.sharding.mesh for leaf in leaves if isinstance(getattr(leaf, "sharding", None), NamedSharding)
+            )
+            known = (each for each in (physical_mesh(), *given) if each is not None)
+            mesh = next((each for each in known if each.shape_tuple == mesh.shape_tuple), mesh)
         taken = frozenset(state.abstract.manual_axes) if state.abstract.shape_tuple == mesh.shape_tuple else frozenset()
         axes = self.axis_names or frozenset(mesh.axis_names) - taken
         unknown = axes - set(mesh.axis_names)
@@ -180,15 +183,16 @@ class Mapped:
 
     def call(self, args: tuple) -> Any:
         """The function's results, put together."""
-        region = self.region()
         leaves, _ = tree_flatten(args)
+        region = self.region(leaves)
         leaves = [checked_operand("shard_map", leaf) for leaf in leaves]
         ins = self.input_specs(args, leaves, region)
         avals = [typeof(leaf) for leaf in leaves]
         self.check_inputs(avals, ins, region, args)
         pieces = tuple(region.piece(aval, spec) for aval, spec in zip(avals, ins, strict=True))
         tracing = not context.interpreter.is_evaluation or any(isinstance(leaf, Tracer) for leaf in leaves)
-        whole = region.axes == set(region.mesh.axis_names) and getattr(region.mesh, "devices", None) is not None
+        placed = region.mesh._internal_device_list is not None  # type: ignore[attr-defined]
+        whole = placed and region.axes == set(region.mesh.axis_names)
         if self.prints and whole and not tracing:
             return self.operation_by_operation(args, leaves, ins, region)
         try:
@@ -205,7 +209,7 @@ class Mapped:
             context.values_wanted = False
         operands = [*program.consts, *traced.captured, *leaves]
         ins = (*[PartitionSpec()] * (len(operands) - len(leaves)), *ins)
-        if not tracing and region.mesh._internal_device_list is not None:  # type: ignore[attr-defined]
+        if not tracing and placed:
             operands = [put_value(x, NamedSharding(region.mesh, spec)) for x, spec in zip(operands, ins, strict=True)]
         results = bind_shard_map(opened_program(program), operands, region, ins, outs, function_name(self.f))
         return tree_unflatten(traced.out_tree, results)

@@ -50,6 +50,7 @@ def resolved(name: str, leaf: Leaf, mesh: Mesh | None) -> Any:
       RuntimeError: a spec without a mesh in force.
     """
     if isinstance(leaf, runtime.Sharding):
+        leaf.device_set  # noqa: B018  (raises where the sharding is over an abstract mesh)
         return leaf
     if isinstance(leaf, PartitionSpec):
         if mesh is None:

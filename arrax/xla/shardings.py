@@ -44,10 +44,10 @@ AUTO = Auto
 
 
 def _devices_of(self: Any) -> Any:
-    devices = self._internal_device_list
-    if devices is None:
+    mesh = getattr(self, "mesh", None)
+    if mesh is not None and mesh._internal_device_list is None:
         raise ValueError(f"{self} is over an abstract mesh: it has no devices")
-    return devices
+    return self._internal_device_list
 
 
 def _indices_map(self: Any, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:

@@ -233,6 +233,11 @@ def test_axes_may_be_left_to_the_compiler():
     np.testing.assert_allclose(left(placed), expected, rtol=1e-5)
     older = arrax.jit(older_shard_map(f, mesh(), in_specs=P("x"), out_specs=P(), auto=frozenset({"y"})))
     np.testing.assert_allclose(older(placed), expected, rtol=1e-5)
+    told = arrax.jit(
+        mapped(lambda x: lax.with_sharding_constraint(x * 2, P(None, "y")), P("x"), P("x"), axis_names={"x"})
+    )
+    with arrax.set_mesh(mesh()):
+        assert told(X).sharding == NamedSharding(mesh(), P("x", "y"))
     inner = arrax.shard_map(lambda x: lax.psum(x, "y"), in_specs=P(None, "y"), out_specs=P(), axis_names={"y"})
     nested = arrax.jit(mapped(lambda x: lax.psum(inner(x), "x"), P("x"), P(), axis_names={"x"}))
     np.testing.assert_allclose(nested(X), BLOCKS.sum(0).reshape(4, 2, 2).sum(1), rtol=1e-5)
@@ -244,6 +249,13 @@ def test_the_mesh_may_be_the_one_in_force():
         assert np.array_equal(f(X), BLOCKS.sum(0)) and np.array_equal(arrax.jit(f)(X), BLOCKS.sum(0))
         summed = arrax.smap(lambda x: lax.psum(x, "x"), in_axes=0, out_axes=None, axis_name="x")
         assert np.array_equal(arrax.jit(summed)(X), BLOCKS.sum(0))
+    abstract = arrax.shard_map(lambda x: lax.psum(x, "x"), mesh=mesh().abstract_mesh, in_specs=P("x"), out_specs=P())
+    placed = arrax.device_put(X, NamedSharding(mesh(), P("x")))
+    assert np.array_equal(abstract(placed), BLOCKS.sum(0)) and np.array_equal(
+        arrax.jit(abstract)(placed), BLOCKS.sum(0)
+    )
+    with pytest.raises(ValueError, match="abstract mesh"):
+        arrax.device_put(X, NamedSharding(mesh().abstract_mesh, P("x")))
     inferred = arrax.shard_map(lambda x: x * 2, mesh=mesh(), out_specs=P("x"))
     assert np.array_equal(inferred(arrax.device_put(X, NamedSharding(mesh(), P("x")))), X * 2)
 
