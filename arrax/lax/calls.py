@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.interpreter import Primitive, Tracer, context
@@ -31,12 +31,22 @@ def opened_program(program: ClosedJaxpr) -> ClosedJaxpr:
     return program.memo("opened", lambda: ClosedJaxpr(opened(program.jaxpr)))
 
 
-def bind_program(primitive: Primitive, program: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+Adapt = Callable[[dict[str, Any], Sequence[int | None]], dict[str, Any]]
+
+
+def _same_params(params: dict[str, Any], sources: Sequence[int | None]) -> dict[str, Any]:
+    return params
+
+
+def bind_program(
+    primitive: Primitive, program: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any], adapt: Adapt = _same_params
+) -> list[Any]:
     """Apply a primitive that holds one program in the parameter ``jaxpr``.
 
     Tracers that a derivative rule closed over are no constants: they become operands.
     """
     if any(isinstance(const, Tracer) for const in program.consts):
+        params = adapt(params, [*[None] * len(program.consts), *range(len(args))])
         args = [*program.consts, *args]
         program = ClosedJaxpr(opened(program.jaxpr), ())
     return context.interpreter.process(primitive, tuple(args), {**params, "jaxpr": program})
@@ -52,14 +62,15 @@ def program_effects(*avals: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
     return jaxpr.effects
 
 
-def program_jvp(primitive: Primitive) -> Any:
+def program_jvp(primitive: Primitive, adapt: Adapt = _same_params) -> Any:
     """The jvp slot: the program with tangents."""
 
     def rule(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> tuple[list[Any], list[Any]]:
         nonzeros = [type(t) is not Zero for t in tangents]
         derived, out_nonzeros = jvp_jaxpr(jaxpr, nonzeros)
         given = [t for t in tangents if type(t) is not Zero]
-        outs = bind_program(primitive, derived, [*primals, *given], params)
+        params = adapt(params, [*range(len(primals)), *[None] * len(given)])
+        outs = bind_program(primitive, derived, [*primals, *given], params, adapt)
         count = len(jaxpr.jaxpr.outvars)
         rest = iter(outs[count:])
         out_tangents = [
@@ -123,7 +134,7 @@ def _without_forwarded(program: ClosedJaxpr) -> tuple[ClosedJaxpr, list[tuple[st
     return program if len(kept) == len(jaxpr.outvars) else program.replace(jaxpr=jaxpr.replace(outvars=kept)), sources
 
 
-def program_transpose(primitive: Primitive) -> Any:
+def program_transpose(primitive: Primitive, adapt: Adapt = _same_params) -> Any:
     """The transpose slot: the transposed program."""
 
     def rule(cts: Sequence[Any], *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
@@ -131,7 +142,10 @@ def program_transpose(primitive: Primitive) -> Any:
         nonzero = [type(ct) is not Zero for ct in cts]
         derived, out_nonzero = transpose_program(jaxpr, linear, nonzero)
         known = [arg for arg, is_linear in zip(args, linear, strict=True) if not is_linear]
-        outs = iter(bind_program(primitive, derived, [*known, *(ct for ct in cts if type(ct) is not Zero)], params))
+        given = [ct for ct in cts if type(ct) is not Zero]
+        places = [place for place, is_linear in enumerate(linear) if not is_linear]
+        params = adapt(params, [*places, *[None] * len(given)])
+        outs = iter(bind_program(primitive, derived, [*known, *given], params, adapt))
         flags = iter(out_nonzero)
         return [
             (next(outs) if next(flags) else Zero(arg.aval.to_tangent_aval())) if is_linear else None
@@ -141,7 +155,7 @@ def program_transpose(primitive: Primitive) -> Any:
     return rule
 
 
-def program_batch(primitive: Primitive) -> Any:
+def program_batch(primitive: Primitive, adapt: Adapt = _same_params) -> Any:
     """The batch slot: the batched program."""
 
     def rule(values: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> tuple[list[Any], list[int | None]]:
@@ -151,20 +165,24 @@ def program_batch(primitive: Primitive) -> Any:
             jaxpr, batch.size, mapped, axis_name=batch.axis_name, spmd_axis_name=batch.spmd_axis_name
         )
         moved = [bdim_at_front(x, d, batch.size) if d is not None else x for x, d in zip(values, dims, strict=True)]
-        return bind_program(primitive, derived, moved, params), [0 if m else None for m in out_mapped]
+        return bind_program(primitive, derived, moved, params, adapt), [0 if m else None for m in out_mapped]
 
     return rule
 
 
-def fill_program_rules(primitive: Primitive) -> None:
-    """Fill the slots of a primitive that only calls its program ``jaxpr``."""
+def fill_program_rules(primitive: Primitive, adapt: Adapt = _same_params) -> None:
+    """Fill the slots of a primitive that only calls its program ``jaxpr``.
+
+    Args:
+      adapt: its parameters for other operands, of which each is one of those before, by number, or a new one (None).
+    """
     primitive.holds_programs = True
     primitive.type_rule = program_type_rule
     primitive.effects_rule = program_effects
-    primitive.jvp = program_jvp(primitive)
+    primitive.jvp = program_jvp(primitive, adapt)
     primitive.partial_eval = program_partial_eval(primitive)
-    primitive.transpose = program_transpose(primitive)
-    primitive.batch = program_batch(primitive)
+    primitive.transpose = program_transpose(primitive, adapt)
+    primitive.batch = program_batch(primitive, adapt)
     primitive.dce = lambda used, eqn: dce_closed_call(used, eqn, "jaxpr")
     primitive.with_token = call_with_token("jaxpr")
 

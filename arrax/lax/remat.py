@@ -13,7 +13,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Var, joined_effects
 from arrax.core.types import Zero
 from arrax.interpreters.ad.partial import Partial, split_program
-from arrax.interpreters.dce import dce_jaxpr
+from arrax.interpreters.dce import dce_closed_call, dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import eval_jaxpr
@@ -21,7 +21,29 @@ from arrax.lax.calls import fill_program_rules, opened
 from arrax.lax.saved_values import halves, inlined
 
 remat_p = Primitive("remat2", multiple_results=True)
-fill_program_rules(remat_p)
+
+
+def _adapt(params: dict[str, Any], sources: Sequence[int | None]) -> dict[str, Any]:
+    """Which operands stand behind the barrier: all, none, or a flag for each; new ones do."""
+    flags = params["prevent_cse"]
+    if isinstance(flags, bool):
+        return params
+    return {**params, "prevent_cse": tuple(True if place is None else flags[place] for place in sources)}
+
+
+fill_program_rules(remat_p, _adapt)
+
+
+def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
+    lean = dce_closed_call(used, eqn, "jaxpr")
+    if lean is None or isinstance(eqn.params["prevent_cse"], bool):
+        return lean
+    flags: Sequence[bool] = eqn.params["jaxpr"].memo(("dce", tuple(used)), lambda: None)[1]
+    kept = [place for place, keep in enumerate(flags) if keep]
+    return lean.replace(params={**lean.params, "prevent_cse": _adapt(eqn.params, kept)["prevent_cse"]})
+
+
+remat_p.dce = _dce
 
 name_p = Primitive("name")
 name_p.type_rule = lambda aval, *, name: aval
@@ -36,7 +58,7 @@ name_p.batch = lambda values, dims, *, name: (name_p.bind(*values, name=name), d
 
 def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     program = inlined(params["jaxpr"])
-    policy, prevent_cse = params["policy"], params["prevent_cse"]
+    policy = params["policy"]
     unknown = [interpreter.is_unknown(arg) for arg in args]
     split = split_program(program, unknown)
     known = opened(split.known.jaxpr)
@@ -58,6 +80,10 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     saved_values = [next(residuals) if use else None for use in used[inputs : inputs + len(saved)]]
     candidates = [*known_args, *saved_values, *split.rest.consts, *unknown_args]
     operands = [value for value, use in zip(candidates, used, strict=True) if use]
+    places = [place for place, is_unknown in enumerate(unknown) if not is_unknown]
+    new = len(split.known.consts), len(saved_values) + len(split.rest.consts)
+    sources = [*[None] * new[0], *places, *[None] * new[1], *(p for p, is_unknown in enumerate(unknown) if is_unknown)]
+    prevent_cse = _adapt(params, [place for place, use in zip(sources, used, strict=True) if use])["prevent_cse"]
     recorded = interpreter.record(
         remat_p, operands,
         {"jaxpr": ClosedJaxpr(lean, ()), "prevent_cse": prevent_cse, "differentiated": True, "policy": policy},
@@ -84,10 +110,14 @@ def _with_recomputation(
     )  # fmt: skip
 
 
-def _lower(ctx: Any, *args: Any, jaxpr: ClosedJaxpr, prevent_cse: bool, differentiated: bool, policy: Any) -> list[Any]:
-    if differentiated and prevent_cse and args:
-        types = [builder.ir_type(aval) for aval in ctx.avals_in]
-        args = tuple(builder.operation("stablehlo.optimization_barrier", types, args).results)
+def _lower(ctx: Any, *args: Any, jaxpr: ClosedJaxpr, prevent_cse: Any, differentiated: bool, policy: Any) -> list[Any]:
+    flags = [prevent_cse] * len(args) if isinstance(prevent_cse, bool) else list(prevent_cse)
+    flags = [*[False] * (len(args) - len(flags)), *flags]  # a token comes first
+    if differentiated and any(flags):
+        types = [builder.ir_type(aval) for aval, flag in zip(ctx.avals_in, flags, strict=True) if flag]
+        kept = [arg for arg, flag in zip(args, flags, strict=True) if flag]
+        behind = iter(builder.operation("stablehlo.optimization_barrier", types, kept).results)
+        args = tuple(next(behind) if flag else arg for arg, flag in zip(args, flags, strict=True))
     return inline_program(ctx.module_context, jaxpr, args)
 
 

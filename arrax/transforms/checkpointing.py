@@ -10,6 +10,7 @@ from arrax.core.errors import frame_text, user_frames
 from arrax.core.functions import argument_names
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import Var
+from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
@@ -87,14 +88,15 @@ class checkpoint_policies:
 
 
 def checkpoint(
-    fun: Callable | None = None, *, prevent_cse: bool = True, policy: Policy | None = None,
+    fun: Callable | None = None, *, prevent_cse: Any = True, policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (), concrete: bool = False,
 ) -> Any:  # fmt: skip
     """Recompute ``fun``'s intermediate values on the backward pass instead of keeping them.
 
     Args:
       fun: function of arrays or pytrees of them.
-      prevent_cse: keep the compiler from merging the recomputation with the forward pass.
+      prevent_cse: keep the compiler from merging the recomputation with the forward pass; a tree prefix of the arguments
+        says which of them go through the barrier for that.
       policy: which intermediate values may be saved all the same, see ``checkpoint_policies``.
       static_argnums: positions of arguments that are part of the program.
     Returns: a function with the same values and derivatives.
@@ -120,12 +122,22 @@ def checkpoint(
         traced = trace(target, split, "checkpoint", store, leaves, tree)
         program = traced.program
         operands = [*program.consts, *traced.captured, *leaves]
+        barrier = prevent_cse if isinstance(prevent_cse, bool) else _barrier_flags(prevent_cse, split, len(operands))
         outs = remat_p.bind(
-            *operands, jaxpr=opened_program(program), prevent_cse=bool(prevent_cse), differentiated=False, policy=policy
+            *operands, jaxpr=opened_program(program), prevent_cse=barrier, differentiated=False, policy=policy
         )
         return tree_unflatten(traced.out_tree, outs)
 
     return fun_remat
+
+
+def _barrier_flags(prevent_cse: Any, split: Split, count: int) -> tuple[bool, ...]:
+    """For each operand whether it stands behind the barrier; those that the function closes over do."""
+    structure = tree_flatten(split.dynamic)[1]
+    flags = flatten_axes("checkpoint prevent_cse", structure, tuple(prevent_cse), tupled_args=True)
+    by_name = [True] * len(tree_leaves(split.dynamic_kwargs))
+    rest = [bool(flag) for flag in flags]
+    return (*[True] * (count - len(rest) - len(by_name)), *rest, *by_name)
 
 
 def checkpoint_name(x: Any, name: str) -> Any:

@@ -152,3 +152,27 @@ def test_prints_happen_again_where_values_are_computed_again(capsys):
     arrax.grad(arrax.checkpoint(lambda x: (arrax.debug.print("y {}", x), jnp.exp(x))[1]))(2.0)
     arrax.effects_barrier()
     assert capsys.readouterr().out == "y 2.0\n" * 2
+
+
+@pytest.mark.parametrize("prevent_cse", [True, False, (False, True), ({"w": False, "b": True}, True)])
+def test_only_chosen_arguments_go_through_the_barrier(prevent_cse):
+    def f(p, x, y=1.0):
+        return jnp.sin(p["w"] @ x + p["b"]) * y
+
+    loss = lambda g: lambda p, x: (g(p, x, y=2.0) ** 2).sum()  # noqa: E731
+    p, x = {"w": jnp.ones((3, 3)) * 0.1, "b": jnp.ones(3)}, jnp.ones(3)
+    checked = loss(arrax.checkpoint(f, prevent_cse=prevent_cse))
+    derivative = arrax.jit(arrax.grad(checked, (0, 1)))
+    found, expected = derivative(p, x), arrax.grad(loss(f), (0, 1))(p, x)
+    np.testing.assert_allclose(found[0]["w"], expected[0]["w"], rtol=1e-5)
+    np.testing.assert_allclose(
+        arrax.hessian(lambda x: checked(p, x))(x), arrax.hessian(lambda x: loss(f)(p, x))(x), rtol=1e-4
+    )
+    lines = [line for line in derivative.lower(p, x).as_text().splitlines() if "optimization_barrier" in line]
+    matrices = [line for line in lines if "3x3" in line]
+    assert bool(lines) == bool(prevent_cse) and bool(matrices) == (prevent_cse is True)
+
+
+def test_flags_for_the_barrier_must_fit_the_arguments():
+    with pytest.raises(ValueError, match="prevent_cse"):
+        arrax.checkpoint(lambda x, y: x * y, prevent_cse=(True,))(1.0, 2.0)
