@@ -48,7 +48,7 @@ def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> BlockS
     Example: ``nn.get_scaled_dot_general_config("mxfp8").block_size`` is 32.
     Source: Rouhani et al., "Microscaling data formats for deep learning" (2023).
     """
-    if mode not in _MODES:
+    if not isinstance(mode, str) or mode not in _MODES:
         raise ValueError(f"get_scaled_dot_general_config: mode must be 'nvfp4' or 'mxfp8', got {mode!r}")
     if mode == "mxfp8" and global_scale is not None:
         raise ValueError("get_scaled_dot_general_config: mode 'mxfp8' has no global_scale")
