@@ -208,7 +208,7 @@ def _lower(ctx: Any, *values: Any, **params: Any) -> list[Any]:
     if region is None:
         raise NameError("ragged_all_to_all stands in a program outside of shard_map, pmap and vmap")
     with region._replace(tracked=False).entered():
-        return lower_fun(_on_mesh, multiple_results=False)(ctx, *values, **params)
+        return list(lower_fun(_on_mesh, multiple_results=False)(ctx, *values, **params))
 
 
 ragged_all_to_all_p.lower[None] = _lower
