@@ -31,7 +31,7 @@ OWN_TESTS = {  # those with other operands or several results
     "sici", "softmax", "sph_harm", "sph_harm_y", "wofz",
 }
 # fmt: on
-ENTIRE = [name for name in FUNCTIONS if name not in ("gammasgn", "comb", "factorial")]
+ENTIRE = [name for name in FUNCTIONS if name not in ("gammasgn", "comb", "factorial", "hyp2f1")]
 each_function = pytest.mark.parametrize("name", FUNCTIONS)
 
 
@@ -48,8 +48,11 @@ def test_the_tables_have_every_name():
     assert set(FUNCTIONS) | OWN_TESTS == set(special.__all__)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, bfloat16], ids=str)
-@each_function
+NARROW = ("beta", "erf", "expi", "gamma", "log_ndtr", "ndtri", "spence")  # the others come to 32 bits the same way
+KINDS = [(name, dtype) for name in FUNCTIONS for dtype in (np.float32, np.float64, bfloat16)]
+
+
+@pytest.mark.parametrize(("name", "dtype"), [*KINDS, *((name, np.float16) for name in NARROW)], ids=str)
 def test_values_are_those_of_scipy(name, dtype):
     operands = draw(name, dtype)
     with arrax.enable_x64(dtype == np.float64):
@@ -72,7 +75,9 @@ def test_derivatives_agree_with_finite_differences(name):
     check_gradients(lambda *xs: getattr(special, name)(*operands[:fixed], *xs), operands[fixed:], rtol=2e-5, atol=1e-6)
 
 
-@each_function
+@pytest.mark.parametrize(
+    "name", [name for name in FUNCTIONS if name != "hyp2f1"]
+)  # (which is large, and made of the others)
 def test_mapping_and_compiling_change_nothing(name):
     fun, operands = getattr(special, name), draw(name, np.float32, count=6)
     eager, tolerance = np.asarray(fun(*operands)), (FUNCTIONS[name][1] + 1) * precision(np.float32)
@@ -132,6 +137,21 @@ def test_digits_are_kept_where_they_are_easily_lost(name):
             expected = exact(mpmath.mpf(place))
             error = abs(mpmath.mpf(float(getattr(special, name)(place, *others))) - expected) / abs(expected)
             assert error < 8 * np.finfo(np.float64).eps, (place, error)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"), [(1.0, 1.0, 2.0), (1.0, 1.5, 3.5), (0.5, 0.75, 1.25), (2.0, 1.5, 1.5), (1.25, 0.5, 4.75)]
+)
+def test_the_hypergeometric_function_keeps_its_digits_near_one(a, b, c):
+    with arrax.enable_x64(True), mpmath.workdps(40):
+        for x in (0.8, 0.99, 0.9999, 1 - 1e-8, -1e3):
+            expected = mpmath.hyp2f1(a, b, c, mpmath.mpf(x))
+            assert abs(mpmath.mpf(float(special.hyp2f1(a, b, c, x))) / expected - 1) < 1e-13, x
+
+
+def test_the_slope_of_the_hypergeometric_function_is_another_one():
+    slope = arrax.grad(special.hyp2f1, 3)(np.float32(1.0), np.float32(1.5), np.float32(2.5), np.float32(0.3))
+    np.testing.assert_allclose(slope, 0.6 * scipy.special.hyp2f1(2.0, 2.5, 3.5, 0.3), rtol=1e-5)
 
 
 def test_pairs_of_integrals_are_those_of_scipy():

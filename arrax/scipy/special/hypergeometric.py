@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from arrax import lax
 from arrax import numpy as jnp
 from arrax.lax.expansions import expand
 from arrax.scipy.special.definition import elementwise, with_slopes
-from arrax.scipy.special.gamma_functions import gamma_function, is_pole, log_gamma, sign_of_gamma
+from arrax.scipy.special.gamma_functions import (
+    digamma_function,
+    gamma_function,
+    is_pole,
+    log_gamma,
+    sign_of_gamma,
+)
 
 # ---- 1F1 ------------------------------------------------------------------------------------------------------------
 
@@ -48,6 +55,11 @@ def _gamma_quotient(top: Any, bottom: Any) -> Any:
     direct = gamma_function(jnp.where(moderate, top, 1.0)) / gamma_function(jnp.where(moderate, safe, 1.0))
     value = jnp.where(moderate, direct, sign * jnp.exp(log_gamma(top) - log_gamma(safe)))
     return jnp.where(pole, 0.0, value)
+
+
+def _gamma_quotients(*pairs: tuple[Any, Any]) -> Any:
+    """Several quotients at once, which takes as many equations as one."""
+    return _gamma_quotient(*(jnp.stack([pair[n] for pair in pairs]) for n in (0, 1)))
 
 
 def _kummer(a: Any, b: Any, x: Any) -> Any:
@@ -114,16 +126,47 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
 
 def _at_one(a: Any, b: Any, c: Any) -> Any:
     """Gauss's sum (DLMF 15.4.20), and infinity where it does not converge."""
-    value = _gamma_quotient(c, c - a) * _gamma_quotient(c - a - b, c - b)
+    first, second = _gamma_quotients((c, c - a), (c - a - b, c - b))
+    value = first * second
     return jnp.where(c - a - b > 0, value, np.inf)
 
 
 def _around_one(a: Any, b: Any, c: Any, x: Any, active: Any) -> Any:
     """The series in 1 - x (DLMF 15.8.4), where c - a - b is no integer."""
     rest, y = c - a - b, 1 - x
-    first = _gamma_quotient(c, c - a) * _gamma_quotient(rest, c - b)
-    second = _gamma_quotient(c, a) * _gamma_quotient(-rest, b) * jnp.power(y, rest)
+    g = _gamma_quotients((c, c - a), (rest, c - b), (c, a), (-rest, b))
+    first, second = g[0] * g[1], g[2] * g[3] * jnp.power(y, rest)
     return first * _series([a, b], 1 - rest, y, active) + second * _series([c - a, c - b], 1 + rest, y, active)
+
+
+_LOGARITHMIC_TERMS = 80  # at 1 - x up to 1/4, for parameters of moderate size
+
+
+def _around_one_by_logarithm(a: Any, b: Any, m: Any, x: Any) -> Any:
+    """F(a, b; a + b + m; x) for whole m from 0 on, near x = 1 (DLMF 15.8.10, 15.8.12)."""
+    y = 1 - x
+    log, one = jnp.log(y), jnp.ones_like(x)
+
+    def step(n: Any, state: Any) -> Any:
+        finite, low, high, psi, series = state
+        k = n.astype(x.dtype)
+        finite = finite + jnp.where(k < m, low, 0)
+        below = jnp.where(k + 1 < m, (k + 1) * (1 - m + k), 1)
+        low = low * (a + k) * (b + k) / below * y
+        series = series + high * (log - psi)
+        psi = psi + 1 / (k + 1) + 1 / (k + m + 1) - 1 / (a + m + k) - 1 / (b + m + k)
+        high = high * (a + m + k) * (b + m + k) / ((k + 1) * (k + m + 1)) * y
+        return finite, low, high, psi, series
+
+    psis = digamma_function(jnp.stack([one, m + 1, a + m, b + m]))
+    psi = psis[0] + psis[1] - psis[2] - psis[3]
+    start = (0 * one, one, one, psi, 0 * one)
+    finite, _, _, _, series = lax.fori_loop(0, _LOGARITHMIC_TERMS, step, start)
+    whole = jnp.where(m > 0, m, 1.0)
+    g = _gamma_quotients((whole, b + m), (a + b + m, a + m), (a + b + m, a), (one, b), (one, m + 1))
+    first = g[0] * g[1] * finite
+    second = jnp.where(m % 2 == 1, -1.0, 1.0) * jnp.power(y, m) * g[2] * g[3] * g[4] * series
+    return jnp.where(m > 0, first, 0) - second
 
 
 def _hyp2f1_value(a: Any, b: Any, c: Any, x: Any) -> Any:
@@ -140,6 +183,13 @@ def _hyp2f1_value(a: Any, b: Any, c: Any, x: Any) -> Any:
     shifted = _around_one(a, second, c, jnp.where(close, place, 0.8), close)
     # Euler's transformation (DLMF 15.8.1) where it makes the series fall faster, or end.
     faster = (rest < 0) & ~ends & ~close & (place > 0.5)
+    whole = (distance == 0) & (place > 0.75) & (place < 1) & ~ends & (jnp.abs(rest) < 30)
+    up = rest < 0
+    top, other = jnp.where(up, c - a, a), jnp.where(up, c - second, second)
+    sound = [jnp.where(whole, v, safe) for v, safe in ((top, 1.0), (other, 1.0), (jnp.abs(rest), 1.0), (place, 0.8))]
+    logarithmic = _around_one_by_logarithm(*sound) * jnp.where(whole & up, jnp.power(1 - sound[3], rest), 1.0)
+    close = close | whole
+    shifted = jnp.where(whole, logarithmic, shifted)
     first, other = jnp.where(faster, c - a, a), jnp.where(faster, c - second, second)
     direct = _series([first, other], c, jnp.where(inside & ~close, place, 0.0), inside & ~close)
     direct = direct * jnp.where(faster, jnp.power(jnp.where(faster, 1 - place, 1.0), rest), 1.0)
