@@ -30,6 +30,7 @@ def _no_tangent(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 stop_gradient_p.jvp = _no_tangent
+stop_gradient_p.transpose = lambda ct, x: [Zero(x.aval.to_tangent_aval())]  # of a value that is linear in others
 
 
 def stop_gradient(x: Any) -> Any:

@@ -27,6 +27,8 @@ FOUND = [  # programs that had a fault once, as the fuzzer shrinks them
     ("float64", (("scan", 0, 0, 0, (("watched", 0, 0, 0),)),)),
     ("bfloat16", (("custom_vjp", 0, 0, 0, (("relu", 0, 0, 0),)),)),
     ("float64", (("vmap", 0, 0, 0, (("cond", 0, 0, 0, (("log1p", 0, 0, 0),)),)),)),
+    ("float32", (("linearize", 0, 0, 0, (("checkpoint", 0, 0, 0, (("sin", 0, 0, 0),)),)), ("custom_jvp", 0, 0, 0, (
+        ("cond", 0, 0, 0, (("matvec", 0, 0, 0),)),)))),
     ("float32", (("checkpoint", 1, 0, 0, (("scan", 0, 0, 0, (("matvec", 0, 0, 0), ("watched", 0, 0, 0))),)),)),
 ]
 # fmt: on

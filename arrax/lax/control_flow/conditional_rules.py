@@ -239,7 +239,7 @@ def _batch(values: Any, dims: Any, *, branches: Branches, linear: Any, platforms
 
     if index_dim is not None:
         refuse_repetition(_effects(branches=branches), "a conditional whose branch depends on an axis mapped by vmap")
-        return _batch_index(index, operands, mapped, branches, batched)
+        return _batch_index(index, operands, mapped, linear, branches, batched)
     out_mapped = [False] * len(branches[0].out_avals)
     for branch in branches:
         out_mapped = either(out_mapped, batched(branch, False)[1])
@@ -248,7 +248,12 @@ def _batch(values: Any, dims: Any, *, branches: Branches, linear: Any, platforms
 
 
 def _batch_index(
-    index: Any, operands: list[Any], mapped: list[bool], branches: Branches, batched: Callable[..., Any]
+    index: Any,
+    operands: list[Any],
+    mapped: list[bool],
+    linear: Sequence[bool],
+    branches: Branches,
+    batched: Callable[..., Any],
 ) -> tuple[list[Any], list[int | None]]:
     """Each example has its own branch: all of them run, then each example gets the results of its own.
 
@@ -258,7 +263,8 @@ def _batch_index(
     forwarded = _forwarded(branches)
     size = running_batch().size
     inexact = [dtypes.is_inexact(aval.dtype) and not dtypes.is_extended(aval.dtype) for aval in branches[0].in_avals]
-    cut = inexact if _derivatives_may_follow(context.interpreter) else [False] * len(operands)
+    follows = _derivatives_may_follow(context.interpreter)
+    cut = [follows and one and not tangent for one, tangent in zip(inexact, linear, strict=True)]
     rows = [m or c for m, c in zip(mapped, cut, strict=True)]
     wide = [
         move_batch_axis(x, None, size, 0) if c and not m else x for x, m, c in zip(operands, mapped, cut, strict=True)
