@@ -36,9 +36,26 @@ def pass_over(code: CodeType) -> None:
     _passed_over.add(code)
 
 
+_excluded: set[str] = set()
+
+
+def register_exclusion(path: str) -> None:
+    """Count a file of a library as one of this package: tracebacks and messages leave its frames out.
+
+    Args:
+      path: the file's path.
+    """
+    _excluded.add(path)
+
+
 def is_internal(path: str) -> bool:
-    """True for files of this package."""
-    return path.startswith(PACKAGE)
+    """True for files of this package, and for those that libraries have excluded."""
+    return path.startswith(PACKAGE) or path in _excluded
+
+
+def include_frame(frame: Any) -> bool:
+    """Whether tracebacks show a frame: it runs code that is neither this package's nor excluded."""
+    return not is_internal(frame.f_code.co_filename)
 
 
 def in_call(message: str, value: Any = _NOTHING) -> str:

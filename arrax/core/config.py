@@ -305,6 +305,11 @@ class Configuration:
         """Set the option ``name`` (with or without the prefix ``jax_`` or ``arrax_``) for all threads."""
         self._option(name).set_global(value)
 
+    def is_set(self, name: str) -> bool:
+        """Whether the option ``name`` has another value than its default, or one from the environment."""
+        option = self._option(name)
+        return option.value != option.default or _environment(option.name) is not None
+
     def read(self, name: str) -> Any:
         """The value of the option ``name`` in force."""
         return self._option(name).value

@@ -16,10 +16,13 @@ from arrax.core.program import Var as Var
 from arrax.core.program import no_effects as no_effects
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.core.types import AbstractToken as AbstractToken
+from arrax.interpreters.mapped_types import mapped_aval as mapped_aval
+from arrax.interpreters.mapped_types import unmapped_aval as unmapped_aval
 from arrax.interpreters.programs import concrete_or_error as concrete_or_error
 from arrax.interpreters.programs import jaxpr_as_fun as jaxpr_as_fun
 from arrax.interpreters.programs import jaxprs_in_params as jaxprs_in_params
 from arrax.interpreters.programs import subjaxprs as subjaxprs
+from arrax.interpreters.trace_state import get_opaque_trace_state as get_opaque_trace_state
 from arrax.xla.arrays import Array as _Array
 
 array_types: set[Any] = {_Array}

@@ -9,6 +9,8 @@ from arrax.core import errors
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, named_axes, run_in, swap_interpreter
 from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, slots, typeof
+from arrax.interpreters.registries import AxisData as AxisData
+from arrax.interpreters.registries import axis_primitive_batchers as axis_primitive_batchers
 from arrax.interpreters.registries import primitive_batchers as primitive_batchers
 from arrax.interpreters.staging import eval_jaxpr, stage
 

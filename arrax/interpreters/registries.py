@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, context
 
 
 class SlotView(MutableMapping):
@@ -42,6 +42,44 @@ class SlotView(MutableMapping):
 primitive_jvps = SlotView("jvp")
 primitive_transposes = SlotView("transpose")
 primitive_batchers = SlotView("batch")
+
+
+class AxisData(NamedTuple):
+    """The axis that a batching rule is about: its name (or None), its length, and the mesh axes that it lies over."""
+
+    name: Any
+    size: int
+    spmd_name: Any = None
+    explicit_mesh_axis: Any = None
+
+
+class AxisBatchers(SlotView):
+    """Batching rules that are told of the axis: ``rule(axis_data, values, dims, **params)``."""
+
+    def __init__(self) -> None:
+        super().__init__("batch")
+        self.rules: dict[Primitive, Callable[..., Any]] = {}
+
+    def __getitem__(self, primitive: Primitive) -> Any:
+        return self.rules[primitive]
+
+    def __setitem__(self, primitive: Primitive, rule: Callable[..., Any]) -> None:
+        def told(values: Any, dims: Any, **params: Any) -> Any:
+            batch = context.batching
+            return rule(AxisData(batch.axis_name, batch.size, batch.spmd_axis_name), values, dims, **params)
+
+        super().__setitem__(primitive, told)
+        self.rules[primitive] = rule
+
+    def __delitem__(self, primitive: Primitive) -> None:
+        super().__delitem__(primitive)
+        del self.rules[primitive]
+
+    def __contains__(self, primitive: object) -> bool:
+        return primitive in self.rules
+
+
+axis_primitive_batchers = AxisBatchers()
 
 
 def register_lowering(

@@ -1,0 +1,8 @@
+"""Functions of trees as functions of leaves (public face of ``arrax.core.flat_functions``)."""
+
+from arrax.core.flat_functions import argnums_partial as argnums_partial
+from arrax.core.flat_functions import debug_info as debug_info
+from arrax.core.flat_functions import flatten_fun as flatten_fun
+from arrax.core.flat_functions import flatten_fun_nokwargs as flatten_fun_nokwargs
+from arrax.core.flat_functions import shaped_abstractify as shaped_abstractify
+from arrax.core.sequences import safe_map as safe_map

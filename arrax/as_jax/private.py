@@ -1,0 +1,64 @@
+"""Names of private modules that libraries look up, and where arrax has what they mean. No behaviour lives here."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from types import ModuleType
+from typing import Any
+
+# module: {name: where it is}; beside each module, the libraries that need it.
+_FORWARDS: dict[str, dict[str, str]] = {
+    "jax._src.ad_util": {"stop_gradient_p": "arrax.lax.barriers:stop_gradient_p"},  # lineax, optimistix
+    "jax._src.checkify": {},  # flax.nnx
+    "jax._src.compiler": {},  # chex
+    "jax._src.core": {  # flax, numpyro
+        "ShapedArray": "arrax.core.types:ShapedArray",
+        "trace_state_clean": "arrax.interpreters.trace_state:trace_state_clean",
+        "physical_aval": "arrax.interpreters.lowering.builder:physical_aval",
+    },
+    "jax._src.dispatch": {"wait_for_tokens": "arrax.transforms.waiting:effects_barrier"},  # equinox
+    "jax._src.dtypes": {  # equinox, flax
+        "TypePromotionError": "arrax.dtypes:TypePromotionError",
+        "DType": "numpy:dtype",
+        "ExtendedDType": "arrax.dtypes:ExtendedDType",
+        "extended": "arrax.dtypes:extended",
+        "finfo": "arrax.dtypes:finfo",
+    },
+    "jax._src.interpreters": {},
+    "jax._src.interpreters.ad": {},  # diffrax
+    "jax._src.interpreters.pxla": {},  # flax
+    "jax._src.earray": {},  # flax
+    "jax._src.literals": {"TypedNdArray": "arrax.as_jax.stand_ins:TypedNdArray"},  # equinox
+    "jax._src.traceback_util": {  # chex, equinox, flax, jaxtyping
+        "api_boundary": "arrax.core.tracebacks:boundary",
+        "include_frame": "arrax.core.calls:include_frame",
+        "register_exclusion": "arrax.core.calls:register_exclusion",
+    },
+    "jax._src.tree_util": {"prefix_errors": "arrax.core.pytree_mismatch:prefix_errors"},  # flax
+}
+
+
+class _Forwards(ModuleType):
+    """A module whose names are looked up where arrax has them."""
+
+    def __init__(self, name: str, places: dict[str, str]) -> None:
+        super().__init__(name, f"Names of arrax under a private path ({name}).")
+        self.__path__: list[str] = []
+        self._places = places
+
+    def __getattr__(self, name: str) -> Any:
+        place = self.__dict__["_places"].get(name)
+        if place is None:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        module, _, attribute = place.partition(":")
+        value = getattr(importlib.import_module(module), attribute)
+        setattr(self, name, value)
+        return value
+
+
+@functools.cache
+def private_module(name: str) -> ModuleType | None:
+    """The module of forwards for a private module, or None where no library needs one."""
+    places = _FORWARDS.get(name)
+    return None if places is None else _Forwards(name, places)

@@ -1,0 +1,102 @@
+"""How the name ``jax`` is served: a finder that gives arrax's modules under other names."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import Any
+
+import arrax
+from arrax.as_jax import version
+from arrax.as_jax.private import private_module
+from arrax.core import config
+
+# Modules of the served name that stand elsewhere in arrax.
+ELSEWHERE = {"jax.version": "arrax.as_jax.version"}
+
+
+class _Loader(importlib.abc.Loader):
+    """Gives a module that is there already."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module, self.spec = module, module.__spec__
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec  # the import system has put its own there: the module keeps its name
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds ``jax`` and what is in it, and says which version it is."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname.startswith("arrax._src."):  # what ``from jax._src import …`` looks for
+            module = private_module("jax" + fullname[len("arrax") :])
+            if module is None:
+                return None
+            return importlib.machinery.ModuleSpec(fullname, _Loader(module), is_package=True)
+        if fullname != "jax" and not fullname.startswith("jax."):
+            return None
+        module = module_for(fullname)
+        if module is None:
+            raise ModuleNotFoundError(f"No module named {fullname!r}: arrax has none of this name yet", name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, _Loader(module), is_package=hasattr(module, "__path__"))
+
+    def find_distributions(
+        self, context: importlib.metadata.DistributionFinder.Context | None = None
+    ) -> Iterable[importlib.metadata.Distribution]:
+        """The metadata of the served name, for libraries that ask for its version."""
+        return [_Served()] if context is not None and context.name == "jax" else []
+
+
+class _Served(importlib.metadata.Distribution):
+    def read_text(self, filename: str) -> str | None:
+        if filename == "METADATA":
+            return f"Metadata-Version: 2.1\nName: jax\nVersion: {version.__version__}\n"
+        return None
+
+    def locate_file(self, path: Any) -> Any:
+        raise FileNotFoundError(f"{path}: jax is served by arrax, which has no files of its")
+
+
+def module_for(name: str) -> ModuleType | None:
+    """arrax's module for a module of the served name, or None."""
+    ours = ELSEWHERE.get(name, "arrax" + name[len("jax") :])
+    try:
+        if importlib.util.find_spec(ours) is not None:
+            return importlib.import_module(ours)
+    except ModuleNotFoundError:
+        pass  # a parent is missing, or is no package
+    return private_module(name)
+
+
+def serve() -> None:
+    """Let ``jax`` mean arrax from now on, in this process.
+
+    Raises:
+      ImportError: another ``jax`` has been imported already.
+    """
+    there = sys.modules.get("jax")
+    if there is arrax:
+        return
+    if there is not None:
+        raise ImportError(
+            f"arrax cannot serve the name jax, since {getattr(there, '__file__', None) or 'another jax'} is imported already: import "
+            "arrax.as_jax before anything that imports jax."
+        )
+    sys.meta_path.insert(0, Finder())
+    sys.modules["jax"] = arrax
+    arrax.__version__, arrax.__version_info__ = version.__version__, version.__version_info__  # type: ignore[attr-defined]
+    arrax.version = version  # type: ignore[attr-defined]
+    if not config.config.is_set("threefry_partitionable"):  # the default of the version that is served
+        config.threefry_partitionable.set_global(True)

@@ -1,0 +1,5 @@
+"""What private names that libraries look up stand for where arrax has no such thing."""
+
+
+class TypedNdArray:
+    """Constants of traced programs are plain arrays in arrax: nothing is an instance of this class."""

@@ -1,0 +1,149 @@
+"""Functions with transformations of their arguments and results around them, each written as one generator.
+
+A transformation is a generator function: it gets the arguments, yields those of the function inside (a tuple and a dict), is
+sent the answer, and yields its own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
+
+Transformation = Callable[..., Generator[Any, Any, None]]
+
+
+class StoreException(Exception):
+    """A store was read before it was filled, or filled twice."""
+
+
+class Store:
+    """A place for what a transformation says beside its result."""
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def store(self, value: Any) -> None:
+        """Fill the store.
+
+        Raises:
+          StoreException: it is full.
+        """
+        if self.values:
+            raise StoreException("Store occupied")
+        self.values.append(value)
+
+    @property
+    def val(self) -> Any:
+        """What is in the store."""
+        if not self.values:
+            raise StoreException("Store empty")
+        return self.values[0]
+
+    def __call__(self) -> Any:
+        return self.val
+
+
+class WrappedFun:
+    """A function, keyword parameters for it, and transformations around it."""
+
+    __slots__ = ("f", "transforms", "stores", "params", "in_type", "debug_info")
+
+    def __init__(
+        self, f: Callable[..., Any], transforms: tuple[tuple[Transformation, tuple], ...] = (),
+        stores: tuple[Store | None, ...] = (), params: Mapping[str, Any] | None = None, in_type: Any = None,
+        debug_info: Any = None,
+    ):  # fmt: skip
+        self.f, self.transforms, self.stores = f, transforms, stores
+        self.params, self.in_type, self.debug_info = dict(params or {}), in_type, debug_info
+
+    @property
+    def __name__(self) -> str:
+        return getattr(self.f, "__name__", "<unnamed wrapped function>")
+
+    def wrap(self, transformation: Transformation, given: tuple, store: Store | None) -> WrappedFun:
+        """The function with one more transformation around it."""
+        transforms = ((transformation, given), *self.transforms)
+        return WrappedFun(self.f, transforms, (store, *self.stores), self.params, None, self.debug_info)
+
+    def call_wrapped(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, the outermost transformation first."""
+        running = []
+        for (transformation, given), store in zip(self.transforms, self.stores, strict=True):
+            generator = transformation(*given, *args, **kwargs)
+            args, kwargs = next(generator)
+            running.append((generator, store))
+        answer = self.f(*args, **{**self.params, **kwargs})
+        for generator, store in reversed(running):
+            answer = generator.send(answer)
+            if store is not None:
+                answer, beside = answer
+                store.store(beside)
+        return answer
+
+    def __repr__(self) -> str:
+        return f"Wrapped function of {self.__name__} under {len(self.transforms)} transformations"
+
+
+def wrap_init(f: Callable[..., Any], params: Mapping[str, Any] | None = None, *, debug_info: Any = None) -> WrappedFun:
+    """A function without any transformation.
+
+    Args:
+      params: keyword arguments that every call gets.
+      debug_info: what messages should say of the function.
+    """
+    return WrappedFun(f, params=params, debug_info=debug_info)
+
+
+def transformation(generator: Transformation) -> Callable[..., WrappedFun]:
+    """From a generator function, a function that puts it around a ``WrappedFun``; its other arguments come first in each call."""
+
+    @functools.wraps(generator)
+    def around(fun: WrappedFun, *given: Any) -> WrappedFun:
+        return fun.wrap(generator, given, None)
+
+    return around
+
+
+def transformation_with_aux(generator: Transformation) -> Callable[..., tuple[WrappedFun, Store]]:
+    """Like ``transformation``, for generators that yield a pair at last: its second part is read from the store."""
+
+    @functools.wraps(generator)
+    def around(fun: WrappedFun, *given: Any) -> tuple[WrappedFun, Store]:
+        store = Store()
+        return fun.wrap(generator, given, store), store
+
+    return around
+
+
+def merge_linear_aux(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[bool, Any]:
+    """Of two stores the one that has been filled: (whether it is the first, what is in it).
+
+    Raises:
+      StoreException: both are empty, or both are filled.
+    """
+    filled = [len(store.values) if isinstance(store, Store) else 1 for store in (first, second)]
+    if sum(filled) != 1:
+        raise StoreException("neither store occupied" if not any(filled) else "both stores occupied")
+    return (True, first()) if filled[0] else (False, second())
+
+
+def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any]:
+    """Remember a function of a ``WrappedFun`` and hashable arguments by the function inside, its parameters and transformations."""
+    known: dict[Any, Any] = {}
+
+    @functools.wraps(call)
+    def remembering(fun: WrappedFun, *args: Any) -> Any:
+        key = (fun.f, fun.transforms, tuple(sorted(fun.params.items())), fun.in_type, args)
+        if key not in known:
+            known[key] = (call(fun, *args), [store.values[:] if store is not None else None for store in fun.stores])
+        result, values = known[key]
+        for store, value in zip(fun.stores, values, strict=True):
+            if store is not None:
+                store.values[:] = value
+        return result
+
+    remembering.cache_clear = known.clear  # type: ignore[attr-defined]
+    return remembering

@@ -1,0 +1,9 @@
+"""Functions with transformations around them (public face of ``arrax.core.wrapped_functions``)."""
+
+from arrax.core.wrapped_functions import StoreException as StoreException
+from arrax.core.wrapped_functions import WrappedFun as WrappedFun
+from arrax.core.wrapped_functions import cache as cache
+from arrax.core.wrapped_functions import merge_linear_aux as merge_linear_aux
+from arrax.core.wrapped_functions import transformation as transformation
+from arrax.core.wrapped_functions import transformation_with_aux as transformation_with_aux
+from arrax.core.wrapped_functions import wrap_init as wrap_init

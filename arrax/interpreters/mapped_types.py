@@ -1,0 +1,37 @@
+"""Types with and without a batch axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax.core.types import ShapedArray
+
+
+def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
+    """The type of an example of a batch.
+
+    Args:
+      size: how many examples there are.
+      axis: the batch axis, or None where every example is all of it.
+      aval: the type of the batch.
+    Raises:
+      ValueError: the axis has another length.
+    """
+    if axis is None or not isinstance(aval, ShapedArray):
+        return aval
+    if aval.shape[axis] != size:
+        raise ValueError(f"mapped_aval: axis {axis} of {aval.str_short()} has not the length {size}")
+    return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
+
+
+def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: Any = None) -> Any:
+    """The type of a batch of so many examples.
+
+    Args:
+      size: how many examples there are.
+      axis: where the batch axis is to be, or None where there is to be none.
+      aval: the type of an example.
+    """
+    if axis is None or not isinstance(aval, ShapedArray):
+        return aval
+    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))

@@ -1,0 +1,43 @@
+"""What a program can know of the interpretation it runs in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrax.core.interpreter import Interpreter, context
+
+
+class OpaqueTraceState:
+    """The interpretation that was current; equal to another if it is the same one."""
+
+    __slots__ = ("_interpreter",)
+
+    def __init__(self, interpreter: Interpreter):
+        self._interpreter = interpreter
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OpaqueTraceState) and other._interpreter is self._interpreter
+
+    def __hash__(self) -> int:
+        return id(self._interpreter)
+
+    def __repr__(self) -> str:
+        return f"OpaqueTraceState({self._interpreter.describe()})"
+
+
+def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
+    """The interpretation that is current, to be compared with another.
+
+    Args:
+      convention: who compares, such as ``"flax"``; the answer is the same for all.
+    Example: ``get_opaque_trace_state() == get_opaque_trace_state()`` is True.
+    """
+    return OpaqueTraceState(context.interpreter)
+
+
+def trace_state_clean() -> bool:
+    """Whether operations run at once, outside of any transformation.
+
+    Example: ``trace_state_clean()`` is True outside of ``jit``, ``grad`` and ``vmap``.
+    """
+    return context.interpreter.is_evaluation

@@ -1,0 +1,79 @@
+"""Serving the name jax: in processes of their own, since it lasts as long as the process."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def run(*arguments, **environment):
+    env = {**os.environ, **environment}
+    return subprocess.run([sys.executable, *arguments], env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_modules_and_objects_are_the_very_same():
+    done = run(
+        "-c",
+        """
+import arrax, arrax.as_jax
+import importlib.metadata, pickle
+import jax, jax.numpy as jnp, jax.scipy.special
+from jax.experimental import mesh_utils
+from jax._src import traceback_util
+from jax._src.dtypes import TypePromotionError
+assert jax is arrax and jnp is arrax.numpy and jax.scipy.special is arrax.scipy.special
+assert jax.Array is arrax.Array and jax.tree_util.tree_map is arrax.tree_util.tree_map
+assert jnp.__name__ == "arrax.numpy" and jnp.__spec__.name == "arrax.numpy"
+assert issubclass(TypePromotionError, Exception) and callable(traceback_util.register_exclusion)
+assert jax.__version__ == jax.version.__version__ == importlib.metadata.version("jax")
+assert jax.__version_info__ == tuple(map(int, jax.__version__.split(".")))
+assert pickle.loads(pickle.dumps(jnp.arange(3))).sum() == 3
+assert jax.config.jax_threefry_partitionable
+arrax.as_jax.serve()
+try:
+    import jax.no_such_module
+except ModuleNotFoundError as error:
+    assert error.name == "jax.no_such_module", error
+print("served")
+""",
+    )
+    assert done.stdout.strip() == "served", done.stderr
+
+
+def test_another_jax_is_not_displaced():
+    done = run(
+        "-c",
+        """
+import sys, types
+import arrax
+sys.modules["jax"] = types.ModuleType("jax")
+try:
+    import arrax.as_jax
+except ImportError as error:
+    print("imported already" in str(error))
+""",
+    )
+    assert done.stdout.strip() == "True", done.stderr
+
+
+def test_settings_of_the_environment_stay():
+    done = run(
+        "-c", "import arrax.as_jax, jax; print(jax.config.jax_threefry_partitionable)", ARRAX_THREEFRY_PARTITIONABLE="0"
+    )
+    assert done.stdout.strip() == "False", done.stderr
+
+
+@pytest.mark.parametrize("form", ["program", "-m", "-c"])
+def test_programs_run_unchanged(form, tmp_path):
+    text = "import sys, jax.numpy as jnp\nif __name__ == '__main__':\n    print(jnp.ones(3).sum(), *sys.argv[1:])\n"
+    (tmp_path / "adder.py").write_text(text)
+    what = {"program": [str(tmp_path / "adder.py")], "-m": ["-m", "adder"], "-c": ["-c", text]}[form]
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    done = run("-m", "arrax.as_jax", *what, "a", "b", PYTHONPATH=path)
+    assert done.stdout.strip() == "3.0 a b", done.stderr
+
+
+def test_a_command_line_without_a_program_is_explained():
+    done = run("-m", "arrax.as_jax")
+    assert done.returncode != 0 and "usage" in done.stderr

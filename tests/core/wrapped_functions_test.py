@@ -1,0 +1,133 @@
+"""Functions with transformations around them, and what libraries trace with them."""
+
+import numpy as np
+import pytest
+
+import arrax
+from arrax import core, lax
+from arrax.api_util import argnums_partial, debug_info, flatten_fun, flatten_fun_nokwargs, shaped_abstractify
+from arrax.core.types import ShapedArray
+from arrax.extend import core as extend_core
+from arrax.extend import linear_util
+from arrax.interpreters import batching, partial_eval
+
+F32 = np.dtype(np.float32)
+
+
+@linear_util.transformation
+def scaled(factor, *args):
+    answer = yield tuple(arg * factor for arg in args), {}
+    yield answer + 1
+
+
+@linear_util.transformation_with_aux
+def counted(*args, **kwargs):
+    answer = yield args, kwargs
+    yield answer, len(args)
+
+
+def test_transformations_run_from_the_outside_in():
+    inner = linear_util.wrap_init(lambda x, y, plus: x - y + plus, {"plus": 100})
+    outer, count = counted(scaled(inner, 10))
+    with pytest.raises(linear_util.StoreException, match="empty"):
+        count()
+    assert outer.call_wrapped(3, 2) == 10 * (3 - 2) + 100 + 1
+    assert count() == 2
+    with pytest.raises(linear_util.StoreException, match="occupied"):
+        outer.call_wrapped(1, 1)
+
+
+def test_of_two_stores_the_filled_one_is_read():
+    first, second = (counted(linear_util.wrap_init(lambda x: x)) for _ in range(2))
+    with pytest.raises(linear_util.StoreException):
+        linear_util.merge_linear_aux(first[1], second[1])
+    second[0].call_wrapped(1)
+    assert linear_util.merge_linear_aux(first[1], second[1]) == (False, 1)
+
+
+def test_a_cache_asks_once_and_fills_stores_again():
+    calls = []
+
+    @linear_util.cache
+    def run(fun, x):
+        calls.append(x)
+        return fun.call_wrapped(x)
+
+    def double(x):
+        return 2 * x
+
+    for _ in range(2):
+        fun, count = counted(linear_util.wrap_init(double))
+        assert run(fun, 4) == 8 and count() == 1
+    assert calls == [4]
+
+
+def test_functions_of_trees_become_functions_of_leaves():
+    leaves, tree = arrax.tree_util.tree_flatten((({"a": 1, "b": 2},), {"c": 3}))
+    flat, out_tree = flatten_fun(linear_util.wrap_init(lambda d, c: [d["a"], (d["b"], c)]), tree)
+    assert flat.call_wrapped(*leaves) == [1, 2, 3]
+    assert arrax.tree_util.tree_unflatten(out_tree(), "xyz") == ["x", ("y", "z")]
+    leaves, tree = arrax.tree_util.tree_flatten(((1, 2), 3))
+    flat, out_tree = flatten_fun_nokwargs(linear_util.wrap_init(lambda pair, c: sum(pair) + c), tree)
+    assert flat.call_wrapped(*leaves) == [6]
+
+
+def test_some_arguments_can_be_given():
+    fun, rest = argnums_partial(linear_util.wrap_init(lambda x, y, z: (x, y, z)), (0, -1), (1, "two", 3))
+    assert rest == (1, 3) and fun.call_wrapped(10, 30) == (10, "two", 30)
+    with pytest.raises(ValueError, match="argument 1"):
+        argnums_partial(linear_util.wrap_init(lambda x, y: x), 0, (1, [2]))
+
+
+def test_what_messages_say_of_a_function():
+    info = debug_info("jit", test_some_arguments_can_be_given, (), {})
+    assert info.traced_for == "jit" and "test_some_arguments_can_be_given at " in info.func_src_info
+    assert shaped_abstractify(np.zeros((2, 3), np.float32)) == ShapedArray((2, 3), F32)
+
+
+def test_what_is_known_runs_and_the_rest_is_recorded():
+    def f(x, y):
+        return lax.sin(x), lax.mul(x, y)
+
+    known, unknown = partial_eval.PartialVal.known(np.float32(2)), partial_eval.PartialVal.unknown(ShapedArray((), F32))
+    jaxpr, outs, consts = partial_eval.trace_to_jaxpr_nounits(linear_util.wrap_init(f), [known, unknown])
+    assert outs[0].is_known() and outs[0].get_known() == np.sin(np.float32(2))
+    assert not outs[1].is_known() and outs[1].get_aval() == ShapedArray((), F32)
+    assert partial_eval.eval_jaxpr(jaxpr, consts, np.float32(5)) == [10]
+    jaxpr, outs, consts = partial_eval.trace_to_jaxpr_nounits(
+        linear_util.wrap_init(f), [known, unknown], instantiate=True
+    )
+    assert not any(out.is_known() for out in outs)
+    assert partial_eval.eval_jaxpr(jaxpr, consts, np.float32(5)) == [np.sin(np.float32(2)), 10]
+
+
+def test_batching_rules_are_told_of_the_axis():
+    from_rules = []
+    primitive = extend_core.Primitive("told")
+    primitive.def_abstract_eval(lambda aval: aval)
+
+    def rule(axis_data, values, dims):
+        from_rules.append((axis_data.name, axis_data.size, dims))
+        return values[0], dims[0]
+
+    batching.axis_primitive_batchers[primitive] = rule
+    assert primitive in batching.axis_primitive_batchers and batching.axis_primitive_batchers[primitive] is rule
+    arrax.vmap(lambda x: primitive.bind(x), axis_name="i")(np.zeros((3, 2), np.float32))
+    assert from_rules == [("i", 3, [0])]
+
+
+def test_types_with_and_without_a_batch_axis():
+    row = ShapedArray((2, 4), F32)
+    batch = extend_core.unmapped_aval(3, 1, row)
+    assert batch == ShapedArray((2, 3, 4), F32) and extend_core.mapped_aval(3, 1, batch) == row
+    assert extend_core.mapped_aval(3, None, row) == row
+    with pytest.raises(ValueError, match="length 5"):
+        extend_core.mapped_aval(5, 1, batch)
+
+
+def test_the_current_interpretation_can_be_compared():
+    outside = core.get_opaque_trace_state(convention="flax")
+    inside = []
+    arrax.jit(lambda x: inside.append((core.get_opaque_trace_state(), core.trace_state_clean())))(1.0)
+    assert outside == core.get_opaque_trace_state() and core.trace_state_clean()
+    assert inside[0][0] != outside and not inside[0][1]
