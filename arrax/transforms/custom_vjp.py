@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,18 +32,15 @@ from arrax.transforms.custom_jvp import (
 )
 
 
+@dataclass
 class CustomVJPPrimal:
-    """A primal value for forward rules that asked for symbolic zeros: ``value``, and whether it is ``perturbed``."""
+    """A primal value for forward rules that asked for symbolic zeros: ``value``, and whether it is ``perturbed``.
 
-    __slots__ = ("value", "perturbed")
+    A leaf of pytrees.
+    """
 
-    def __init__(self, value: Any, perturbed: bool):
-        self.value, self.perturbed = value, perturbed
-
-
-register_pytree_node(
-    CustomVJPPrimal, lambda p: ((p.value,), p.perturbed), lambda flag, xs: CustomVJPPrimal(xs[0], flag)
-)
+    value: Any
+    perturbed: bool
 
 
 class custom_vjp:
