@@ -184,11 +184,13 @@ def _spread_nones(name: str, rule: str, ct: Any, part: Any, place: str) -> list[
     if ct is None:
         return [None] * len(leaves)
     cts, ct_tree = tree_flatten(ct, is_leaf=lambda node: node is None or isinstance(node, SymbolicZero))
-    if ct_tree == tree:
+    with_nones, whole = tree_flatten(part, is_leaf=lambda node: node is None)
+    if ct_tree in (tree, whole):
+        kept = [ct for ct, aval in zip(cts, with_nones, strict=True) if aval is not None] if ct_tree == whole else cts
         paths = [path for path, _ in tree_flatten_with_path(part)[0]]
         return [
             None if x is None else _checked(name, rule, x, aval, place + keystr(path))
-            for x, aval, path in zip(cts, leaves, paths, strict=True)
+            for x, aval, path in zip(kept, leaves, paths, strict=True)
         ]
     children = tree.children() if not isinstance(part, dict) else None
     if (

@@ -102,3 +102,14 @@ def test_backward_rules_get_arrays_from_grad():
     f.defvjp(lambda x: (2 * x, None), lambda _, ct: (seen.append((ct.shape, ct.dtype)), (2 * ct,))[1])
     assert arrax.grad(f)(1.0) == 2
     assert seen == [((), np.float32)]
+
+
+def test_cotangents_may_have_anything_where_an_argument_has_nothing():
+    class Node:
+        def __init__(self, *parts):
+            self.parts = parts
+
+    arrax.tree_util.register_pytree_node(Node, lambda node: (node.parts, None), lambda _, parts: Node(*parts))
+    f = arrax.custom_vjp(lambda node: node.parts[0] * 2)
+    f.defvjp(lambda node: (node.parts[0] * 2, None), lambda _, ct: (Node(3 * ct, None),))
+    assert arrax.grad(lambda x: f(Node(x, None)))(1.0) == 3
