@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,14 +47,14 @@ def debug_info(
 
 
 @transformation_with_aux
-def _flatten_fun(in_tree: Any, *leaves: Any) -> Iterator[Any]:
+def _flatten_fun(in_tree: Any, *leaves: Any) -> Generator[Any, Any, None]:
     args, kwargs = tree_unflatten(in_tree, leaves)
     answer = yield args, kwargs
     yield tree_flatten(answer)
 
 
 @transformation_with_aux
-def _flatten_fun_nokwargs(in_tree: Any, *leaves: Any) -> Iterator[Any]:
+def _flatten_fun_nokwargs(in_tree: Any, *leaves: Any) -> Generator[Any, Any, None]:
     answer = yield tree_unflatten(in_tree, leaves), {}
     yield tree_flatten(answer)
 
@@ -78,7 +78,7 @@ def flatten_fun_nokwargs(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Store
 
 
 @transformation
-def _with_other_arguments(dyn_argnums: tuple[int, ...], args: tuple, *given: Any) -> Iterator[Any]:
+def _with_other_arguments(dyn_argnums: tuple[int, ...], args: tuple, *given: Any) -> Generator[Any, Any, None]:
     whole = list(args)
     for number, value in zip(dyn_argnums, given, strict=True):
         whole[number] = value

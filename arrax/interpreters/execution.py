@@ -53,7 +53,7 @@ class LoweredProgram(NamedTuple):
     kept: list[bool]  # one per argument: whether the module takes it
     const_args: list[Any]  # leading arguments: large constants
     jaxpr: Jaxpr
-    formed: ClosedJaxpr  # the same program in its platform's form: see ``platform_forms``
+    formed: ClosedJaxpr | None  # the same program in its platform's form: see ``platform_forms``
     donated: list[bool]
     host_callbacks: list[Any]
     calls_users: bool  # whether functions of users are among the callbacks

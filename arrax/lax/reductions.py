@@ -232,13 +232,13 @@ def max_for_shift(x: Any, axes: Sequence[int]) -> Any:
 
 
 reduce_sum.primitive.forms["cpu"] = short_sum_form(accumulator, fold_form("add"))
-for _reduction, _fold in (
+for _reduction, _name in (
     (reduce_max, "maximum"),
     (reduce_min, "minimum"),
     (reduce_and, "logical_and"),
     (reduce_or, "logical_or"),
 ):
-    _reduction.primitive.forms["cpu"] = fold_form(_fold)
+    _reduction.primitive.forms["cpu"] = fold_form(_name)
 
 _NAMED: dict[Monoid, Any] = {
     computations.sum_: reduce_sum,
