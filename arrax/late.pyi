@@ -1,6 +1,7 @@
 """The names of arrax that load late, as type checkers see them; written by ``python -m docs.late_stubs``."""
 
 from arrax import ad_checkpoint as ad_checkpoint
+from arrax import api_util as api_util
 from arrax import core as core
 from arrax import custom_derivatives as custom_derivatives
 from arrax import debug as debug

@@ -29,9 +29,9 @@ class DebugInfo:
 
 
 def debug_info(
-    traced_for: str, fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *,
-    static_argnums: Sequence[int] = (), static_argnames: Sequence[str] = (), result_paths_thunk: Any = None,
-    sourceinfo: str | None = None, signature: inspect.Signature | None = None,
+    traced_for: str, fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, sourceinfo: str | None = None,
+    signature: inspect.Signature | None = None, result_paths_thunk: Any = None,
+    static_argnums: Sequence[int] = (), static_argnames: Sequence[str] = (),
 ) -> DebugInfo:  # fmt: skip
     """What messages should say of a function that is traced.
 
