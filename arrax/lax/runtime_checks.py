@@ -1,0 +1,151 @@
+"""The primitive behind ``checkify.check``: an operation that fails where its code is not 0, and what its codes mean."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arrax.core.effects import Effect
+from arrax.core.errors import frame_text, user_frames
+from arrax.core.interpreter import Primitive
+from arrax.core.pytrees import PyTreeDef, tree_unflatten
+from arrax.core.types import Zero
+from arrax.interpreters.batching import move_batch_axis, running_batch
+
+
+class JaxRuntimeError(ValueError):
+    """A check failed.
+
+    Example: ``raise JaxRuntimeError("division by zero")``.
+    """
+
+
+class ErrorCategory(enum.Enum):
+    """A kind of error that ``checkify`` looks for; sets of them say which ones.
+
+    Example: ``checkify(f, errors=frozenset({ErrorCategory.NAN}))``.
+    """
+
+    USER = "user"
+    INDEX = "index"
+    NAN = "nan"
+    DIVISION = "division"
+
+
+class Site(NamedTuple):
+    """One check of a program.
+
+    Attributes:
+      category: what kind of check it is.
+      message: text with fields for the values.
+      tree: structure of the values, a pair of positional and named ones.
+      place: ``file.py:3 (function)`` of the user's line; empty where it is not known.
+      debug: whether it counts only under ``checkify``.
+    """
+
+    category: ErrorCategory
+    message: str
+    tree: PyTreeDef
+    place: str
+    debug: bool = False
+
+    def describe(self, values: Sequence[Any]) -> str:
+        """The message, with the values of the failed check."""
+        args, named = tree_unflatten(self.tree, [np.asarray(value)[()] for value in values])
+        return self.message.format(*args, **named) + (f" at {self.place}" if self.place else "")
+
+
+Sites = tuple[Site, ...]
+
+
+def place_of(traceback: Any) -> str:
+    """The user's line of a recorded traceback."""
+    frames = user_frames(traceback, 1)
+    return frame_text(frames[0]) if frames else ""
+
+
+def payloads_by_site(sites: Sites, payload: Sequence[Any]) -> list[list[Any]]:
+    """The flat values of several checks, one list for each."""
+    rest = iter(payload)
+    return [list(itertools.islice(rest, site.tree.num_leaves)) for site in sites]
+
+
+def describe_failures(code: Any, sites: Sites, payload: Sequence[Any]) -> str | None:
+    """What failed: one line, or one for each index of a mapped error; None if nothing did."""
+    codes = np.asarray(code)
+    if not codes.any():
+        return None
+    values = payloads_by_site(sites, [np.asarray(value) for value in payload])
+    lines = []
+    for index in np.argwhere(codes):
+        place = tuple(int(i) for i in index)
+        number = int(codes[place]) - 1
+        text = sites[number].describe([value[place] for value in values[number]])
+        lines.append(f"at mapped index {', '.join(map(str, place))}: {text}" if place else text)
+    return "\n".join(lines)
+
+
+class CheckEffect(Effect):
+    """A check that may fail: it is neither left out nor moved out of a branch."""
+
+    __slots__ = ()
+
+
+check_effect = CheckEffect("Check")
+check_p = Primitive("check", multiple_results=True)
+
+
+def bind_check(code: Any, payload: Sequence[Any], sites: Sites) -> None:
+    """Fail where ``code`` is not 0: it counts the sites from 1; the payload holds the values of all of them."""
+    check_p.bind(code, *payload, sites=sites)
+
+
+def _raise_at_once(code: Any, *payload: Any, sites: Sites) -> list[Any]:
+    codes = np.asarray(code)
+    counts = np.array([False, *(not site.debug for site in sites)])
+    text = describe_failures(np.where(counts[codes], codes, 0), sites, payload)
+    if text is not None:
+        raise JaxRuntimeError(text)
+    return []
+
+
+def _lower(ctx: Any, *args: Any, sites: Sites) -> list[Any]:
+    if all(site.debug for site in sites):
+        return []
+    raise ValueError(
+        "Cannot abstractly evaluate a checkify.check which was not functionalized: a compiled program has no exceptions. "
+        f"Transform the function with checkify.checkify before jit, scan or pmap{_listed(sites)}"
+    )
+
+
+def _listed(sites: Sites) -> str:
+    places = [site.place for site in sites if site.place]
+    return f" (the check is at {', '.join(places)})" if places else ""
+
+
+def _batch(values: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[list[Any], list[Any]]:
+    size = running_batch().size
+    check_p.bind(*(move_batch_axis(value, dim, size, 0) for value, dim in zip(values, dims, strict=True)), **params)
+    return [], []
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[list[Any], list[Any]]:
+    return check_p.bind(*primals, **params), []
+
+
+def _transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
+    return [Zero(arg.aval.to_tangent_aval()) if hasattr(arg, "aval") else None for arg in args]
+
+
+check_p.impl = _raise_at_once
+check_p.type_rule = lambda *avals, **params: []
+check_p.effects_rule = lambda *avals, **params: frozenset({check_effect})
+check_p.lower[None] = _lower
+check_p.batch = _batch
+check_p.jvp = _jvp
+check_p.transpose = _transpose
+check_p.param_texts["sites"] = lambda sites: str([site.message for site in sites])

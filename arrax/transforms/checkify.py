@@ -1,0 +1,231 @@
+"""``checkify``: run-time checks as values. Functions with checks become functions that return an error as well."""
+
+from __future__ import annotations
+
+import functools
+import string
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.calls import check_callable
+from arrax.core.functions import FunctionInfo, function_name, function_place
+from arrax.core.interpreter import Tracer
+from arrax.core.program import ClosedJaxpr
+from arrax.core.pytree_nodes import register_pytree_node
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
+from arrax.core.types import typeof
+from arrax.interpreters.staging import stage
+from arrax.lax.arithmetic import ne
+from arrax.lax.bitwise import bitwise_not
+from arrax.lax.families import checked_operand
+from arrax.lax.runtime_checks import (
+    ErrorCategory,
+    Site,
+    Sites,
+    bind_check,
+    describe_failures,
+    place_of,
+)
+from arrax.native import runtime
+from arrax.transforms.automatic_checks import code_where
+from arrax.transforms.discharge import run_checked
+
+user_checks = frozenset({ErrorCategory.USER})
+index_checks = frozenset({ErrorCategory.INDEX})
+nan_checks = frozenset({ErrorCategory.NAN})
+div_checks = frozenset({ErrorCategory.DIVISION})
+float_checks = nan_checks | div_checks
+automatic_checks = float_checks | index_checks
+all_checks = automatic_checks | user_checks
+
+
+class Error:
+    """What went wrong in a checked function, if anything did: a pytree of arrays, of which ``vmap`` makes a mapped one.
+
+    Attributes:
+      _pred: bool, whether a check failed; with the axes of a mapped error.
+      _code: int32, which one: 0, or its number in ``_metadata``, counted from 1.
+      _metadata: the checks.
+      _payload: the values that the messages of all checks show.
+    Example: ``err, out = checkify(f)(x); err.throw()``.
+    """
+
+    __slots__ = ("_pred", "_code", "_metadata", "_payload")
+
+    def __init__(self, _pred: Any, _code: Any, _metadata: Sites, _payload: tuple[Any, ...]):
+        self._pred, self._code, self._metadata, self._payload = _pred, _code, tuple(_metadata), tuple(_payload)
+
+    def get(self) -> str | None:
+        """The message of what failed first, with a line for each failed index of a mapped error; None if nothing did.
+
+        Raises:
+          ValueError: the error is traced: it has no value yet.
+        """
+        if any(isinstance(value, Tracer) for value in (self._code, *self._payload)):
+            raise ValueError(
+                "Error.get: the error is traced, so that it is not known whether anything failed. Return it from the "
+                "transformed function, or use checkify.check_error inside of checkify"
+            )
+        return describe_failures(self._code, self._metadata, self._payload)
+
+    def throw(self) -> None:
+        """Raise what failed, if anything did.
+
+        Raises:
+          JaxRuntimeError: a check failed.
+        """
+        check_error(self)
+
+    def __repr__(self) -> str:
+        return f"Error({self._code!r})" if isinstance(self._code, Tracer) else f"Error({self.get()})"
+
+    __str__ = __repr__
+
+
+register_pytree_node(
+    Error,
+    lambda error: ((error._pred, error._code, error._payload), error._metadata),
+    lambda metadata, values: Error(values[0], values[1], metadata, values[2]),
+)
+init_error = Error(np.bool_(False), np.int32(0), (), ())
+
+
+class _Fields(string.Formatter):
+    """Looks up the fields of a text without formatting their values."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return ""
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        return value
+
+
+_fields = _Fields()
+
+
+def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
+    """Make sure that a predicate holds at run time.
+
+    Outside of compiled functions a failure raises at once. In compiled ones the check needs ``checkify`` around it.
+
+    Args:
+      pred: bool scalar.
+      msg: text with fields, as of ``str.format``.
+      fmt_args, fmt_kwargs: what stands in the fields: pytrees of arrays or numbers.
+      debug: check only under ``checkify``; left out without it.
+    Raises:
+      TypeError: a predicate that is no bool scalar, values that are no arrays.
+      IndexError, KeyError: fields without a value.
+      JaxRuntimeError: the predicate is false.
+      ValueError: the check is compiled without ``checkify``.
+    Example: ``check(x > 0, "x must be positive, got {x}", x=x)``.
+    """
+    _require_predicate(pred)
+    if not isinstance(msg, str):
+        raise TypeError(f"check: msg must be a text, got {msg!r}")
+    leaves, tree = tree_flatten((fmt_args, fmt_kwargs))
+    for leaf in leaves:
+        _require_array(leaf)
+    _fields.vformat(msg, fmt_args, fmt_kwargs)
+    place = place_of(runtime.Traceback.get_traceback())
+    site = Site(ErrorCategory.USER, f"{msg} (`check` failed)", tree, place, bool(debug))
+    bind_check(code_where(bitwise_not(pred)), leaves, (site,))
+
+
+def _require_predicate(pred: Any) -> None:
+    try:
+        aval = typeof(pred)
+        fits = aval.shape == () and aval.dtype == np.bool_
+    except TypeError:
+        fits = False
+    if not fits:
+        raise TypeError(f"check takes a scalar pred as argument, of dtype bool, got {pred}")
+
+
+def _require_array(leaf: Any) -> None:
+    try:
+        checked_operand("check", leaf)
+        fits = not dtypes.is_extended(typeof(leaf).dtype)
+    except TypeError:
+        fits = False
+    if not fits:
+        raise TypeError(
+            f"check: what the message shows must be pytrees of arrays or numbers, got {leaf!r} of type {type(leaf)}"
+        )
+
+
+def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
+    """A ``check`` that counts only under ``checkify``, and is left out without it.
+
+    Example: ``debug_check(x > 0, "got {}", x)``.
+    """
+    check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
+
+
+@boundary
+def check_error(error: Error) -> None:
+    """Raise what an error holds, if it holds any. Under ``checkify`` it becomes the error of the function.
+
+    Args:
+      error: as of a checked function; a mapped one counts if any of its elements does.
+    Raises:
+      TypeError: no error.
+      JaxRuntimeError: it holds a failure.
+      ValueError: compiled without ``checkify``.
+    Example: ``check_error(err)``.
+    """
+    if not isinstance(error, Error):
+        raise TypeError(f"check_error takes an Error as argument, got type {type(error)} instead.")
+    if error._metadata:
+        bind_check(error._code, error._payload, error._metadata)
+
+
+def checkify(f: Callable[..., Any], errors: frozenset = user_checks) -> Callable[..., tuple[Error, Any]]:
+    """The function that returns what failed beside its result, instead of raising.
+
+    Args:
+      f: function of pytrees of arrays.
+      errors: which kinds of failures to look for: ``user_checks`` are the calls of ``check``; ``index_checks``,
+        ``nan_checks`` and ``div_checks`` are added to every operation; unions of these.
+    Returns: ``checked(*args, **kwargs) -> (error, result)``, which all transformations apply to.
+    Raises:
+      TypeError: no function, or no set of ErrorCategory.
+    Example: ``err, y = jit(checkify(jnp.log, errors=nan_checks))(-1.)``.
+    """
+    check_callable(f)
+    wanted = _wanted(errors)
+
+    @boundary
+    @functools.wraps(f, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    def checked_fun(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
+        leaves, in_tree = tree_flatten((args, kwargs))
+        out_tree: Any = None
+
+        def flat(*values: Any) -> list[Any]:
+            nonlocal out_tree
+            own_args, own_kwargs = tree_unflatten(in_tree, values)
+            outs, out_tree = tree_flatten(f(*own_args, **own_kwargs))
+            return outs
+
+        info = FunctionInfo("checkify", function_name(f), function_place(f), ())
+        jaxpr, consts = stage(flat, [typeof(leaf) for leaf in leaves], info)
+        found, outs = run_checked(ClosedJaxpr(jaxpr, consts), leaves, wanted)
+        return Error(ne(found.code, np.int32(0)), found.code, found.sites, tuple(found.payload)), tree_unflatten(
+            out_tree, outs
+        )
+
+    return checked_fun
+
+
+def _wanted(errors: Any) -> frozenset:
+    try:
+        wanted = frozenset(errors)
+    except TypeError:
+        wanted = frozenset({None})
+    if isinstance(errors, Mapping | str) or not all(isinstance(kind, ErrorCategory) for kind in wanted):
+        raise TypeError(f"checkify: errors must be a set of checks such as checkify.user_checks, got {errors!r}")
+    return wanted
