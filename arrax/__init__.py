@@ -96,8 +96,8 @@ from arrax.xla.environment import print_environment_info as print_environment_in
 
 _ROOMS = (
     "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug", "distributed", "dlpack",
-    "example_libraries", "experimental", "extend", "flatten_util", "image", "interpreters", "lib", "nn", "ops", "profiler",
-    "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
+    "example_libraries", "experimental", "extend", "flatten_util", "image", "interpreters", "lib", "monitoring", "nn", "ops",
+    "profiler", "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
 )  # fmt: skip
 
 _LATE = {  # rooms that are loaded for their names

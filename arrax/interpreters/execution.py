@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
-from arrax.core import config, errors
+from arrax.core import config, errors, monitoring
 from arrax.core.effects import any_ordered
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var
 from arrax.core.types import ShapedArray, typeof
@@ -110,10 +110,11 @@ def lower_program(
         wanted = (spread.in_shardings[len(const_args) :], spread.out_shardings) if spread is not None else ((), ())
         aliases = _match_donations(avals, donate, jaxpr.out_avals, *wanted)
         attributes = [{} for _ in const_args] + aliases
-    module, ctx = lower_module(
-        ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, with_locations=with_locations,
-        portable=portable, **({} if spread is None else spread._asdict()),
-    )  # fmt: skip
+    with monitoring.timed("/jax/core/compile/jaxpr_to_mlir_module_duration", fun_name=name):
+        module, ctx = lower_module(
+            ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, with_locations=with_locations,
+            portable=portable, **({} if spread is None else spread._asdict()),
+        )  # fmt: skip
     flags = list(donated) if donated is not None else [False] * len(kept)
     return LoweredProgram(
         module, kept, const_args, jaxpr, ctx.program, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from arrax.core import config
+from arrax.core import config, monitoring
 from arrax.core.caches import cleared_by
 from arrax.core.functions import FunctionInfo, argument_names, describe_function, function_name
 from arrax.core.interpreter import Tracer, context
@@ -139,9 +139,9 @@ def trace(
         explain(fun, key, list(store), names)
     out_tree: list[Any] = []
     info, start = describe_function(fun, transformation, names), time.perf_counter()
-    program = stage(
-        _flat(fun, split, tree, info, out_tree), avals, info
-    )  # nested calls come back here: few frames deep
+    flat = _flat(fun, split, tree, info, out_tree)
+    with monitoring.timed("/jax/core/compile/jaxpr_trace_duration", fun_name=info.name):
+        program = stage(flat, avals, info)  # nested calls come back here: few frames deep
     if config.log_compiles.cell.value:
         took = time.perf_counter() - start
         logger.warning("Finished tracing + transforming %s for %s in %f sec", info.name, info.transformation, took)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core import config
+from arrax.core import config, monitoring
 from arrax.core.caches import cleared_by
 from arrax.native import runtime
 from arrax.xla import compat
@@ -32,6 +32,7 @@ from arrax.xla.modules import bytecode_of, copy_apart
 
 logger = logging.getLogger("arrax")
 CACHE_FORMAT = 1
+_BACKEND_COMPILE = "/jax/core/compile/backend_compile_duration"
 
 # How programs for the CPU are compiled (see docs/cpu.md, where the choice is justified by whole programs).
 # What is compiled quickly gives the same bits in a third of the time, but code that is slow for large arrays.
@@ -192,7 +193,8 @@ def compile_module(
     options = options_for(client, devices, quickly, compiler_options, num_replicas, propagated)
     bytecode = bytecode_of(module)
     if host_callbacks and not storable:
-        return _compile(client, bytecode, devices, options, host_callbacks, name)
+        with monitoring.timed(_BACKEND_COMPILE, fun_name=name):
+            return _compile(client, bytecode, devices, options, host_callbacks, name)
     key = content_key(bytecode, options, client, devices)
     found = executables.get(key)
     if found is not None:
@@ -201,7 +203,8 @@ def compile_module(
         with executables.lock_of(key):
             found = executables.get(key)
             if found is None:
-                found, stored = _load_or_compile(key, client, bytecode, devices, options, host_callbacks, name)
+                with monitoring.timed(_BACKEND_COMPILE, fun_name=name):
+                    found, stored = _load_or_compile(key, client, bytecode, devices, options, host_callbacks, name)
                 executables.put(key, found, _size_in_memory(len(bytecode), stored))
     finally:
         with executables.lock:
@@ -229,6 +232,9 @@ def _load_or_compile(
 ) -> tuple[Any, int | None]:
     """The executable, and the size of its serialized form, if it has been made."""
     store = disk_store()
+    if store is not None:
+        monitoring.record_event("/jax/compilation_cache/compile_requests_use_cache")
+    start = time.perf_counter()
     payload = store.get(key) if store is not None else None
     if payload is not None:
         try:
@@ -236,10 +242,15 @@ def _load_or_compile(
                 payload, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
             )
             executables.disk_hits += 1
+            took = time.perf_counter() - start
+            monitoring.record_event("/jax/compilation_cache/cache_hits")
+            monitoring.record_event_duration_secs("/jax/compilation_cache/cache_retrieval_time_sec", took)
             return loaded, len(payload)
         except Exception as error:  # a damaged or foreign entry is only a miss
             logger.debug("stored executable of %s refused: %s", name, error)
     executables.misses += 1
+    if store is not None:
+        monitoring.record_event("/jax/compilation_cache/cache_misses")
     start = time.perf_counter()
     made = _compile(client, bytecode, devices, options, host_callbacks, name)
     took = time.perf_counter() - start
