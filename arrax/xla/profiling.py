@@ -1,0 +1,221 @@
+"""The profiler: traces of what runs when, annotations in them, and what takes memory."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from arrax.core.calls import check_callable
+from arrax.native import profiler
+from arrax.xla.devices import client_of
+from arrax.xla.trace_page import serve_once
+
+ProfileData, ProfileEvent, ProfilePlane = profiler.ProfileData, profiler.ProfileEvent, profiler.ProfilePlane
+ProfileOptions = profiler.ProfileOptions
+
+
+class _Recording:
+    """The one trace and the one server of the process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.session: Any = None
+        self.folder = Path()
+        self.link = self.perfetto = False
+        self.server: Any = None
+
+
+_recording = _Recording()
+
+
+def start_trace(
+    log_dir: os.PathLike | str,
+    create_perfetto_link: bool = False,
+    create_perfetto_trace: bool = False,
+    profiler_options: Any = None,
+) -> None:
+    """Begin to record what runs when, on the host and on devices.
+
+    Args:
+      log_dir: folder that the trace is written to, under ``plugins/profile``, for TensorBoard and XProf.
+      create_perfetto_link: print a link that shows the trace in a browser when it stops, and wait until it is opened.
+      create_perfetto_trace: write ``perfetto_trace.json.gz`` too, for ui.perfetto.dev.
+      profiler_options: a ``ProfileOptions``: what to record.
+    Raises:
+      RuntimeError: a trace has been started already.
+      OSError: the folder cannot be made.
+    Example: ``start_trace("/tmp/trace"); f(x).block_until_ready(); stop_trace()``.
+    """
+    with _recording.lock:
+        if _recording.session is not None:
+            raise RuntimeError("Profile has already been started. Only one profile may be run at a time.")
+        folder = Path(log_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        client_of()  # so that it sees the devices
+        options = () if profiler_options is None else (profiler_options,)
+        _recording.session = profiler.ProfilerSession(*options)
+        _recording.folder, _recording.link = folder, create_perfetto_link
+        _recording.perfetto = create_perfetto_trace or create_perfetto_link
+
+
+def stop_trace() -> None:
+    """End the trace and write it.
+
+    Raises:
+      RuntimeError: none has been started.
+      OSError: it cannot be written.
+    Example: ``start_trace("/tmp/trace"); f(x).block_until_ready(); stop_trace()``.
+    """
+    with _recording.lock:
+        if _recording.session is None:
+            raise RuntimeError("No profile started")
+        session, _recording.session = _recording.session, None
+        folder, link, perfetto = _recording.folder, _recording.link, _recording.perfetto
+    session.stop_and_export(str(folder))
+    if perfetto:
+        written = _write_perfetto(folder)
+        if link:
+            serve_once(written)
+
+
+def _write_perfetto(folder: Path) -> Path:
+    """The newest trace of a folder, under the name that the viewer is told."""
+    traces = sorted(folder.glob("plugins/profile/*/*.trace.json.gz"), key=lambda path: path.stat().st_mtime_ns)
+    if not traces:
+        raise OSError(f"stop_trace: no trace was written to {folder}")
+    target = traces[-1].parent / "perfetto_trace.json.gz"
+    shutil.copyfile(traces[-1], target)
+    return target
+
+
+@contextmanager
+def trace(
+    log_dir: os.PathLike | str,
+    create_perfetto_link: bool = False,
+    create_perfetto_trace: bool = False,
+    profiler_options: Any = None,
+) -> Iterator[None]:
+    """Record what runs in the block; see ``start_trace``.
+
+    Example: ``with trace("/tmp/trace"): f(x).block_until_ready()``.
+    """
+    start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    try:
+        yield
+    finally:
+        stop_trace()
+
+
+class TraceAnnotation(profiler.TraceMe):
+    """Context manager that names a part of a trace of the host.
+
+    Args:
+      name: what the trace shows.
+      kwargs: more about it, numbers or texts.
+    Example: ``with TraceAnnotation("load", rows=10): load()``.
+    """
+
+
+class StepTraceAnnotation(TraceAnnotation):
+    """Context manager that names a step of a training loop, which tools take together.
+
+    Args:
+      name: what the trace shows.
+      kwargs: more about it; ``step_num`` numbers the step.
+    Example: ``with StepTraceAnnotation("train", step_num=3): state = step(state)``.
+    """
+
+    def __init__(self, name: str, **kwargs: Any):
+        super().__init__(name, _r=1, **kwargs)  # the mark of an event that others belong to
+
+
+def annotate_function(func: Callable[..., Any], name: str | None = None, **decorator_kwargs: Any) -> Callable[..., Any]:
+    """A function whose calls have a name in traces.
+
+    Args:
+      func: function.
+      name: by default the function's own.
+      decorator_kwargs: more about it, numbers or texts.
+    Example: ``load = annotate_function(load, name="load")``.
+    """
+    check_callable(func)
+    shown = name or getattr(func, "__qualname__", None) or getattr(func, "__name__", None) or type(func).__name__
+
+    @functools.wraps(func)
+    def annotated(*args: Any, **kwargs: Any) -> Any:
+        with TraceAnnotation(shown, **decorator_kwargs):
+            return func(*args, **kwargs)
+
+    return annotated
+
+
+def start_server(port: int, requires_backend: bool = True) -> Any:
+    """Let tools such as TensorBoard record traces of this process.
+
+    Args:
+      port: TCP port that the server listens on.
+      requires_backend: start the devices first, so that they are recorded.
+    Returns: the server, which runs until ``stop_server``.
+    Raises:
+      ValueError: one is running.
+    Example: ``start_server(9999)``.
+    """
+    with _recording.lock:
+        if _recording.server is not None:
+            raise ValueError("Only one profiler server can be active at a time.")
+        if requires_backend:
+            client_of()
+        _recording.server = profiler.start_server(port)
+        return _recording.server
+
+
+def stop_server() -> None:
+    """Stop the server.
+
+    Raises:
+      ValueError: none is running.
+    Example: ``start_server(9999); stop_server()``.
+    """
+    with _recording.lock:
+        if _recording.server is None:
+            raise ValueError("No active profiler server.")
+        _recording.server = None
+
+
+def register_subprocess(pid: int, port: int) -> Callable[[], None]:
+    """Have traces of this process also show a process that it started, whose profiler server listens on ``port``.
+
+    Returns: a function that ends it.
+    Raises:
+      RuntimeError: the process cannot be reached, or this jaxlib cannot do it.
+    """
+    if profiler.register_subprocess is None:
+        raise RuntimeError("register_subprocess: this version of jaxlib cannot record other processes")
+    return profiler.register_subprocess(pid, port)
+
+
+def device_memory_profile(backend: str | None = None) -> bytes:
+    """What takes memory on the devices now, as a gzipped profile for ``pprof``.
+
+    Args:
+      backend: platform, such as ``"cpu"``; by default the default one.
+    Example: ``open("memory.prof", "wb").write(device_memory_profile())``.
+    """
+    return gzip.compress(client_of(backend).heap_profile())
+
+
+def save_device_memory_profile(filename: os.PathLike | str, backend: str | None = None) -> None:
+    """Write ``device_memory_profile`` to a file.
+
+    Raises:
+      OSError: it cannot be written.
+    Example: ``save_device_memory_profile("memory.prof")``.
+    """
+    Path(filename).write_bytes(device_memory_profile(backend))
