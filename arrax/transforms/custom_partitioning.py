@@ -344,8 +344,7 @@ shard_alike_p.impl = lambda x, y: [x, y]
 def _alike_lower(ctx: Any, x: Any, y: Any) -> list[Any]:
     module = ctx.module_context
     if module.num_devices > 1:
-        number = sum(isinstance(key, tuple) and key[0] == "shard_alike" for key in module.decisions)
-        module.decisions["shard_alike", number] = True
+        number, module.sharding_groups = module.sharding_groups, module.sharding_groups + 1
         for value in (x, y):
             builder.operation("sdy.sharding_group", [], [value], {"group_id": builder.integer(number)})
     return [x, y]

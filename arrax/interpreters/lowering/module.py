@@ -25,7 +25,7 @@ class ModuleContext:
     __slots__ = (
         "module", "platform", "platforms", "functions", "names", "host_callbacks", "with_locations", "axis_env",
         "keepalives", "num_devices", "program", "with_kernels", "calls_kernels", "devices", "mesh", "meshes",
-        "manual", "channels",
+        "manual", "channels", "sharding_groups",
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +44,7 @@ class ModuleContext:
         self.mesh: Any = None  # the mesh whose axes describe how values lie, or None
         self.meshes: dict[str, str] = {}  # the symbol of each mesh that stands in the module
         self.manual: Any = None  # inside a program per device: its mesh and the mesh axes that it is per device over
+        self.sharding_groups = 0  # how many groups of values are laid out alike
         self.channels = 0  # how many collectives have a channel of their own
 
     @property
