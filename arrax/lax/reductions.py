@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
@@ -165,12 +167,34 @@ def _reduce_sum_transpose(ct: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any
     return [ct if type(ct) is Zero else broadcast_in_dim(ct, x.aval.shape, _kept(x.aval.ndim, axes))]
 
 
-def _extreme_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...], **_: Any) -> Any:
-    """The mean of the tangents of all places where the extreme is."""
+def _extreme_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...], greatest: bool, **_: Any) -> Any:
+    """The mean of the tangents of all indices where the extreme is."""
+    return reduce_sum(mul(t, extreme_weights_p.bind(x, axes=axes, greatest=greatest)), axes)
+
+
+def _extreme_weights(x: Any, *, axes: tuple[int, ...], greatest: bool) -> Any:
+    """One divided by the number of extremes where the operand is extreme, zero elsewhere."""
     shape = typeof(x).shape
-    spread = broadcast_in_dim(ans, shape, _kept(len(shape), axes))
-    places = convert_element_type(eq(x, spread), typeof(t).dtype)
-    return div(reduce_sum(mul(t, places), axes), reduce_sum(places, axes))
+    extreme = (reduce_max if greatest else reduce_min)(x, axes)
+    found = convert_element_type(eq(x, broadcast_in_dim(extreme, shape, _kept(len(shape), axes))), typeof(x).dtype)
+    return div(found, broadcast_in_dim(reduce_sum(found, axes), shape, _kept(len(shape), axes)))
+
+
+# Apart from what computes the operand, so that all see the same one: where the compiler for CPUs computes it anew, it may round
+# products and sums one after the other that are rounded together elsewhere, and the extreme would be equal to no element.
+extreme_weights_p = Primitive("extreme_weights")
+extreme_weights_p.type_rule = lambda aval, *, axes, greatest: ShapedArray(aval.shape, aval.dtype)
+extreme_weights_p.lower[None] = lower_fun(_extreme_weights, multiple_results=False)
+extreme_weights_p.lower["cpu"] = cached_lower_fun(_extreme_weights, "extreme_weights", apart=True)
+extreme_weights_p.jvp = compose_jvp(extreme_weights_p, [None])
+
+
+def _extreme_weights_batch(values: Any, dims: Any, *, axes: tuple[int, ...], greatest: bool) -> tuple[Any, int]:
+    moved, _ = _shifted(axes, dims[0])
+    return extreme_weights_p.bind(values[0], axes=moved, greatest=greatest), dims[0]
+
+
+extreme_weights_p.batch = _extreme_weights_batch
 
 
 def _axes_in_front(x: Any, axes: Sequence[int]) -> Any:
@@ -210,9 +234,9 @@ reduce_sum  = reduction("reduce_sum",  numeric,  computations.sum_, wide=True, d
                         jvp=lambda x, ans, t, axes: reduce_sum(t, axes))
 reduce_prod = reduction("reduce_prod", numeric,  computations.product, wide=True, doc="Product over axes",
                         jvp=_reduce_prod_jvp)
-reduce_max  = reduction("reduce_max",  anything, computations.maximum, jvp=_extreme_jvp,
+reduce_max  = reduction("reduce_max",  anything, computations.maximum, jvp=functools.partial(_extreme_jvp, greatest=True),
                         doc="Greatest element over axes; NaN if there is any")
-reduce_min  = reduction("reduce_min",  anything, computations.minimum, jvp=_extreme_jvp,
+reduce_min  = reduction("reduce_min",  anything, computations.minimum, jvp=functools.partial(_extreme_jvp, greatest=False),
                         doc="Least element over axes; NaN if there is any")
 reduce_and  = reduction("reduce_and",  integers | bools, computations.conjunction, doc="Bitwise and over axes")
 reduce_or   = reduction("reduce_or",   integers | bools, computations.disjunction, doc="Bitwise or over axes")

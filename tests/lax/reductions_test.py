@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import arrax
+import arrax.numpy as jnp
 from arrax import lax
 from tests.support import (
     FLOATING,
@@ -312,3 +313,15 @@ def test_a_reduction_over_no_axes_is_the_operand():
     x = np.array([3.0, 1.0], np.float32)
     for computation in (lax.min, lax.add, lambda a, b: a * b):
         np.testing.assert_array_equal(lax.reduce(x, np.float32(2), computation, ()), x)
+
+
+@pytest.mark.parametrize("reduce", [jnp.max, jnp.min], ids=["max", "min"])
+def test_extremes_of_what_is_computed_have_finite_gradients(reduce):
+    for seed, size in enumerate((8, 100, 1000, 20_000)):
+        a, b, c = np.random.default_rng(seed).standard_normal((3, size)).astype(np.float32)
+
+        def f(a, b=b, c=c):
+            return reduce((a * b + c).reshape(-1, 4), axis=1).sum() + reduce(jnp.abs(a * 1.7 + 0.3))
+
+        gradient = np.asarray(arrax.jit(arrax.grad(f))(a))
+        assert np.isfinite(gradient).all() and np.count_nonzero(gradient) in (size // 4, size // 4 + 1)
