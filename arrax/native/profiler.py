@@ -1,6 +1,6 @@
 """The runtime's profiler: sessions, annotations, the server, and reading what was recorded."""
 
-from jaxlib import _profile_data, _profiler
+from jaxlib import _profile_data, _profiler  # type: ignore[attr-defined]
 
 ProfileData = _profile_data.ProfileData
 ProfileEvent = _profile_data.ProfileEvent

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax.core.interpreter import Primitive, context
+from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Literal
 from arrax.core.types import Zero, typeof
 from arrax.interpreters.batching import batch, running_batch
@@ -25,6 +26,8 @@ from arrax.lax.control_flow.staged_functions import groups
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p, custom_vjp_call_p
 from arrax.lax.remat import remat_p
 from arrax.lax.runtime_checks import ErrorCategory, Sites, bind_check, check_effect, check_p
+from arrax.lax.shapes import reshape
+from arrax.lax.shard_maps import bind_shard_map, region_of, shard_map_p
 from arrax.lax.structure import select
 from arrax.transforms.automatic_checks import Finding, check_equation, first_failure, join_findings
 
@@ -152,6 +155,35 @@ def _pad(forms: Sequence[Checked], number: int) -> ClosedJaxpr:
         return [code, *(value for row in rows for value in row), *outs]
 
     return ClosedJaxpr(*stage(flat, own.program.in_avals, own.program.jaxpr.debug_info))
+
+
+def _shard_map(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]] | None:
+    """Each device has its own finding; the first device that failed counts."""
+    params = eqn.params
+    region, whole = region_of(params), opened_program(params["jaxpr"])
+    operands = [*params["jaxpr"].consts, *values]
+
+    def make() -> tuple[Checked, ClosedJaxpr]:
+        with region.entered():
+            inner = _checked(whole, errors)
+
+            def flat(*args: Any) -> list[Any]:
+                outs = eval_jaxpr(inner.program.jaxpr, inner.program.consts, *args)
+                head, rest = groups(outs, 1 + len(inner.payload_avals))
+                return [*(reshape(value, (1, *typeof(value).shape)) for value in head), *rest]
+
+            return inner, ClosedJaxpr(*stage(flat, whole.in_avals, whole.jaxpr.debug_info))
+
+    inner, program = params["jaxpr"].memo(("checked shard_map", errors, region), make)
+    if not inner.sites:
+        return None
+    count = 1 + len(inner.payload_avals)
+    axes = tuple(name for name in region.mesh.axis_names if name in region.axes)
+    ins = (*[PartitionSpec()] * (len(operands) - len(values)), *params["in_specs"])
+    outs_specs = (*[PartitionSpec(axes)] * count, *params["out_specs"])
+    outs = bind_shard_map(program, operands, region, ins, outs_specs, params["name"])
+    (code,), payload, rest = groups(outs, 1, count - 1)
+    return [first_failure(code, inner.sites, payload)], rest
 
 
 def _kept(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
@@ -311,7 +343,7 @@ def _custom_vjp(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[l
 
 
 _RULES: dict[Primitive, Rule] = {
-    check_p: _check, jit_p: _call, core_call_p: _call, remat_p: _call, cond_p: _cond, scan_p: _scan, while_p: _while,
+    check_p: _check, jit_p: _call, core_call_p: _call, remat_p: _call, cond_p: _cond, shard_map_p: _shard_map, scan_p: _scan, while_p: _while,
     custom_jvp_call_p: _custom_jvp, custom_vjp_call_p: _custom_vjp,
 }  # fmt: skip
 

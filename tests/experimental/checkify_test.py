@@ -234,3 +234,16 @@ def test_an_error_is_raised_or_handed_on():
 def test_wrong_calls_are_refused(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_devices_find_errors_of_their_own():
+    mesh = arrax.make_mesh((1,), ("i",))
+    spec = arrax.P("i")
+    mapped = arrax.shard_map(lambda x: positive(x.sum()) + jnp.log(x), mesh=mesh, in_specs=spec, out_specs=spec)
+    for f in (mapped, arrax.jit(mapped)):
+        assert message(f, [1.0, -2.0], errors=checkify.user_checks).startswith("x is -1.0 (`check` failed)")
+        assert "primitive: log" in message(f, [-1.0, 2.0])
+        assert message(f, [1.0, 2.0]) is None
+    assert message(arrax.pmap(positive), [-1.0], errors=checkify.user_checks).startswith("x is -1.0")
+    error, _ = arrax.pmap(checkify.checkify(positive))(jnp.array([-1.0]))
+    assert error.get().startswith("at mapped index 0: x is -1.0")
