@@ -20,14 +20,14 @@ from arrax.interpreters.batching import move_batch_axis, running_batch
 class JaxRuntimeError(ValueError):
     """A check failed.
 
-    Example: ``raise JaxRuntimeError("division by zero")``.
+    Example: ``error = JaxRuntimeError("division by zero")``.
     """
 
 
 class ErrorCategory(enum.Enum):
     """A kind of error that ``checkify`` looks for; sets of them say which ones.
 
-    Example: ``checkify(f, errors=frozenset({ErrorCategory.NAN}))``.
+    Example: ``errors = frozenset({ErrorCategory.NAN})``.
     """
 
     USER = "user"

@@ -51,7 +51,7 @@ class Error:
       _code: int32, which one: 0, or its number in ``_metadata``, counted from 1.
       _metadata: the checks.
       _payload: the values that the messages of all checks show.
-    Example: ``err, out = checkify(f)(x); err.throw()``.
+    Example: ``err, out = checkify(jnp.sin)(x); err.throw()``.
     """
 
     __slots__ = ("_pred", "_code", "_metadata", "_payload")
@@ -122,7 +122,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
       IndexError, KeyError: fields without a value.
       JaxRuntimeError: the predicate is false.
       ValueError: the check is compiled without ``checkify``.
-    Example: ``check(x > 0, "x must be positive, got {x}", x=x)``.
+    Example: ``check(x[1] > 0, "x must be positive, got {x}", x=x)``.
     """
     _require_predicate(pred)
     if not isinstance(msg, str):
@@ -161,7 +161,7 @@ def _require_array(leaf: Any) -> None:
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
     """A ``check`` that counts only under ``checkify``, and is left out without it.
 
-    Example: ``debug_check(x > 0, "got {}", x)``.
+    Example: ``debug_check(x[1] > 0, "got {}", x)``.
     """
     check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
 
@@ -176,7 +176,7 @@ def check_error(error: Error) -> None:
       TypeError: no error.
       JaxRuntimeError: it holds a failure.
       ValueError: compiled without ``checkify``.
-    Example: ``check_error(err)``.
+    Example: ``check_error(checkify(jnp.sin)(x)[0])``.
     """
     if not isinstance(error, Error):
         raise TypeError(f"check_error takes an Error as argument, got type {type(error)} instead.")

@@ -51,7 +51,7 @@ def start_trace(
     Raises:
       RuntimeError: a trace has been started already.
       OSError: the folder cannot be made.
-    Example: ``start_trace("/tmp/trace"); f(x).block_until_ready(); stop_trace()``.
+    Example: ``start_trace(tempfile.mkdtemp()); jnp.sin(x).block_until_ready(); stop_trace()``.
     """
     with _recording.lock:
         if _recording.session is not None:
@@ -71,7 +71,7 @@ def stop_trace() -> None:
     Raises:
       RuntimeError: none has been started.
       OSError: it cannot be written.
-    Example: ``start_trace("/tmp/trace"); f(x).block_until_ready(); stop_trace()``.
+    Example: ``start_trace(tempfile.mkdtemp()); jnp.sin(x).block_until_ready(); stop_trace()``.
     """
     with _recording.lock:
         if _recording.session is None:
@@ -104,7 +104,7 @@ def trace(
 ) -> Iterator[None]:
     """Record what runs in the block; see ``start_trace``.
 
-    Example: ``with trace("/tmp/trace"): f(x).block_until_ready()``.
+    Example: ``with trace(tempfile.mkdtemp()): jnp.sin(x).block_until_ready()``.
     """
     start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
     try:
@@ -119,7 +119,7 @@ class TraceAnnotation(profiler.TraceMe):
     Args:
       name: what the trace shows.
       kwargs: more about it, numbers or texts.
-    Example: ``with TraceAnnotation("load", rows=10): load()``.
+    Example: ``with TraceAnnotation("load", rows=4): x + 1``.
     """
 
 
@@ -129,7 +129,7 @@ class StepTraceAnnotation(TraceAnnotation):
     Args:
       name: what the trace shows.
       kwargs: more about it; ``step_num`` numbers the step.
-    Example: ``with StepTraceAnnotation("train", step_num=3): state = step(state)``.
+    Example: ``with StepTraceAnnotation("train", step_num=3): x + 1``.
     """
 
     def __init__(self, name: str, **kwargs: Any):
@@ -143,7 +143,7 @@ def annotate_function(func: Callable[..., Any], name: str | None = None, **decor
       func: function.
       name: by default the function's own.
       decorator_kwargs: more about it, numbers or texts.
-    Example: ``load = annotate_function(load, name="load")``.
+    Example: ``load = annotate_function(jnp.sin, name="load")``.
     """
     check_callable(func)
     shown = name or getattr(func, "__qualname__", None) or getattr(func, "__name__", None) or type(func).__name__
@@ -165,7 +165,7 @@ def start_server(port: int, requires_backend: bool = True) -> Any:
     Returns: the server, which runs until ``stop_server``.
     Raises:
       ValueError: one is running.
-    Example: ``start_server(9999)``.
+    Example: ``start_server(9999); stop_server()``.
     """
     with _recording.lock:
         if _recording.server is not None:
@@ -206,7 +206,7 @@ def device_memory_profile(backend: str | None = None) -> bytes:
 
     Args:
       backend: platform, such as ``"cpu"``; by default the default one.
-    Example: ``open("memory.prof", "wb").write(device_memory_profile())``.
+    Example: ``profile = device_memory_profile()``.
     """
     return gzip.compress(client_of(backend).heap_profile())
 
@@ -216,6 +216,6 @@ def save_device_memory_profile(filename: os.PathLike | str, backend: str | None 
 
     Raises:
       OSError: it cannot be written.
-    Example: ``save_device_memory_profile("memory.prof")``.
+    Example: ``save_device_memory_profile(tempfile.mkdtemp() + "/memory.prof")``.
     """
     Path(filename).write_bytes(device_memory_profile(backend))
