@@ -3,7 +3,6 @@
 import functools
 import threading
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -101,6 +100,8 @@ def test_order_statistics(dtype):
     shares = np.array([0.0, 0.1, 0.5, 0.77, 1.0], np.float32)
     exact = [functools.partial(jnp.quantile, method=method) for method in ("nearest", "lower", "higher")]
     assert_routes_agree(lambda x: [f(x, share, axis=axis) for f in exact for share, axis in [(0.4, None), (0.9, 0)]], x)
+    if np.dtype(dtype).kind not in "iu":  # sums of numbers of very different sizes cancel
+        x = RNG.standard_normal((6, 501)).astype(dtype)
     own, general = on_both_routes(  # what lies between two numbers may differ as compilers contract it
         lambda x: [
             jnp.median(x, axis=1), jnp.quantile(x, shares, axis=0), jnp.percentile(x, 30.0), jnp.nanmedian(x, axis=0),
@@ -109,8 +110,7 @@ def test_order_statistics(dtype):
     )  # fmt: skip
     for one, other in zip(own, general, strict=True):
         assert one.dtype == other.dtype
-        tiny = float(ml_dtypes.finfo(one.dtype).smallest_normal)
-        np.testing.assert_allclose(wide(one), wide(other), rtol=16 * precision(one.dtype), atol=tiny)
+        np.testing.assert_allclose(wide(one), wide(other), rtol=16 * precision(one.dtype), atol=4 * precision(one.dtype))
 
 
 @pytest.mark.parametrize("dtype", [np.dtype(np.int8), np.dtype(np.int64), *FLOATS[1:]], ids=str)
