@@ -180,7 +180,7 @@ def test_files_beside_the_package_with_a_longer_name_are_the_users(tmp_path):
     assert traceback.extract_tb(error.__traceback__)[-1].filename == f"{here}_models/train.py"
 
 
-INNER = {"_src", "core", "dtypes", "extend", "interpreters", "native", "numpy_api", "transforms", "xla"}
+INNER = {"_src", "as_jax", "core", "dtypes", "extend", "interpreters", "native", "numpy_api", "transforms", "xla"}
 FURTHER = ["arrax.numpy.fft", "arrax.numpy.linalg", "arrax.lax.linalg"]
 PUBLIC = [f"arrax.{found.name}" for found in pkgutil.iter_modules(arrax.__path__) if found.name not in INNER]
 

@@ -110,7 +110,9 @@ def test_order_statistics(dtype):
     )  # fmt: skip
     for one, other in zip(own, general, strict=True):
         assert one.dtype == other.dtype
-        np.testing.assert_allclose(wide(one), wide(other), rtol=16 * precision(one.dtype), atol=4 * precision(one.dtype))
+        np.testing.assert_allclose(
+            wide(one), wide(other), rtol=16 * precision(one.dtype), atol=4 * precision(one.dtype)
+        )
 
 
 @pytest.mark.parametrize("dtype", [np.dtype(np.int8), np.dtype(np.int64), *FLOATS[1:]], ids=str)
