@@ -6,3 +6,6 @@ from arrax.core.flat_functions import flatten_fun as flatten_fun
 from arrax.core.flat_functions import flatten_fun_nokwargs as flatten_fun_nokwargs
 from arrax.core.flat_functions import shaped_abstractify as shaped_abstractify
 from arrax.core.sequences import safe_map as safe_map
+from arrax.core.tracebacks import bound_names as _bound_names
+
+_bound_names(__name__)

@@ -268,7 +268,7 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
       file: path or file object.
       args, kwargs: as of ``numpy.load``.
     Returns: array; an archive of several, and elements that are no numbers, stay NumPy's.
-    Example: ``jnp.load("x.npy")``. Source: ``numpy.load``.
+    Example: ``jnp.save("x.npy", jnp.ones(2)); jnp.load("x.npy")`` is ``[1., 1.]``. Source: ``numpy.load``.
     """
     found = np.load(file, *args, **kwargs)
     if isinstance(found, np.ndarray) and found.dtype == np.dtype("V2"):
