@@ -13,8 +13,10 @@ from arrax import extend as extend
 from arrax import flatten_util as flatten_util
 from arrax import image as image
 from arrax import interpreters as interpreters
+from arrax import monitoring as monitoring
 from arrax import nn as nn
 from arrax import ops as ops
+from arrax import profiler as profiler
 from arrax import random as random
 from arrax import scipy as scipy
 from arrax import sharding as sharding

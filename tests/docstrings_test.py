@@ -149,6 +149,7 @@ def assert_same(value, expected):
 def settings_as_before():
     before = arrax.config.values
     yield
+    arrax.monitoring.clear_event_listeners()  # some examples listen
     for name, value in before.items():
         if arrax.config.read(name) != value:
             arrax.config.update(name, value)
