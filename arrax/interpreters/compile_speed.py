@@ -10,9 +10,8 @@ from arrax.core.types import ShapedArray
 from arrax.dtypes import is_inexact
 from arrax.interpreters.cost_model import size_of
 
-MAX_ELEMENTS = (
-    10_000  # of all operands and results: above, code that was compiled quickly takes longer than compiling well
-)
+# Of all operands and results: above, code that was compiled quickly takes longer than compiling well.
+MAX_ELEMENTS = 10_000
 
 
 def compiles_quickly(jaxpr: Jaxpr) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arrax.core.types import ShapedArray
+from arrax.interpreters.batching import example_type
 
 
 def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
@@ -21,7 +22,7 @@ def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
         return aval
     if aval.shape[axis] != size:
         raise ValueError(f"mapped_aval: axis {axis} of {aval.str_short()} has not the length {size}")
-    return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
+    return example_type(aval, axis)
 
 
 def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: Any = None) -> Any:

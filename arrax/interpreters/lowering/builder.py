@@ -47,16 +47,6 @@ def element_type(dtype: np.dtype) -> Any:
     return native.mlir.ir.Type.parse(_ELEMENT_TYPES[dtype.name], ir_context())
 
 
-@functools.cache
-def _dtypes_by_element() -> dict[str, np.dtype]:
-    return {element: np.dtype(name) for name, element in _ELEMENT_TYPES.items() if hasattr(np, name) or name == "bool"}
-
-
-def dtype_of(x: Any) -> np.dtype | None:
-    """The dtype of a value's elements, where it is one of NumPy's own."""
-    return _dtypes_by_element().get(str(x.type.element_type))
-
-
 @functools.lru_cache(1 << 14)
 def tensor_type(shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """The MLIR type of an array."""
@@ -112,12 +102,6 @@ def compare(direction: str, shape: tuple[int, ...], x: Any, y: Any, **attributes
     flags = ShapedArray(shape, np.dtype(np.bool_))
     chosen = attribute(f"#stablehlo<comparison_direction {direction}>")
     return op("compare", flags, x, y, comparison_direction=chosen, **attributes)
-
-
-def source(x: Any) -> Any:
-    """The operation whose result a value is, or None where it is an argument."""
-    owner = getattr(x, "owner", None)
-    return owner if hasattr(owner, "operands") else None
 
 
 def dense(value: np.ndarray, shape: tuple[int, ...] | None = None) -> Any:
@@ -225,11 +209,6 @@ def block_with(operation_: Any, index: int, avals: Sequence[ShapedArray]) -> Any
     ir = native.mlir.ir
     types = [ir_type(aval) for aval in avals]
     return operation_.regions[index].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
-
-
-def current_block() -> Any:
-    """The block that operations are being added to."""
-    return native.mlir.ir.InsertionPoint.current.block
 
 
 def inside(block: Any) -> Any:
