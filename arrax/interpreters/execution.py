@@ -26,6 +26,7 @@ from arrax.xla.devices import single_sharding
 from arrax.xla.distribution import naming_value, put_on
 from arrax.xla.draining import drain
 from arrax.xla.effect_tokens import pending
+from arrax.xla.pacing import pace
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
 
 ArrayImpl = runtime.ArrayImpl
@@ -194,7 +195,7 @@ class CompiledProgram:
 
     __slots__ = (
         "executable", "placement", "kept", "const_args", "out_avals", "in_shardings", "out_shardings", "handlers", "effects",
-        "name", "donated", "lowered", "_keys", "_on_host",
+        "name", "donated", "lowered", "paced", "_keys", "_on_host",
     )  # fmt: skip
 
     def __init__(self, lowered: LoweredProgram, placement: Placement, name: str, compiler_options: Any = None):
@@ -202,6 +203,9 @@ class CompiledProgram:
         device, spread = placement.device, lowered.spread
         if lowered.host_callbacks:
             drain.expect(device)
+        self.paced = spread is not None and device.platform == "cpu"
+        if self.paced:
+            pace.watch()
         self.executable = compilation.compile_module(
             lowered.module, [device] if spread is None else list(spread.devices), quickly=lowered.quickly,
             compiler_options=compiler_options, host_callbacks=lowered.host_callbacks, name=name,
@@ -280,7 +284,10 @@ class CompiledProgram:
         return outs
 
     def _run(self, arrays: list[Any]) -> list[Any]:
-        return self.executable.execute_sharded(arrays).consume_with_handlers(self.handlers)
+        outs = self.executable.execute_sharded(arrays).consume_with_handlers(self.handlers)
+        if self.paced:
+            pace.after_run(outs)
+        return outs
 
     def _run_with_effects(self, arrays: list[Any]) -> list[Any]:
         ordered = any_ordered(self.effects)

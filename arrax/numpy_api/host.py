@@ -16,6 +16,7 @@ from arrax.core.interpreter import context
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
 from arrax.xla.devices import default_device, single_sharding
+from arrax.xla.placement import elements
 
 ArrayImpl = runtime.ArrayImpl
 SingleDeviceSharding = runtime.SingleDeviceSharding
@@ -49,7 +50,7 @@ def view(array: Any) -> np.ndarray:
     """The elements of an array on the host, not to be written to."""
     if array.aval.dtype.isbuiltin == 1:
         return np.asarray(array)  # the buffer protocol: it waits for fresh results faster
-    return array._single_device_array_to_np_array_did_copy()[0]
+    return elements(array)[0]
 
 
 def back(value: np.ndarray, like: Any, weak_type: bool | None = None, fresh: bool = False) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -75,13 +76,10 @@ class naming_value(contextlib.AbstractContextManager):
 def _moved(array: Any, sharding: Any, may_alias: bool) -> Any:
     check_live(array)
     aval, source = array.aval, array._sharding
-    with naming_value(aval, sharding):
-        sharding.shard_shape(aval.shape)
     if source is sharding and array._committed and may_alias:
         return array
-    alike = source.num_devices == sharding.num_devices and same_pieces(source, sharding, aval.shape)
-    if alike and source._internal_device_list == sharding._internal_device_list and not same_order(source, sharding):
-        alike = False
+    with naming_value(aval, sharding):
+        alike = _lies_alike(source, sharding, aval.shape)
     if alike:
         devices = sharding._internal_device_list
         (moved,) = runtime.batched_copy_array_to_devices_with_sharding(
@@ -94,14 +92,33 @@ def _moved(array: Any, sharding: Any, may_alias: bool) -> Any:
     return recut if may_alias else copy_of(recut)
 
 
+@functools.lru_cache(4096)
+def _lies_alike(source: Any, target: Any, shape: Shape) -> bool:
+    """Whether the n-th devices of two shardings hold the same piece, for all n; if the devices are the same, in one order."""
+    target.shard_shape(shape)  # raises where it does not fit
+    if source.num_devices != target.num_devices:
+        return False
+    if source._internal_device_list == target._internal_device_list and not same_order(source, target):
+        return False
+    return list(source.devices_indices_map(shape).values()) == list(target.devices_indices_map(shape).values())
+
+
 def same_order(first: Any, second: Any) -> bool:
     """Whether two shardings list their devices in the same order."""
     return list(first._internal_device_list) == list(second._internal_device_list)
 
 
-def same_pieces(first: Any, second: Any, shape: Shape) -> bool:
-    """Whether the n-th devices of two shardings hold the same piece, for all n."""
-    return list(first.devices_indices_map(shape).values()) == list(second.devices_indices_map(shape).values())
+@functools.lru_cache(4096)
+def _equal_pieces(source: Any, target: Any, shape: Shape) -> tuple[int, ...] | None:
+    """For each device here of a sharding, which of the pieces here under another one equals its own; None without such."""
+    there: dict[tuple, dict[Any, int]] = {}
+    for number, (device, index) in enumerate(source.addressable_devices_indices_map(shape).items()):
+        there.setdefault(index_key(index), {})[device] = number
+    wanted = target.addressable_devices_indices_map(shape)
+    if any(index_key(index) not in there for index in wanted.values()):
+        return None
+    found = [(device, there[index_key(index)]) for device, index in wanted.items()]
+    return tuple(equal.get(device, next(iter(equal.values()))) for device, equal in found)
 
 
 def index_key(index: Sequence[slice]) -> tuple:
@@ -124,20 +141,12 @@ def _recut(array: Any, sharding: Any) -> Any:
             f"device_put: an array over the devices of several processes can only be moved to a sharding over the same devices "
             f"in the same order, but {source} and {sharding} have others"
         )
-    there: dict[tuple, list[Any]] = {}
-    places = source.addressable_devices_indices_map(shape)
-    for piece in pieces_of(array):
-        there.setdefault(index_key(places[piece._sharding._device]), []).append(piece)
-    wanted = sharding.addressable_devices_indices_map(shape)
-    if all(index_key(index) in there for index in wanted.values()):
-        pieces = [_nearest(there[index_key(index)], device) for device, index in wanted.items()]
-        return _put(aval, sharding, pieces, list(wanted), True)
+    numbers = _equal_pieces(source, sharding, shape)
+    if numbers is not None:
+        pieces = pieces_of(array)
+        devices = list(sharding._internal_device_list.addressable_device_list)
+        return _put(aval, sharding, [pieces[number] for number in numbers], devices, True)
     return from_host(host_value(array), sharding, aval)
-
-
-def _nearest(pieces: Sequence[Any], device: Any) -> Any:
-    """Of equal pieces the one on a device, or any."""
-    return next((piece for piece in pieces if piece._sharding._device == device), pieces[0])
 
 
 # ---- arrays from pieces ----------------------------------------------------------------------------------------------

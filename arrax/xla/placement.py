@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import types
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from arrax.xla.devices import default_device, device_list, single_sharding
 
 ArrayImpl = runtime.ArrayImpl
 _put = runtime.batched_device_put
+Result = TypeVar("Result")
 
 
 def array_from_host(
@@ -58,26 +60,29 @@ def host_value(array: Any) -> np.ndarray:
     if cached is not None:
         return cached
     check_live(array)
-    sharding = array._sharding
-    if isinstance(sharding, runtime.SingleDeviceSharding):
-        # The buffer protocol waits for a fresh result ten times faster than the call that also serves other devices.
-        if array.aval.dtype.isbuiltin == 1 and sharding._device.platform == "cpu":
-            try:
-                return np.asarray(memoryview(array))
-            except BufferError:  # the call below raises what went wrong
-                pass
-        value, copied = array._single_device_array_to_np_array_did_copy()
+    if isinstance(array._sharding, runtime.SingleDeviceSharding):
+        value, copied = elements(array)
         if copied:
             array._npy_value = value
     else:
-        value = _assemble(array)
-        array._npy_value = value
+        array._npy_value = value = _assemble(array)
     value.flags.writeable = False
     return value
 
 
+def elements(array: Any) -> tuple[np.ndarray, bool]:
+    """The elements of an array on one device, and whether they were copied."""
+    # The buffer protocol waits for a fresh result ten times faster than the call that also serves other devices.
+    if array.aval.dtype.isbuiltin == 1 and array.platform() == "cpu":
+        try:
+            return np.asarray(memoryview(array)), False
+        except BufferError:  # the call below raises what went wrong
+            pass
+    return _with_modules(array._single_device_array_to_np_array_did_copy)
+
+
 class _SingleShardings(types.ModuleType):
-    """What the runtime looks for in vain, once per piece, where it makes arrays of an array's pieces."""
+    """What the runtime looks for in vain, once per piece, where it makes arrays of an array's pieces or reads one."""
 
     @staticmethod
     def make_single_device_sharding(device: Any, memory_kind: str | None = None) -> Any:
@@ -95,27 +100,32 @@ _lent["jax._src"].sharding_impls = _lent["jax._src.sharding_impls"]  # type: ign
 _lending = threading.Lock()
 
 
-def pieces_of(array: Any) -> list[Any]:
-    """The pieces of an array, as arrays on one device each.
+def _with_modules(action: Callable[[], Result]) -> Result:
+    """What a call into the runtime gives which looks for a certain function in a certain module.
 
-    The runtime keeps them, but makes them in a millisecond unless it finds a certain function in a certain module.
+    Each call that does not find it searches all folders of ``sys.path``, which takes a tenth of a millisecond.
     """
     if any(name in sys.modules for name in _PLACES) or not _lending.acquire(blocking=False):
-        return array._arrays
+        return action()
     sys.modules.update(_lent)
     try:
-        return array._arrays
+        return action()
     finally:
         for name in _PLACES:
             sys.modules.pop(name, None)
         _lending.release()
 
 
+def pieces_of(array: Any) -> list[Any]:
+    """The pieces of an array, as arrays on one device each. The runtime keeps them."""
+    return _with_modules(lambda: array._arrays)
+
+
 def _assemble(array: Any) -> np.ndarray:
     """The elements of an array over several devices."""
     pieces = pieces_of(array)
     if array._sharding.is_fully_replicated and pieces:
-        return pieces[0]._single_device_array_to_np_array_did_copy()[0]
+        return elements(pieces[0])[0]
     if not array._sharding._internal_device_list.is_fully_addressable:
         raise RuntimeError(
             f"Fetching value for array of type {array.aval.str_short()} that spans non-addressable (non process local) "
@@ -124,7 +134,7 @@ def _assemble(array: Any) -> np.ndarray:
         )
     out = np.empty(array.aval.shape, array.aval.dtype)
     for number, index in tilings.distinct_pieces(array._sharding, array.aval.shape):
-        out[index] = pieces[number]._single_device_array_to_np_array_did_copy()[0]
+        out[index] = elements(pieces[number])[0]
     return out
 
 
@@ -139,7 +149,7 @@ def copy_to_device(array: Any, device: Any, committed: bool, may_alias: bool = T
         )
         if moved._committed == committed:
             return moved
-        (inner,) = moved._arrays
+        (inner,) = pieces_of(moved)
         return compat.make_array(array.aval, sharding, [inner], committed)
     return array_from_host(host_value(array), array.aval, device, committed)
 

@@ -166,3 +166,10 @@ def test_operands_on_different_devices_are_refused_by_name():
         x + arrax.device_put(1, arrax.devices()[3])
     with pytest.raises(ValueError, match="incompatible devices"):
         x + arrax.device_put(VALUES, NamedSharding(mesh(devices=slice(None, None, -1)), P("x")))
+
+
+def test_a_mesh_of_one_device_holds_arrays_like_any_other():
+    one = NamedSharding(Mesh(np.array(arrax.devices()[:1]), ("x",)), P("x"))
+    array = arrax.device_put(VALUES, one)
+    np.testing.assert_array_equal(np.asarray(arrax.jit(lambda x: x + 1)(array)), VALUES + 1)
+    assert array.sharding == one and "0." in repr(array)
