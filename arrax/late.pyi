@@ -13,6 +13,7 @@ from arrax import extend as extend
 from arrax import flatten_util as flatten_util
 from arrax import image as image
 from arrax import interpreters as interpreters
+from arrax import lib as lib
 from arrax import monitoring as monitoring
 from arrax import nn as nn
 from arrax import ops as ops

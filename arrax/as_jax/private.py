@@ -35,8 +35,10 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "include_frame": "arrax.core.calls:include_frame",
         "register_exclusion": "arrax.core.calls:register_exclusion",
     },
-    "jax._src.tree_util": {"prefix_errors": "arrax.core.pytree_mismatch:prefix_errors"},  # flax
+    "jax._src.tree_util": {"prefix_errors": "arrax.core.pytree_prefixes:prefix_errors"},  # flax
+    "jax._src.xla_bridge": {"_backends": "arrax.xla.startup:_clients"},  # chex
 }
+_CHANGING = frozenset({"_backends"})  # names whose value changes: it is looked up each time
 
 
 class _Forwards(ModuleType):
@@ -53,7 +55,8 @@ class _Forwards(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         module, _, attribute = place.partition(":")
         value = getattr(importlib.import_module(module), attribute)
-        setattr(self, name, value)
+        if name not in _CHANGING:
+            setattr(self, name, value)
         return value
 
 
@@ -62,3 +65,11 @@ def private_module(name: str) -> ModuleType | None:
     """The module of forwards for a private module, or None where no library needs one."""
     places = _FORWARDS.get(name)
     return None if places is None else _Forwards(name, places)
+
+
+def attribute_of_private_package(name: str) -> ModuleType:
+    """A module of forwards as an attribute of the private package: libraries use it without importing it first."""
+    module = private_module(f"jax._src.{name}")
+    if module is None:
+        raise AttributeError(f"module 'jax._src' has no attribute {name!r}: arrax has none of this name yet")
+    return module

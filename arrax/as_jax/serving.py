@@ -13,8 +13,9 @@ from types import ModuleType
 from typing import Any
 
 import arrax
+from arrax import _src
 from arrax.as_jax import version
-from arrax.as_jax.private import private_module
+from arrax.as_jax.private import attribute_of_private_package, private_module
 from arrax.core import config
 
 # Modules of the served name that stand elsewhere in arrax.
@@ -98,5 +99,6 @@ def serve() -> None:
     sys.modules["jax"] = arrax
     arrax.__version__, arrax.__version_info__ = version.__version__, version.__version_info__  # type: ignore[attr-defined]
     arrax.version = version  # type: ignore[attr-defined]
+    _src.__getattr__ = attribute_of_private_package  # type: ignore[method-assign]
     if not config.config.is_set("threefry_partitionable"):  # the default of the version that is served
         config.threefry_partitionable.set_global(True)

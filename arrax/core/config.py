@@ -116,8 +116,8 @@ class Option:
             self.on_change(value, False)
 
     @contextmanager
-    def __call__(self, new_value: Any = True) -> Iterator[None]:
-        value = self.check(new_value)
+    def __call__(self, new_val: Any = True) -> Iterator[None]:
+        value = self.check(new_val)
         previous = self.cell.swap_local(value)
         if self.on_change is not None:
             self.on_change(value, True)
@@ -173,9 +173,21 @@ forked = runtime.Config(
     "arrax_forked", False, include_in_jit_key=True, include_in_trace_context=False
 )  # see xla/forking
 
+
+class _DisableJit(Option):
+    """An option whose value has a name of its own."""
+
+    __slots__ = ()
+
+    @contextmanager
+    def __call__(self, disable: bool = True) -> Iterator[None]:
+        with super().__call__(disable):
+            yield
+
+
 # fmt: off
 enable_x64              = Option("enable_x64", bool, False, "keep 64-bit types instead of truncating them to 32 bits", in_key=True)
-disable_jit             = Option("disable_jit", bool, False, "run every operation at once, in Python order; loops and conditionals in Python")
+disable_jit             = _DisableJit("disable_jit", bool, False, "run every operation at once, in Python order; loops and conditionals in Python")
 debug_nans              = Option("debug_nans", bool, False, "raise FloatingPointError where a result is NaN", in_key=True)
 debug_infs              = Option("debug_infs", bool, False, "raise FloatingPointError where a result is infinite", in_key=True)
 check_tracer_leaks      = Option("check_tracer_leaks", bool, False, "raise as soon as a traced function leaves a tracer behind", in_key=True)
@@ -262,9 +274,9 @@ class _TransferGuard(Option):
                     option.set_global(self.value)
 
     @contextmanager
-    def __call__(self, new_value: Any = True) -> Iterator[None]:
+    def __call__(self, new_val: Any = True) -> Iterator[None]:
         to_device, between, to_host = self.directions
-        with super().__call__(new_value), to_device(new_value), between(new_value), to_host(new_value):
+        with super().__call__(new_val), to_device(new_val), between(new_val), to_host(new_val):
             yield
 
     def set_global(self, value: Any) -> None:

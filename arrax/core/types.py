@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -11,6 +12,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import in_call
+from arrax.core.meshes import AbstractMesh
+from arrax.core.partition_specs import PartitionSpec
 from arrax.native import runtime
 
 
@@ -40,13 +43,13 @@ class ShapedArray(AbstractValue):
       vma: names of the mesh axes over which the value varies, in a program per device that tracks them.
     """
 
-    __slots__ = ("shape", "dtype", "weak_type", "sharding", "vma", "size", "ndim", "_hash", "_tangent")
+    __slots__ = ("shape", "dtype", "weak_type", "_sharding", "vma", "size", "ndim", "_hash", "_tangent")
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
     size: int
     ndim: int
-    sharding: Any
+    _sharding: Any
     vma: frozenset
     _hash: int
     _tangent: ShapedArray | None
@@ -68,7 +71,7 @@ class ShapedArray(AbstractValue):
             if len(_interned) >= _INTERNED_LIMIT:
                 _interned.clear()
             found = object.__new__(cls)
-            found.shape, found.dtype, found.weak_type, found.sharding, found.vma = key
+            found.shape, found.dtype, found.weak_type, found._sharding, found.vma = key
             found._hash, found._tangent = hash(key), None
             found.ndim, found.size = len(shape), math.prod(shape)
             _interned[key] = found
@@ -76,8 +79,14 @@ class ShapedArray(AbstractValue):
 
     def update(self, **changes: Any) -> ShapedArray:
         """The type with some of its fields replaced."""
-        names = ("shape", "dtype", "weak_type", "sharding", "vma")
-        return ShapedArray(**{**{name: getattr(self, name) for name in names}, **changes})
+        names = ("shape", "dtype", "weak_type", "vma")
+        fields = {name: getattr(self, name) for name in names} | {"sharding": self._sharding}
+        return ShapedArray(**(fields | changes))
+
+    @property
+    def sharding(self) -> Any:
+        """The mesh axes that divide the array, as part of its type; without them a NamedSharding over an empty mesh."""
+        return _undivided(self.ndim) if self._sharding is None else self._sharding
 
     def strip_weak_type(self) -> ShapedArray:
         """The same type, no longer weak."""
@@ -103,8 +112,8 @@ class ShapedArray(AbstractValue):
         if self is other:
             return True
         return isinstance(other, ShapedArray) and (
-            (self.shape, self.dtype, self.weak_type, self.sharding, self.vma)
-            == (other.shape, other.dtype, other.weak_type, other.sharding, other.vma)
+            (self.shape, self.dtype, self.weak_type, self._sharding, self.vma)
+            == (other.shape, other.dtype, other.weak_type, other._sharding, other.vma)
         )
 
     def __hash__(self) -> int:
@@ -120,6 +129,12 @@ class ShapedArray(AbstractValue):
 
     def __reduce__(self) -> tuple:
         return ShapedArray, (self.shape, self.dtype, self.weak_type)
+
+
+@functools.cache
+def _undivided(ndim: int) -> Any:
+    """The sharding of types of a rank that no mesh divides."""
+    return runtime.NamedSharding(AbstractMesh((), ()), PartitionSpec(*(None,) * ndim))
 
 
 def joined_varying(avals: Sequence[Any], others: Sequence[Any]) -> list[Any]:

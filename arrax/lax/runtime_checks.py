@@ -15,6 +15,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.pytrees import PyTreeDef, tree_unflatten
 from arrax.core.types import Zero
 from arrax.interpreters.batching import move_batch_axis, running_batch
+from arrax.xla.placement import array_from_host
 
 
 class JaxRuntimeError(ValueError):
@@ -45,6 +46,7 @@ class Site(NamedTuple):
       tree: structure of the values, a pair of positional and named ones.
       place: ``file.py:3 (function)`` of the user's line; empty where it is not known.
       debug: whether it counts only under ``checkify``.
+      key_dtypes: for each of the values the dtype of keys whose data it is, or None; empty where none are keys.
     """
 
     category: ErrorCategory
@@ -52,10 +54,15 @@ class Site(NamedTuple):
     tree: PyTreeDef
     place: str
     debug: bool = False
+    key_dtypes: tuple[Any, ...] = ()
 
     def describe(self, values: Sequence[Any]) -> str:
         """The message, with the values of the failed check."""
-        args, named = tree_unflatten(self.tree, [np.asarray(value)[()] for value in values])
+        arrays = [array_from_host(np.asarray(value)) for value in values]
+        for index, dtype in enumerate(self.key_dtypes):
+            if dtype is not None:
+                arrays[index] = dtype.wrap(arrays[index])
+        args, named = tree_unflatten(self.tree, arrays)
         return self.message.format(*args, **named) + (f" at {self.place}" if self.place else "")
 
 

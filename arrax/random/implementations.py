@@ -75,6 +75,10 @@ class KeyDType(dtypes.ExtendedDType):
         """A key array of key data."""
         return KeyDType.structure.wrap(self, data)
 
+    def unwrap(self, keys: Any) -> Any:
+        """The data of a key array."""
+        return KeyDType.structure.unwrap(self, keys)
+
     def reshape(self, keys: Any, shape: tuple[int, ...]) -> Any:
         return KeyDType.structure.reshape(self, keys, shape)
 

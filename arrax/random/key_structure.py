@@ -21,6 +21,9 @@ class StructureOfKeys:
     def wrap(self, dtype: KeyDType, data: Any) -> Any:
         return wrap(dtype.implementation, data)
 
+    def unwrap(self, dtype: KeyDType, keys: Any) -> Any:
+        return unwrap(keys)
+
     def _apply(self, dtype: KeyDType, operation: Any, keys: Any) -> Any:
         out = random_wrap_p.bind(operation(unwrap(keys)), impl=dtype.implementation)
         if type(keys) is PRNGKeyArray and np.any(keys._consumed):

@@ -115,7 +115,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
     Args:
       pred: bool scalar.
       msg: text with fields, as of ``str.format``.
-      fmt_args, fmt_kwargs: what stands in the fields: pytrees of arrays or numbers.
+      fmt_args, fmt_kwargs: what stands in the fields: pytrees of arrays, keys or numbers.
       debug: check only under ``checkify``; left out without it.
     Raises:
       TypeError: a predicate that is no bool scalar, values that are no arrays.
@@ -128,11 +128,11 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
     if not isinstance(msg, str):
         raise TypeError(f"check: msg must be a text, got {msg!r}")
     leaves, tree = tree_flatten((fmt_args, fmt_kwargs))
-    for leaf in leaves:
-        _require_array(leaf)
+    key_dtypes = tuple(map(_key_dtype, leaves))
+    leaves = [leaf if dtype is None else dtype.unwrap(leaf) for leaf, dtype in zip(leaves, key_dtypes, strict=True)]
     _fields.vformat(msg, fmt_args, fmt_kwargs)
     place = place_of(runtime.Traceback.get_traceback())
-    site = Site(ErrorCategory.USER, f"{msg} (`check` failed)", tree, place, bool(debug))
+    site = Site(ErrorCategory.USER, f"{msg} (`check` failed)", tree, place, bool(debug), key_dtypes)
     bind_check(code_where(bitwise_not(pred)), leaves, (site,))
 
 
@@ -146,16 +146,22 @@ def _require_predicate(pred: Any) -> None:
         raise TypeError(f"check takes a scalar pred as argument, of dtype bool, got {pred}")
 
 
-def _require_array(leaf: Any) -> None:
+def _key_dtype(leaf: Any) -> Any:
+    """The dtype of an array of keys, None for other arrays and numbers.
+
+    Raises:
+      TypeError: neither.
+    """
     try:
+        aval = typeof(leaf)
+        if dtypes.issubdtype(aval.dtype, dtypes.prng_key):
+            return aval.dtype
         checked_operand("check", leaf)
-        fits = not dtypes.is_extended(typeof(leaf).dtype)
     except TypeError:
-        fits = False
-    if not fits:
         raise TypeError(
             f"check: what the message shows must be pytrees of arrays or numbers, got {leaf!r} of type {type(leaf)}"
-        )
+        ) from None
+    return None
 
 
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:

@@ -14,7 +14,7 @@ from arrax.core.types import typeof
 from arrax.transforms.autodiff import jvp, vjp
 
 # Half the step of central differences, and what errors of rounding and truncation then amount to, by precision.
-_STEPS = {np.dtype(np.float64): 1e-4, np.dtype(np.complex128): 1e-4}
+_STEPS = {np.dtype(name): 1e-4 for name in ("float32", "float64", "complex64", "complex128")}
 _TOLERANCES = {np.dtype(np.float64): 1e-5, np.dtype(np.complex128): 1e-5}
 _STEP, _TOLERANCE, _COARSE_TOLERANCE = 1 / 1024, 2e-2, 1e-1
 

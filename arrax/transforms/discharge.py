@@ -89,16 +89,16 @@ def checked(program: ClosedJaxpr, errors: Errors) -> Checked:
 
 
 def _checked(program: ClosedJaxpr, errors: Errors) -> Checked:
-    found: list[Finding] = []
+    found: list[tuple[Sites, list[Any]]] = []  # no tracers: they would outlive their trace
 
     def flat(*args: Any) -> list[Any]:
         finding, outs = run_checked(program, args, errors)
-        found.append(finding)
+        found.append((finding.sites, [typeof(value) for value in finding.payload]))
         return [finding.code, *finding.payload, *outs]
 
     avals = program.in_avals
     jaxpr, consts = stage(flat, avals, program.jaxpr.debug_info)
-    return Checked(ClosedJaxpr(jaxpr, consts), found[0].sites, [typeof(value) for value in found[0].payload])
+    return Checked(ClosedJaxpr(jaxpr, consts), *found[0])
 
 
 # ---- what calls programs ---------------------------------------------------------------------------------------------

@@ -11,12 +11,14 @@ import os
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from arrax.core import config
+from arrax.core.meshes import AbstractMesh
 from arrax.core.ownership import refuse_other_from_now_on, refuse_other_owner
 from arrax.core.partition_specs import PartitionSpec, check_spec
 from arrax.core.types import ShapedArray
@@ -44,8 +46,9 @@ def _register() -> None:
     gc.callbacks.append(lambda phase, info: runtime.collect_garbage())
 
 
-def _lend_type_class(device: Any) -> None:
-    """Let C++ find ShapedArray (and a check of partition specs) under the names where it looks once and for all."""
+@contextmanager
+def _lent_classes() -> Iterator[None]:
+    """Let C++ find ShapedArray and a check of partition specs under the names where it looks once and for all."""
     before = {name: sys.modules[name] for name in _STAND_INS if name in sys.modules}
     modules = {name: types.ModuleType(name) for name in _STAND_INS}
     for name in _STAND_INS[1:]:
@@ -55,21 +58,25 @@ def _lend_type_class(device: Any) -> None:
     modules["jax._src.named_sharding"].check_pspec = check_spec  # type: ignore[attr-defined]
     sys.modules.update(modules)
     try:
-        sharding = runtime.SingleDeviceSharding(device)
-        aval = ShapedArray((), np.dtype(np.int32))
-        runtime.batched_device_put(aval, sharding, [np.int32(0)], [device], False)._arrays  # noqa: B018
-        runtime.NamedSharding(_OneDeviceMesh(device), PartitionSpec())
+        yield
     finally:
         for name in _STAND_INS:
             sys.modules.pop(name, None)
         sys.modules.update(before)
 
 
-class _OneDeviceMesh:
-    size, axis_names = 1, ()
+def _lend_type_class(device: Any) -> None:
+    """Make C++ look for the class of types: it does so at the first array."""
+    sharding = runtime.SingleDeviceSharding(device)
+    aval = ShapedArray((), np.dtype(np.int32))
+    with _lent_classes():
+        runtime.batched_device_put(aval, sharding, [np.int32(0)], [device], False)._arrays  # noqa: B018
 
-    def __init__(self, device: Any):
-        self._internal_device_list = runtime.DeviceList((device,))
+
+def _lend_check_of_specs() -> None:
+    """Make C++ look for the check of partition specs: it does so at the first NamedSharding, which needs no device."""
+    with _lent_classes():
+        runtime.NamedSharding(AbstractMesh((), ()), PartitionSpec())
 
 
 cpu_options: list[Callable[[], dict[str, Any]]] = []  # what else CPU clients are started with
@@ -169,4 +176,5 @@ def clear_clients() -> None:
 
 
 _register()
+_lend_check_of_specs()
 refuse_other_from_now_on()

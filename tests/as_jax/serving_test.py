@@ -41,6 +41,41 @@ print("served")
     assert done.stdout.strip() == "served", done.stderr
 
 
+def test_private_modules_are_attributes_and_follow_what_changes():
+    done = run(
+        "-c",
+        """
+import arrax.as_jax, jax, jax.lib, jaxlib
+assert jax.lib.__version__ == jaxlib.__version__
+assert not jax._src.xla_bridge._backends
+jax.devices()
+assert "cpu" in jax._src.xla_bridge._backends
+assert not hasattr(jax._src, "no_such_module") and not hasattr(jax._src.core, "no_such_name")
+from jax._src.tree_util import prefix_errors
+(error,) = prefix_errors([1], (1,))
+assert "in_axes" in str(error("in_axes"))
+print("served")
+""",
+    )
+    assert done.stdout.strip() == "served", done.stderr
+
+
+def test_every_forward_leads_somewhere():
+    done = run(
+        "-c",
+        """
+import importlib
+import arrax.as_jax
+from arrax.as_jax import private
+for module, names in private._FORWARDS.items():
+    for name in names:
+        getattr(importlib.import_module(module), name)
+print("all")
+""",
+    )
+    assert done.stdout.strip() == "all", done.stderr
+
+
 def test_another_jax_is_not_displaced():
     done = run(
         "-c",

@@ -22,6 +22,15 @@ def restored():
             arrax.config.update(name, value)
 
 
+def test_contexts_take_their_value_by_name():
+    with arrax.disable_jit(disable=True), arrax.debug_nans(new_val=True):
+        assert arrax.config.jax_disable_jit and arrax.config.jax_debug_nans
+        with arrax.disable_jit(False):
+            assert not arrax.config.jax_disable_jit
+    with arrax.disable_jit():
+        assert arrax.config.jax_disable_jit
+
+
 @pytest.mark.parametrize("name", ["jax_debug_nans", "arrax_debug_nans", "debug_nans"])
 def test_names_have_optional_prefixes(name):
     arrax.config.update(name, True)

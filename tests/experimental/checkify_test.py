@@ -198,6 +198,27 @@ def test_checks_raise_at_once_where_nothing_is_compiled():
     assert arrax.jit(lambda x: (checkify.debug_check(x > 0, "only"), x)[1])(-1.0) == -1.0
 
 
+def test_messages_show_arrays_and_keys():
+    def f(key, x):
+        check(x > 0, "{shown} and {key}, {x:.2f}", shown={"x": x}, key=key, x=x)
+        return x
+
+    keys = arrax.random.split(arrax.random.key(0))
+    error, _ = arrax.jit(checkify.checkify(f))(keys[0], -1.0)
+    start = f"{{'x': Array(-1., dtype=float32)}} and {keys[0]}, -1.00"
+    assert error.get().startswith(start)
+    error, _ = arrax.vmap(checkify.checkify(f))(keys, jnp.array([1.0, -2.0]))
+    assert f"at mapped index 1: {{'x': Array(-2., dtype=float32)}} and {keys[1]}, -2.00" in error.get()
+    with pytest.raises(TypeError, match="must be pytrees of arrays or numbers, got 'text'"):
+        check(False, "{}", "text")
+
+
+def test_checked_programs_leave_no_tracers_behind():
+    with arrax.checking_leaks():
+        error, _ = checkify.checkify(arrax.jit(positive))(jnp.float32(-1))
+    assert error.get().startswith("x is -1.0")
+
+
 def test_a_compiled_check_needs_checkify():
     for f, x in ((arrax.jit(positive), -1.0), (scanned, jnp.arange(2))):
         with pytest.raises(ValueError, match="Cannot abstractly evaluate a checkify.check .*checkify_test.py"):

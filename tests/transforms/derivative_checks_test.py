@@ -53,6 +53,21 @@ def test_given_derivatives_are_checked():
         check_vjp(jnp.sin, lambda x: (jnp.sin(x), lambda ct: (jnp.sin(x) * ct,)), (0.5,), err_msg="mine")
 
 
+def test_differences_in_single_precision_are_taken_over_a_ten_thousandth():
+    places = []
+
+    def seen(x):
+        places.append(x)
+        return x
+
+    def f(x):
+        return x if isinstance(x, arrax.core.Tracer) else seen(x)
+
+    check_grads(f, (np.float32(0),), order=1, modes=["fwd"])
+    direction = np.random.RandomState(0).standard_normal()
+    np.testing.assert_allclose(places, [0, 1e-4 * direction, -1e-4 * direction], rtol=1e-5)
+
+
 def test_unknown_modes_and_integer_arguments_are_refused():
     with pytest.raises(ValueError, match="modes"):
         check_grads(jnp.sin, (0.5,), 1, modes=("back",))

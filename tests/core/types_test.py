@@ -1,0 +1,37 @@
+"""Types of arrays: what they say of divisions among devices."""
+
+import subprocess
+import sys
+
+import numpy as np
+
+import arrax
+import arrax.numpy as jnp
+from arrax.core import ShapedArray
+from arrax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+
+
+def test_types_that_no_mesh_divides_say_so():
+    array = arrax.typeof(jnp.ones((2, 3)))
+    assert array.sharding == NamedSharding(AbstractMesh((), ()), PartitionSpec(None, None))
+    assert array.sharding.is_fully_replicated and array.sharding.mesh.empty
+    seen = []
+    arrax.jit(lambda x: seen.append(arrax.typeof(x).sharding.spec) or x)(np.float32(1))
+    assert seen == [PartitionSpec()]
+
+
+def test_changed_types_keep_their_other_fields():
+    plain = ShapedArray((2,), np.float32)
+    divided = plain.update(sharding="somehow")
+    assert divided.sharding == "somehow" and divided != plain
+    assert divided.update(shape=(3,)).sharding == "somehow"
+    assert plain.update(shape=(3,)) is ShapedArray((3,), np.float32)
+
+
+def test_shardings_without_devices_need_no_runtime():
+    program = (
+        "from arrax.sharding import *; print(NamedSharding(AbstractMesh((2,), ('x',)), PartitionSpec('x')).spec);"
+        "from arrax.xla import startup; print(startup.started())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "P('x',)\nFalse\n", done.stderr
