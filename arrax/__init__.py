@@ -16,6 +16,7 @@ from arrax import numpy as numpy
 from arrax import tree as tree
 from arrax import tree_util as tree_util
 from arrax.core import printing as _printing  # noqa: F401  (gives programs their text)
+from arrax.core.caches import clear_caches as clear_caches
 from arrax.core.config import check_tracer_leaks as check_tracer_leaks
 from arrax.core.config import check_tracer_leaks as checking_leaks
 from arrax.core.config import config as config
@@ -52,7 +53,6 @@ from arrax.transforms.autodiff import jvp as jvp
 from arrax.transforms.autodiff import linear_transpose as linear_transpose
 from arrax.transforms.autodiff import linearize as linearize
 from arrax.transforms.autodiff import vjp as vjp
-from arrax.transforms.caches import clear_caches as clear_caches
 from arrax.transforms.checkpointing import checkpoint as checkpoint
 from arrax.transforms.checkpointing import checkpoint as remat
 from arrax.transforms.checkpointing import checkpoint_policies as checkpoint_policies

@@ -13,7 +13,10 @@ def cleared_by(clear: Callable[[], None]) -> Callable[[], None]:
     return clear
 
 
-def clear_all() -> None:
-    """Empty all caches."""
+def clear_caches() -> None:
+    """Forget all traces, compiled calls and executables in memory; what is stored on disk stays.
+
+    Example: ``arrax.clear_caches()``.
+    """
     for clear in _clearings:
         clear()

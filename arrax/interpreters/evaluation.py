@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arrax.core import config, errors
+from arrax.core import errors
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, current
 from arrax.core.program import ClosedJaxpr, subprograms
-from arrax.core.tracebacks import hide_internal_frames
 from arrax.core.types import typeof
+from arrax.interpreters.dispatch import operation_callable
 from arrax.interpreters.execution import CompiledProgram, lower_program
 from arrax.interpreters.placements import places_of_results, settle_placement
 from arrax.interpreters.staging import stage
-from arrax.native import runtime
 from arrax.xla.devices import platform_name
-from arrax.xla.distribution import place_argument
-from arrax.xla.shutdown import gate
 
-_registry = runtime.pytree.default_registry()
-_call_cache = runtime.PjitFunctionCache(1 << 14)
-_LEAF = _registry.flatten(0)[1]
 _OPERATIONS_PER_PRIMITIVE = 1024
 
 
@@ -103,36 +97,10 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
         lowered = lower_program(program, primitive.name, platform, eager=True, placement=placement)
         compiled = CompiledProgram(lowered, placement, primitive.name)
         outs = compiled.call(args)
-        tree = _registry.flatten([0] * len(outs))[1] if primitive.multiple_results else _LEAF
-        return outs if primitive.multiple_results else outs[0], compiled.fast_path(tree, args)
+        result = outs if primitive.multiple_results else outs[0]
+        return result, compiled.fast_path(result, args)
 
-    return on_call_path(primitive.name, run_first)
-
-
-def on_call_path(name: str, run_first: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
-    """A C++ call path of its own for ``run_first``, which runs the first call of each signature.
-
-    An exception in ``run_first`` would leave its signature slow for ever, so the entries are cleared then.
-    """
-
-    def guarded(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        try:
-            with gate:
-                return run_first(*args, **kwargs)
-        except BaseException as error:
-            function._clear_cache()  # type: ignore[attr-defined]
-            hide_internal_frames(error)
-            raise
-
-    def without_call_path(*args: Any, **kwargs: Any) -> Any:  # what disable_jit calls
-        previous = config.disable_jit.cell.swap_local(False)  # a single operation has no Python inside to run
-        try:
-            return function(*args, **kwargs)
-        finally:
-            config.disable_jit.cell.set_local(previous)
-
-    function = runtime.pjit(name, without_call_path, guarded, [], [], name, _registry, place_argument, _call_cache)
-    return function
+    return operation_callable(primitive.name, run_first)
 
 
 Context.interpreter = Evaluation()

@@ -12,6 +12,7 @@ from arrax import dtypes
 from arrax.core import config, errors, monitoring
 from arrax.core.effects import any_ordered
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var
+from arrax.core.pytree_nodes import call_registry
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.compile_speed import compiles_quickly
 from arrax.interpreters.cost_model import runs_inline
@@ -298,19 +299,20 @@ class CompiledProgram:
         pending.add(results.consume_token(), ordered)
         return outs
 
-    def fast_path(self, out_tree: Any, leaves: Sequence[Any], keys_are_nodes: bool = False) -> FastPath | None:
+    def fast_path(self, result: Any, leaves: Sequence[Any]) -> FastPath | None:
         """The record for the C++ call path, or None where calls must pass through Python.
 
         Args:
-          keys_are_nodes: whether the tree's leaves are the words of key arrays in their place.
+          result: the result of this call; keys in it, whose words the program gives, are nodes of its tree.
+          leaves: the arguments of this call.
         """
-        if any(self._keys) and not keys_are_nodes or any(self._on_host) or self.effects:
+        if any(self._on_host) or self.effects:
             return None
         if config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value:
             return None
         kept = [True] * len(self.const_args) + list(self.kept)
         return FastPath(
-            self.executable, out_tree, list(self.in_shardings), list(self.out_shardings),
+            self.executable, call_registry.flatten(result)[1], list(self.in_shardings), list(self.out_shardings),
             list(map(physical_aval, self.out_avals)), [self.placement.committed] * len(self.out_avals), kept,
             [None] * sum(kept), list(self.const_args),
         )  # fmt: skip

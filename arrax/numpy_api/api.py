@@ -1,11 +1,15 @@
-"""How public array functions are made: compiled functions that a traced program sees through.
+"""How public array functions are declared: ``@api(static=…, host=…, stepwise=…)``.
 
-``@api(static=(...))`` turns a function of arrays into one on the C++ call path: an eager call costs one dispatch,
-promotion and all. Under a trace the Python body runs instead, so that its operations appear in the program themselves.
+A declared function is a compiled one on the C++ call path (``interpreters/dispatch.py``): an eager call costs one dispatch,
+promotion and all. Under a trace the Python body runs instead, so that its operations appear in the program themselves. Two
+more ways are for functions that move small arrays, where compiling a program for each new shape, axis or index would cost
+more than it saves: ``host`` does it with NumPy, and ``stepwise`` waits with compiling until a signature has come often. No
+way changes a value: what runs on the host moves elements and computes nothing.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -13,13 +17,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 from arrax.core import config
+from arrax.core.caches import cleared_by
+from arrax.core.calls import register_wrapper
 from arrax.core.interpreter import Tracer, context
 from arrax.native import runtime
-from arrax.transforms.jit import JitOptions, Jitted, register_jitted
+from arrax.numpy_api.host import back, on_host, view
+from arrax.transforms.jit import JitOptions, Jitted, make_jitted
 
 F = TypeVar("F", bound=Callable[..., Any])
-_registry = runtime.pytree.default_registry()
-_calls = runtime.PjitFunctionCache(1 << 15)
+HostFunction = Callable[..., "np.ndarray | list[np.ndarray] | None"]
+ArrayImpl = runtime.ArrayImpl
+CALLS_BEFORE_COMPILING = 64  # of one signature: together they take about as long as the compiler does
+_SIGNATURES = 4096  # that one function counts
 
 
 class LibraryFunction(Jitted):
@@ -29,12 +38,12 @@ class LibraryFunction(Jitted):
 
     advice = " It takes arrays and numbers."
 
-    def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         if not context.interpreter.is_evaluation or config.disable_jit.cell.value:
             return self.fun(*args, **kwargs), None
         if any(isinstance(arg, Tracer) for arg in args):
             return self.fun(*args, **kwargs), None  # an escaped tracer: the first operation says so
-        return super()._run(args, kwargs)
+        return super().run_first(*args, **kwargs)
 
 
 class DeferringFunction(LibraryFunction):
@@ -42,11 +51,11 @@ class DeferringFunction(LibraryFunction):
 
     __slots__ = ()
 
-    def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         for arg in args:
             if type(arg) not in operand_types and not accepts_operand(arg):
                 return NotImplemented, None
-        return super()._run(args, kwargs)
+        return super().run_first(*args, **kwargs)
 
 
 operand_types: set[type] = {runtime.ArrayImpl, int, float, bool, complex}
@@ -67,27 +76,33 @@ def register_operand(cls: type) -> None:
     _operand_classes.append(cls)
 
 
-def api(static: Sequence[str] = (), *, kind: type[Jitted] = LibraryFunction) -> Callable[[F], F]:
+def api(
+    static: Sequence[str] = (),
+    *,
+    host: HostFunction | None = None,
+    stepwise: bool = False,
+    kind: type[Jitted] = LibraryFunction,
+) -> Callable[[F], F]:
     """Decorator: make a public array function a compiled one.
 
     Args:
       static: names of the arguments whose values are part of the program (axes, dtypes, shapes, modes); they must be
         hashable, so a function that takes lists there normalizes them before it calls the compiled one.
+      host: what gives the same elements with NumPy, for a small array on the CPU: a function of its elements and the other
+        arguments, which may be given by position only. It returns an array, a list of arrays, or None where the compiled
+        function is to run.
+      stepwise: run the body itself, operation by operation, in the first calls of each signature. Calls with values that
+        cannot be hashed (lists) always run so.
+      kind: the class that runs first calls; ``DeferringFunction`` for operators.
     """
 
     def decorate(fun: F) -> F:
-        return make_api(fun, static, kind)
+        made = make_api(fun, static, kind)
+        if host is not None:
+            made = _with_host_route(made, host)
+        return _stepwise(fun, made) if stepwise else made
 
     return decorate
-
-
-def _positional(fun: Any) -> Sequence[str]:
-    """The names of the arguments that may be given by position; hundreds of functions ask at import."""
-    code = getattr(fun, "__code__", None)
-    if code is not None and not hasattr(fun, "__wrapped__"):
-        return code.co_varnames[: code.co_argcount]
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [name for name, p in inspect.signature(fun).parameters.items() if p.kind in kinds]
 
 
 def make_api(
@@ -103,5 +118,58 @@ def make_api(
         static_argnums=positions, static_argnames=tuple(static), donate_argnums=(), donate_argnames=(), inline=True,
         eager=eager,
     )  # fmt: skip
-    jitted = kind(fun, options)
-    return register_jitted(jitted, _calls)
+    return make_jitted(kind(fun, options), by_user=False)
+
+
+def _positional(fun: Any) -> Sequence[str]:
+    """The names of the arguments that may be given by position; hundreds of functions ask at import."""
+    code = getattr(fun, "__code__", None)
+    if code is not None and not hasattr(fun, "__wrapped__"):
+        return code.co_varnames[: code.co_argcount]
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [name for name, p in inspect.signature(fun).parameters.items() if p.kind in kinds]
+
+
+def _with_host_route(compiled: Any, host: HostFunction) -> Any:
+    """Small arrays on the CPU go through a function of NumPy, others through a compiled one."""
+
+    @functools.wraps(compiled)
+    def call(a: Any, *args: Any) -> Any:
+        if on_host(a):
+            found = host(view(a), *args)
+            if isinstance(found, list):
+                return [back(one, a) for one in found]
+            if found is not None:
+                return back(found, a, fresh=found.flags.owndata)
+        return compiled(a, *args)
+
+    return call
+
+
+def _stepwise(fun: F, compiled: Any) -> F:
+    """Calls of a signature run the body until they are many, then the compiled function."""
+    calls: dict[Any, int] = {}
+    cleared_by(calls.clear)
+
+    @functools.wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not context.interpreter.is_evaluation:
+            return fun(*args, **kwargs)
+        signature: Any = [arg.aval if type(arg) is ArrayImpl else arg for arg in args]
+        signature = (*signature, *kwargs.items()) if kwargs else tuple(signature)
+        try:
+            past = calls.get(signature, 0)
+        except TypeError:
+            past = None  # run outside of this handler: an error of ``fun`` has nothing to do with this one
+        if past is None:
+            return fun(*args, **kwargs)
+        if past >= CALLS_BEFORE_COMPILING:
+            return compiled(*args, **kwargs)
+        result = fun(*args, **kwargs)
+        if len(calls) >= _SIGNATURES:
+            calls.clear()
+        calls[signature] = past + 1
+        return result
+
+    register_wrapper(call, lambda local: (local["fun"], local["args"], local["kwargs"]))
+    return call  # type: ignore[return-value]

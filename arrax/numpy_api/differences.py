@@ -30,7 +30,6 @@ from arrax.numpy_api.operands import (
     refuse_complex,
 )
 from arrax.numpy_api.routes import settle, shape_of
-from arrax.numpy_api.tiers import tiered
 
 
 def _neighbours(a: Any, axis: int) -> Any:
@@ -61,7 +60,7 @@ def _edge(a: Any, value: Any, axis: int) -> Any:
     return operands.broadcast_to(value, (*shape[:axis], 1, *shape[axis + 1 :]))
 
 
-@tiered(static=("n", "axis"))
+@api(static=("n", "axis"), stepwise=True)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along an axis.
 

@@ -31,7 +31,6 @@ from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar,
 from arrax.numpy_api.index_description import Index, IndexDescription, describe
 from arrax.numpy_api.operands import broadcast_to, check_arraylike, refuse_out
 from arrax.numpy_api.routes import settle, shape_of
-from arrax.numpy_api.tiers import tiered
 
 # ---- the host route -------------------------------------------------------------------------------------------------
 
@@ -232,7 +231,7 @@ def check_integers(name: str, indices: Any) -> None:
         raise TypeError(f"{name} indices must be of integer type, got {dtype}")
 
 
-@tiered(static=("axis", "out", "mode", "unique_indices", "indices_are_sorted", "fill_value"))
+@api(static=("axis", "out", "mode", "unique_indices", "indices_are_sorted", "fill_value"), stepwise=True)
 def take(
     a: Any,
     indices: Any,

@@ -18,7 +18,6 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 from arrax.numpy_api.operands import check_arraylike, concrete_int, promote_dtypes, refuse_out
 from arrax.numpy_api.routes import group_like, settle, settle_all, shape_of
-from arrax.numpy_api.tiers import tiered
 
 
 def sequence_of(name: str, arrays: Any) -> list[Any]:
@@ -209,7 +208,7 @@ def column_stack(tup: Any) -> Any:
     return join_all("column_stack", arrays, 1, None)
 
 
-@tiered(static=("axis",))
+@api(static=("axis",), stepwise=True)
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """Join values to the end of an array.
 
@@ -319,7 +318,7 @@ def _split(name: str, ary: Any, sections: Any, axis: int, equal: bool = True) ->
     return _pieces(ary, _bounds(name, shape_of(ary)[axis], sections, equal), axis)
 
 
-@tiered(static=("indices_or_sections", "axis"))
+@api(static=("indices_or_sections", "axis"), stepwise=True)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Cut an array into pieces along an axis.
 
@@ -335,7 +334,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("split", ary, indices_or_sections, axis)
 
 
-@tiered(static=("indices_or_sections", "axis"))
+@api(static=("indices_or_sections", "axis"), stepwise=True)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Cut an array into pieces along an axis; the first ones are longer where the division leaves a rest.
 

@@ -22,7 +22,6 @@ from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, is_arraylike
 from arrax.numpy_api.routes import moved_within_limit, settle, shape_of
-from arrax.numpy_api.tiers import tiered
 
 # ---- questions about shapes -----------------------------------------------------------------------------------------
 
@@ -112,7 +111,7 @@ def _reshape(a: Any, shape: tuple[int, ...], order: str) -> Any:
     return shapes.transpose(shapes.reshape(backwards, shape[::-1]), range(len(shape))[::-1])
 
 
-@tiered(static=("shape", "order", "copy", "out_sharding"))
+@api(static=("shape", "order", "copy", "out_sharding"), stepwise=True)
 def reshape(a: Any, shape: Any, order: Any = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Any:
     """Give the elements of an array another shape.
 
@@ -137,7 +136,7 @@ def reshape(a: Any, shape: Any, order: Any = "C", *, copy: bool | None = None, o
     return _reshape(a, lengths, order)
 
 
-@tiered(static=("order", "out_sharding"))
+@api(static=("order", "out_sharding"), stepwise=True)
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """All elements of an array in one axis.
 
@@ -168,7 +167,7 @@ def _permuted(a: Any, permutation: tuple[int, ...]) -> Any:
     return _transpose(a, permutation)
 
 
-@tiered(static=("axes",))
+@api(static=("axes",), stepwise=True)
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     """Reorder the axes of an array.
 
@@ -212,7 +211,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
-@tiered(static=("axis1", "axis2"))
+@api(static=("axis1", "axis2"), stepwise=True)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Exchange two axes.
 
@@ -227,7 +226,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return _permuted(a, tuple(order))
 
 
-@tiered(static=("source", "destination"))
+@api(static=("source", "destination"), stepwise=True)
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Move axes to other places; the others keep their order.
 
@@ -283,7 +282,7 @@ def _squeeze(a: Any, axes: tuple[int, ...]) -> Any:
     return shapes.squeeze(a, axes)
 
 
-@tiered(static=("axis",))
+@api(static=("axis",), stepwise=True)
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Drop axes of length 1.
 
@@ -309,7 +308,7 @@ def _expand_dims(a: Any, axes: tuple[int, ...]) -> Any:
     return shapes.expand_dims(a, axes)
 
 
-@tiered(static=("axis",))
+@api(static=("axis",), stepwise=True)
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     """Insert axes of length 1.
 
@@ -350,7 +349,7 @@ _MISSING_AXES: dict[tuple[int, int], tuple[int, ...]] = {
 }  # fmt: skip
 
 
-@tiered(static=())
+@api(stepwise=True)
 def atleast_1d(*arys: Any) -> Any:
     """Arrays with at least one axis; scalars get one.
 
@@ -360,7 +359,7 @@ def atleast_1d(*arys: Any) -> Any:
     return _at_least("atleast_1d", 1, arys)
 
 
-@tiered(static=())
+@api(stepwise=True)
 def atleast_2d(*arys: Any) -> Any:
     """Arrays with at least two axes; new ones go in front.
 
@@ -370,7 +369,7 @@ def atleast_2d(*arys: Any) -> Any:
     return _at_least("atleast_2d", 2, arys)
 
 
-@tiered(static=())
+@api(stepwise=True)
 def atleast_3d(*arys: Any) -> Any:
     """Arrays with at least three axes; vectors become ``(1, n, 1)``, matrices ``(m, n, 1)``.
 
@@ -388,7 +387,7 @@ def _broadcast_to(a: Any, shape: tuple[int, ...]) -> Any:
     return operands.broadcast_to(a, shape)
 
 
-@tiered(static=("shape", "out_sharding"))
+@api(static=("shape", "out_sharding"), stepwise=True)
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """Repeat an array to a shape by NumPy's rules: missing axes go in front, axes of length 1 repeat.
 
@@ -484,7 +483,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     return out if device is None else device_put(out, device)
 
 
-@tiered(static=("dtype", "copy"))
+@api(static=("dtype", "copy"), stepwise=True)
 def _converted(x: Any, dtype: Any, copy: bool) -> Any:
     aval = typeof(x)
     if isinstance(dtype, dtypes.ExtendedDType) or isinstance(aval.dtype, dtypes.ExtendedDType):

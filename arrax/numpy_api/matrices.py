@@ -21,7 +21,6 @@ from arrax.numpy_api.operands import check_arraylike, promote_numeric, refuse_ou
 from arrax.numpy_api.powers import power
 from arrax.numpy_api.reductions import sum_dtype
 from arrax.numpy_api.routes import moved, moved_within_limit, settle, settle_all, shape_of
-from arrax.numpy_api.tiers import tiered
 
 
 def _triangle_mask(rows: int, columns: int, k: Any) -> Any:
@@ -71,7 +70,7 @@ def _triangle_of(name: str, m: Any, k: Any, operation: Any) -> Any:
     return _triangle(m, k, name == "tril") if done is None else done
 
 
-@tiered(static=("k",))
+@api(static=("k",), stepwise=True)
 def tril(m: Any, k: int = 0) -> Any:
     """The lower triangles of matrices: zeros above a diagonal.
 
@@ -85,7 +84,7 @@ def tril(m: Any, k: int = 0) -> Any:
     return _triangle_of("tril", m, k, np.tril)
 
 
-@tiered(static=("k",))
+@api(static=("k",), stepwise=True)
 def triu(m: Any, k: int = 0) -> Any:
     """The upper triangles of matrices: zeros below a diagonal.
 
@@ -115,7 +114,7 @@ def _matrix_of(v: Any, k: int) -> Any:
     return convert(structure.select(mask, spread, shapes.full_like(spread, 0)), aval.dtype, aval.weak_type)
 
 
-@tiered(static=("k",))
+@api(static=("k",), stepwise=True)
 def diag(v: Any, k: int = 0) -> Any:
     """A matrix with a vector on a diagonal, or the diagonal of a matrix.
 
@@ -197,7 +196,7 @@ def _masked_trace(a: Any, offset: Any, axis1: int, axis2: int, dtype: Any) -> An
     return reduce_sum(structure.select(spread, matrices, shapes.full_like(matrices, 0)), (rank - 2, rank - 1))
 
 
-@tiered(static=("axis1", "axis2", "dtype", "out"))
+@api(static=("axis1", "axis2", "dtype", "out"), stepwise=True)
 def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
     """The sums of the diagonals of the matrices that two axes span.
 

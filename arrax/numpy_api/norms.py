@@ -22,7 +22,6 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_systems import inv
 from arrax.numpy_api.operands import broadcast_to, canonical_axes, check_arraylike, promote_inexact
 from arrax.numpy_api.reductions import static_axis, with_kept_axes
-from arrax.numpy_api.tiers import tiered
 
 Axes = Sequence[int]
 
@@ -110,7 +109,7 @@ def _norm(x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
     return with_kept_axes(out, axes, keepdims)
 
 
-@tiered(static=("ord", "axis", "keepdims"))
+@api(static=("ord", "axis", "keepdims"), stepwise=True)
 def norm(x: Any, ord: int | float | str | None = None, axis: int | Axes | None = None, keepdims: bool = False) -> Any:
     """Norms of vectors or matrices.
 

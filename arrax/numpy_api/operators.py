@@ -21,12 +21,12 @@ class EqualityFunction(DeferringFunction):
 
     __slots__ = ()
 
-    def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         if isinstance(args[-1], list | tuple | dict | set):
             symbol = {"__eq__": "==", "__ne__": "!="}[self.name]
             kinds = " and ".join(f"'{type(arg).__name__}'" for arg in args)
             raise TypeError(f"unsupported operand type(s) for {symbol}: {kinds}")
-        return super()._run(args, kwargs)
+        return super().run_first(*args, **kwargs)
 
 
 def _compiled(

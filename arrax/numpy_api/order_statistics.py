@@ -21,7 +21,6 @@ from arrax.numpy_api.gathers import take_along_last
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none
 from arrax.numpy_api.reductions import static_axis, with_kept_axes
-from arrax.numpy_api.tiers import tiered
 
 # Where the q-quantile of n sorted elements lies: at n q + alpha + q (1 - alpha - beta) - 1 (NumPy reference, ``quantile``).
 _PLOTTING_POSITIONS: dict[str, tuple[float, float]] = {
@@ -243,7 +242,7 @@ def nanpercentile(
     return _checked("nanpercentile", a, _hundredth(q), axis, method, keepdims, weights, out, overwrite_input, True)
 
 
-@tiered(static=("axis", "out", "overwrite_input", "keepdims"))
+@api(static=("axis", "out", "overwrite_input", "keepdims"), stepwise=True)
 def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """The middle of the sorted elements over axes, or the mean of the two middle ones; NaN where there is any.
 
@@ -258,7 +257,7 @@ def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = F
     return _checked("median", a, 0.5, axis, "midpoint", keepdims, None, out, overwrite_input, False)
 
 
-@tiered(static=("axis", "out", "overwrite_input", "keepdims"))
+@api(static=("axis", "out", "overwrite_input", "keepdims"), stepwise=True)
 def nanmedian(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """The median of the elements that are not NaN. Args: as of ``median``.
 

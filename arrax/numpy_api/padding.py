@@ -19,7 +19,6 @@ from arrax.numpy_api.manipulation import moveaxis, reshape
 from arrax.numpy_api.operands import is_arraylike
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import settle, shape_of
-from arrax.numpy_api.tiers import tiered
 from arrax.transforms.vectorize import vmap
 
 Widths = tuple[tuple[int, int], ...]
@@ -409,4 +408,4 @@ def _pad(array: Any, pad_width: Any, mode: str | Callable[..., Any], **kwargs: A
     return operation(array, widths, **kwargs)
 
 
-_pad_plainly = tiered(static=("pad_width", "mode"))(_pad)
+_pad_plainly = api(static=("pad_width", "mode"), stepwise=True)(_pad)

@@ -22,7 +22,6 @@ from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.manipulation import ravel, reshape, swapaxes
 from arrax.numpy_api.operands import canonical_axes, check_arraylike
 from arrax.numpy_api.routes import moved, moved_within_limit, settle, shape_of
-from arrax.numpy_api.tiers import tiered
 
 
 def known(value: Any) -> np.ndarray | None:
@@ -39,7 +38,7 @@ def _flip(m: Any, axes: tuple[int, ...]) -> Any:
     return shapes.rev(m, axes)
 
 
-@tiered(static=("axis",))
+@api(static=("axis",), stepwise=True)
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Reverse the order of the elements along axes.
 
@@ -72,7 +71,7 @@ def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
-@tiered(static=("k", "axes"))
+@api(static=("k", "axes"), stepwise=True)
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Turn an array by right angles in the plane of two axes.
 
@@ -125,7 +124,7 @@ def _roll_traced(a: Any, shifts: Any, axes: tuple[int, ...]) -> Any:
     return a
 
 
-@tiered(static=("shift", "axis"))
+@api(static=("shift", "axis"), stepwise=True)
 def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Shift elements along axes; those that leave at the end come back at the beginning.
 
@@ -191,7 +190,7 @@ def _tile(A: Any, reps: tuple[int, ...]) -> Any:
     return shapes.reshape(repeated, tuple(n * m for n, m in zip(reps, own, strict=True)))
 
 
-@tiered(static=("reps",))
+@api(static=("reps",), stepwise=True)
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
     """Repeat a whole array along its axes.
 

@@ -24,7 +24,6 @@ from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.routes import settle
 from arrax.numpy_api.searching import nonzero
-from arrax.numpy_api.tiers import tiered
 from arrax.transforms.jit import jit
 
 _NUMBERS = (bool, int, float, complex)
@@ -102,7 +101,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
     return _chosen(condition, x, y)
 
 
-@tiered(static=())
+@api(stepwise=True)
 def _chosen(condition: Any, x: Any, y: Any) -> Any:
     condition, x, y = as_operand(condition), as_operand(x), as_operand(y)
     done = _where_on_host(condition, x, y, _common_shape(condition, x, y))
@@ -328,7 +327,7 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     return result
 
 
-@tiered(static=("copy",))
+@api(static=("copy",), stepwise=True)
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """Replace NaN and infinities by numbers.
 

@@ -18,7 +18,6 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import check_arraylike
 from arrax.numpy_api.routes import settle, settle_all
-from arrax.numpy_api.tiers import tiered
 
 Known = int | None  # known while tracing
 
@@ -45,7 +44,7 @@ def _sort(a: Any, axis: int, stable: bool, descending: bool) -> Any:
     return shapes.rev(out, (axis,)) if descending else out
 
 
-@tiered(static=("axis", "kind", "order", "stable", "descending"))
+@api(static=("axis", "kind", "order", "stable", "descending"), stepwise=True)
 def sort(
     a: Any,
     axis: int | None = -1,
@@ -87,7 +86,7 @@ def _argsort(a: Any, axis: int, stable: bool, descending: bool, dtype: Any) -> A
     return arithmetic.sub(shapes.full(shape, last), shapes.rev(order, (axis,)))
 
 
-@tiered(static=("axis", "kind", "order", "stable", "descending", "dtype"))
+@api(static=("axis", "kind", "order", "stable", "descending", "dtype"), stepwise=True)
 def argsort(
     a: Any, axis: Known = -1, *, kind: None = None, order: None = None, stable: bool = True,
     descending: bool = False, dtype: Any = None,

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, overload
 
 from arrax.core import config, errors
-from arrax.core.calls import called_function, register_wrapper
+from arrax.core.calls import called_function
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context
-from arrax.core.pytree_nodes import call_registry
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.tracebacks import hide_internal_frames
-from arrax.core.types import masked_class, refuse_masked
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
+from arrax.interpreters.dispatch import callable_of
 from arrax.interpreters.execution import (
     CompiledProgram,
     SpecialValueFound,
@@ -41,16 +37,13 @@ from arrax.transforms.sharding_arguments import checked_shardings, for_arguments
 from arrax.transforms.tracing import Traced, dynamic_names, leaf_type, trace, traces_of
 from arrax.transforms.wrapped import P, R, Wrapped
 from arrax.xla.devices import client_of, platform_name
-from arrax.xla.distribution import place_argument
 from arrax.xla.placement import array_from_host, check_live
 from arrax.xla.shardings import UNSPECIFIED
-from arrax.xla.shutdown import gate
 
 ArrayImpl = runtime.ArrayImpl
 Numbers = int | Sequence[int] | None  # positions of arguments
 Names = str | Iterable[str] | None  # names of arguments
 _registry = runtime.pytree.default_registry()
-_call_cache = runtime.PjitFunctionCache(8192)
 
 
 class JitOptions:
@@ -91,56 +84,19 @@ class JitOptions:
         return self.in_shardings is not None or self.out_shardings is not None
 
 
-def _watch_for_masked_arrays() -> None:
-    """Let repeated calls refuse masked arrays too, which C++ takes for plain ones: once there are any."""
-    masked = masked_class()
-    if masked is None or masked in _watched:
-        return
-    with _watching:
-        if masked not in _watched:
-            call_registry.register_node(masked, _refuse_masked_leaf, lambda data, children: None)
-            _watched.add(masked)
-
-
-def _refuse_masked_leaf(value: Any) -> Any:
-    refuse_masked(value)
-    return (), None
-
-
-_watched: set[type] = set()
-_watching = threading.Lock()
-
-
 class Jitted:
-    """A function and how it is compiled: the Python side of a C++ callable."""
+    """A function and how it is compiled: the Python side of a C++ callable (``interpreters/dispatch.py``)."""
 
-    __slots__ = ("fun", "options", "name", "store", "function", "__weakref__")
+    __slots__ = ("fun", "options", "name", "store")
 
     advice = " Arguments must be arrays, numbers, or nested containers of them; mark others as static."
 
     def __init__(self, fun: Callable, options: JitOptions):
         self.fun, self.options, self.name = fun, options, function_name(fun)
         self.store = traces_of(fun)
-        self.function: Callable[[], Any] = lambda: None
 
     def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The result of a call, and what the C++ path needs to repeat it (or None)."""
-        try:  # C++ comes here with an exception still set where a tree was too deep for it: another one takes its place
-            raise LookupError
-        except (LookupError, SystemError):
-            pass
-        try:
-            _watch_for_masked_arrays()
-            with gate:
-                return self._run(args, kwargs)
-        except BaseException as error:
-            function = self.function()
-            if function is not None:
-                function._clear_cache()  # the signature of a failed call would stay slow for ever
-            hide_internal_frames(error)
-            raise
-
-    def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any]:
         split, leaves, tree = self.split(args, kwargs)
         tracing = not context.interpreter.is_evaluation
         avals = self.types_of(split, leaves)
@@ -157,7 +113,7 @@ class Jitted:
         except SpecialValueFound:
             return self._run_by_operation(split, leaves, tree), None
         result = tree_unflatten(traced.out_tree, outs)
-        return result, compiled.fast_path(call_registry.flatten(result)[1], leaves, keys_are_nodes=True)
+        return result, compiled.fast_path(result, leaves)
 
     def _run_by_operation(self, split: Split, leaves: Sequence[Any], tree: Any) -> Any:
         """Once more, one operation after the other: the culprit raises by its name."""
@@ -268,24 +224,13 @@ class Jitted:
         return found
 
 
-# A compiled function is copied as other functions are: a deep copy of what holds it shares it.
-runtime.PjitFunction.__deepcopy__ = lambda function, memo: function
-register_wrapper(Jitted.run_first, lambda local: (local["self"].fun, local["args"], local["kwargs"]))
-
-
-def make_jitted(fun: Callable, options: JitOptions) -> Any:
-    """The C++ callable of a function."""
-    return register_jitted(Jitted(fun, options), _call_cache)
-
-
-def register_jitted(jitted: Jitted, cache: Any) -> Any:
+def make_jitted(jitted: Jitted, by_user: bool = True) -> Any:
     """The C++ callable of a Jitted, with the function's name and documentation."""
     fun, options = jitted.fun, jitted.options
-    function = runtime.pjit(
-        jitted.name, fun, jitted.run_first, list(options.static_argnums), list(options.static_argnames),
-        (type(jitted).__name__, options.key()), call_registry, place_argument, cache,
+    function = callable_of(
+        jitted.name, fun, jitted.run_first, static_argnums=options.static_argnums, static_argnames=options.static_argnames,
+        key=(type(jitted).__name__, options.key()), by_user=by_user,
     )  # fmt: skip
-    jitted.function = weakref.ref(function)  # it holds this object: what it closes over goes with it, at once
     function._jitted = jitted
     function.__wrapped__ = fun
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
@@ -411,4 +356,4 @@ def jit(
         donate_argnames=donate_names, keep_unused=bool(keep_unused), inline=bool(inline), device=device,
         compiler_options=compiler_options, eager=False, in_shardings=in_shardings, out_shardings=out_shardings,
     )  # fmt: skip
-    return make_jitted(fun, options)
+    return make_jitted(Jitted(fun, options))

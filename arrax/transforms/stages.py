@@ -10,7 +10,7 @@ from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
-from arrax.interpreters.evaluation import on_call_path
+from arrax.interpreters.dispatch import operation_callable
 from arrax.interpreters.execution import CompiledProgram, LoweredProgram, lower_program
 from arrax.interpreters.placements import Placement, check_operand
 from arrax.native import runtime
@@ -174,7 +174,7 @@ class Compiled(_Stage):
     def __init__(self, *fields: Any):
         *common, self._program = fields
         super().__init__(*common)
-        self._fast = on_call_path(self._jitted.name, self._call_first)
+        self._fast = operation_callable(self._jitted.name, self._call_first)
 
     _program: CompiledProgram
 
@@ -231,7 +231,8 @@ class Compiled(_Stage):
             if sharding is not None and self._placement.devices is not None:
                 check_operand(leaf, sharding, self._jitted.name)
         outs = self._program.call(leaves)
-        return tree_unflatten(self.out_tree, outs), self._program.fast_path(self.out_tree, leaves)
+        result = tree_unflatten(self.out_tree, outs)
+        return result, self._program.fast_path(result, leaves)
 
     def _check_types(self, leaves: Sequence[Any]) -> None:
         lines = []

@@ -1,0 +1,126 @@
+"""Calls that C++ repeats: the one place where Python functions become callables of the runtime.
+
+A callable holds, for each signature of its arguments (tree, types, placements, static values, settings), the compiled
+program that its first call found; calls after that stay in C++. The first call of a signature runs ``run_first``, which
+gives the result and what C++ needs to repeat it, or None where Python has to run each time. ``jit``, the functions of
+``arrax.numpy`` (``numpy_api/api.py``), single operations and compiled stages all come here; what differs between them is
+what their ``run_first`` does.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from arrax.core import config
+from arrax.core.caches import cleared_by
+from arrax.core.calls import register_wrapper
+from arrax.core.pytree_nodes import call_registry
+from arrax.core.tracebacks import hide_internal_frames
+from arrax.core.types import masked_class, refuse_masked
+from arrax.native import runtime
+from arrax.xla.distribution import place_argument
+from arrax.xla.shutdown import gate
+
+FirstCall = Callable[..., tuple[Any, Any]]  # from the arguments, the result and what C++ needs to repeat the call
+
+# Users' functions come and go; the library's own are many and stay: neither drives the other's signatures out.
+_users_calls = runtime.PjitFunctionCache(1 << 13)
+_library_calls = runtime.PjitFunctionCache(1 << 16)
+cleared_by(runtime.PjitFunctionCache.clear_all)
+
+
+def callable_of(
+    name: str,
+    fun: Callable[..., Any],
+    run_first: FirstCall,
+    *,
+    static_argnums: Sequence[int] = (),
+    static_argnames: Sequence[str] = (),
+    key: Hashable = "",
+    by_user: bool = False,
+) -> Any:
+    """A callable of the runtime, which repeats compiled calls in C++.
+
+    Args:
+      name: what profiles and messages call it.
+      fun: the Python function: runs under ``disable_jit``; callables of one function and one key share their signatures.
+      run_first: runs the first call of each signature.
+      static_argnums, static_argnames: arguments whose values are part of the signature.
+      key: hashable; what tells callables of one function apart.
+      by_user: whether users make it, any number of them.
+    """
+
+    def guarded(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        _drop_pending_exception()
+        try:
+            _watch_for_masked_arrays()
+            with gate:
+                return run_first(*args, **kwargs)
+        except BaseException as error:
+            made = reference()
+            if made is not None:
+                made._clear_cache()  # the signature of a failed call would stay slow for ever
+            hide_internal_frames(error)
+            raise
+
+    made = runtime.pjit(
+        name, fun, guarded, list(static_argnums), list(static_argnames), key, call_registry, place_argument,
+        _users_calls if by_user else _library_calls,
+    )  # fmt: skip
+    reference = weakref.ref(made)  # it holds ``guarded``: what it closes over goes with it, at once
+    register_wrapper(guarded, lambda local: (fun_of(local["run_first"]), local["args"], local["kwargs"]))
+    return made
+
+
+def fun_of(run_first: FirstCall) -> Callable[..., Any]:
+    """The user's function behind a first call, which messages name."""
+    return getattr(getattr(run_first, "__self__", None), "fun", run_first)
+
+
+def operation_callable(name: str, run_first: FirstCall) -> Any:
+    """A callable that is one compiled program, with no Python function inside: ``disable_jit`` changes nothing."""
+
+    def compiled_all_the_same(*args: Any, **kwargs: Any) -> Any:
+        with config.disable_jit(False):
+            return made(*args, **kwargs)
+
+    made = callable_of(name, compiled_all_the_same, run_first)
+    return made
+
+
+def _drop_pending_exception() -> None:
+    """C++ comes here with an exception still set where a tree was too deep for it: another one takes its place."""
+    try:
+        raise LookupError
+    except (LookupError, SystemError):
+        pass
+
+
+# ---- masked arrays --------------------------------------------------------------------------------------------------
+
+
+def _watch_for_masked_arrays() -> None:
+    """Let repeated calls refuse masked arrays too, which C++ takes for plain ones: once there are any."""
+    masked = masked_class()
+    if masked is None or masked in _watched:
+        return
+    with _watching:
+        if masked not in _watched:
+            call_registry.register_node(masked, _refuse_masked_leaf, lambda data, children: None)
+            _watched.add(masked)
+
+
+def _refuse_masked_leaf(value: Any) -> Any:
+    refuse_masked(value)
+    return (), None
+
+
+_watched: set[type] = set()
+_watching = threading.Lock()
+
+
+# A callable is copied as other functions are: a deep copy of what holds it shares it.
+runtime.PjitFunction.__deepcopy__ = lambda made, memo: made
