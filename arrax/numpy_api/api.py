@@ -99,7 +99,7 @@ def api(
     def decorate(fun: F) -> F:
         made = make_api(fun, static, kind)
         if host is not None:
-            made = _with_host_route(made, host)
+            made = with_host_route(made, host)
         return _stepwise(fun, made) if stepwise else made
 
     return decorate
@@ -130,7 +130,7 @@ def _positional(fun: Any) -> Sequence[str]:
     return [name for name, p in inspect.signature(fun).parameters.items() if p.kind in kinds]
 
 
-def _with_host_route(compiled: Any, host: HostFunction) -> Any:
+def with_host_route(compiled: Any, host: HostFunction) -> Any:
     """Small arrays on the CPU go through a function of NumPy, others through a compiled one."""
 
     @functools.wraps(compiled)

@@ -7,6 +7,7 @@ traces, and guarded transfers take the compiled route.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,11 @@ def on_cpu(array: Any) -> bool:
         and _guard.value is None
         and not array.is_deleted()
     )
+
+
+def fits(*shape: int) -> bool:
+    """Whether a result of a shape is one of the small arrays that are made on the host."""
+    return math.prod(shape) <= ELEMENT_LIMIT
 
 
 def view(array: Any) -> np.ndarray:

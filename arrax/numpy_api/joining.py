@@ -267,18 +267,17 @@ def block(arrays: Any) -> Any:
 # ---- splitting ------------------------------------------------------------------------------------------------------
 
 
-@api(static=("bounds", "axis", "drop"))
+def _cut_on_host(
+    values: np.ndarray, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool
+) -> list[np.ndarray]:  # fmt: skip
+    before = (slice(None),) * axis
+    return [values[(*before, start if drop else slice(start, stop), ...)] for start, stop in bounds]
+
+
+@api(static=("bounds", "axis", "drop"), host=_cut_on_host)
 def _cut(a: Any, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool) -> list[Any]:
     pieces = [structure.slice_in_dim(a, start, max(start, stop), axis=axis) for start, stop in bounds]
     return [shapes.squeeze(piece, (axis,)) for piece in pieces] if drop else pieces
-
-
-def _pieces(a: Any, bounds: Sequence[tuple[int, int]], axis: int, drop: bool = False) -> list[Any]:
-    if host.on_host(a):
-        values = host.view(a)
-        before = (slice(None),) * axis
-        return [host.back(values[(*before, start if drop else slice(start, stop))], a) for start, stop in bounds]
-    return _cut(a, tuple(bounds), axis, drop)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
@@ -292,7 +291,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     if typeof(x).ndim == 0:
         raise ValueError("unstack requires arrays with at least one axis, got a scalar: axis 0 is out of bounds")
     axis = shapes.canonical_axis(axis, typeof(x).ndim)
-    return tuple(_pieces(x, [(i, i + 1) for i in range(shape_of(x)[axis])], axis, drop=True))
+    return tuple(_cut(x, tuple((i, i + 1) for i in range(shape_of(x)[axis])), axis, True))
 
 
 def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[int, int]]:
@@ -315,7 +314,7 @@ def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[in
 def _split(name: str, ary: Any, sections: Any, axis: int, equal: bool = True) -> list[Any]:
     ary = settle(name, ary)
     axis = shapes.canonical_axis(as_index(axis), typeof(ary).ndim)
-    return _pieces(ary, _bounds(name, shape_of(ary)[axis], sections, equal), axis)
+    return _cut(ary, tuple(_bounds(name, shape_of(ary)[axis], sections, equal)), axis, False)
 
 
 @api(static=("indices_or_sections", "axis"), stepwise=True)

@@ -21,7 +21,7 @@ from arrax.lax.placement import device_put
 from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, is_arraylike
-from arrax.numpy_api.routes import moved_within_limit, settle, shape_of
+from arrax.numpy_api.routes import settle, shape_of
 
 # ---- questions about shapes -----------------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ def resolve_shape(name: str, old: tuple[int, ...], new: Any) -> tuple[int, ...]:
     return lengths
 
 
-@api(static=("shape", "order"))
+@api(static=("shape", "order"), host=lambda values, shape, order: values.reshape(shape, order=order))
 def _reshape(a: Any, shape: tuple[int, ...], order: str) -> Any:
     if order == "C":
         return shapes.reshape(a, shape)
@@ -131,8 +131,6 @@ def reshape(a: Any, shape: Any, order: Any = "C", *, copy: bool | None = None, o
             raise NotImplementedError("reshape: order='A' is not implemented, since arrays have no memory order.")
         raise ValueError(f"reshape: order must be 'C' or 'F', got {order!r}")
     lengths = resolve_shape("reshape", shape_of(a), shape)
-    if host.on_host(a):
-        return host.back(host.view(a).reshape(lengths, order=order), a)
     return _reshape(a, lengths, order)
 
 
@@ -156,15 +154,9 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
 # ---- the order of axes ----------------------------------------------------------------------------------------------
 
 
-@api(static=("permutation",))
+@api(static=("permutation",), host=np.transpose)
 def _transpose(a: Any, permutation: tuple[int, ...]) -> Any:
     return shapes.transpose(a, permutation)
-
-
-def _permuted(a: Any, permutation: tuple[int, ...]) -> Any:
-    if host.on_host(a):
-        return host.back(host.view(a).transpose(permutation), a)
-    return _transpose(a, permutation)
 
 
 @api(static=("axes",), stepwise=True)
@@ -181,13 +173,13 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     a = settle("transpose", a)
     rank = typeof(a).ndim
     if axes is None:
-        return _permuted(a, tuple(range(rank))[::-1])
+        return _transpose(a, tuple(range(rank))[::-1])
     order = tuple(shapes.canonical_axis(axis, rank) for axis in axes)
     if sorted(order) != list(range(rank)):
         raise TypeError(
             f"transpose: axes {tuple(axes)} are not a permutation of the axes of an array of shape {shape_of(a)}."
         )
-    return _permuted(a, order)
+    return _transpose(a, order)
 
 
 def permute_dims(a: Any, /, axes: Sequence[int]) -> Any:
@@ -223,7 +215,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     order = list(range(typeof(a).ndim))
     first, second = (shapes.canonical_axis(axis, len(order)) for axis in (axis1, axis2))
     order[first], order[second] = second, first
-    return _permuted(a, tuple(order))
+    return _transpose(a, tuple(order))
 
 
 @api(static=("source", "destination"), stepwise=True)
@@ -246,7 +238,7 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     order = [axis for axis in range(rank) if axis not in origins]
     for place, origin in sorted(zip(places, origins, strict=True)):
         order.insert(place, origin)
-    return _permuted(a, tuple(order))
+    return _transpose(a, tuple(order))
 
 
 def _tuple(axes: Any) -> tuple[Any, ...]:
@@ -277,7 +269,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 # ---- the number of axes ---------------------------------------------------------------------------------------------
 
 
-@api(static=("axes",))
+@api(static=("axes",), host=np.squeeze)
 def _squeeze(a: Any, axes: tuple[int, ...]) -> Any:
     return shapes.squeeze(a, axes)
 
@@ -298,12 +290,10 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     axes = tuple(i for i, n in enumerate(lengths) if n == 1) if axis is None else canonical_axes(axis, len(lengths))
     if any(lengths[i] != 1 for i in axes):
         raise ValueError(f"squeeze: cannot drop an axis whose length is not one, got shape {lengths} and axis={axis}")
-    if host.on_host(a):
-        return host.back(host.view(a).reshape([n for i, n in enumerate(lengths) if i not in axes]), a)
     return _squeeze(a, tuple(sorted(axes)))
 
 
-@api(static=("axes",))
+@api(static=("axes",), host=np.expand_dims)
 def _expand_dims(a: Any, axes: tuple[int, ...]) -> Any:
     return shapes.expand_dims(a, axes)
 
@@ -322,11 +312,6 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     a = settle("expand_dims", a)
     places = _tuple(axis)
     axes = canonical_axes(places, typeof(a).ndim + len(places))
-    if host.on_host(a):
-        lengths = iter(a.aval.shape)
-        return host.back(
-            host.view(a).reshape([1 if i in axes else next(lengths) for i in range(a.aval.ndim + len(axes))]), a
-        )
     return _expand_dims(a, axes)
 
 
@@ -382,7 +367,7 @@ def atleast_3d(*arys: Any) -> Any:
 # ---- broadcasting ---------------------------------------------------------------------------------------------------
 
 
-@api(static=("shape",))
+@api(static=("shape",), host=lambda values, shape: np.broadcast_to(values, shape) if host.fits(*shape) else None)
 def _broadcast_to(a: Any, shape: tuple[int, ...]) -> Any:
     return operands.broadcast_to(a, shape)
 
@@ -409,8 +394,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
         raise ValueError(
             f"Incompatible shapes for broadcasting: broadcast_to got array shape {own} and requested shape {lengths}"
         )
-    done = moved_within_limit(array, math.prod(lengths), np.broadcast_to, lengths)
-    return _broadcast_to(array, lengths) if done is None else done
+    return _broadcast_to(array, lengths)
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from arrax.numpy_api.manipulation import moveaxis, ravel, reshape
 from arrax.numpy_api.operands import check_arraylike, promote_numeric, refuse_out
 from arrax.numpy_api.powers import power
 from arrax.numpy_api.reductions import sum_dtype
-from arrax.numpy_api.routes import moved, moved_within_limit, settle, settle_all, shape_of
+from arrax.numpy_api.routes import settle, settle_all, shape_of
 
 
 def _triangle_mask(rows: int, columns: int, k: Any) -> Any:
@@ -51,7 +51,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     return _tri(k, rows, columns, chosen)
 
 
-@api(static=("k", "lower"))
+@api(static=("k", "lower"), host=lambda values, k, lower: np.tril(values, k) if lower else np.triu(values, k))
 def _triangle(m: Any, k: int, lower: bool) -> Any:
     shape, dtype = typeof(m).shape, typeof(m).dtype
     mask = _triangle_mask(shape[-2], shape[-1], k if lower else k - 1)
@@ -61,13 +61,11 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     return convert(out, dtype, typeof(m).weak_type)
 
 
-def _triangle_of(name: str, m: Any, k: Any, operation: Any) -> Any:
+def _triangle_of(name: str, m: Any, k: Any) -> Any:
     m = settle(name, m)
     if typeof(m).ndim < 2:
         raise ValueError(f"Argument to {name} must be at least 2D, got shape {shape_of(m)}")
-    k = as_index(k)
-    done = moved(m, operation, k)
-    return _triangle(m, k, name == "tril") if done is None else done
+    return _triangle(m, as_index(k), name == "tril")
 
 
 @api(static=("k",), stepwise=True)
@@ -81,7 +79,7 @@ def tril(m: Any, k: int = 0) -> Any:
       ValueError: fewer than two axes.
     Example: ``jnp.tril(jnp.ones((2, 2)))``. Source: ``numpy.tril``.
     """
-    return _triangle_of("tril", m, k, np.tril)
+    return _triangle_of("tril", m, k)
 
 
 @api(static=("k",), stepwise=True)
@@ -95,13 +93,18 @@ def triu(m: Any, k: int = 0) -> Any:
       ValueError: fewer than two axes.
     Example: ``jnp.triu(jnp.ones((2, 2)))``. Source: ``numpy.triu``.
     """
-    return _triangle_of("triu", m, k, np.triu)
+    return _triangle_of("triu", m, k)
 
 
 # ---- diagonals ------------------------------------------------------------------------------------------------------
 
 
-@api(static=("k",))
+def _matrix_on_host(values: np.ndarray, k: int) -> np.ndarray | None:
+    length = values.size + abs(k)
+    return np.diag(values, k) if host.fits(length, length) else None
+
+
+@api(static=("k",), host=_matrix_on_host)
 def _matrix_of(v: Any, k: int) -> Any:
     aval = typeof(v)
     length = aval.shape[0] + abs(k)
@@ -132,8 +135,7 @@ def diag(v: Any, k: int = 0) -> Any:
     k = as_index(k)
     if rank == 2:
         return diagonal(v, k)
-    done = moved_within_limit(v, (typeof(v).size + abs(k)) ** 2, np.diag, k)
-    return _matrix_of(v, k) if done is None else done
+    return _matrix_of(v, k)
 
 
 def diagflat(v: Any, k: int = 0) -> Any:

@@ -16,12 +16,12 @@ from arrax.lax import arithmetic, cumulative, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import host, operands
-from arrax.numpy_api.api import api
+from arrax.numpy_api.api import api, with_host_route
 from arrax.numpy_api.creation import zeros
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.manipulation import ravel, reshape, swapaxes
 from arrax.numpy_api.operands import canonical_axes, check_arraylike
-from arrax.numpy_api.routes import moved, moved_within_limit, settle, shape_of
+from arrax.numpy_api.routes import settle, shape_of
 
 
 def known(value: Any) -> np.ndarray | None:
@@ -33,7 +33,7 @@ def known(value: Any) -> np.ndarray | None:
 # ---- reversing and shifting -----------------------------------------------------------------------------------------
 
 
-@api(static=("axes",))
+@api(static=("axes",), host=np.flip)
 def _flip(m: Any, axes: tuple[int, ...]) -> Any:
     return shapes.rev(m, axes)
 
@@ -51,8 +51,7 @@ def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """
     m = settle("flip", m)
     axes = canonical_axes(axis, typeof(m).ndim)
-    done = moved(m, np.flip, axes)
-    return _flip(m, axes) if done is None else done
+    return _flip(m, axes)
 
 
 def fliplr(m: Any) -> Any:
@@ -98,7 +97,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return swapaxes(flip(m, second), first, second) if turns == 1 else flip(swapaxes(m, first, second), second)
 
 
-@api(static=("shifts", "axes"))
+@api(static=("shifts", "axes"), host=np.roll)
 def _roll(a: Any, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     for shift, axis in zip(shifts, axes, strict=True):
         length = typeof(a).shape[axis]
@@ -149,10 +148,7 @@ def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     amounts, places = np.broadcast_arrays(np.atleast_1d(shifts).astype(int), np.atleast_1d(np.array(axes, int)))
     if amounts.ndim > 1:
         raise ValueError("roll: shift and axis must be scalars or 1D sequences")
-    steps, order = tuple(amounts.tolist()), tuple(places.tolist())
-    if host.on_host(a):
-        return host.back(np.roll(host.view(a), steps, order), a)
-    return _roll(a, steps, order)
+    return _roll(a, tuple(amounts.tolist()), tuple(places.tolist()))
 
 
 def _known_all(values: Sequence[Any]) -> np.ndarray | None:
@@ -177,9 +173,15 @@ def _traced_shifts(a: Any, shift: Any, axes: tuple[int, ...]) -> tuple[Any, tupl
 _FEW_COPIES = 8
 
 
-@api(static=("reps",))
+def _tile_on_host(values: np.ndarray, reps: tuple[int, ...]) -> np.ndarray | None:
+    return np.tile(values, reps) if host.fits(values.size, *reps) else None
+
+
+@api(static=("reps",), host=_tile_on_host)
 def _tile(A: Any, reps: tuple[int, ...]) -> Any:
-    own = typeof(A).shape
+    """A whole array repeated along its axes; it gets axes in front as ``reps`` are more."""
+    own = (1,) * (len(reps) - typeof(A).ndim) + typeof(A).shape
+    A = shapes.reshape(A, own)
     repeated_axes = [axis for axis, n in enumerate(reps) if n != 1]
     if not repeated_axes:
         return A
@@ -204,11 +206,7 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
     A = settle("tile", A)
     counts = (reps,) if np.ndim(reps) == 0 else tuple(reps)  # type: ignore[arg-type]
     times = shapes.canonical_shape(counts, "tile: reps")
-    own = shape_of(A)
-    rank = max(len(times), len(own))
-    times, grown = (1,) * (rank - len(times)) + times, (1,) * (rank - len(own)) + own
-    done = moved_within_limit(A, math.prod(times) * math.prod(own), np.tile, times)
-    return _tile(reshape(A, grown) if grown != own else A, times) if done is None else done
+    return _tile(A, (1,) * (typeof(A).ndim - len(times)) + times)
 
 
 @api(static=("count", "axis"))
@@ -296,13 +294,19 @@ def pick_compiled(a: Any, places: Any, axis: int) -> Any:
     return take_slices(a, places, axis)
 
 
+def _pick_on_host(values: np.ndarray, places: np.ndarray, axis: int) -> np.ndarray | None:
+    return np.take(values, places, axis) if host.fits(values.size // values.shape[axis], places.size) else None
+
+
+_pick_known = with_host_route(pick_compiled, _pick_on_host)
+
+
 def pick(a: Any, places: np.ndarray, axis: int) -> Any:
     """The slices of an array at known places of an axis."""
     own = shape_of(a)
     if own[axis] == 0 or places.size == 0:
         return zeros((*own[:axis], places.size, *own[axis + 1 :]), typeof(a).dtype)
-    done = moved_within_limit(a, math.prod(own) // own[axis] * places.size, np.take, places, axis)
-    return pick_compiled(a, places.astype(np.int32), axis) if done is None else done
+    return _pick_known(a, places.astype(np.int32), axis)
 
 
 _MANY_COPIES = 8  # copies side by side are quicker than a spread array, but each is an operation to compile
@@ -323,17 +327,12 @@ def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
     count, own = math.prod(lengths), typeof(a).size
     if count == 0 or own == 0:
         return zeros(lengths, typeof(a).dtype)
-    return reshape(_repeated_to(a, count), lengths) if count != own else reshape(a, lengths)
+    return reshape(_repeat_whole(a, count), lengths) if count != own else reshape(a, lengths)
 
 
-def _repeated_to(a: Any, count: int) -> Any:
-    """As many elements as wanted: those of a vector, over and over."""
-    done = moved_within_limit(a, count, np.resize, (count,))
-    return _repeat_whole(a, count) if done is None else done
-
-
-@api(static=("count",))
+@api(static=("count",), host=lambda values, count: np.resize(values, (count,)) if host.fits(count) else None)
 def _repeat_whole(a: Any, count: int) -> Any:
+    """As many elements as wanted: those of a vector, over and over."""
     times, rest = divmod(count, typeof(a).size)
     if times <= _MANY_COPIES:
         whole = [a] * times

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import typeof
@@ -35,23 +33,6 @@ def settle_all(name: str, values: Sequence[Any]) -> list[Any]:
     if not all(type(value) is ArrayImpl or isinstance(value, Tracer) for value in values):
         check_arraylike(name, *values)
     return [settle(name, value) for value in values]
-
-
-def moved(a: Any, operation: Callable[..., np.ndarray], *args: Any) -> Any:
-    """The result of a NumPy operation that only moves elements, put back; None where the host route is closed.
-
-    Args:
-      a: operand.
-      operation: function of the elements and ``args``; its result is not larger than small arrays are.
-    """
-    if not host.on_host(a):
-        return None
-    return host.back(operation(host.view(a), *args), a)
-
-
-def moved_within_limit(a: Any, size: int, operation: Callable[..., np.ndarray], *args: Any) -> Any:
-    """Like ``moved``, for results of ``size`` elements, which may be many."""
-    return moved(a, operation, *args) if size <= host.ELEMENT_LIMIT else None
 
 
 def group_like(arrays: Sequence[Any]) -> Any:

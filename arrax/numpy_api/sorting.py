@@ -33,12 +33,23 @@ def _prepared(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tup
     return a, shapes.canonical_axis(axis, typeof(a).ndim)
 
 
+def _ordered_by_numpy(values: np.ndarray) -> bool:
+    """Whether NumPy orders elements as compiled code would, and in no more time."""
+    return values.size < thresholds.SORT_MIN_SIZE and values.dtype.kind in "biuf"
+
+
 def _on_host(a: Any) -> bool:
-    """Whether NumPy orders the elements as compiled code would, at once."""
-    return host.on_host(a) and a.aval.size < thresholds.SORT_MIN_SIZE and a.aval.dtype.kind in "biuf"
+    return host.on_host(a) and _ordered_by_numpy(host.view(a))
 
 
-@api(static=("axis", "stable", "descending"))
+def _sort_on_host(values: np.ndarray, axis: int, stable: bool, descending: bool) -> np.ndarray | None:
+    if not _ordered_by_numpy(values):
+        return None
+    ordered = np.sort(values, axis=axis, kind="stable")
+    return np.flip(ordered, axis) if descending else ordered
+
+
+@api(static=("axis", "stable", "descending"), host=_sort_on_host)
 def _sort(a: Any, axis: int, stable: bool, descending: bool) -> Any:
     out = sorting.sort(a, axis, stable)
     return shapes.rev(out, (axis,)) if descending else out
@@ -68,9 +79,6 @@ def sort(
     Example: ``jnp.sort(jnp.array([3, 1, 2]))`` is ``[1, 2, 3]``. Source: ``numpy.sort``.
     """
     a, axis = _prepared("sort", a, axis, kind, order)
-    if _on_host(a):
-        ordered = np.sort(host.view(a), axis=axis, kind="stable")
-        return host.back(np.flip(ordered, axis) if descending else ordered, a)
     return _sort(a, axis, bool(stable), bool(descending))
 
 
@@ -155,7 +163,7 @@ def _check_place(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
     return a, axis
 
 
-@api(static=("kth", "axis"))
+@api(static=("kth", "axis"), host=lambda values, kth, axis: _sort_on_host(values, axis, True, False))
 def _partition(a: Any, kth: int, axis: int) -> Any:
     last = typeof(a).ndim - 1
     return shapes.move_axis(
@@ -183,7 +191,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
     Example: ``jnp.partition(jnp.array([3, 1, 2]), 1)``. Source: ``numpy.partition``.
     """
     a, axis = _check_place("partition", a, kth, axis)
-    return sort(a, axis) if _on_host(a) else _partition(a, as_index(kth), axis)
+    return _partition(a, as_index(kth), axis)
 
 
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
