@@ -91,16 +91,15 @@ def api(
       host: what gives the same elements with NumPy, for a small array on the CPU: a function of its elements and the other
         arguments, which may be given by position only. It returns an array, a list of arrays, or None where the compiled
         function is to run.
-      stepwise: run the body itself, operation by operation, in the first calls of each signature. Calls with values that
-        cannot be hashed (lists) always run so.
+      stepwise: run the body itself, operation by operation, in the first calls of each signature (with ``host``: only
+        these calls run on the host). Calls with values that cannot be hashed (lists) always run so.
       kind: the class that runs first calls; ``DeferringFunction`` for operators.
     """
 
     def decorate(fun: F) -> F:
         made = make_api(fun, static, kind)
-        if host is not None:
-            made = with_host_route(made, host)
-        return _stepwise(fun, made) if stepwise else made
+        routed = made if host is None else with_host_route(made, host)
+        return _stepwise(fun if host is None else routed, made) if stepwise else routed
 
     return decorate
 

@@ -157,6 +157,7 @@ def _gradient(f: Any, spacings: Sequence[Any], axes: tuple[int, ...]) -> list[An
     return [_slopes(f, spacing, axis) for axis, spacing in zip(axes, spacings, strict=True)]
 
 
+@api(static=("axis", "edge_order"), stepwise=True)
 def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edge_order: int | None = None) -> Any:
     """The slopes of an array of values along its axes: central differences inside, one-sided ones at the edges.
 

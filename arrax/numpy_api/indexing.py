@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.interpreter import context
+from arrax.core.interpreter import Tracer, context
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, shapes, structure
+from arrax.lax import arithmetic, shapes, slicing, structure
 from arrax.lax.conversion import convert
 from arrax.lax.families import ArrayImpl
 from arrax.lax.gather import (
@@ -34,6 +34,7 @@ from arrax.numpy_api.routes import settle, shape_of
 
 # ---- the host route -------------------------------------------------------------------------------------------------
 
+_ENTRIES_AT_ONCE = 16  # that iteration takes out by one call: a program of more results takes longer to compile
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
@@ -193,6 +194,17 @@ def setitem_refused(array: Any, index: Any, value: Any) -> NoReturn:
     )
 
 
+def _entries_on_host(values: np.ndarray, start: int, count: int) -> list[np.ndarray]:
+    return [values[place, ...] for place in range(start, start + count)]
+
+
+@api(static=("count",), host=_entries_on_host, stepwise=True)
+def _entries(array: Any, start: Any, count: int) -> list[Any]:
+    """Some entries of the first axis; ``start`` is no part of the program."""
+    some = slicing.dynamic_slice_in_dim(array, start, count, 0)
+    return [slicing.index_in_dim(some, place, 0, keepdims=False) for place in range(count)]
+
+
 def iterate(array: Any) -> list[Any]:
     """The entries of the first axis, as a list of arrays.
 
@@ -202,10 +214,10 @@ def iterate(array: Any) -> list[Any]:
     shape = shape_of(array)
     if not shape:
         raise TypeError("iteration over a 0-d array")
-    if host.on_host(array):
-        values = host.view(array)
-        return [host.back(values[place, ...], array) for place in range(shape[0])]
-    return [getitem(array, place) for place in range(shape[0])]
+    if isinstance(array, Tracer):
+        return [getitem(array, place) for place in range(shape[0])]
+    starts = range(0, shape[0], _ENTRIES_AT_ONCE)
+    return [entry for start in starts for entry in _entries(array, start, min(_ENTRIES_AT_ONCE, shape[0] - start))]
 
 
 # ---- take -----------------------------------------------------------------------------------------------------------

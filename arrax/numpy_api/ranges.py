@@ -73,10 +73,14 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype:
     return shapes.move_axis(convert(out, dtype), 0, axis)
 
 
-@functools.lru_cache(maxsize=64)
-def _steps_by_numpy(start: Any, stop: Any, count: int, endpoint: bool, dtype: Any) -> np.ndarray:
+@functools.lru_cache(maxsize=64, typed=True)
+def _known_steps(start: Any, stop: Any, count: int, endpoint: bool, dtype: Any, x64: bool) -> np.ndarray | None:
+    """The steps between two numbers, from 64 bits, wherever they are asked for; None where a program computes them."""
+    work, chosen = _range_dtype("linspace", dtype, start, stop)
+    if not isinstance(work, np.dtype) or work.kind not in "fc" or work.itemsize < 4 or not host.fits(count):
+        return None
     values = np.linspace(start, stop, count, endpoint)
-    return (np.floor(values) if dtypes.is_integer(dtype) else values).astype(dtype)
+    return (np.floor(values) if dtypes.is_integer(chosen) else values).astype(chosen)
 
 
 def linspace(
@@ -99,19 +103,22 @@ def linspace(
       TypeError: lists.
     Example: ``jnp.linspace(0, 1, 3)`` is ``[0., 0.5, 1.]``. Source: ``numpy.linspace``.
     """
-    check_arraylike("linspace", start, stop)
-    count = _count("linspace", num)
-    work, chosen = _range_dtype("linspace", dtype, start, stop)
-    where = shapes.canonical_axis(axis, len(shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)) + 1)
-    simple = (
-        isinstance(start, _SCALARS) and isinstance(stop, _SCALARS) and isinstance(work, np.dtype) and work.kind in "fc"
-    )
-    if simple and work.itemsize >= 4 and count <= host.ELEMENT_LIMIT and host.evaluating():
-        out = host.new(_steps_by_numpy(start, stop, count, bool(endpoint), chosen).copy())
+    count, steps = _count("linspace", num), None
+    if isinstance(start, _SCALARS) and isinstance(stop, _SCALARS):
+        shapes.canonical_axis(axis, 1)
+        steps = _known_steps(start, stop, count, bool(endpoint), dtype, config.enable_x64.cell.value)
+    if steps is not None:
+        out = host.new(steps.copy()) if host.evaluating() else asarray(steps)
     else:
-        out = _linspace(start, stop, count, bool(endpoint), work, chosen, where)
+        check_arraylike("linspace", start, stop)
+        work, chosen = _range_dtype("linspace", dtype, start, stop)
+        rank = len(shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)) + 1
+        out = _linspace(start, stop, count, bool(endpoint), work, chosen, shapes.canonical_axis(axis, rank))
     out = out if device is None else device_put(out, device)
-    return (out, _step(start, stop, count - 1 if endpoint else count, work)) if retstep else out
+    if not retstep:
+        return out
+    work, _ = _range_dtype("linspace", dtype, start, stop)
+    return out, _step(start, stop, count - 1 if endpoint else count, work)
 
 
 @api(static=("pieces", "work"))

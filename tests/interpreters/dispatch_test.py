@@ -1,0 +1,103 @@
+"""Calls that C++ repeats: when Python runs again, what failed calls leave, what the callables hold."""
+
+import copy
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax.interpreters.dispatch import callable_of, operation_callable
+
+
+def counting(result=None):
+    """A first call that counts its runs and gives C++ nothing to repeat."""
+    runs = []
+
+    def run_first(*args, **kwargs):
+        runs.append((args, kwargs))
+        return result, None
+
+    return run_first, runs
+
+
+def test_a_call_that_cannot_be_repeated_comes_to_python_each_time():
+    run_first, runs = counting("result")
+    call = callable_of("call", lambda x: x, run_first)
+    assert [call(1.0), call(1.0)] == ["result", "result"] and len(runs) == 2
+
+
+def test_static_arguments_arrive_as_they_are():
+    run_first, runs = counting()
+    callable_of("call", lambda x, mode: x, run_first, static_argnums=[1], static_argnames=["mode"])(1.0, "fast")
+    assert runs == [((1.0, "fast"), {})]
+
+
+def test_a_failed_first_call_is_tried_again():
+    attempts = []
+
+    @arrax.jit
+    def f(x):
+        attempts.append(x)
+        if len(attempts) == 1:
+            raise ValueError("once")
+        return x + 1
+
+    x = jnp.arange(3.0)
+    with pytest.raises(ValueError, match="once"):
+        f(x)
+    assert np.array_equal(f(x), [1, 2, 3]) and np.array_equal(f(x), [1, 2, 3]) and len(attempts) == 2
+    assert f._cache_size() == 1  # the call is repeated in C++: it did not stay slow
+
+
+def test_disable_jit_leaves_single_operations_compiled():
+    run_first, runs = counting("result")
+    call = operation_callable("operation", run_first)
+    with arrax.disable_jit():
+        assert call(1.0) == "result"
+    assert len(runs) == 1
+
+
+def test_disable_jit_runs_the_python_function_of_others():
+    run_first, runs = counting()
+    call = callable_of("call", lambda x: x + 1, run_first)
+    with arrax.disable_jit():
+        assert call(1.0) == 2.0
+    assert not runs
+
+
+def test_what_a_dropped_callable_closed_over_goes_at_once():
+    class Held:
+        pass
+
+    held = Held()
+    alive = weakref.ref(held)
+    f = arrax.jit(lambda x, held=held: x + 1, static_argnames="held")
+    f(1.0)
+    del f, held
+    gc.collect()
+    assert alive() is None
+
+
+def test_copies_are_the_same_callable():
+    f = arrax.jit(lambda x: x)
+    assert copy.deepcopy({"f": f})["f"] is f
+
+
+def test_masked_arrays_are_refused_by_repeated_calls_too():
+    masked = np.ma.masked_array(np.ones(3, np.float32), [True, False, False])
+    f = arrax.jit(lambda x: x + 1)
+    f(np.ones(3, np.float32))
+    for _ in range(3):
+        with pytest.raises(ValueError, match="masked"):
+            f(masked)
+
+
+def test_stages_repeat_calls_with_keys():
+    key = arrax.random.key(0)
+    compiled = arrax.jit(arrax.random.split).lower(key).compile()
+    first, second = compiled(key), compiled(key)
+    assert np.array_equal(arrax.random.key_data(first), arrax.random.key_data(second))
+    assert np.array_equal(arrax.random.key_data(first), arrax.random.key_data(arrax.random.split(key)))
