@@ -21,13 +21,13 @@ def words(keys):
 @pytest.fixture
 def python_runs(monkeypatch):
     """How often a call of a compiled function came to Python."""
-    runs, run = [], Jitted._run
+    runs, run = [], Jitted.run_first
 
-    def counting(self, args, kwargs):
+    def counting(self, *args, **kwargs):
         runs.append(self.name)
-        return run(self, args, kwargs)
+        return run(self, *args, **kwargs)
 
-    monkeypatch.setattr(Jitted, "_run", counting)
+    monkeypatch.setattr(Jitted, "run_first", counting)
     return runs
 
 
