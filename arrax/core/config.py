@@ -217,7 +217,7 @@ persistent_cache_min_entry_size_bytes = Option("persistent_cache_min_entry_size_
 memory_cache_max_size   = Option("memory_cache_max_size", int, 256 << 20, "bytes, about, of compiled programs kept in memory for functions to come, -1 for no bound")
 raise_persistent_cache_errors = Option("raise_persistent_cache_errors", bool, False, "raise instead of warning when the disk cache fails")
 persistent_cache_enable_xla_caches = Option("persistent_cache_enable_xla_caches", str, None, "accepted, without effect")
-compilation_cache_include_metadata_in_key = Option("compilation_cache_include_metadata_in_key", bool, False, "accepted: locations never take part in the key")
+compilation_cache_include_metadata_in_key = Option("compilation_cache_include_metadata_in_key", bool, False, "compile programs anew that differ only in where they come from")
 default_dtype_bits      = Option("default_dtype_bits", str, "64", "accepted for compatibility", choices=("32", "64"))
 cpu_kernels             = Option("cpu_kernels", bool, True, "on the CPU, let programs call NumPy to sort, search and count", in_key=True)
 transfer_guard_host_to_device   = Option("transfer_guard_host_to_device", str, None, "guard of transfers to a device", choices=_GUARDS, on_change=_guard("host_to_device"))

@@ -121,15 +121,34 @@ class LeakedTrace(Exception):
     """``Leaked Trace``: a traced function left tracers behind while leaks are checked."""
 
 
+_BEFORE_TRANSFORMATION = (
+    "The preceding stack trace is the source of the JAX operation that, once transformed by JAX, triggered "
+    "the following exception.\n\n--------------------"
+)
+
+
 class JaxStackTraceBeforeTransformation(Exception):
     """Carries the stack trace of an operation whose transformation failed later."""
 
     def __init__(self, message: str = ""):
-        super().__init__(
-            message
-            or "The preceding stack trace is the source of the JAX operation that, once transformed by JAX, triggered "
-            "the following exception.\n\n--------------------"
-        )
+        super().__init__(message or _BEFORE_TRANSFORMATION)
+
+
+def blame(error: BaseException, eqn: Any) -> None:
+    """Say in an error's note and cause which operation it comes from, and from which line; the innermost one counts."""
+    if getattr(error, "_blamed", False):
+        return
+    frames = user_frames(eqn.source_info.traceback, 1)
+    if not frames:
+        return
+    try:
+        error._blamed = True  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):  # a class without room for attributes
+        return
+    error.add_note(f"The operation {eqn.primitive.name} comes from line {frame_text(frames[0])}.")
+    if error.__cause__ is None:
+        cause = JaxStackTraceBeforeTransformation(f"{type(error).__name__}: {error}\n\n{_BEFORE_TRANSFORMATION}")
+        error.__cause__ = cause.with_traceback(eqn.source_info.traceback.as_python_traceback())
 
 
 class Hooks:

@@ -44,9 +44,12 @@ def function_name(fun: Callable) -> str:
     while isinstance(inner, functools.partial):
         inner = inner.func
     name = getattr(inner, "__name__", None) or type(inner).__name__
-    if isinstance(name, str) and not name.isascii():  # halves of surrogate pairs have no form outside of Python
-        name = name.encode("utf-8", "backslashreplace").decode()
-    return name
+    return printable(name) if isinstance(name, str) else name
+
+
+def printable(text: str) -> str:
+    """A text with halves of surrogate pairs, which have no form outside of Python, as escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def name_function(function: Any, name: str) -> None:

@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 from arrax.core import config
 from arrax.core.caches import cleared_by
+from arrax.core.name_stacks import Names, Transformation
 from arrax.core.types import ShapedArray, register_type
 from arrax.native import runtime
 
@@ -41,7 +42,7 @@ class Context(threading.local):
 
     interpreter: Interpreter  # the class attribute is plain evaluation, set by arrax.interpreters.evaluation
     axes: tuple[tuple[Any, int], ...] = ()  # (name, size), innermost last
-    scopes: tuple[str, ...] = ()
+    scopes: Names = ()  # named scopes and transformations, since the program that is being recorded began
     source: Any = None  # the recorded call stack of the operation that is being interpreted again
     values_wanted: bool = False  # whether a trace gives up where a value is to be printed: it can be run instead
     tracks_varying: bool = False  # whether types say over which mesh axes values vary
@@ -60,14 +61,16 @@ def swap_interpreter(new: Interpreter) -> Interpreter:
     return previous
 
 
-def run_in(interpreter: Interpreter, fun: Callable, *args: Any) -> Any:
-    """Call a function with a new interpreter current, which ends with it.
+def run_in(interpreter: Interpreter, fun: Callable, *args: Any, name: Transformation | None = None) -> Any:
+    """Call a function with a new interpreter current, which ends with it; its operations have the name in their stacks.
 
     Ctrl-C may come at any call: nothing is called before all is as it was.
     """
     previous, axes, scopes = context.interpreter, context.axes, context.scopes
     try:
         swap_interpreter(interpreter)
+        if name is not None:
+            context.scopes = (*scopes, name)
         return fun(*args)
     finally:
         interpreter.alive = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from arrax.core.name_stacks import Names
 from arrax.core.types import AbstractValue, ShapedArray, typeof
 
 if TYPE_CHECKING:
@@ -60,10 +61,10 @@ Atom = Var | Literal
 
 
 class SourceInfo(NamedTuple):
-    """Where an equation comes from: the Python traceback and the named scopes around it."""
+    """Where an equation comes from: the Python traceback, and the scopes and transformations around it in its program."""
 
     traceback: Any
-    name_stack: tuple[str, ...] = ()
+    name_stack: Names = ()
 
 
 no_source = SourceInfo(None)

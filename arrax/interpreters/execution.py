@@ -18,6 +18,7 @@ from arrax.interpreters.compile_speed import compiles_quickly
 from arrax.interpreters.cost_model import runs_inline
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering.builder import physical_aval
+from arrax.interpreters.lowering.locations import Locations
 from arrax.interpreters.lowering.module import lower_module
 from arrax.interpreters.ordering import in_order
 from arrax.interpreters.placements import Placement
@@ -63,6 +64,7 @@ class LoweredProgram(NamedTuple):
     quickly: bool  # whether it may be compiled quickly
     at_once: bool  # whether calls run it themselves: see ``cost_model``
     spread: Any  # for several devices: these, and how inputs and outputs lie
+    locations: Locations  # of the module's operations, which it does not have before it is compiled or read
 
 
 def hoist_constants(program: ClosedJaxpr) -> tuple[Jaxpr, list[Any], list[Any]]:
@@ -86,7 +88,6 @@ def lower_program(
     donated: Sequence[bool] | None = None,
     keep_unused: bool = False,
     eager: bool = False,
-    with_locations: bool = False,
     portable: bool = False,
     placement: Placement | None = None,
 ) -> LoweredProgram:
@@ -114,14 +115,23 @@ def lower_program(
         attributes = [{} for _ in const_args] + aliases
     with monitoring.timed("/jax/core/compile/jaxpr_to_mlir_module_duration", fun_name=name):
         module, ctx = lower_module(
-            ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, with_locations=with_locations,
-            portable=portable, **({} if spread is None else spread._asdict()),
+            ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, portable=portable,
+            argument_names=[*[""] * len(const_args), *_names_of(program.jaxpr, kept)], **({} if spread is None else spread._asdict()),
         )  # fmt: skip
     flags = list(donated) if donated is not None else [False] * len(kept)
     return LoweredProgram(
         module, kept, const_args, jaxpr, ctx.program, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
         ctx.calls_users, jaxpr.effects, eager and compiles_quickly(jaxpr), platform == "cpu" and runs_inline(jaxpr), spread,
+        ctx.locations,
     )  # fmt: skip
+
+
+def _names_of(jaxpr: Jaxpr, kept: Sequence[bool]) -> list[str]:
+    """The names of the arguments that a module takes, where they are known."""
+    names = getattr(jaxpr.debug_info, "argument_names", None)
+    if names is None or len(names) != len(kept):
+        return []
+    return [name for name, keep in zip(names, kept, strict=True) if keep]
 
 
 class _Spread(NamedTuple):
@@ -200,7 +210,7 @@ class CompiledProgram:
     )  # fmt: skip
 
     def __init__(self, lowered: LoweredProgram, placement: Placement, name: str, compiler_options: Any = None):
-        self.placement, self.name, self.lowered = placement, name, lowered
+        self.placement, self.name = placement, name
         device, spread = placement.device, lowered.spread
         if lowered.host_callbacks:
             drain.expect(device)
@@ -208,11 +218,12 @@ class CompiledProgram:
         if self.paced:
             pace.watch()
         self.executable = compilation.compile_module(
-            lowered.module, [device] if spread is None else list(spread.devices), quickly=lowered.quickly,
+            lowered.locations, [device] if spread is None else list(spread.devices), quickly=lowered.quickly,
             compiler_options=compiler_options, host_callbacks=lowered.host_callbacks, name=name,
             storable=not lowered.calls_users, at_once=lowered.at_once and device.client.local_device_count() == 1,
             propagated=() if spread is None else [sharding is None for sharding in spread.out_shardings],
         )  # fmt: skip
+        self.lowered = lowered._replace(module=None, locations=None)  # type: ignore[arg-type]  # whose memory is freed
         self.kept, self.donated, self.effects = lowered.kept, lowered.donated, lowered.effects
         self.out_avals = [atom.aval for atom in lowered.jaxpr.outvars]
         self._keys = [isinstance(aval.dtype, dtypes.ExtendedDType) for aval in self.out_avals]

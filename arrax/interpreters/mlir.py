@@ -9,7 +9,7 @@ from arrax.interpreters.lowering.builder import tensor_type as tensor_type
 from arrax.interpreters.lowering.module import LoweringContext as LoweringRuleContext
 from arrax.interpreters.lowering.module import ir_constant as ir_constant
 from arrax.interpreters.lowering.module import lower_fun as lower_fun
-from arrax.interpreters.registries import register_lowering as register_lowering
+from arrax.interpreters.lowering.own_rules import register_lowering as register_lowering
 
 __all__ = [
     "LoweringRuleContext", "aval_to_ir_type", "dtype_to_ir_type", "ir_constant", "ir_constants", "lower_fun",

@@ -80,15 +80,3 @@ class AxisBatchers(SlotView):
 
 
 axis_primitive_batchers = AxisBatchers()
-
-
-def register_lowering(
-    primitive: Primitive, rule: Callable[..., Any], platform: str | None = None
-) -> Callable[..., Any]:
-    """Set the lowering rule of a primitive, for all platforms or one; returns it.
-
-    Args:
-      rule: ``rule(context, *values, **params)`` that returns a list of MLIR values.
-    """
-    primitive.lower[platform] = rule
-    return rule

@@ -133,7 +133,7 @@ def stage(
     tracers = [interpreter.argument(aval) for aval in in_avals]
 
     def recorded() -> tuple[Jaxpr, list[Any]]:
-        source, context.source = context.source, None
+        source, context.source, context.scopes = context.source, None, ()
         try:
             return interpreter.program(fun(*tracers))
         finally:
@@ -163,7 +163,10 @@ def refuse_leaks(reference: weakref.ref, info: FunctionInfo | None) -> None:
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
-    """Apply the equations of a program to values, in the current interpretation; sources and scopes are kept."""
+    """Apply the equations of a program to values, in the current interpretation; sources and scopes are kept.
+
+    Errors have the operation's own place in their cause.
+    """
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     lookup = env.__getitem__
@@ -172,12 +175,15 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
         for eqn in jaxpr.eqns:
             values = [atom.val if type(atom) is Literal else lookup(atom) for atom in eqn.invars]
             context.source, names = eqn.source_info
-            context.scopes = names or scopes
+            context.scopes = scopes + names
             out = context.interpreter.process(eqn.primitive, tuple(values), eqn.params)
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, out, strict=True))
             else:
                 env[eqn.outvars[0]] = out
+    except Exception as error:
+        errors.blame(error, eqn)
+        raise
     finally:
         context.scopes, context.source = scopes, source
     return [atom.val if type(atom) is Literal else lookup(atom) for atom in jaxpr.outvars]

@@ -188,11 +188,13 @@ def fill_program_rules(primitive: Primitive, adapt: Adapt = _same_params) -> Non
 
 
 fill_program_rules(jit_p)
-jit_p.lower[None] = lambda ctx, *args, jaxpr, name, **params: call_program(ctx.module_context, name, jaxpr, args)
+jit_p.lower[None] = lambda ctx, *args, jaxpr, name, **params: call_program(
+    ctx.module_context, name, jaxpr, args, shown_as=f"jit({name})"
+)
 
 core_call_p = Primitive("core_call", multiple_results=True)
 fill_program_rules(core_call_p)
 core_call_p.lower[None] = lambda ctx, *args, jaxpr, name="call", **params: call_program(
-    ctx.module_context, name, jaxpr, args
+    ctx.module_context, name, jaxpr, args, shown_as=""
 )
 core_call_p.impl = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)

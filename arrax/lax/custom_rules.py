@@ -89,7 +89,7 @@ for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
     _primitive.with_token = call_with_token("call_jaxpr")
     _primitive.effects_rule = lambda *avals, call_jaxpr, **params: call_jaxpr.effects
     _primitive.lower[None] = lambda ctx, *args, call_jaxpr, **params: call_program(
-        ctx.module_context, "custom_call", call_jaxpr, args
+        ctx.module_context, "custom_call", call_jaxpr, args, shown_as=""
     )
 
 

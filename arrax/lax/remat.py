@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from arrax.core.interpreter import Primitive
-from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Var, joined_effects
+from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, SourceInfo, Var, joined_effects
 from arrax.core.types import Zero
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.dce import dce_closed_call, dce_jaxpr
@@ -104,10 +104,17 @@ def _with_recomputation(
         return substitution.get(atom, atom) if isinstance(atom, Var) else atom
 
     tail = [eqn.replace(invars=[read(atom) for atom in eqn.invars]) for eqn in rest.eqns]
+    again = [_as_recomputed(eqn) for eqn in again]
     return Jaxpr(
         (), [*known.invars, *saved, *rest.constvars, *rest.invars[count:]], [read(atom) for atom in rest.outvars],
         [*again, *tail], joined_effects([*again, *tail]),
     )  # fmt: skip
+
+
+def _as_recomputed(eqn: JaxprEqn) -> JaxprEqn:
+    traceback, names = eqn.source_info
+    source = SourceInfo(traceback, ("rematted_computation", *names))
+    return JaxprEqn(eqn.invars, eqn.outvars, eqn.primitive, eqn.params, eqn.effects, source)
 
 
 def _lower(ctx: Any, *args: Any, jaxpr: ClosedJaxpr, prevent_cse: Any, differentiated: bool, policy: Any) -> list[Any]:
@@ -118,7 +125,7 @@ def _lower(ctx: Any, *args: Any, jaxpr: ClosedJaxpr, prevent_cse: Any, different
         kept = [arg for arg, flag in zip(args, flags, strict=True) if flag]
         behind = iter(builder.operation("stablehlo.optimization_barrier", types, kept).results)
         args = tuple(next(behind) if flag else arg for arg, flag in zip(args, flags, strict=True))
-    return inline_program(ctx.module_context, jaxpr, args)
+    return inline_program(ctx.module_context, jaxpr, args, "checkpoint")
 
 
 remat_p.partial_eval = _partial_eval

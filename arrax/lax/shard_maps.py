@@ -231,7 +231,7 @@ def _lower(ctx: Any, *args: Any, jaxpr: ClosedJaxpr, in_specs: Specs, out_specs:
     outside, module.manual = module.manual, region
     try:
         if module.num_devices == 1:
-            return inline_program(module, jaxpr, args)
+            return inline_program(module, jaxpr, args, "shard_map")
         return _manual_computation(module, args, jaxpr, region, in_specs, out_specs)
     finally:
         module.manual = outside
@@ -260,7 +260,7 @@ def _manual_computation(
     made = builder.operation("sdy.manual_computation", [builder.ir_type(aval) for aval in outs], args, attributes, 1)
     block = builder.block_with(made, 0, jaxpr.in_avals)
     with builder.inside(block):
-        builder.operation("sdy.return", [], inline_program(module, jaxpr, list(block.arguments)))
+        builder.operation("sdy.return", [], inline_program(module, jaxpr, list(block.arguments), "shard_map"))
     return list(made.results)
 
 

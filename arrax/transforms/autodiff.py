@@ -10,6 +10,8 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context, run_in
+from arrax.core.name_stacks import JVP as JVP_NAME
+from arrax.core.name_stacks import TRANSPOSE
 from arrax.core.program import Jaxpr
 from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -151,7 +153,7 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     flat = flat_function(fun, tree, has_aux, outputs)
     interpreter = JVP(context.interpreter)
     inputs = [interpreter.join(x, symbolic_tangent(t)) for x, t in zip(flat_primals, flat_tangents, strict=True)]
-    outs = run_in(interpreter, flat, *inputs)
+    outs = run_in(interpreter, flat, *inputs, name=JVP_NAME)
     pairs = [interpreter.lift(out) for out in outs]
     value = tree_unflatten(outputs["tree"], [x for x, _ in pairs])
     tangent = tree_unflatten(outputs["tree"], [concrete_zero(t) for _, t in pairs])
@@ -180,7 +182,7 @@ class Linearized:
         inputs = [interpreter.join(x, t) for x, t in zip(primals, tangents, strict=True)]
 
         def program_of_tangents() -> None:
-            pairs = run_in(interpreter, lambda: [interpreter.lift(out) for out in flat(*inputs)])
+            pairs = run_in(interpreter, lambda: [interpreter.lift(out) for out in flat(*inputs)], name=JVP_NAME)
             out_tangents = [t for _, t in pairs]
             self.out_nonzero = [type(t) is not Zero for t in out_tangents]
             self.outs = [x for x, _ in pairs]
@@ -207,7 +209,7 @@ def pull_back(
     """Cotangents of the inputs of a linear program: None where the input is not differentiable."""
     given = [ct for ct, nz in zip(cts, out_nonzero, strict=True) if nz]
     undefined = [UndefinedPrimal(var.aval) for var in jaxpr.invars]
-    outs = iter(backward_pass(jaxpr, residuals, undefined, given))
+    outs = iter(backward_pass(jaxpr, residuals, undefined, given, (TRANSPOSE,)))
     return [next(outs) if nz else None for nz in in_nonzero]
 
 
@@ -411,7 +413,7 @@ class _transposed_of:
                 raise TypeError(
                     f"cotangent type does not match function output, expected {aval.str_short()} but got {given.str_short()}"
                 )
-        outs = backward_pass(jaxpr, consts, [UndefinedPrimal(aval) for aval in avals], cts)
+        outs = backward_pass(jaxpr, consts, [UndefinedPrimal(aval) for aval in avals], cts, (TRANSPOSE,))
         return tree_unflatten(in_tree, [concrete_zero(ct) for ct in outs])
 
 

@@ -121,7 +121,7 @@ def lower_partition(program: ClosedJaxpr, platform: str, devices: Any, region: R
     ir = native.mlir.ir
     with builder.ir_context(), ir.Location.unknown():
         module = ir.Module.create()
-        ctx = ModuleContext(module, platform, False, len(devices))
+        ctx = ModuleContext(module, platform, len(devices))
         ctx.names["main"], ctx.program, ctx.devices, ctx.manual = 1, program, devices, region
         lower_main(ctx, program)
     return module
@@ -161,7 +161,7 @@ def _register() -> None:
 def _lower(ctx: Any, *args: Any, jaxpr: ClosedJaxpr, rules: Any, static: Any, in_tree: Any, out_tree: Any) -> list[Any]:
     module = ctx.module_context
     if module.num_devices == 1 or module.manual is not None:
-        return inline_program(module, jaxpr, args)
+        return inline_program(module, jaxpr, args, "custom_partitioning")
     _register()
     call = _Call(rules, jaxpr, static, in_tree, out_tree, module)
     with _lock:

@@ -61,7 +61,7 @@ def run_checked(program: ClosedJaxpr, args: Sequence[Any], errors: Errors) -> tu
         for eqn in jaxpr.eqns:
             values = [atom.val if type(atom) is Literal else env[atom] for atom in eqn.invars]
             context.source, names = eqn.source_info
-            context.scopes = names or scopes
+            context.scopes = scopes + names
             found, outs = _apply(eqn, values, errors)
             findings += found
             env.update(zip(eqn.outvars, outs, strict=True))

@@ -119,20 +119,18 @@ class Lowered(_Stage):
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The program as text: StableHLO, or ``dialect="hlo"``, or ``dialect="jaxpr"`` in the form that its platform runs.
 
+        Args:
+          debug_info: with the names of operations, which have the scopes and transformations around them, and their lines.
         Raises:
           ValueError: an unknown dialect.
         """
         if dialect in (None, "stablehlo", "mhlo"):
             if not debug_info:
                 return str(self._lowering.module)
-            again = lower_program(
-                self._traced.program, self._jitted.name, platform_name(self._placement.device.client),
-                donated=self._donated, keep_unused=bool(self._jitted.options.keep_unused), with_locations=True,
-                placement=self._placement,
-            )  # fmt: skip
-            return again.module.operation.get_asm(enable_debug_info=True)
+            return self._lowering.locations.text()
         if dialect == "hlo":
-            return self.compiler_ir("hlo").as_hlo_text()
+            program = self.compiler_ir("hlo")
+            return program.as_hlo_module().to_string() if debug_info else program.as_hlo_text()
         if dialect == "jaxpr":
             return str(self._lowering.formed)
         raise ValueError(f"unknown dialect {dialect!r}: use 'stablehlo', 'hlo' or 'jaxpr'")
@@ -144,7 +142,7 @@ class Lowered(_Stage):
             return self._lowering.module
         if dialect == "hlo":
             return runtime._jax.mlir.mlir_module_to_xla_computation(
-                str(self._lowering.module), use_tuple_args=False, return_tuple=False
+                self._lowering.locations.text(), use_tuple_args=False, return_tuple=False
             )
         raise ValueError(f"unknown dialect {dialect!r}: use 'stablehlo' or 'hlo'")
 

@@ -10,6 +10,7 @@ from typing import Any
 from arrax.core import config
 from arrax.core.functions import FunctionInfo, function_name, function_place
 from arrax.core.interpreter import context, named_axes, run_in
+from arrax.core.name_stacks import VMAP
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
@@ -141,7 +142,7 @@ def _mapped(
             mapped_args, mapped_kwargs = tree_unflatten(tree, inputs)
             return tree_flatten(fun(*mapped_args, **mapped_kwargs))
 
-    outs, out_tree = run_in(batch, mapped)
+    outs, out_tree = run_in(batch, mapped, name=VMAP)
     targets = flatten_axes("vmap out_axes", out_tree, out_axes)
     placed = [_place(fun, batch, out, target) for out, target in zip(outs, targets, strict=True)]
     return tree_unflatten(out_tree, placed), weakref.ref(batch)

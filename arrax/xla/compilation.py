@@ -28,10 +28,10 @@ from arrax.xla import compat
 from arrax.xla.devices import device_list
 from arrax.xla.disk_store import DiskStore, default_folder
 from arrax.xla.ir_dumps import dump
-from arrax.xla.modules import bytecode_of, copy_apart
+from arrax.xla.modules import Source, copy_apart
 
 logger = logging.getLogger("arrax")
-CACHE_FORMAT = 1
+CACHE_FORMAT = 2
 _BACKEND_COMPILE = "/jax/core/compile/backend_compile_duration"
 
 # How programs for the CPU are compiled (see docs/cpu.md, where the choice is justified by whole programs).
@@ -161,7 +161,7 @@ def disk_store() -> DiskStore | None:
 
 
 def compile_module(
-    module: Any,
+    module: Source,
     devices: Sequence[Any],
     *,
     quickly: bool = False,
@@ -191,10 +191,11 @@ def compile_module(
             _not_called,
         )  # the runtime does not hand over programs that may need this thread's interpreter lock
     options = options_for(client, devices, quickly, compiler_options, num_replicas, propagated)
-    bytecode = bytecode_of(module)
+    with_places = config.compilation_cache_include_metadata_in_key.value
+    bytecode = module.full_bytecode() if with_places else module.plain_bytecode()
     if host_callbacks and not storable:
         with monitoring.timed(_BACKEND_COMPILE, fun_name=name):
-            return _compile(client, bytecode, devices, options, host_callbacks, name)
+            return _compile(client, module, devices, options, host_callbacks, name)
     key = content_key(bytecode, options, client, devices)
     found = executables.get(key)
     if found is not None:
@@ -204,7 +205,7 @@ def compile_module(
             found = executables.get(key)
             if found is None:
                 with monitoring.timed(_BACKEND_COMPILE, fun_name=name):
-                    found, stored = _load_or_compile(key, client, bytecode, devices, options, host_callbacks, name)
+                    found, stored = _load_or_compile(key, client, module, devices, options, host_callbacks, name)
                 executables.put(key, found, _size_in_memory(len(bytecode), stored))
     finally:
         with executables.lock:
@@ -228,7 +229,7 @@ def _size_in_memory(program: int, stored: int | None) -> int:
 
 
 def _load_or_compile(
-    key: bytes, client: Any, bytecode: bytes, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str
+    key: bytes, client: Any, module: Source, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str
 ) -> tuple[Any, int | None]:
     """The executable, and the size of its serialized form, if it has been made."""
     store = disk_store()
@@ -252,7 +253,7 @@ def _load_or_compile(
     if store is not None:
         monitoring.record_event("/jax/compilation_cache/cache_misses")
     start = time.perf_counter()
-    made = _compile(client, bytecode, devices, options, host_callbacks, name)
+    made = _compile(client, module, devices, options, host_callbacks, name)
     took = time.perf_counter() - start
     if store is not None and took >= config.persistent_cache_min_compile_time_secs.value:
         try:
@@ -265,12 +266,12 @@ def _load_or_compile(
     return made, len(payload) if payload is not None else None
 
 
-def _compile(client: Any, bytecode: bytes, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str) -> Any:
+def _compile(client: Any, module: Source, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str) -> Any:
     if config.log_compiles.value:
         logger.warning("Compiling %s for %d device(s) of platform %s", name, len(devices), client.platform)
     start = time.perf_counter()
     made = client.compile_and_load(
-        copy_apart(bytecode), device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
+        copy_apart(module.full_bytecode()), device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
     )
     if config.log_compiles.value:
         logger.warning("Finished XLA compilation of %s in %f sec", name, time.perf_counter() - start)

@@ -25,7 +25,7 @@ from arrax.xla.compilation import compile_module
 from arrax.xla.devices import single_sharding
 from arrax.xla.host_kernels import table
 from arrax.xla.host_kernels.pausing import pause
-from arrax.xla.modules import new_context
+from arrax.xla.modules import ModuleAsItIs, new_context
 from arrax.xla.placement import array_from_host
 from arrax.xla.shutdown import gate
 
@@ -112,7 +112,7 @@ def _fill_slots(device: Any) -> None:
 def _compiled(text: str, device: Any) -> Callable[..., Any]:
     """The program of a text, as a function of arrays on a device."""
     module = native.mlir.ir.Module.parse(text, new_context())
-    executable = compile_module(module, [device], host_callbacks=table.ENTRIES, name="exit")
+    executable = compile_module(ModuleAsItIs(module), [device], host_callbacks=table.ENTRIES, name="exit")
     size = 1 if text is _PAUSING else _SIZE
     handler = compat.result_handler(ShapedArray((size,), np.dtype(np.float32)), single_sharding(device), False)
     return lambda *arrays: executable.execute_sharded(list(arrays)).consume_with_handlers([handler])[0]

@@ -7,17 +7,18 @@ import os
 import pathlib
 import re
 import warnings
-from typing import Any
+
+from arrax.xla.modules import Source
 
 _numbers = itertools.count()
 
 
-def dump(module: Any, name: str, folder: str) -> None:
-    """Write a module to ``folder/PROCESS_NUMBER_NAME.mlir``; a folder that cannot be written is only warned of."""
+def dump(module: Source, name: str, folder: str) -> None:
+    """Write a module, with the locations of its operations, to ``folder/PROCESS_NUMBER_NAME.mlir``; a folder that cannot be written is only warned of."""
     readable = re.sub(r"[^\w.-]+", "_", name)[:80]
     path = pathlib.Path(folder) / f"{os.getpid()}_{next(_numbers):04d}_{readable}.mlir"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(str(module))
+        path.write_text(module.text())
     except OSError as error:
         warnings.warn(f"dump_ir_to: cannot write {path}: {error}", stacklevel=2)

@@ -4,9 +4,39 @@ from __future__ import annotations
 
 import io
 import threading
-from typing import Any
+from typing import Any, Protocol
 
 from arrax import native
+
+
+class Source(Protocol):
+    """A module that is made without the locations of its operations."""
+
+    def plain_bytecode(self) -> bytes:
+        """The module without locations: programs that are the same have the same bytes."""
+
+    def full_bytecode(self) -> bytes:
+        """The module with them."""
+
+    def text(self) -> str:
+        """The module with them, as text."""
+
+
+class ModuleAsItIs:
+    """A module that is compiled with the locations that it has."""
+
+    def __init__(self, module: Any):
+        self.module = module
+
+    def plain_bytecode(self) -> bytes:
+        """The module."""
+        return bytecode_of(self.module)
+
+    full_bytecode = plain_bytecode
+
+    def text(self) -> str:
+        """The module as text."""
+        return str(self.module)
 
 
 def new_context() -> Any:

@@ -43,12 +43,13 @@ class UnknownTracer(Tracer):
 class Partial(Interpreter):
     """Splits a computation into what is known now and what must wait."""
 
-    __slots__ = ("eqns", "constants", "tag")
+    __slots__ = ("eqns", "constants", "tag", "depth")
 
     def __init__(self, parent: Interpreter, tag: Any = None):
         self.parent, self.alive, self.tag = parent, True, tag
         self.eqns: list[JaxprEqn] = []
         self.constants: dict[int, tuple[Var, Any]] = {}
+        self.depth = len(context.scopes)  # names from there on belong to the record
 
     def describe(self) -> str:
         return "linearize"
@@ -108,7 +109,7 @@ class Partial(Interpreter):
         out = primitive.infer(avals, params)
         effects = no_effects if primitive.effects_rule is None else primitive.effects_rule(*avals, **params)
         outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]
-        source = SourceInfo(context.source or _traceback(), context.scopes)
+        source = SourceInfo(context.source or _traceback(), context.scopes[self.depth :])
         self.eqns.append(JaxprEqn(atoms, outvars, primitive, params, effects, source))
         tracers = [UnknownTracer(self, var) for var in outvars]
         return tracers if primitive.multiple_results else tracers[0]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax.core import errors
 from arrax.core.interpreter import Primitive, context
-from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, Literal, Var
+from arrax.core.name_stacks import Names
+from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.staging import stage
 
@@ -37,10 +39,13 @@ def add_cotangents(x: Any, y: Any) -> Any:
     return slots.add(x, y)
 
 
-def backward_pass(jaxpr: Jaxpr, consts: Sequence[Any], primals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+def backward_pass(
+    jaxpr: Jaxpr, consts: Sequence[Any], primals: Sequence[Any], cotangents: Sequence[Any], name: Names = ()
+) -> list[Any]:
     """Cotangents of the inputs of a program that is linear in its UndefinedPrimal inputs.
 
     Args:
+      name: what the operations have in their stacks of names before those of the program.
       primals: one value per input, UndefinedPrimal where the program is linear.
       cotangents: one per output, arrays or Zeros.
     Returns: one per input: an array or Zero for linear inputs, None for the others.
@@ -54,17 +59,35 @@ def backward_pass(jaxpr: Jaxpr, consts: Sequence[Any], primals: Sequence[Any], c
             linear.add(var)
         else:
             known[var] = primal
-    linear_eqns = _evaluate_nonlinear(jaxpr, known, linear)
     sums: dict[Var, Any] = {}
 
     def accumulate(atom: Any, ct: Any) -> None:
         if ct is not None and type(ct) is not Zero and isinstance(atom, Var) and atom in linear:
             sums[atom] = add_cotangents(sums.get(atom), _varying_as(ct, atom) if context.tracks_varying else ct)
 
-    for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
-        accumulate(atom, ct)
-    for eqn in reversed(linear_eqns):
-        _transpose_eqn(eqn, known, linear, sums, accumulate)
+    scopes, source = context.scopes, context.source
+    around = scopes + name
+    try:
+        linear_eqns = []
+        for eqn in jaxpr.eqns:
+            if any(isinstance(atom, Var) and atom in linear for atom in eqn.invars):
+                linear_eqns.append(eqn)
+                linear.update(var for var in eqn.outvars if not isinstance(var, DropVar))
+            else:
+                context.source, names = eqn.source_info
+                context.scopes = around + names
+                _evaluate(eqn, known)
+        for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
+            accumulate(atom, ct)
+        for eqn in reversed(linear_eqns):
+            context.source, names = eqn.source_info
+            context.scopes = around + names
+            _transpose_eqn(eqn, known, linear, sums, accumulate)
+    except Exception as error:
+        errors.blame(error, eqn)
+        raise
+    finally:
+        context.scopes, context.source = scopes, source
     return [sums.get(var, Zero(var.aval.to_tangent_aval())) if var in linear else None for var in jaxpr.invars]
 
 
@@ -83,18 +106,11 @@ def _vary_like(ct: Any, var: Var) -> Any:
     return slots.vary(ct, missing) if missing else ct
 
 
-def _evaluate_nonlinear(jaxpr: Jaxpr, known: dict[Var, Any], linear: set[Var]) -> list[Any]:
-    """Run the equations that don't depend on linear inputs; return the others."""
-    linear_eqns = []
-    for eqn in jaxpr.eqns:
-        if any(isinstance(atom, Var) and atom in linear for atom in eqn.invars):
-            linear_eqns.append(eqn)
-            linear.update(var for var in eqn.outvars if not isinstance(var, DropVar))
-            continue
-        values = tuple(atom.val if type(atom) is Literal else known[atom] for atom in eqn.invars)
-        out = context.interpreter.process(eqn.primitive, values, eqn.params)
-        known.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True))
-    return linear_eqns
+def _evaluate(eqn: JaxprEqn, known: dict[Var, Any]) -> None:
+    """Run an equation that doesn't depend on linear inputs."""
+    values = tuple(atom.val if type(atom) is Literal else known[atom] for atom in eqn.invars)
+    out = context.interpreter.process(eqn.primitive, values, eqn.params)
+    known.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True))
 
 
 def get_primitive_transpose(primitive: Primitive) -> Callable[..., Any]:
@@ -122,11 +138,7 @@ def _transpose_eqn(eqn: Any, known: dict, linear: set, sums: dict, accumulate: A
         for atom in eqn.invars
     ]
     transpose = get_primitive_transpose(eqn.primitive)
-    scopes, context.scopes = context.scopes, eqn.source_info.name_stack or context.scopes
-    try:
-        out = transpose(cts if eqn.primitive.multiple_results else cts[0], *args, **eqn.params)
-    finally:
-        context.scopes = scopes
+    out = transpose(cts if eqn.primitive.multiple_results else cts[0], *args, **eqn.params)
     for atom, ct in zip(eqn.invars, out, strict=True):
         accumulate(atom, ct)
 

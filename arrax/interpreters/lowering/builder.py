@@ -77,6 +77,15 @@ def ir_type(aval: Any) -> Any:
     return tensor_type(aval.shape, aval.dtype)
 
 
+class _Recorder(threading.local):
+    """Who notes the operations that a thread makes: see ``locations``."""
+
+    note: Callable[[Any], None] = staticmethod(lambda operation: None)
+
+
+recorder = _Recorder()
+
+
 @functools.cache
 def _create() -> Callable[..., Any]:
     ir_context()
@@ -87,14 +96,16 @@ def operation(
     name: str, types: Sequence[Any], operands: Sequence[Any], attributes: dict[str, Any] | None = None, regions: int = 0
 ) -> Any:
     """A new operation at the current insertion point, such as ``operation("stablehlo.sine", [t], [x])``."""
-    return _create()(name, results=types, operands=operands, attributes=attributes, regions=regions)
+    made = _create()(name, results=types, operands=operands, attributes=attributes, regions=regions)
+    recorder.note(made)
+    return made
 
 
 def op(name: str, aval: Any, *operands: Any, **attributes: Any) -> Any:
     """The single result of a StableHLO operation: ``op("sine", aval, x)``; attributes are MLIR attributes."""
-    return _create()(
-        f"stablehlo.{name}", results=[ir_type(aval)], operands=operands, attributes=attributes or None
-    ).results[0]
+    made = _create()(f"stablehlo.{name}", results=[ir_type(aval)], operands=operands, attributes=attributes or None)
+    recorder.note(made)
+    return made.results[0]
 
 
 def compare(direction: str, shape: tuple[int, ...], x: Any, y: Any, **attributes: Any) -> Any:
@@ -153,7 +164,9 @@ def constant(value: Any, aval: Any = None) -> Any:
     ):  # the bindings know no empty complex attribute
         return full(0, ShapedArray(array.shape, array.dtype))
     result = tensor_type(array.shape, array.dtype)
-    return _create()("stablehlo.constant", results=[result], attributes={"value": dense(array)}).results[0]
+    made = _create()("stablehlo.constant", results=[result], attributes={"value": dense(array)})
+    recorder.note(made)
+    return made.results[0]
 
 
 def full(value: Any, aval: ShapedArray) -> Any:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes, native
-from arrax.core import config
-from arrax.core.errors import user_frames
+from arrax.core import config, errors
+from arrax.core.name_stacks import Names
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder, sharding_text
+from arrax.interpreters.lowering.locations import NOWHERE, Locations, Origin, noted_in
 from arrax.interpreters.platform_forms import with_forms
 from arrax.interpreters.staging import stage
 from arrax.xla.host_kernels import table as host_kernels
@@ -23,14 +24,12 @@ class ModuleContext:
     """What the rules of one module share."""
 
     __slots__ = (
-        "module", "platform", "platforms", "functions", "names", "host_callbacks", "with_locations", "axis_env",
+        "module", "platform", "platforms", "functions", "names", "host_callbacks", "axis_env", "locations", "origin",
         "keepalives", "num_devices", "program", "with_kernels", "calls_kernels", "devices", "mesh", "meshes",
         "manual", "channels", "sharding_groups",
     )  # fmt: skip
 
-    def __init__(
-        self, module: Any, platform: str, with_locations: bool = False, num_devices: int = 1, with_kernels: bool = False
-    ):  # fmt: skip
+    def __init__(self, module: Any, platform: str, num_devices: int = 1, with_kernels: bool = False):
         self.module, self.platform, self.platforms = module, platform, (platform,)
         self.functions: dict[Any, Any] = {}
         self.names: dict[str, int] = {}
@@ -39,7 +38,9 @@ class ModuleContext:
         self.with_kernels, self.calls_kernels = with_kernels, False
         self.keepalives: list[Any] = []
         self.program: ClosedJaxpr | None = None  # the whole one, in the platform's form
-        self.with_locations, self.num_devices = with_locations, num_devices
+        self.num_devices = num_devices
+        self.locations = Locations(module)
+        self.origin = NOWHERE  # what is being lowered
         self.devices: Any = None  # the devices of a program for several, in the order of its partitions
         self.mesh: Any = None  # the mesh whose axes describe how values lie, or None
         self.meshes: dict[str, str] = {}  # the symbol of each mesh that stands in the module
@@ -67,7 +68,7 @@ class LoweringContext:
 
     def __init__(
         self, module_context: ModuleContext, primitive: Any, avals_in: Sequence[Any], avals_out: Sequence[Any],
-        name_stack: tuple[str, ...] = (), tokens: Any = None, eqn: JaxprEqn | None = None,
+        name_stack: Names = (), tokens: Any = None, eqn: JaxprEqn | None = None,
     ):  # fmt: skip
         self.module_context, self.primitive, self.name_stack = module_context, primitive, name_stack
         self.avals_in, self.avals_out, self.tokens, self.eqn = avals_in, avals_out, tokens, eqn
@@ -103,8 +104,14 @@ def find_rule(primitive: Any, platform: str) -> Rule:
     return rule
 
 
-def lower_eqns(ctx: ModuleContext, jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-    """Lower the equations of a program at the current insertion point; returns its outputs."""
+def lower_eqns(
+    ctx: ModuleContext, jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], inside: Origin | str | None = ""
+) -> list[Any]:
+    """Lower the equations of a program at the current insertion point; returns its outputs.
+
+    Args:
+      inside: what holds the program; None where all of it is lowered from what is being lowered.
+    """
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     literals: dict[Any, Any] = {}
@@ -112,23 +119,31 @@ def lower_eqns(ctx: ModuleContext, jaxpr: Jaxpr, consts: Sequence[Any], args: Se
     def read(atom: Any) -> Any:
         return _literal(atom, literals) if type(atom) is Literal else env[atom]
 
-    for eqn in jaxpr.eqns:
-        primitive = eqn.primitive
-        rule = find_rule(primitive, ctx.platform)
-        operands = [read(atom) for atom in eqn.invars]
-        outvars = eqn.outvars
-        rule_ctx = LoweringContext(
-            ctx, primitive, [atom.aval for atom in eqn.invars], [var.aval for var in outvars],
-            eqn.source_info.name_stack, None, eqn,
-        )  # fmt: skip
-        if ctx.with_locations:
-            with _location(eqn):
-                out = rule(rule_ctx, *operands, **eqn.params)
-        else:
+    outer, note = ctx.origin, ctx.locations.record.append
+    try:
+        for eqn in jaxpr.eqns:
+            if inside is not None:
+                ctx.origin = (eqn, inside, None)
+                note(ctx.origin)
+            primitive, outvars = eqn.primitive, eqn.outvars
+            rule = find_rule(primitive, ctx.platform)
+            operands = [read(atom) for atom in eqn.invars]
+            rule_ctx = LoweringContext(
+                ctx, primitive, [atom.aval for atom in eqn.invars], [var.aval for var in outvars],
+                eqn.source_info.name_stack, None, eqn,
+            )  # fmt: skip
             out = rule(rule_ctx, *operands, **eqn.params)
-        if len(out) != len(outvars):
-            raise ValueError(f"lowering rule of '{primitive.name}' gave {len(out)} results, expected {len(outvars)}")
-        env.update(zip(outvars, out, strict=True))
+            if len(out) != len(outvars):
+                raise ValueError(
+                    f"lowering rule of '{primitive.name}' gave {len(out)} results, expected {len(outvars)}"
+                )
+            env.update(zip(outvars, out, strict=True))
+    except Exception as error:
+        if inside is not None:
+            errors.blame(error, eqn)
+        raise
+    ctx.origin = outer
+    note(outer)
     return [read(atom) for atom in jaxpr.outvars]
 
 
@@ -145,30 +160,28 @@ def _literal(atom: Literal, made: dict[Any, Any]) -> Any:
     return found
 
 
-def _location(eqn: JaxprEqn) -> Any:
-    ir = native.mlir.ir
-    name = "/".join((*eqn.source_info.name_stack, eqn.primitive.name))
-    frames = user_frames(eqn.source_info.traceback, 1)
-    place = ir.Location.file(frames[0].file_name, frames[0].line_num, 0) if frames else ir.Location.unknown()
-    return ir.Location.name(name, place)
-
-
-def inner_function(ctx: ModuleContext, name: str, program: ClosedJaxpr) -> Any:
-    """The private function of a nested program: lowered once per module."""
+def inner_function(ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: str | None = "") -> Any:
+    """The private function of a nested program: lowered once per module. ``inside`` as in ``lower_eqns``."""
     key = id(program)
     found = ctx.functions.get(key)
     if found is None:
         ctx.keepalives.append(program)
-        found = ctx.functions[key] = _function(ctx, ctx.fresh_name(name), program, public=False)
+        found = ctx.functions[key] = _function(ctx, ctx.fresh_name(name), program, inside)
     return found
 
 
 def call_program(
     ctx: ModuleContext, name: str, program: ClosedJaxpr, args: Sequence[Any], one_kernel: bool = False,
-    apart: bool = False,
+    apart: bool = False, shown_as: str | None = None,
 ) -> list[Any]:  # fmt: skip
-    """Call the function of a nested program; ``one_kernel`` and ``apart`` as in ``call_function``."""
-    function = inner_function(ctx, name, program)
+    """Call the function of a nested program; ``one_kernel`` and ``apart`` as in ``call_function``.
+
+    Args:
+      shown_as: what stands for the call in the names of operations; None where all of them have that of the equation.
+    """
+    function = inner_function(ctx, name, program, None if shown_as is None else "")
+    if shown_as is not None and ctx.origin is not NOWHERE:
+        ctx.locations.record.append((*ctx.origin[:2], shown_as))
     types = [builder.ir_type(aval) for aval in program.out_avals]
     callee = native.mlir.ir.StringAttr(function.attributes["sym_name"]).value
     return call_function(callee, types, args, one_kernel, apart)
@@ -196,9 +209,17 @@ def call_function(
     return list(builder.operation("func.call", types, args, attributes).results)
 
 
-def inline_program(ctx: ModuleContext, program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
-    """Lower a nested program in place."""
-    return lower_eqns(ctx, program.jaxpr, lower_consts(program), args)
+def inline_program(
+    ctx: ModuleContext, program: ClosedJaxpr, args: Sequence[Any], shown_as: str | None = None
+) -> list[Any]:
+    """Lower a nested program in place.
+
+    Args:
+      shown_as: what stands for it in the names of its operations, such as ``while/body``; None where all of them are
+        named as what is being lowered.
+    """
+    inside = None if shown_as is None or ctx.origin is NOWHERE else (*ctx.origin[:2], shown_as)
+    return lower_eqns(ctx, program.jaxpr, lower_consts(program), args, inside)
 
 
 def lower_consts(program: ClosedJaxpr) -> list[Any]:
@@ -214,7 +235,7 @@ def ir_constant(value: Any) -> Any:
     return builder.constant(np.asarray(value), aval)
 
 
-def _function(ctx: ModuleContext, name: str, program: ClosedJaxpr, public: bool) -> Any:
+def _function(ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: str | None, public: bool = False) -> Any:
     ir = native.mlir.ir
     in_types = [builder.ir_type(aval) for aval in program.in_avals]
     out_types = [builder.ir_type(aval) for aval in program.out_avals]
@@ -227,9 +248,13 @@ def _function(ctx: ModuleContext, name: str, program: ClosedJaxpr, public: bool)
     with ir.InsertionPoint(ctx.module.body):
         function = builder.operation("func.func", [], [], attributes, 1)
     block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
+    outer, ctx.origin = ctx.origin, NOWHERE
+    ctx.locations.record.append(NOWHERE)
     with ir.InsertionPoint(block):
-        outs = lower_eqns(ctx, program.jaxpr, lower_consts(program), list(block.arguments))
+        outs = lower_eqns(ctx, program.jaxpr, lower_consts(program), list(block.arguments), inside)
         builder.operation("func.return", [], outs)
+    ctx.origin = outer
+    ctx.locations.record.append(outer)
     return function
 
 
@@ -240,7 +265,7 @@ def lower_module(
     *,
     argument_attributes: Sequence[dict[str, str]] = (),
     result_attributes: Sequence[dict[str, str]] = (),
-    with_locations: bool = False,
+    argument_names: Sequence[str] = (),
     devices: Sequence[Any] | None = None,
     mesh: Any = None,
     in_shardings: Sequence[Any] = (),
@@ -252,6 +277,7 @@ def lower_module(
 
     Args:
       argument_attributes: for each input, texts of MLIR attributes such as ``{"tf.aliasing_output": "0 : i32"}``.
+      argument_names: of the inputs, for locations.
       devices: of a program for several, in the order of its partitions. mesh: a mesh of them.
       in_shardings, out_shardings: for such a program, how each input and output is laid out; None leaves it to the compiler.
       portable: the program is not for this process only, so it consists of the compiler's own operations.
@@ -265,10 +291,12 @@ def lower_module(
         attributes["mhlo.num_partitions"] = builder.integer(num_devices, 32)
         attributes["mhlo.num_replicas"] = builder.integer(num_replicas, 32)
         here = platform == "cpu" and num_devices == num_replicas == 1 and not portable
-        ctx = ModuleContext(module, platform, with_locations, num_devices, here and config.cpu_kernels.value)
+        ctx = ModuleContext(module, platform, num_devices, here and config.cpu_kernels.value)
         ctx.names["main"], ctx.devices, ctx.mesh = 1, devices, mesh
         program = ctx.program = with_forms(program, platform, ctx.with_kernels)
-        function = _function(ctx, "main", program, public=True)
+        with noted_in(ctx.locations):
+            function = _function(ctx, "main", program, f"jit({name})", public=True)
+        ctx.locations.arguments = function.regions[0].blocks[0], argument_names
         if devices is not None:
             argument_attributes = _with_shardings(ctx, argument_attributes, in_shardings, program.in_avals)
             result_attributes = _with_shardings(ctx, result_attributes, out_shardings, program.out_avals)
@@ -281,7 +309,7 @@ def lower_module(
 
 def lower_main(ctx: ModuleContext, program: ClosedJaxpr) -> Any:
     """The public function of a module."""
-    return _function(ctx, "main", program, public=True)
+    return _function(ctx, "main", program, "", public=True)
 
 
 def _with_shardings(

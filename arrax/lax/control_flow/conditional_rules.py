@@ -365,14 +365,14 @@ def _lean(branches: Branches, used: list[bool]) -> tuple[Branches, list[bool]]:
 def _lower(ctx: Any, index: Any, *operands: Any, branches: Branches, linear: Any, platforms: Any) -> list[Any]:
     module = ctx.module_context
     if platforms is not None:
-        return inline_program(module, branches[platform_choice(platforms, ctx.platform)], operands)
+        return inline_program(module, branches[platform_choice(platforms, ctx.platform)], operands, "")
     if len(branches) == 1:
-        return inline_program(module, branches[0], operands)
+        return inline_program(module, branches[0], operands, "")
     types = [builder.ir_type(aval) for aval in ctx.avals_out]
     operation = builder.operation("stablehlo.case", types, [index], None, len(branches))
     for number, branch in enumerate(branches):
         with builder.inside(builder.block_with(operation, number, ())):
-            builder.return_(inline_program(module, branch, operands))
+            builder.return_(inline_program(module, branch, operands, f"cond/branch_{number}_fun"))
     return list(operation.results)
 
 

@@ -330,10 +330,10 @@ def _lower(
     module = ctx.module_context
 
     def cond(carry: list[Any]) -> Any:
-        return inline_program(module, cond_jaxpr, [*cond_consts, *carry])[0]
+        return inline_program(module, cond_jaxpr, [*cond_consts, *carry], "while/cond")[0]
 
     def body(carry: list[Any]) -> list[Any]:
-        return inline_program(module, body_jaxpr, [*body_consts, *carry])
+        return inline_program(module, body_jaxpr, [*body_consts, *carry], "while/body")
 
     return while_ir(init, body_jaxpr.out_avals, cond, body)
 

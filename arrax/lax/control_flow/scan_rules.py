@@ -257,7 +257,7 @@ def _lower(
         else:
             index = builder.constant(np.int32(length - 1 - position if reverse else position))
         elements = [_element(ctx, x, aval, index) for x, aval in zip(xs, x_avals, strict=True)]
-        outs = inline_program(ctx.module_context, jaxpr, [*consts, *carry, *elements])
+        outs = inline_program(ctx.module_context, jaxpr, [*consts, *carry, *elements], "while/body")
         new = [
             _with_element(stack, whole, y, aval, index)
             for stack, whole, aval, y in zip(ys, stacks, y_avals, outs[num_carry:], strict=True)

@@ -164,7 +164,7 @@ def _linear_batch(values: Any, dims: Any, *, const_lengths: Any, jaxprs: LinearP
 
 def _linear_lower(ctx: Any, *args: Any, const_lengths: Any, jaxprs: LinearPrograms) -> list[Any]:
     consts, b = _consts_and_rest(args, const_lengths)
-    return inline_program(ctx.module_context, jaxprs.solve, [*consts[2], *b])
+    return inline_program(ctx.module_context, jaxprs.solve, [*consts[2], *b], ctx.primitive.name)
 
 
 linear_solve_p.type_rule = lambda *avals, const_lengths, jaxprs: jaxprs.solve.out_avals
@@ -228,7 +228,7 @@ def _root_batch(values: Any, dims: Any, *, const_lengths: Any, jaxprs: RootProgr
 
 def _root_lower(ctx: Any, *args: Any, const_lengths: Any, jaxprs: RootPrograms) -> list[Any]:
     consts, guess = _consts_and_rest(args, const_lengths)
-    return inline_program(ctx.module_context, jaxprs.solve, [*consts[1], *guess])
+    return inline_program(ctx.module_context, jaxprs.solve, [*consts[1], *guess], ctx.primitive.name)
 
 
 root_p.type_rule = lambda *avals, const_lengths, jaxprs: jaxprs.solve.out_avals

@@ -1,0 +1,39 @@
+"""Names of where an operation comes from: named scopes and transformations around it, as profiles and compiled programs show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class Transformation:
+    """A transformation in a stack of names: it wraps the name that follows, or stands alone: ``jvp(scope)``, ``jvp()``."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"{self.name}(…)"
+
+
+JVP, TRANSPOSE, VMAP = map(Transformation, ("jvp", "transpose", "vmap"))
+Names = tuple[str | Transformation, ...]  # outermost first
+
+
+def stack_text(names: Sequence[str | Transformation]) -> str:
+    """The text of a stack of names.
+
+    Example: ``stack_text((TRANSPOSE, JVP, "layer", "head"))`` is ``"transpose(jvp(layer))/head"``.
+    """
+    parts, opened, depth = [], "", 0
+    for name in names:
+        if isinstance(name, Transformation):
+            opened += f"{name.name}("
+            depth += 1
+        else:
+            parts.append(f"{opened}{name}{')' * depth}")
+            opened, depth = "", 0
+    if depth:
+        parts.append(opened + ")" * depth)
+    return "/".join(parts)
