@@ -128,17 +128,20 @@ def sqrt_limits(x: Any, y: Any, re: Any, im: Any) -> Parts:
 
 
 def asin_limits(x: Any, y: Any, re: Any, im: Any) -> Parts:
-    """The arc sine on both sides of the cuts."""
-    return pick(both(is_zero(x), is_nan(y)), x, signed(re, x)), signed(im, y)
+    """The arc sine on both sides of the cuts, and of NaN."""
+    unknown = both(is_finite(x), is_nan(y))
+    return pick(both(is_zero(x), is_nan(y)), x, signed(re, x)), pick(unknown, np.nan, signed(im, y))
 
 
 def acos_limits(x: Any, y: Any, re: Any, im: Any) -> Parts:
-    """The arc cosine on both sides of the cuts."""
-    return pick(both(is_zero(x), is_nan(y)), np.pi / 2, re), neg(signed(im, y))
+    """The arc cosine on both sides of the cuts, and of NaN."""
+    unknown = both(is_finite(x), is_nan(y))
+    return pick(both(is_zero(x), is_nan(y)), np.pi / 2, re), pick(unknown, np.nan, neg(signed(im, y)))
 
 
 def acosh_limits(x: Any, y: Any, re: Any, im: Any) -> Parts:
-    """The inverse hyperbolic cosine on both sides of the cut."""
+    """The inverse hyperbolic cosine on both sides of the cut, and of NaN."""
+    re = pick(both(is_finite(x), is_nan(y)), np.nan, re)
     return re, pick(both(is_zero(x), is_nan(y)), np.pi / 2, signed(im, y))
 
 

@@ -157,3 +157,14 @@ def test_complex_functions_are_accurate_in_both_parts(real, whole):
             ours, theirs = part(np.asarray(results[name])), part(expected)
             normal = (np.abs(theirs) > 1e-30) & (np.abs(theirs) < 1e30)
             np.testing.assert_allclose(ours[normal], theirs[normal], rtol=16 * np.finfo(real).eps, err_msg=name)
+
+
+@each_precision
+@pytest.mark.parametrize("name", ["acos", "acosh", "asin", "asinh", "atan", "atanh"])
+def test_large_parts_beside_nan_tell_nothing(name, real, whole):
+    large = np.finfo(real).max.item() ** 0.75  # its square is no number any more
+    given = [complex(large, nan), complex(-large, nan), complex(nan, large), complex(nan, -large)]
+    ours = np.asarray(getattr(jnp, name)(jnp.array(given, whole)))
+    theirs = expected_of(name, np.array(given, whole))
+    assert np.array_equal(np.isnan(ours.real), np.isnan(theirs.real)), ours
+    assert np.array_equal(np.isnan(ours.imag), np.isnan(theirs.imag)), ours
