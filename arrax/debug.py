@@ -1,22 +1,21 @@
 """Watching programs while they run."""
 
-from arrax.core.tracebacks import bound_names as _bound_names
-from arrax.lax.debug_prints import debug_print as print
+import typing as _typing
+
+from arrax.core.late_names import late_names as _late_names
+from arrax.lax.debug_prints import debug_log as log  # noqa: F401
+from arrax.lax.debug_prints import debug_print as print  # noqa: F401
 from arrax.lax.effectful_callbacks import DebugEffect as DebugEffect
 from arrax.lax.effectful_callbacks import OrderedDebugEffect as OrderedDebugEffect
-from arrax.lax.effectful_callbacks import debug_callback as callback
+from arrax.lax.effectful_callbacks import debug_callback as callback  # noqa: F401
 from arrax.transforms.sharding_pictures import inspect_array_sharding as inspect_array_sharding
 from arrax.transforms.sharding_pictures import visualize_array_sharding as visualize_array_sharding
 from arrax.transforms.sharding_pictures import visualize_sharding as visualize_sharding
 
-__all__ = [
-    "DebugEffect",
-    "OrderedDebugEffect",
-    "callback",
-    "inspect_array_sharding",
-    "print",
-    "visualize_array_sharding",
-    "visualize_sharding",
-]
+if _typing.TYPE_CHECKING:
+    from arrax.transforms.debugger.breakpoints import breakpoint as breakpoint
 
-_bound_names(__name__)
+_LATE = {
+    "arrax.transforms.debugger.breakpoints": ("breakpoint",),
+}
+__getattr__, __dir__, __all__ = _late_names(__name__, _LATE)

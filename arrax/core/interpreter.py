@@ -61,6 +61,15 @@ def swap_interpreter(new: Interpreter) -> Interpreter:
     return previous
 
 
+def current_interpreters() -> list[Interpreter]:
+    """The current interpreter and those below it, down to plain evaluation."""
+    found, interpreter = [], context.interpreter
+    while interpreter not in found:
+        found.append(interpreter)
+        interpreter = interpreter.parent
+    return found
+
+
 def run_in(interpreter: Interpreter, fun: Callable, *args: Any, name: Transformation | None = None) -> Any:
     """Call a function with a new interpreter current, which ends with it; its operations have the name in their stacks.
 

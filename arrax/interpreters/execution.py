@@ -23,11 +23,12 @@ from arrax.interpreters.lowering.module import lower_module
 from arrax.interpreters.ordering import in_order
 from arrax.interpreters.placements import Placement
 from arrax.native import runtime
-from arrax.xla import compat, compilation
+from arrax.xla import callers, compat, compilation
 from arrax.xla.devices import single_sharding
 from arrax.xla.distribution import naming_value, put_on
 from arrax.xla.draining import drain
 from arrax.xla.effect_tokens import pending
+from arrax.xla.host_failures import interruption
 from arrax.xla.pacing import pace
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
 
@@ -286,7 +287,13 @@ class CompiledProgram:
         for leaf, keep in zip(leaves, self.kept, strict=True):
             if keep:
                 arrays.append(self._place(leaf, self.in_shardings[len(arrays)]))
-        outs = self._run_with_effects(arrays) if self.effects else self._run(arrays)
+        try:
+            outs = self._run_with_effects(arrays) if self.effects else self._run(arrays)
+        except errors.JaxRuntimeError as error:
+            exit_or_interrupt = interruption(error)
+            if exit_or_interrupt is None:
+                raise
+            raise exit_or_interrupt from None
         if any(self._keys) or any(self._on_host):
             outs = [_in_its_type(out, aval) for out, aval in zip(outs, self.out_avals, strict=True)]
         if config.debug_nans.cell.value or config.debug_infs.cell.value:
@@ -305,9 +312,18 @@ class CompiledProgram:
         ordered = any_ordered(self.effects)
         if ordered:
             pending.wait_for_turn()
+        if any(effect.needs_caller for effect in self.effects):
+            with callers.needed_caller():
+                return self._run_and_serve(arrays)
         results = self.executable.execute_sharded(arrays, with_tokens=True)
         outs = results.consume_with_handlers(self.handlers)
         pending.add(results.consume_token(), ordered)
+        return outs
+
+    def _run_and_serve(self, arrays: list[Any]) -> list[Any]:
+        results = self.executable.execute_sharded(arrays, with_tokens=True)
+        outs = results.consume_with_handlers(self.handlers)
+        callers.wait_and_serve(results.consume_token())
         return outs
 
     def fast_path(self, result: Any, leaves: Sequence[Any]) -> FastPath | None:

@@ -1,14 +1,20 @@
-"""``debug.print``: values of a program printed while it runs."""
+"""``debug.print`` and ``debug.log``: values of a program printed or logged while it runs."""
 
 from __future__ import annotations
 
 import functools
+import logging
 import string
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from arrax.lax.effectful_callbacks import debug_callback
+from arrax.dtypes.canonical import user_stacklevel
+from arrax.lax.effectful_callbacks import debug_effect, ordered_debug_effect, watch_on_host
+
+logger = logging.getLogger("arrax.debug")
 
 
 class _Checker(string.Formatter):
@@ -33,6 +39,43 @@ class _Checker(string.Formatter):
 
 
 _checker = _Checker()
+_ADVICE = (
+    'The fields of an f-string are filled before the call: give a plain text and the values, as in ("x = {x}", x=x)'
+)
+
+
+def _check_format(name: str, fmt: Any, args: Any, kwargs: Any) -> None:
+    if not isinstance(fmt, str):
+        raise TypeError(f"{name}: fmt must be a text, got {fmt!r}")
+    if "Traced<" in fmt:  # how traced values print
+        warnings.warn(
+            f"{name}: the text holds the description of a traced value in place of its elements. {_ADVICE}",
+            stacklevel=user_stacklevel(),
+        )
+    try:
+        _checker.vformat(fmt, args, kwargs)
+    except (IndexError, KeyError, ValueError) as error:
+        error.add_note(f"{name}: fields and arguments do not fit together in {fmt!r}. {_ADVICE}")
+        raise
+
+
+def _showing(
+    name: str, show: Callable[[str], object], fmt: Any, args: Any, kwargs: Any, ordered: bool, partitioned: bool,
+    skip_format_check: bool,
+) -> None:  # fmt: skip
+    if not skip_format_check:
+        _check_format(name, fmt, args, kwargs)
+    printing: Any = np.get_printoptions()
+
+    def formatted(*values: Any, **named: Any) -> None:
+        with np.printoptions(**printing):
+            show(fmt.format(*values, **named))
+
+    watch_on_host(name, formatted, args, kwargs, ordered_debug_effect if ordered else debug_effect, partitioned)
+
+
+def _print_line(text: str) -> None:
+    print(text + "\n", end="")  # written at once: lines of several threads do not mix
 
 
 def debug_print(
@@ -49,24 +92,39 @@ def debug_print(
       fmt: text with fields, as of ``str.format``. Without it, the options alone make a function to be called with the rest.
       args, kwargs: what stands in the fields: pytrees of arrays, or anything else.
       ordered: whether prints come in the order of the program.
-      partitioned: accepted; only one device so far.
+      partitioned: whether each device prints its parts of the values, instead of one the whole values.
       skip_format_check: do not look at the fields now.
     Raises:
       ValueError: arguments without a field.
       IndexError, KeyError: fields without an argument.
+      NotImplementedError: ``partitioned`` and ``ordered`` on several devices.
     Example: ``arrax.debug.print("x = {x}", x=x)``.
     """
+    options = {"ordered": ordered, "partitioned": partitioned, "skip_format_check": skip_format_check}
     if fmt is None:
-        options = {"ordered": ordered, "partitioned": partitioned, "skip_format_check": skip_format_check}
         return functools.partial(debug_print, **options, **kwargs)  # type: ignore[arg-type]
-    if not isinstance(fmt, str):
-        raise TypeError(f"debug.print: fmt must be a text, got {fmt!r}")
-    if not skip_format_check:
-        _checker.vformat(fmt, args, kwargs)
-    printing: Any = np.get_printoptions()
+    _showing("debug.print", _print_line, fmt, args, kwargs, **options)
 
-    def show(*values: Any, **named: Any) -> None:
-        with np.printoptions(**printing):
-            print(fmt.format(*values, **named))
 
-    return debug_callback(show, *args, ordered=ordered, partitioned=partitioned, **kwargs)
+def debug_log(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Log values at level INFO when a program comes by: ``debug.print`` through ``logging``, by the logger ``arrax.debug``.
+
+    Args:
+      fmt, args, kwargs, ordered, partitioned, skip_format_check: as of ``debug.print``.
+    Raises:
+      ValueError: arguments without a field.
+      IndexError, KeyError: fields without an argument.
+      NotImplementedError: ``partitioned`` and ``ordered`` on several devices.
+    Example: ``arrax.debug.log("x = {x}", x=x)``.
+    """
+    options = {"ordered": ordered, "partitioned": partitioned, "skip_format_check": skip_format_check}
+    if fmt is None:
+        return functools.partial(debug_log, **options, **kwargs)  # type: ignore[arg-type]
+    _showing("debug.log", logger.info, fmt, args, kwargs, **options)

@@ -45,9 +45,24 @@ class OrderedDebugEffect(Effect):
     ordered = True
 
 
+class AttendedDebugEffect(DebugEffect):
+    """What is done on the host together with whoever called the program, who waits for it."""
+
+    __slots__ = ()
+    needs_caller = True
+
+
+class OrderedAttendedDebugEffect(OrderedDebugEffect):
+    """The same, in the order of the program."""
+
+    __slots__ = ()
+    needs_caller = True
+
+
 ordering.slots.create_token = create_token_p
 io_effect, ordered_io_effect = IOEffect("IO"), OrderedIOEffect("OrderedIO")
 debug_effect, ordered_debug_effect = DebugEffect("Debug"), OrderedDebugEffect("OrderedDebug")
+attended_effect, ordered_attended_effect = AttendedDebugEffect("Debug"), OrderedAttendedDebugEffect("OrderedDebug")
 
 
 # ---- input and output ----------------------------------------------------------------------------------------------
@@ -129,7 +144,9 @@ def _run_at_once(*values: Any, callback: HostFunction, **params: Any) -> list[An
 debug_callback_p.type_rule = lambda *avals, **params: []
 debug_callback_p.effects_rule = lambda *avals, effect, **params: frozenset({effect})
 debug_callback_p.impl = _run_at_once
-debug_callback_p.lower[None] = lambda ctx, *values, callback, **params: lower_host_call(ctx, callback, values, True)
+debug_callback_p.lower[None] = lambda ctx, *values, callback, partitioned, **params: lower_host_call(
+    ctx, callback, values, True, partitioned
+)
 debug_callback_p.batch = lambda values, dims, **params: in_turn(debug_callback_p, values, dims, params)
 debug_callback_p.jvp = _debug_jvp
 debug_callback_p.transpose = lambda cts, *args, **params: [
@@ -163,14 +180,28 @@ def debug_callback(
         function to be called with the rest.
       args, kwargs: its arguments, pytrees of arrays; what is no array is handed on as it is.
       ordered: whether such calls happen in the order of the program.
-      partitioned: accepted; only one device so far.
+      partitioned: whether each device calls it with its parts of the arguments, instead of one with the whole arguments.
     Raises:
       TypeError: no function.
+      NotImplementedError: ``partitioned`` and ``ordered`` on several devices.
     Example: ``arrax.debug.callback(lambda x: log.append(float(x)), x)``.
     """
     if callback is None:
         return functools.partial(debug_callback, ordered=ordered, partitioned=partitioned, **kwargs)
     check_callable(callback)
+    effect = ordered_debug_effect if ordered else debug_effect
+    watch_on_host("debug.callback", callback, args, kwargs, effect, partitioned)
+
+
+def watch_on_host(
+    name: str, callback: Callable[..., Any], args: Any, kwargs: Any, effect: Effect, partitioned: bool = False
+) -> None:
+    """Call a function on the host, as ``debug_callback``.
+
+    Args:
+      name: of the public function that was called, for messages.
+      effect: of kind ``Debug``.
+    """
     leaves, tree = tree_flatten((args, kwargs))
     operands = [_is_operand(leaf) for leaf in leaves]
     fixed = [None if is_operand else leaf for leaf, is_operand in zip(leaves, operands, strict=True)]
@@ -184,6 +215,5 @@ def debug_callback(
     chosen = [leaf for leaf, is_operand in zip(leaves, operands, strict=True) if is_operand]
     in_tree = tree_flatten((tuple(0 for _ in chosen), {}))[1]
     debug_callback_p.bind(
-        *chosen, callback=HostFunction("debug.callback", flat, in_tree, None, ()),
-        effect=ordered_debug_effect if ordered else debug_effect, partitioned=bool(partitioned),
-    )  # fmt: skip
+        *chosen, callback=HostFunction(name, flat, in_tree, None, ()), effect=effect, partitioned=bool(partitioned)
+    )

@@ -16,13 +16,12 @@ from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, abstract_token
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.builder import physical_aval
+from arrax.xla import host_failures
 from arrax.xla.devices import client_of
 from arrax.xla.placement import array_from_host
 
 logger = logging.getLogger("arrax")
-_TARGETS = {
-    "cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback", "rocm": "xla_ffi_python_gpu_callback",
-}  # fmt: skip
+_TARGETS = {"cpu": "python_cpu_callback", "cuda": "python_gpu_callback", "rocm": "python_gpu_callback"}
 
 
 class HostFunction:
@@ -76,11 +75,13 @@ class HostFunction:
         return np.ascontiguousarray(array, aval.dtype).reshape(aval.shape)
 
     def run(self, leaves: Sequence[Any]) -> list[np.ndarray]:
-        """Like a call; what it raises is logged with its traceback."""
+        """Like a call; what it raises is remembered, and logged with its traceback."""
         try:
             return self(*leaves)
-        except BaseException:
-            logger.exception("arrax.%s failed", self.name)
+        except BaseException as error:
+            host_failures.remember(error)
+            if isinstance(error, Exception):
+                logger.exception("arrax.%s failed", self.name)
             raise
 
 
@@ -104,7 +105,7 @@ def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any
     device = host_device()
     try:
         outs = function.run(on_host(values))
-    except Exception as error:
+    except Exception as error:  # the new one finds out what it is also: see xla/host_failures
         raise JaxRuntimeError(f"INTERNAL: error calling the function on the host: {traceback.format_exc()}") from error
     return [to_device(out, aval, device) for out, aval in zip(outs, function.out_avals, strict=True)]
 
@@ -117,35 +118,50 @@ def to_device(value: np.ndarray, aval: Any, device: Any) -> Any:
     return array_from_host(value, aval, device)
 
 
-def lower_host_call(ctx: Any, function: HostFunction, values: Sequence[Any], side_effect: bool) -> list[Any]:
+def lower_host_call(
+    ctx: Any, function: HostFunction, values: Sequence[Any], side_effect: bool, partitioned: bool = False
+) -> list[Any]:
     """A call of a function on the host. With a token first among the operands, one comes first among the results.
 
+    Args:
+      partitioned: in a program for several devices, each of them calls it with its parts of the operands. There are no
+        results then.
     Raises:
-      NotImplementedError: the platform has no such calls.
+      NotImplementedError: the platform has no such calls, or those of several devices were to be in order.
     """
     module = ctx.module_context
     target = _TARGETS.get(ctx.platform)
     if target is None:
         raise NotImplementedError(f"{function.name} is not supported on platform {ctx.platform}")
     ordered = bool(ctx.avals_in) and ctx.avals_in[0] is abstract_token
+    several = module.num_devices > 1 and module.manual is None
+    partitioned = partitioned and several
+    if partitioned and ordered:
+        raise NotImplementedError(
+            f"{function.name}: partitioned calls happen on {module.num_devices} devices at a time, so that they cannot be "
+            "ordered: leave out ordered or partitioned"
+        )
     avals_in, avals_out = ctx.avals_in[ordered:], ctx.avals_out[ordered:]
     number = len(module.host_callbacks)
-    module.host_callbacks.append(_entry(function, avals_in, avals_out, ordered))
+    module.host_callbacks.append(_entry(function, avals_in, avals_out, ordered, partitioned))
     given, wanted = [[_passed(aval) for aval in avals] for avals in (avals_in, avals_out)]
     token = [abstract_token] if ordered else []
     attributes = {
-        "call_target_name": builder.string(target), "api_version": builder.integer(4, 32),
+        "call_target_name": builder.string(f"xla_ffi_{'partitioned_' * partitioned}{target}"),
+        "api_version": builder.integer(4, 32),
         "has_side_effect": builder.attribute("true" if side_effect else "false"),
         "backend_config": builder.attribute(f"{{index = {number} : ui64}}"),
         "operand_layouts": builder.row_major([*token, *given]), "result_layouts": builder.row_major([*token, *wanted]),
     }  # fmt: skip
-    if module.num_devices > 1 and module.manual is None:  # one device calls the host, with the whole values
+    if partitioned:
+        attributes["sdy.sharding"] = sharding_text.on_each_device(module)
+    elif several:  # one device calls the host, with the whole values
         attributes["sdy.sharding"] = sharding_text.on_first_device(module, len(token) + len(wanted))
     operands = [
         builder.full(0, one) if not aval.size else value
         for value, aval, one in zip(values[ordered:], avals_in, given, strict=True)
     ]
-    if "sdy.sharding" in attributes:
+    if several and not partitioned:
         operands = [sharding_text.everywhere(module, operand) for operand in operands]
     types = [builder.ir_type(aval) for aval in [*token, *wanted]]
     outs = list(builder.operation("stablehlo.custom_call", types, [*values[:ordered], *operands], attributes).results)
@@ -161,16 +177,26 @@ def _passed(aval: Any) -> ShapedArray:
     return physical_aval(aval) if aval.size else ShapedArray((1,), physical_aval(aval).dtype)
 
 
-def _entry(function: HostFunction, avals_in: Sequence[Any], avals_out: Sequence[Any], ordered: bool) -> Any:
+def _part_of(aval: Any, array: np.ndarray) -> Any:
+    """The type of a device's part of a value."""
+    if not aval.size:
+        return aval
+    return aval.update(shape=array.shape[: aval.ndim])  # a key's words stand behind
+
+
+def _entry(
+    function: HostFunction, avals_in: Sequence[Any], avals_out: Sequence[Any], ordered: bool, partitioned: bool
+) -> Any:
     x64 = config.enable_x64.value
 
     def run(*arrays: Any) -> tuple[Any, ...]:
         """Called by the runtime on one of its threads, with arrays that live as long as the call."""
         device = host_device()
+        types = list(map(_part_of, avals_in, arrays)) if partitioned else avals_in
         with config.enable_x64(x64):
             leaves = [
                 to_device(array if aval.size else np.zeros(physical_aval(aval).shape, array.dtype), aval, device)
-                for array, aval in zip(arrays[ordered:], avals_in, strict=True)
+                for array, aval in zip(arrays[ordered:], types, strict=True)
             ]
             outs = function.run(leaves)
         full = [out if aval.size else np.zeros(1, out.dtype) for out, aval in zip(outs, avals_out, strict=True)]

@@ -6,6 +6,9 @@ import threading
 from collections import deque
 from typing import Any
 
+from arrax.native.runtime import RuntimeFault
+from arrax.xla.host_failures import interruption
+
 _MOST = 256  # beyond which the oldest are waited for
 
 
@@ -47,7 +50,13 @@ class Pending:
                 if not self.tokens:
                     return
                 token = self.tokens.popleft()
-            token.block_until_ready()
+            try:
+                token.block_until_ready()
+            except RuntimeFault as error:
+                exit_or_interrupt = interruption(error)
+                if exit_or_interrupt is None:
+                    raise
+                raise exit_or_interrupt from None
 
 
 pending = Pending()

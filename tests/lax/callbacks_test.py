@@ -1,8 +1,11 @@
 """Functions on the host, called from programs: their values, their order, and what transformations make of them."""
 
+import logging
+import pickle
 import subprocess
 import sys
 import threading
+import traceback
 
 import numpy as np
 import pytest
@@ -134,6 +137,61 @@ def test_failures_say_what_happened(name):
     for call in (arrax.pure_callback, arrax.jit(arrax.pure_callback, static_argnums=(0, 1))):
         with pytest.raises(arrax.errors.JaxRuntimeError, match=expected):
             arrax.block_until_ready(call(WRONG[name], F3, X))
+
+
+class OwnError(Exception):
+    def __init__(self, code, place):
+        super().__init__(code, place)
+        self.code = code
+
+
+# fmt: off
+CALLS = {  # a function that calls another one on the host
+    "debug":      lambda call, x: debug.callback(call, x),
+    "io":         lambda call, x: io_callback(call, SCALAR, x),
+    "pure":       lambda call, x: arrax.pure_callback(call, SCALAR, x),
+    "jit debug":  lambda call, x: arrax.jit(lambda x: debug.callback(call, x))(x),
+    "jit io":     lambda call, x: arrax.jit(lambda x: io_callback(call, SCALAR, x))(x),
+    "jit pure":   lambda call, x: arrax.jit(lambda x: arrax.pure_callback(call, SCALAR, x))(x),
+    "background": lambda call, x: arrax.jit(lambda x: arrax.pure_callback(call, SCALAR, (x @ x).sum()))(jnp.ones((900, 900))),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "error", [ValueError("one\ntwo"), KeyError("k"), OwnError(3, "here")], ids=lambda e: type(e).__name__
+)
+def test_exceptions_are_of_their_own_class_and_point_to_their_line(name, error):
+    def fails(x):
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        arrax.block_until_ready(CALLS[name](fails, jnp.float32(1)))
+        arrax.effects_barrier()
+    cause = caught.value if name == "debug" else caught.value.__cause__
+    assert cause is error and traceback.extract_tb(cause.__traceback__)[-1].name == "fails"
+    if cause is not caught.value:
+        assert isinstance(caught.value, arrax.errors.JaxRuntimeError)
+        assert isinstance(pickle.loads(pickle.dumps(caught.value)), arrax.errors.JaxRuntimeError)
+    assert getattr(caught.value, "code", 3) == 3
+    with pytest.raises(OSError if "jit" not in name and name == "debug" else arrax.errors.JaxRuntimeError) as caught:
+        CALLS[name](lambda x: open("/none/such"), jnp.float32(1)).block_until_ready()
+    assert name == "debug" or isinstance(caught.value.__cause__, FileNotFoundError)
+    try:
+        arrax.effects_barrier()
+    except arrax.errors.JaxRuntimeError:
+        pass
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "background"])
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_exits_and_interrupts_reach_the_caller(name, kind):
+    def leave(x):
+        raise kind(3)
+
+    with pytest.raises(kind, match="3"):
+        CALLS[name](leave, jnp.float32(1))
 
 
 def test_misuse():
@@ -370,6 +428,37 @@ arrax.jit(lambda x: arrax.debug.callback(slow, x))(3)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout == "late 3\n", done.stderr
+
+
+def test_values_are_logged(caplog):
+    with caplog.at_level(logging.INFO, "arrax.debug"):
+        arrax.jit(lambda x: debug.log("{:.1f} of 100%", x))(2)
+        debug.log(ordered=True)("{x}", x=3)
+        arrax.effects_barrier()
+    assert [record.getMessage() for record in caplog.records] == ["2.0 of 100%", "3"]
+    assert {record.name for record in caplog.records} == {"arrax.debug"}
+
+
+def test_a_word_for_f_strings():
+    with pytest.warns(UserWarning, match=r"description of a traced value.*f-string.*x = \{x\}") as caught:
+        arrax.jit(lambda x: debug.print(f"x = {x}"))(1.0)
+    assert caught[0].filename == __file__
+    with pytest.raises(KeyError) as error:
+        debug.print(f"{ {'a': 1} }")
+    assert "f-string" in error.value.__notes__[0]
+
+
+def test_lines_of_threads_do_not_mix(capsys):
+    f = arrax.jit(lambda n: debug.print("{n} " + "x" * 50, n=n))
+    f(0)
+    threads = [threading.Thread(target=lambda n=n: [f(n) for _ in range(20)]) for n in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    arrax.effects_barrier()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 321 and all(line.split(" ")[1] == "x" * 50 for line in lines)
 
 
 def test_options_of_prints_and_callbacks_may_come_first(capsys):

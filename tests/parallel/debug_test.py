@@ -1,5 +1,7 @@
 """Pictures of shardings, looking inside of programs, and the names that go with explicit axes."""
 
+import io
+
 import numpy as np
 import pytest
 
@@ -83,3 +85,25 @@ def test_names_of_explicit_axes_mean_what_automatic_ones_give():
         assert auto_axes(lambda x: x + 1, out_sharding=P("x"))(np.ones(8)).sharding == over("x")
         assert auto_axes(lambda x: x + 1)(np.ones(8), out_sharding=P("y")).sharding == over("y")
         assert explicit_axes(lambda x: x * 1, in_sharding=(P("x"),))(np.ones(8)).sharding == over("x")
+
+
+def test_each_device_prints_its_part_or_one_prints_all(capsys):
+    x = arrax.device_put(jnp.arange(16.0).reshape(8, 2), over("x"))
+    parts = []
+    for partitioned in (False, True):
+        note = lambda x, total: parts.append((x.shape, float(total)))  # noqa: E731
+        arrax.jit(lambda x: arrax.debug.callback(note, x, x.sum(), partitioned=partitioned))(x)  # noqa: B023
+        arrax.effects_barrier()
+    assert parts == [((8, 2), 120.0), *[((2, 2), 120.0)] * 8]
+    with pytest.raises(NotImplementedError, match="leave out ordered or partitioned"):
+        arrax.jit(lambda x: arrax.debug.print("{}", x, ordered=True, partitioned=True))(x)
+    arrax.jit(lambda x: arrax.debug.print("{}", x, ordered=True, partitioned=True))(1)  # one device has an order
+    arrax.effects_barrier()
+    assert capsys.readouterr().out == "1\n"
+
+
+def test_a_breakpoint_sees_whole_arrays():
+    given, shown = io.StringIO("p x.shape, float(x.sum())\nc\n"), io.StringIO()
+    x = arrax.device_put(jnp.arange(16.0).reshape(8, 2), over("x"))
+    arrax.jit(lambda x: arrax.debug.breakpoint(stdin=given, stdout=shown))(x)
+    assert "((8, 2), 120.0)" in shown.getvalue()

@@ -138,6 +138,12 @@ def on_first_device(ctx: Any, results: int) -> Any:
     return builder.attribute(f"#sdy.sharding_per_value<[{each}]>")
 
 
+def on_each_device(ctx: Any) -> Any:
+    """The attribute of an operation without results that every device runs on its parts of the operands."""
+    base = ctx.mesh if ctx.mesh is not None else _prime_mesh(ctx.num_devices)
+    return builder.attribute(f"#sdy.sharding_per_value<[<@{mesh_symbol(ctx, base)}, []>]>")
+
+
 def everywhere(ctx: Any, x: Any) -> Any:
     """A value of a program that every device has."""
     text = _hlo_text(ctx, runtime.HloSharding.replicate(), x.type.rank)

@@ -1,0 +1,63 @@
+"""Exceptions of functions on the host, on their way through the runtime, which hands on nothing but their text.
+
+Each is remembered when it is raised. When the runtime raises its own error with that text, wherever that is, the error gets
+the exception as its cause, and a class that is the exception's, too: ``except ValueError`` catches what it is meant for.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from typing import Any
+
+from arrax.core.caches import cleared_by
+from arrax.native import runtime
+
+RuntimeFault = runtime.RuntimeFault
+_plain_init = RuntimeFault.__init__
+_MOST = 8  # remembered ones keep the frames alive that they came through
+_recent: deque[tuple[str, BaseException]] = deque(maxlen=_MOST)
+cleared_by(_recent.clear)
+
+
+def remember(error: BaseException) -> None:
+    """Note what a function on the host raises, so that the runtime's error will point to it."""
+    RuntimeFault.__init__ = _find_cause  # type: ignore[method-assign]  # costs nothing before the first failure
+    _recent.appendleft((f"{type(error).__name__}: {error}".strip(), error))
+
+
+def _find_cause(self: Any, *args: Any) -> None:
+    _plain_init(self, *args)
+    text = str(args[0]) if args else ""
+    cause = next((error for found, error in tuple(_recent) if found in text), None)
+    if cause is None:
+        return
+    self.__cause__ = cause
+    made_of: Any = type(cause)
+    kind = _both(made_of)
+    if kind is not None:
+        self.__dict__.update({name: value for name, value in vars(cause).items() if not name.startswith("__")})
+        self.__class__ = kind
+
+
+@functools.lru_cache(64)
+def _both(kind: Any) -> type | None:
+    """The class of errors of the runtime that are of a user's class, too; None where Python cannot make it."""
+    if issubclass(kind, RuntimeFault) or not issubclass(kind, Exception):
+        return None
+    slots = {
+        "__module__": kind.__module__, "__qualname__": kind.__qualname__, "__str__": RuntimeFault.__str__,
+        "__reduce__": lambda self: (RuntimeFault, self.args),
+    }  # fmt: skip
+    try:
+        made = type(kind.__name__, (RuntimeFault, kind), slots)
+        RuntimeFault("").__class__ = made  # refused where the user's class holds more than an exception does
+    except TypeError:
+        return None
+    return made
+
+
+def interruption(error: BaseException) -> BaseException | None:
+    """What ended a program on purpose: an exit or an interrupt in a function on the host, behind an error of the runtime."""
+    cause = error.__cause__
+    return cause if cause is not None and not isinstance(cause, Exception) else None
