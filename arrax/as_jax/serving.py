@@ -7,6 +7,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.metadata
 import importlib.util
+import logging
 import sys
 from collections.abc import Iterable, Sequence
 from types import ModuleType
@@ -81,6 +82,26 @@ def module_for(name: str) -> ModuleType | None:
     return private_module(name)
 
 
+class _ServedRecords(logging.Filter):
+    """Hands the log records of arrax on to the loggers of the served name, where programs look for them."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        failed = isinstance(record.msg, str) and record.msg.startswith("arrax.") and record.msg.endswith(" failed")
+        if failed:
+            record.msg = "jax" + record.msg[len("arrax") :]
+        logger = logging.getLogger("jax._src.callback" if failed else "jax")
+        record.name = logger.name
+        if logger.isEnabledFor(record.levelno):
+            logger.handle(record)
+        return False
+
+
+def _serve_logger() -> None:
+    ours, served = logging.getLogger("arrax"), logging.getLogger("jax")
+    ours.addFilter(_ServedRecords())
+    ours.parent = served  # which sets the level
+
+
 def serve() -> None:
     """Let ``jax`` mean arrax from now on, in this process.
 
@@ -99,6 +120,7 @@ def serve() -> None:
     sys.modules["jax"] = arrax
     arrax.__version__, arrax.__version_info__ = version.__version__, version.__version_info__  # type: ignore[attr-defined]
     arrax.version = version  # type: ignore[attr-defined]
+    _serve_logger()
     _src.__getattr__ = attribute_of_private_package  # type: ignore[method-assign]
     if not config.config.is_set("threefry_partitionable"):  # the default of the version that is served
         config.threefry_partitionable.set_global(True)

@@ -13,7 +13,7 @@ __getattr__, __dir__, __all__ = _late_names(__name__, {
     "arrax.core.checking": ("JaxprTypeError", "check_jaxpr"),
     "arrax.interpreters.programs": ("jaxpr_as_fun", "subjaxprs", "jaxprs_in_params", "concrete_or_error", "get_aval"),
     "arrax.interpreters.staging": ("eval_jaxpr",),
-    "arrax.interpreters.trace_state": ("get_opaque_trace_state", "trace_state_clean"),
+    "arrax.interpreters.trace_state": ("find_top_trace", "get_opaque_trace_state", "trace_state_clean"),
     "arrax.transforms.inspection": ("ensure_compile_time_eval",),
 }, aliases={
     "Trace": "Interpreter", "Token": "AbstractToken", "raise_to_shaped": "get_aval", "typeof": "get_aval",

@@ -38,13 +38,20 @@ def unwrap(fun: Callable) -> Callable:
             return fun
 
 
+def named_like(fun: Callable) -> Callable[[Callable], Callable]:
+    """A decorator that gives a function the name, place and documentation of the user's, as far as that has them."""
+    names = ("__module__", "__name__", "__qualname__", "__doc__")
+    texts = [name for name in names if isinstance(getattr(fun, name, None), str)]
+    return functools.wraps(fun, assigned=texts)
+
+
 def function_name(fun: Callable) -> str:
     """A name to show for ``fun``."""
     inner = fun
     while isinstance(inner, functools.partial):
         inner = inner.func
-    name = getattr(inner, "__name__", None) or type(inner).__name__
-    return printable(name) if isinstance(name, str) else name
+    name = getattr(inner, "__name__", None)
+    return printable(name) if isinstance(name, str) and name else type(inner).__name__
 
 
 def printable(text: str) -> str:

@@ -28,6 +28,11 @@ class Interpreter:
     def __init__(self, parent: Interpreter):
         self.parent, self.alive = parent, True
 
+    @property
+    def main(self) -> Any:
+        """What identifies the interpretation: interpreters that read each other's tracers have it in common."""
+        return self
+
     def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
         """The result of an operation: one value, or a list where the primitive has several results."""
         raise NotImplementedError
@@ -209,6 +214,10 @@ class Primitive:
         """Apply the operation to ``args`` in the current interpretation."""
         return context.interpreter.process(self, args, params)
 
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters with which ``bind`` does again what an equation of these parameters says."""
+        return dict(params)
+
     @property
     def impl(self) -> Callable:
         """The function for concrete values: its own one, or what compiles and runs the operation."""
@@ -288,6 +297,7 @@ class Tracer:
     ndim = property(lambda self: self.aval.ndim, doc="Number of dimensions.")
     size = property(lambda self: self.aval.size, doc="Number of elements.")
     weak_type = property(lambda self: self.aval.weak_type, doc="Whether the dtype gives way to others of its kind.")
+    _trace = property(lambda self: self.interpreter, doc="The interpreter, under the name that libraries look for.")
 
     def _is_traced_array(self) -> bool:
         return isinstance(self.aval, ShapedArray)

@@ -22,6 +22,7 @@ from arrax.interpreters.programs import concrete_or_error as concrete_or_error
 from arrax.interpreters.programs import jaxpr_as_fun as jaxpr_as_fun
 from arrax.interpreters.programs import jaxprs_in_params as jaxprs_in_params
 from arrax.interpreters.programs import subjaxprs as subjaxprs
+from arrax.interpreters.trace_state import find_top_trace as find_top_trace
 from arrax.interpreters.trace_state import get_opaque_trace_state as get_opaque_trace_state
 from arrax.xla.arrays import Array as _Array
 

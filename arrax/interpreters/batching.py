@@ -11,6 +11,7 @@ from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.registries import AxisData as AxisData
 from arrax.interpreters.registries import axis_primitive_batchers as axis_primitive_batchers
+from arrax.interpreters.registries import fancy_primitive_batchers as fancy_primitive_batchers
 from arrax.interpreters.registries import primitive_batchers as primitive_batchers
 from arrax.interpreters.staging import eval_jaxpr, stage
 
@@ -52,6 +53,10 @@ class Batch(Interpreter):
         self.parent, self.alive = parent, True
         self.size, self.axis_name, self.spmd_axis_name = size, axis_name, spmd_axis_name
         self.tag = object() if tag is None else tag  # interpreters of one batch share it
+
+    @property
+    def main(self) -> Any:
+        return self.tag
 
     def describe(self) -> str:
         return "vmap"

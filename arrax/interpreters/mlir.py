@@ -3,6 +3,7 @@
 from typing import Any
 
 from arrax import native
+from arrax.core.late_names import late_names as _late_names
 from arrax.interpreters.lowering.builder import element_type as dtype_to_ir_type
 from arrax.interpreters.lowering.builder import ir_type as aval_to_ir_type
 from arrax.interpreters.lowering.builder import tensor_type as tensor_type
@@ -11,9 +12,9 @@ from arrax.interpreters.lowering.module import ir_constant as ir_constant
 from arrax.interpreters.lowering.module import lower_fun as lower_fun
 from arrax.interpreters.lowering.own_rules import register_lowering as register_lowering
 
-__all__ = [
-    "LoweringRuleContext", "aval_to_ir_type", "dtype_to_ir_type", "ir_constant", "ir_constants", "lower_fun",
-    "register_lowering", "tensor_type",
+__all__ = [  # noqa: F822
+    "LoweringRuleContext", "aval_to_ir_type", "dtype_to_ir_type", "emit_python_callback", "ir_constant", "ir_constants",
+    "lower_fun", "register_lowering", "tensor_type",
 ]  # fmt: skip
 
 
@@ -22,7 +23,8 @@ def ir_constants(value: Any) -> list[Any]:
     return [ir_constant(value)]
 
 
+_find_late = _late_names(__name__, {"arrax.lax.host_functions": ("emit_python_callback",)})[0]
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("hlo", "ir", "chlo", "func", "sdy"):
-        return getattr(native.mlir, name)
-    raise AttributeError(f"module 'arrax.interpreters.mlir' has no attribute {name!r}")
+    return getattr(native.mlir, name) if name in ("hlo", "ir", "chlo", "func", "sdy") else _find_late(name)

@@ -54,10 +54,15 @@ class AxisData(NamedTuple):
 
 
 class AxisBatchers(SlotView):
-    """Batching rules that are told of the axis: ``rule(axis_data, values, dims, **params)``."""
+    """Batching rules that are told of the axis: ``rule(*description, values, dims, **params)``.
 
-    def __init__(self) -> None:
+    Args:
+      describe: function of the axis to the arguments that describe it.
+    """
+
+    def __init__(self, describe: Callable[[AxisData], tuple[Any, ...]]) -> None:
         super().__init__("batch")
+        self.describe = describe
         self.rules: dict[Primitive, Callable[..., Any]] = {}
 
     def __getitem__(self, primitive: Primitive) -> Any:
@@ -66,7 +71,8 @@ class AxisBatchers(SlotView):
     def __setitem__(self, primitive: Primitive, rule: Callable[..., Any]) -> None:
         def told(values: Any, dims: Any, **params: Any) -> Any:
             batch = context.batching
-            return rule(AxisData(batch.axis_name, batch.size, batch.spmd_axis_name), values, dims, **params)
+            axis = AxisData(batch.axis_name, batch.size, batch.spmd_axis_name)
+            return rule(*self.describe(axis), tuple(values), tuple(dims), **params)
 
         super().__setitem__(primitive, told)
         self.rules[primitive] = rule
@@ -79,4 +85,6 @@ class AxisBatchers(SlotView):
         return primitive in self.rules
 
 
-axis_primitive_batchers = AxisBatchers()
+# A rule is called with (axis_data, values, dims), or with (size, name, None, values, dims).
+fancy_primitive_batchers = AxisBatchers(lambda axis: (axis,))
+axis_primitive_batchers = AxisBatchers(lambda axis: (axis.size, axis.name, None))

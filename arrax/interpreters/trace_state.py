@@ -35,6 +35,14 @@ def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
     return OpaqueTraceState(context.interpreter)
 
 
+def find_top_trace(values: Any = ()) -> Interpreter:
+    """The interpreter that gives operations on these values their meaning: the current one, whatever they are.
+
+    Example: ``find_top_trace([1.0]).is_evaluation`` is True outside of transformations.
+    """
+    return context.interpreter
+
+
 def trace_state_clean() -> bool:
     """Whether operations run at once, outside of any transformation.
 

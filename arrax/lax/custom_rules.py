@@ -11,9 +11,10 @@ from typing import Any
 
 from arrax import dtypes
 from arrax.core import errors
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
+from arrax.core.wrapped_functions import wrap_init
 from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch, move_batch_axis, running_batch
@@ -23,8 +24,24 @@ from arrax.interpreters.staging import Staging, eval_jaxpr, stage
 from arrax.lax.families import shape_slots
 
 Flat = Callable[..., Sequence[Any]]
-custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True)
-custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True)
+
+
+class CustomCall(Primitive):
+    """A call of a function with rules of its own. What evaluates programs finds the function among the parameters."""
+
+    __slots__ = ()
+
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters of an equation, with ``subfuns``, whose first is the function."""
+        return {**params, "subfuns": (wrap_init(_function(params["fun"], params["call_jaxpr"])),)}
+
+    def bind(self, *args: Any, subfuns: Any = None, **params: Any) -> Any:
+        """Apply the operation; ``subfuns`` says nothing that the other parameters don't."""
+        return context.interpreter.process(self, args, params)
+
+
+custom_jvp_call_p = CustomCall("custom_jvp_call", multiple_results=True)
+custom_vjp_call_p = CustomCall("custom_vjp_call", multiple_results=True)
 custom_linear_p = Primitive("custom_lin", multiple_results=True)
 custom_jvp_call_p.hidden_params = frozenset({"fun"})
 custom_vjp_call_p.hidden_params = frozenset({"fun", "out_avals"})

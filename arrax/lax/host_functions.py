@@ -12,7 +12,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config
 from arrax.core.errors import JaxRuntimeError
-from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 from arrax.core.types import ShapedArray, abstract_token
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.builder import physical_aval
@@ -172,6 +172,36 @@ def lower_host_call(
     return [*outs[:ordered], *empty]
 
 
+def emit_python_callback(
+    ctx: Any, callback: Callable[..., Sequence[Any]], token: Any, operands: Sequence[Any], operand_avals: Sequence[Any],
+    result_avals: Sequence[Any], *, has_side_effect: bool, returns_token: bool = True, partitioned: bool = False,
+    sharding: Any = None,
+) -> tuple[list[Any], Any, Any]:  # fmt: skip
+    """A call of a function on the host, for lowering rules of one's own.
+
+    Args:
+      ctx: of the lowering rule.
+      callback: function of as many arrays as there are operands, that returns as many as there are results.
+      token: a token to be called after, or None.
+      operands, operand_avals: values of the program, and their types.
+      result_avals: types of the results.
+      has_side_effect: keep the call where nobody uses its results.
+      partitioned: see ``lower_host_call``.
+      returns_token, sharding: taken for the interface's sake: without a token there is none, and one device calls.
+    Returns: the results, the token after the call (None without one), and an object to be kept alive with the program.
+    Raises:
+      NotImplementedError: the platform has no such calls.
+    Example: ``(y,), _, _ = mlir.emit_python_callback(ctx, lambda x: [x + 1], None, [x], ctx.avals_in, ctx.avals_out,
+      has_side_effect=False)`` in a lowering rule.
+    """
+    in_tree, out_tree = tree_structure(((0,) * len(operand_avals), {})), tree_structure((0,) * len(result_avals))
+    function = HostFunction("mlir callback", lambda *xs: tuple(callback(*xs)), in_tree, out_tree, result_avals)
+    tokens, kinds = ([], []) if token is None else ([token], [abstract_token])
+    ctx = ctx.replace(avals_in=[*kinds, *operand_avals], avals_out=[*kinds, *result_avals])
+    outs = lower_host_call(ctx, function, [*tokens, *operands], has_side_effect, partitioned)
+    return outs[len(tokens) :], outs[0] if tokens else None, function
+
+
 def _passed(aval: Any) -> ShapedArray:
     """The type that goes through the call: one element in place of an empty array, which the runtime refuses."""
     return physical_aval(aval) if aval.size else ShapedArray((1,), physical_aval(aval).dtype)
@@ -188,6 +218,7 @@ def _entry(
     function: HostFunction, avals_in: Sequence[Any], avals_out: Sequence[Any], ordered: bool, partitioned: bool
 ) -> Any:
     x64 = config.enable_x64.value
+    avals_in = [aval.strip_weak_type() for aval in avals_in]
 
     def run(*arrays: Any) -> tuple[Any, ...]:
         """Called by the runtime on one of its threads, with arrays that live as long as the call."""

@@ -135,16 +135,44 @@ class StaticArgument:
         return isinstance(other, StaticArgument) and type(self.value) is type(other.value) and self.value == other.value
 
 
+class AnyStaticArgument(StaticArgument):
+    """A static argument that is compared by identity where it cannot be hashed."""
+
+    __slots__ = ("hashable",)
+
+    def __init__(self, value: Any, place: str, fun: Callable):
+        try:
+            super().__init__(value, place, fun)
+            self.hashable = True
+        except ValueError:
+            self.hash, self.hashable = id(value), False
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if not self.hashable:
+            return isinstance(other, AnyStaticArgument) and self.value is other.value
+        return super().__eq__(other)
+
+
 class Split:
-    """A call's arguments, static ones apart."""
+    """A call's arguments, static ones apart.
+
+    Args:
+      kind: class of static arguments.
+    """
 
     __slots__ = ("dynamic", "dynamic_kwargs", "static", "static_kwargs", "count", "key")
 
-    def __init__(self, fun: Callable, numbers: Sequence[int], names: Sequence[str], args: tuple, kwargs: dict):
+    def __init__(
+        self, fun: Callable, numbers: Sequence[int], names: Sequence[str], args: tuple, kwargs: dict,
+        kind: type[StaticArgument] = StaticArgument,
+    ):  # fmt: skip
         self.count = len(args)
         fixed = normalize(numbers, self.count)
         if fixed:
-            self.static = {n: StaticArgument(args[n], f"argument {n}", fun) for n in fixed}
+            self.static = {n: kind(args[n], f"argument {n}", fun) for n in fixed}
             self.dynamic = tuple(arg for n, arg in enumerate(args) if n not in self.static)
         else:
             self.static, self.dynamic = {}, args

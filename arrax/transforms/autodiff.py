@@ -25,6 +25,7 @@ from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.ad.transpose import UndefinedPrimal, backward_pass
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.native import runtime
 from arrax.xla.placement import to_device_array
 
 _PLAIN = frozenset({int, float, complex})
@@ -116,9 +117,15 @@ def concrete_zero(tangent: Any) -> Any:
         if tangent.aval.dtype == dtypes.float0:
             return np.zeros(tangent.aval.shape, dtypes.float0)
         tangent = instantiate(tangent)
-    if type(tangent) in _PLAIN or isinstance(tangent, np.generic):
+    if type(tangent) in _PLAIN or isinstance(tangent, np.generic | np.ndarray) and tangent.dtype != dtypes.float0:
         return to_device_array(tangent) if context.interpreter.is_evaluation else tangent
     return tangent
+
+
+def _tangent_beside(value: Any, tangent: Any) -> Any:
+    """A tangent as it leaves ``jvp``: an array beside an array, and as the user gave it where nothing was computed."""
+    computed = isinstance(value, runtime.Array | Tracer)
+    return concrete_zero(tangent) if computed or type(tangent) is Zero else tangent
 
 
 def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple[Any, ...]:
@@ -156,7 +163,7 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     outs = run_in(interpreter, flat, *inputs, name=JVP_NAME)
     pairs = [interpreter.lift(out) for out in outs]
     value = tree_unflatten(outputs["tree"], [x for x, _ in pairs])
-    tangent = tree_unflatten(outputs["tree"], [concrete_zero(t) for _, t in pairs])
+    tangent = tree_unflatten(outputs["tree"], [_tangent_beside(x, t) for x, t in pairs])
     return (value, tangent, aux_from(outputs, (interpreter,))) if has_aux else (value, tangent)
 
 

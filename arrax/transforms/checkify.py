@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import string
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import check_callable
-from arrax.core.functions import FunctionInfo, function_name, function_place
+from arrax.core.functions import FunctionInfo, function_name, function_place, named_like
 from arrax.core.interpreter import Tracer
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_nodes import register_pytree_node
@@ -206,7 +205,7 @@ def checkify(f: Callable[..., Any], errors: frozenset = user_checks) -> Callable
     wanted = _wanted(errors)
 
     @boundary
-    @functools.wraps(f, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    @named_like(f)
     def checked_fun(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         leaves, in_tree = tree_flatten((args, kwargs))
         out_tree: Any = None

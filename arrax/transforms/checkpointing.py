@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.errors import frame_text, user_frames
-from arrax.core.functions import argument_names
+from arrax.core.functions import argument_names, named_like
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import Var
 from arrax.core.pytree_prefixes import flatten_axes
@@ -20,7 +19,7 @@ from arrax.lax.contractions import dot_general_p
 from arrax.lax.families import checked_operand
 from arrax.lax.remat import name_p, remat_p
 from arrax.lax.saved_values import inline_calls
-from arrax.transforms.arguments import Split, as_numbers
+from arrax.transforms.arguments import AnyStaticArgument, Split, as_numbers
 from arrax.transforms.autodiff import Linearized, check_callable
 from arrax.transforms.tracing import trace, traces_of
 
@@ -98,7 +97,7 @@ def checkpoint(
       prevent_cse: keep the compiler from merging the recomputation with the forward pass; a tree prefix of the arguments
         says which of them go through the barrier for that.
       policy: which intermediate values may be saved all the same, see ``checkpoint_policies``.
-      static_argnums: positions of arguments that are part of the program.
+      static_argnums: positions of arguments that are part of the program; they need not be hashable.
     Returns: a function with the same values and derivatives.
     Example: ``grad(checkpoint(lambda x: jnp.sin(jnp.sin(x))))(1.)``.
     """
@@ -115,9 +114,9 @@ def checkpoint(
     target, store = fun, traces_of(fun)
 
     @boundary
-    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    @named_like(fun)
     def fun_remat(*args: Any, **kwargs: Any) -> Any:
-        split = Split(target, numbers, (), args, kwargs)
+        split = Split(target, numbers, (), args, kwargs, AnyStaticArgument)
         leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
         traced = trace(target, split, "checkpoint", store, leaves, tree)
         program = traced.program

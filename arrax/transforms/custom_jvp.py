@@ -200,7 +200,8 @@ def _checked_pair(name: str, pair: Any, trees: dict[str, Any]) -> tuple[list[Any
                 f"but got {typeof(out).str_short()} and tangent {found.str_short()}, expected {expected.str_short()}"
             )
         zero = expected.dtype == dtypes.float0 or isinstance(tangent, SymbolicZero)
-        checked.append(Zero(expected) if zero else slots.convert(tangent, expected))
+        fits = found == expected
+        checked.append(Zero(expected) if zero else tangent if fits else slots.convert(tangent, expected))
     return outs, checked
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, overload
@@ -10,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.functions import named_like
 from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, Zero, slots, typeof
@@ -166,7 +166,7 @@ def value_and_grad(
     check_callable(fun)
 
     @boundary
-    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    @named_like(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("value_and_grad", argnums, args, kwargs)
         leaves, tree = tree_flatten(chosen.values)
@@ -233,7 +233,7 @@ def grad(
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
     @boundary
-    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    @named_like(fun)
     def grad_f(*args: Any, **kwargs: Any) -> Any:
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
@@ -280,7 +280,7 @@ def jacfwd(fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorph
     check_callable(fun)
 
     @boundary
-    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    @named_like(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("jacfwd", argnums, args, kwargs)
         leaves, tree = tree_flatten(chosen.values)
@@ -326,7 +326,7 @@ def jacrev(
     check_callable(fun)
 
     @boundary
-    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    @named_like(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("jacrev", argnums, args, kwargs)
         leaves, tree = tree_flatten(chosen.values)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from arrax.core.functions import function_name
+from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, context
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
-from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.pytrees import tree_flatten, tree_structure, tree_unflatten
 from arrax.core.types import typeof
 from arrax.lax.families import checked_operand
 from arrax.lax.placement import put_value
@@ -80,7 +79,7 @@ def pmap(
     donated = as_numbers("donate_argnums", donate_argnums)
     mapped = Pmapped(fun, name, in_axes, out_axes, static, donated, devices, backend, axis_size)
 
-    @functools.wraps(fun)
+    @named_like(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return mapped.call(args, kwargs)
 
@@ -147,7 +146,8 @@ class Pmapped:
         program, leaves, shardings = self.prepared(args, kwargs)
         if shardings is not None:
             leaves = [_placed(x, sharding, False) for x, sharding in zip(leaves, shardings, strict=True)]
-        return program.lower(*leaves)  # type: ignore[attr-defined]
+        dynamic = tuple(arg for n, arg in enumerate(args) if n not in normalize(self.static, len(args)))
+        return program.lower(*leaves).with_arguments_in(tree_structure((dynamic, kwargs)))  # type: ignore[attr-defined]
 
     def prepared(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Callable, list[Any], list[Any] | None]:
         """The compiled function of flat arguments, these, and how they lie (None where they are traced)."""

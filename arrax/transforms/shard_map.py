@@ -8,7 +8,7 @@ from types import CodeType
 from typing import Any
 
 from arrax.core.errors import ConcretizationTypeError
-from arrax.core.functions import function_name
+from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, ValueWanted, context
 from arrax.core.meshes import AbstractMesh, MeshDescription, mesh_state
 from arrax.core.partition_specs import PartitionSpec, spec_names
@@ -81,7 +81,7 @@ def shard_map(
     check_specs("out_specs", out_specs, mesh)
     mapped = Mapped(f, mesh, in_specs, out_specs, names, bool(check_vma))
 
-    @functools.wraps(f)
+    @named_like(f)
     def wrapped(*args: Any) -> Any:
         return mapped.call(args)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_mismatch import different_structures
@@ -46,6 +47,13 @@ class _Stage:
     def __init__(self, jitted: Jitted, traced: TracedFunction, names: list[str], donated: Any, placement: Placement):
         self._jitted, self._traced, self._names, self._donated = jitted, traced, names, donated
         self._placement = placement
+
+    def with_arguments_in(self, tree: Any) -> Self:
+        """The same stage of a function whose arguments have another structure with the same leaves."""
+        other = copy.copy(self)
+        other._traced = copy.copy(self._traced)
+        other._traced.in_tree = tree
+        return other
 
     @property
     def in_tree(self) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core import config
-from arrax.core.functions import FunctionInfo, function_name, function_place
+from arrax.core.functions import FunctionInfo, function_name, function_place, named_like
 from arrax.core.interpreter import context, named_axes, run_in
 from arrax.core.name_stacks import VMAP
 from arrax.core.pytree_prefixes import flatten_axes
@@ -103,7 +102,7 @@ def vmap(
         _check_axes(which, entry)
 
     @boundary
-    @functools.wraps(fun, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    @named_like(fun)
     def vmap_f(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from arrax.core.functions import function_name
+from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, context
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
@@ -113,7 +113,7 @@ def xmap(
     )
     mapped = Named(fun, in_axes, out_axes, dict(axis_sizes or {}), dict(axis_resources or {}), donate_argnums, backend)
 
-    @functools.wraps(fun)
+    @named_like(fun)
     def wrapped(*args: Any) -> Any:
         return mapped.call(args)
 

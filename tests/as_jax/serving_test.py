@@ -76,6 +76,42 @@ print("all")
     assert done.stdout.strip() == "all", done.stderr
 
 
+def test_log_records_come_from_the_served_loggers():
+    done = run(
+        "-c",
+        """
+import logging
+import arrax.as_jax, jax
+
+def record_of(name):
+    found = []
+    handler = logging.Handler()
+    handler.emit = lambda record: found.append((record.name, record.getMessage()))
+    logging.getLogger(name).addHandler(handler)
+    return found
+
+callbacks, everything = record_of("jax._src.callback"), record_of("jax")
+def refuse(x):
+    raise ValueError("refused")
+try:
+    jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(refuse, x, x))(1.0))
+except Exception:
+    pass
+assert callbacks == everything == [("jax._src.callback", "jax.pure_callback failed")], everything
+logging.getLogger("jax").setLevel(logging.ERROR)
+with jax.log_compiles(True):
+    jax.jit(lambda x: x + 1)(1.0)
+assert len(everything) == 1
+logging.getLogger("jax").setLevel(logging.WARNING)
+with jax.log_compiles(True):
+    jax.jit(lambda x: x + 2)(1.0)
+assert everything[-1][0] == "jax"
+print("served")
+""",
+    )
+    assert done.stdout.strip() == "served", done.stderr
+
+
 def test_another_jax_is_not_displaced():
     done = run(
         "-c",

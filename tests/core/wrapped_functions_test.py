@@ -5,6 +5,7 @@ import pytest
 
 import arrax
 from arrax import core, lax
+from arrax import numpy as jnp
 from arrax.api_util import argnums_partial, debug_info, flatten_fun, flatten_fun_nokwargs, shaped_abstractify
 from arrax.core.types import ShapedArray
 from arrax.extend import core as extend_core
@@ -103,17 +104,25 @@ def test_what_is_known_runs_and_the_rest_is_recorded():
 
 def test_batching_rules_are_told_of_the_axis():
     from_rules = []
-    primitive = extend_core.Primitive("told")
-    primitive.def_abstract_eval(lambda aval: aval)
 
-    def rule(axis_data, values, dims):
+    def described(axis_data, values, dims):
         from_rules.append((axis_data.name, axis_data.size, dims))
         return values[0], dims[0]
 
-    batching.axis_primitive_batchers[primitive] = rule
-    assert primitive in batching.axis_primitive_batchers and batching.axis_primitive_batchers[primitive] is rule
-    arrax.vmap(lambda x: primitive.bind(x), axis_name="i")(np.zeros((3, 2), np.float32))
-    assert from_rules == [("i", 3, [0])]
+    def told(size, name, trace_type, values, dims):
+        from_rules.append((name, size, trace_type, dims))
+        return values[0], dims[0]
+
+    for registry, rule in ((batching.fancy_primitive_batchers, described), (batching.axis_primitive_batchers, told)):
+        primitive = extend_core.Primitive("told")
+        primitive.def_abstract_eval(lambda aval: aval)
+        registry[primitive] = rule
+        assert primitive in registry and registry[primitive] is rule
+        arrax.vmap(primitive.bind, axis_name="i")(np.zeros((3, 2), np.float32))
+        del registry[primitive]
+        with pytest.raises(NotImplementedError):
+            arrax.vmap(primitive.bind)(np.zeros(3, np.float32))
+    assert from_rules == [("i", 3, (0,)), ("i", 3, None, (0,))]
 
 
 def test_types_with_and_without_a_batch_axis():
@@ -123,6 +132,41 @@ def test_types_with_and_without_a_batch_axis():
     assert extend_core.mapped_aval(3, None, row) == row
     with pytest.raises(ValueError, match="length 5"):
         extend_core.mapped_aval(5, 1, batch)
+
+
+def test_the_current_interpretation_is_that_of_the_innermost_tracers():
+    assert extend_core.find_top_trace([1.0]).is_evaluation
+
+    def outer(x):
+        trace = extend_core.find_top_trace([x])
+        assert trace is x._trace and trace.main is x._trace.main
+
+        def inner(y):
+            assert y._trace.main is extend_core.find_top_trace([x]).main is not x._trace.main
+            return y
+
+        return arrax.vmap(inner)(np.ones(2, np.float32)).sum() * x
+
+    assert arrax.jvp(outer, (1.0,), (1.0,)) == (2.0, 2.0)
+
+
+def test_equations_are_bound_again_with_their_parameters():
+    @arrax.custom_jvp
+    def f(x):
+        return jnp.sin(x)
+
+    f.defjvp(lambda primals, tangents: (f(*primals), 2 * tangents[0]))
+    program = arrax.make_jaxpr(lambda x: f(x).reshape(1))(1.0)
+    call, reshape = program.eqns
+
+    def again(x):
+        (y,) = call.primitive.bind(x, **call.primitive.get_bind_params(call.params))
+        return reshape.primitive.bind(y, **reshape.primitive.get_bind_params(reshape.params))
+
+    np.testing.assert_allclose(again(1.0), [np.sin(1)], rtol=1e-6)
+    np.testing.assert_array_equal(arrax.jacfwd(arrax.jit(again))(1.0), [2])
+    (subfun,) = call.primitive.get_bind_params(call.params)["subfuns"]
+    np.testing.assert_allclose(subfun.call_wrapped(1.0), [np.sin(1)], rtol=1e-6)
 
 
 def test_the_current_interpretation_can_be_compared():

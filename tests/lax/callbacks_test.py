@@ -13,7 +13,10 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import debug, lax
+from arrax.core import ShapedArray
 from arrax.experimental import io_callback
+from arrax.extend.core import Primitive
+from arrax.interpreters import mlir
 
 F3, SCALAR = arrax.ShapeDtypeStruct((3,), np.float32), arrax.ShapeDtypeStruct((), np.float32)
 X = np.arange(3, dtype=np.float32)
@@ -483,3 +486,29 @@ def test_a_callback_with_effects_cannot_be_transposed():
     function = lambda x: arrax.experimental.io_callback(lambda x: x, arrax.ShapeDtypeStruct((), np.float32), x)  # noqa: E731
     with pytest.raises(ValueError, match="IO callbacks"):
         arrax.linear_transpose(function, 1.0)(1.0)
+
+
+def test_compiled_programs_hand_over_arrays_of_no_weak_type():
+    seen = []
+    arrax.jit(lambda x: debug.callback(seen.append, x))(1.0)
+    arrax.effects_barrier()
+    assert [x.weak_type for x in seen] == [False] and seen[0].dtype == np.float32
+
+
+def test_lowering_rules_call_functions_on_the_host():
+    double = Primitive("double_on_host")
+    double.multiple_results = True
+    double.def_abstract_eval(lambda x: [x, ShapedArray((), np.int32)])
+
+    def rule(ctx, x):
+        outs, token, keepalive = mlir.emit_python_callback(
+            ctx, lambda x: [2 * x, np.int32(x.size)], None, [x], ctx.avals_in, ctx.avals_out, has_side_effect=False
+        )
+        assert token is None
+        ctx.module_context.add_keepalive(keepalive)
+        return outs
+
+    mlir.register_lowering(double, rule)
+    twice, size = arrax.jit(double.bind)(np.arange(3, dtype=np.float32))
+    np.testing.assert_array_equal(twice, [0, 2, 4])
+    assert size == 3

@@ -92,3 +92,12 @@ def test_donated_arguments_are_gone_and_lowering_shows_the_program():
 def test_what_does_not_fit_is_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_compiled_ahead_of_time_it_takes_the_arguments_of_the_function():
+    f = arrax.pmap(lambda factor, t, *, shift: factor * t["a"] + shift, static_broadcasted_argnums=0)
+    compiled = f.lower(2, {"a": X}, shift=X).compile()
+    np.testing.assert_array_equal(compiled({"a": X}, shift=X + 1), 3 * X + 1)
+    assert compiled.in_tree == arrax.tree.structure((({"a": 0},), {"shift": 0}))
+    with pytest.raises(TypeError, match="another structure"):
+        compiled(X, shift=X)

@@ -176,3 +176,18 @@ def test_only_chosen_arguments_go_through_the_barrier(prevent_cse):
 def test_flags_for_the_barrier_must_fit_the_arguments():
     with pytest.raises(ValueError, match="prevent_cse"):
         arrax.checkpoint(lambda x, y: x * y, prevent_cse=(True,))(1.0, 2.0)
+
+
+def test_static_arguments_need_not_be_hashable():
+    calls = []
+
+    @functools.partial(arrax.checkpoint, static_argnums=(0,))
+    def scaled(settings, x):
+        calls.append(settings["factor"])
+        return settings["factor"] * jnp.sin(x)
+
+    settings = {"factor": 2.0}
+    np.testing.assert_allclose(arrax.grad(lambda x: scaled(settings, x))(1.0), 2 * np.cos(1.0), rtol=1e-6)
+    scaled(settings, 1.0)
+    assert calls == [2.0]  # the same object: not traced again
+    np.testing.assert_allclose(scaled({"factor": 3.0}, 1.0), 3 * np.sin(1.0), rtol=1e-6)

@@ -266,3 +266,30 @@ def test_tangents_follow_where_64_bits_are_turned_on():
     assert arrax.grad(f)(0.5).dtype == np.float32
     primal, tangent = arrax.jvp(jnp.asarray, (1.0,), (2.0,))
     assert type(primal) is type(tangent) is type(jnp.ones(1))
+
+
+def test_forward_mode_leaves_numbers_that_nothing_was_computed_of():
+    assert arrax.jvp(lambda x: x, (1.0,), (2.0,)) == (1.0, 2.0)
+    assert [type(x) for x in arrax.jvp(lambda x: x, (1.0,), (2.0,))] == [float, float]
+    value, tangent = arrax.jvp(lambda x: x + 1, (np.ones(2, np.float32),), (np.ones(2, np.float32),))
+    assert isinstance(value, arrax.Array) and isinstance(tangent, arrax.Array)
+
+    @arrax.custom_jvp
+    def square(x):
+        return x**2
+
+    square.defjvp(lambda primals, tangents: (square(primals[0]), 2 * primals[0] * tangents[0]))
+    found = arrax.jvp(square, (3.0,), (2.0,))
+    assert found == (9.0, 12.0) and [type(x) for x in found] == [float, float]
+
+
+def test_functions_without_a_proper_name_are_transformed():
+    class Nameless:
+        __name__ = property(lambda self: 42)
+
+        def __call__(self, x):
+            return x * x
+
+    f = Nameless()
+    assert arrax.grad(f)(3.0) == 6 and arrax.vmap(f)(jnp.arange(2.0))[1] == 1 and arrax.jacfwd(f)(3.0) == 6
+    assert arrax.jit(f)(3.0) == 9 and arrax.checkpoint(f)(3.0) == 9

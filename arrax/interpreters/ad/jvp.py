@@ -70,7 +70,7 @@ class JVP(Interpreter):
             tangents = [Zero.of(x) if t is None else t for x, t in zip(primals, tangents, strict=True)]
             if primitive.jvp is None:
                 raise NotImplementedError(f"Differentiation rule for '{primitive.name}' not implemented")
-            out, out_tangent = primitive.jvp(primals, tangents, **params)
+            out, out_tangent = primitive.jvp(tuple(primals), tuple(tangents), **params)
             if context.tracks_varying:
                 if primitive.multiple_results:
                     out_tangent = list(map(_varying_like, out_tangent, out))

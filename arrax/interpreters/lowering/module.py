@@ -53,6 +53,10 @@ class ModuleContext:
         """Whether the program calls functions of users."""
         return len(self.host_callbacks) > (len(host_kernels.ENTRIES) if self.with_kernels else 0)
 
+    def add_keepalive(self, value: Any) -> None:
+        """Keep an object as long as the program."""
+        self.keepalives.append(value)
+
     def fresh_name(self, name: str) -> str:
         """A symbol that is not taken yet."""
         name = re.sub(r"[^\w.-]", "_", name) or "function"
