@@ -1,4 +1,4 @@
-"""Watching programs while they run."""
+"""Watching programs while they run, and looking into compiled ones."""
 
 import typing as _typing
 
@@ -14,8 +14,12 @@ from arrax.transforms.sharding_pictures import visualize_sharding as visualize_s
 
 if _typing.TYPE_CHECKING:
     from arrax.transforms.debugger.breakpoints import breakpoint as breakpoint
+    from arrax.transforms.explain import explain as explain
+    from arrax.transforms.explanation import Explanation as Explanation
 
 _LATE = {
     "arrax.transforms.debugger.breakpoints": ("breakpoint",),
+    "arrax.transforms.explain": ("explain",),
+    "arrax.transforms.explanation": ("Explanation",),
 }
 __getattr__, __dir__, __all__ = _late_names(__name__, _LATE)

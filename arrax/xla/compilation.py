@@ -109,6 +109,15 @@ class ExecutableCache:
 executables = ExecutableCache()
 
 
+class _Latest(threading.local):
+    """Where the executable came from that a thread asked for last: "memory", "disk" or "compiler"."""
+
+    source = "memory"
+
+
+latest = _Latest()
+
+
 @functools.cache
 def _machine() -> bytes:
     """What machine code depends on besides the program: jaxlib's build, XLA's flags, the processor."""
@@ -198,6 +207,7 @@ def compile_module(
             return _compile(client, module, devices, options, host_callbacks, name)
     key = content_key(bytecode, options, client, devices)
     found = executables.get(key)
+    latest.source = "memory"
     if found is not None:
         return found
     try:
@@ -243,6 +253,7 @@ def _load_or_compile(
                 payload, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
             )
             executables.disk_hits += 1
+            latest.source = "disk"
             took = time.perf_counter() - start
             monitoring.record_event("/jax/compilation_cache/cache_hits")
             monitoring.record_event_duration_secs("/jax/compilation_cache/cache_retrieval_time_sec", took)
@@ -269,6 +280,7 @@ def _load_or_compile(
 def _compile(client: Any, module: Source, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str) -> Any:
     if config.log_compiles.value:
         logger.warning("Compiling %s for %d device(s) of platform %s", name, len(devices), client.platform)
+    latest.source = "compiler"
     start = time.perf_counter()
     made = client.compile_and_load(
         copy_apart(module.full_bytecode()), device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
