@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 from arrax.core import config
 from arrax.core.caches import cleared_by
+from arrax.core.explicit_axes import with_divisions
 from arrax.core.name_stacks import Names, Transformation
 from arrax.core.types import ShapedArray, register_type
 from arrax.native import runtime
@@ -51,6 +52,7 @@ class Context(threading.local):
     source: Any = None  # the recorded call stack of the operation that is being interpreted again
     values_wanted: bool = False  # whether a trace gives up where a value is to be printed: it can be run instead
     tracks_varying: bool = False  # whether types say over which mesh axes values vary
+    explicit_axes: bool = False  # whether types say how explicit axes of a mesh divide values
     batching: Any = None  # the batching interpreter whose rule is running
 
 
@@ -178,7 +180,7 @@ class Primitive:
         "name", "multiple_results", "own_impl", "type_rule", "effects_rule", "jvp", "transpose", "batch", "collective",
         "lower", "partial_eval", "partial_eval_jaxpr", "dce", "inline", "compiled", "hidden_params", "param_texts",
         "skip_canonicalization", "call_primitive", "map_primitive", "holds_programs", "closes_over", "stage", "with_token",
-        "varies", "rounding", "cost", "forms",
+        "varies", "divides", "rounding", "cost", "forms",
         "__dict__", "__weakref__",
     )  # fmt: skip
 
@@ -203,6 +205,8 @@ class Primitive:
         self.with_token: Callable | None = None  # how it takes part in an order of effects: see interpreters/ordering
         # From the mesh axes that operands vary over (and parameters) to those that results do; by default the same.
         self.varies: Callable[..., frozenset] | None = None
+        # From how explicit mesh axes divide operands to how they divide results: see core/explicit_axes.
+        self.divides: Callable[..., Any] | None = None
         self.compiled: dict = {}  # params -> compiled function of one eager operation
         self.hidden_params: frozenset[str] = frozenset()
         self.param_texts: dict[str, Callable[[Any], str]] = {}  # how parameters print, where str does not do
@@ -252,6 +256,8 @@ class Primitive:
         if self.type_rule is None:
             raise NotImplementedError(f"Abstract evaluation for '{self.name}' not implemented")
         out = self.type_rule(*avals, **params)
+        if context.explicit_axes:
+            out = with_divisions(self, avals, out, params)
         return self.with_varying(avals, out, params) if context.tracks_varying else out
 
     def with_varying(self, avals: Any, out: Any, params: dict[str, Any]) -> Any:

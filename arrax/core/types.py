@@ -12,8 +12,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import in_call
-from arrax.core.meshes import AbstractMesh
-from arrax.core.partition_specs import PartitionSpec
+from arrax.core.meshes import mesh_state
+from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.native import runtime
 
 
@@ -21,6 +21,7 @@ class AbstractValue:
     """The base of all types of values."""
 
     __slots__ = ("__weakref__",)
+    explicit: Any = None
 
     def str_short(self, short_dtypes: bool = True) -> str:
         """How programs print the type."""
@@ -39,17 +40,17 @@ class ShapedArray(AbstractValue):
       shape: tuple of ints.
       dtype: NumPy dtype or extended dtype.
       weak_type: True for values whose dtype came from a Python scalar.
-      sharding: description of a placement, or None.
+      sharding: how explicit axes of a mesh divide the value (``core.explicit_axes.explicit_sharding``), or None.
       vma: names of the mesh axes over which the value varies, in a program per device that tracks them.
     """
 
-    __slots__ = ("shape", "dtype", "weak_type", "_sharding", "vma", "size", "ndim", "_hash", "_tangent")
+    __slots__ = ("shape", "dtype", "weak_type", "explicit", "vma", "size", "ndim", "_hash", "_tangent")
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
     size: int
     ndim: int
-    _sharding: Any
+    explicit: Any
     vma: frozenset
     _hash: int
     _tangent: ShapedArray | None
@@ -71,22 +72,29 @@ class ShapedArray(AbstractValue):
             if len(_interned) >= _INTERNED_LIMIT:
                 _interned.clear()
             found = object.__new__(cls)
-            found.shape, found.dtype, found.weak_type, found._sharding, found.vma = key
+            found.shape, found.dtype, found.weak_type, found.explicit, found.vma = key
             found._hash, found._tangent = hash(key), None
             found.ndim, found.size = len(shape), math.prod(shape)
             _interned[key] = found
         return found
 
     def update(self, **changes: Any) -> ShapedArray:
-        """The type with some of its fields replaced."""
+        """The type with some of its fields replaced; with another shape it says no longer how the value is divided."""
         names = ("shape", "dtype", "weak_type", "vma")
-        fields = {name: getattr(self, name) for name in names} | {"sharding": self._sharding}
-        return ShapedArray(**(fields | changes))
+        sharding = None if "shape" in changes else self.explicit
+        return ShapedArray(**{**{name: getattr(self, name) for name in names}, "sharding": sharding, **changes})
 
     @property
     def sharding(self) -> Any:
-        """The mesh axes that divide the array, as part of its type; without them a NamedSharding over an empty mesh."""
-        return _undivided(self.ndim) if self._sharding is None else self._sharding
+        """How axes of the mesh in force divide the value, as a sharding over a mesh without devices."""
+        if self.explicit is not None:
+            return self.explicit
+        return _undivided(mesh_state().abstract, self.ndim)
+
+    @property
+    def divided(self) -> tuple[tuple[Any, ...], ...]:
+        """For each axis, the explicit axes of the mesh that divide it."""
+        return (((),) * self.ndim) if self.explicit is None else tuple(map(entry_names, self.explicit.spec))
 
     def strip_weak_type(self) -> ShapedArray:
         """The same type, no longer weak."""
@@ -105,15 +113,18 @@ class ShapedArray(AbstractValue):
     def str_short(self, short_dtypes: bool = True) -> str:
         """``f32[2,3]``, or ``float32[2,3]``."""
         name = dtypes.short_name(self.dtype) if short_dtypes else str(getattr(self.dtype, "name", self.dtype))
-        varies = f"{{V:{','.join(sorted(map(str, self.vma)))}}}" if self.vma else ""
-        return f"{name}[{','.join(map(str, self.shape))}]{varies}"
+        varies = f"{{V:{_names_text(sorted(map(str, self.vma)))}}}" if self.vma else ""
+        if self.explicit is None:
+            return f"{name}[{','.join(map(str, self.shape))}]{varies}"
+        lengths = zip(self.shape, self.divided, strict=True)
+        return f"{name}[{','.join(f'{n}@{_names_text(axes)}' if axes else str(n) for n, axes in lengths)}]{varies}"
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         return isinstance(other, ShapedArray) and (
-            (self.shape, self.dtype, self.weak_type, self._sharding, self.vma)
-            == (other.shape, other.dtype, other.weak_type, other._sharding, other.vma)
+            (self.shape, self.dtype, self.weak_type, self.explicit, self.vma)
+            == (other.shape, other.dtype, other.weak_type, other.explicit, other.vma)
         )
 
     def __hash__(self) -> int:
@@ -131,10 +142,14 @@ class ShapedArray(AbstractValue):
         return ShapedArray, (self.shape, self.dtype, self.weak_type)
 
 
-@functools.cache
-def _undivided(ndim: int) -> Any:
-    """The sharding of types of a rank that no mesh divides."""
-    return runtime.NamedSharding(AbstractMesh((), ()), PartitionSpec(*(None,) * ndim))
+@functools.lru_cache(256)
+def _undivided(mesh: Any, ndim: int) -> Any:
+    """The sharding of types of a rank that no axis of a mesh divides."""
+    return runtime.NamedSharding(mesh, PartitionSpec(*(None,) * ndim))
+
+
+def _names_text(names: Sequence[Any]) -> str:
+    return str(names[0]) if len(names) == 1 else f"({','.join(map(str, names))})"
 
 
 def joined_varying(avals: Sequence[Any], others: Sequence[Any]) -> list[Any]:
@@ -186,13 +201,16 @@ class Zero:
 class TypeSlots:
     """What interpreters need of arrays but must not import: filled by ``lax`` (see lax/type_slots.py)."""
 
-    __slots__ = ("zeros", "add", "broadcast", "move_axis", "full_like", "convert", "vary", "sum_over")
+    __slots__ = ("zeros", "add", "broadcast", "move_axis", "full_like", "convert", "vary", "sum_over", "as_asked", "like")  # fmt: skip
     zeros: Callable[[ShapedArray], Any]  # an array of zeros of a type
     add: Callable[[Any, Any], Any]  # sum of two cotangents
     broadcast: Callable[[Any, int, int], Any]  # (value, size, axis): a new axis along which the value repeats
     move_axis: Callable[[Any, int, int], Any]  # (value, from, to)
     vary: Callable[[Any, frozenset], Any]  # the value, declared to vary over mesh axes
     sum_over: Callable[[Any, frozenset], Any]  # the sum of a cotangent over mesh axes
+    # (sharding, function, *arrays): what the function gives, laid out so, whatever the arrays' types say
+    as_asked: Callable[..., Any]
+    like: Callable[[Any, ShapedArray], Any]  # a cotangent, divided by explicit mesh axes like the value of a type
     convert: Callable[[Any, ShapedArray], Any]  # the value with the weak type (and dtype) of a type
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core import errors
+from arrax.core.explicit_axes import mapped_sharding
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, named_axes, run_in, swap_interpreter
 from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, slots, typeof
@@ -22,7 +23,9 @@ def example_type(aval: ShapedArray, dim: int | None) -> ShapedArray:
     """The type of one example of a batch along an axis."""
     if dim is None:
         return aval
-    return ShapedArray(aval.shape[:dim] + aval.shape[dim + 1 :], aval.dtype, aval.weak_type, None, aval.vma)
+    shape = aval.shape[:dim] + aval.shape[dim + 1 :]
+    sharding = None if aval.explicit is None else mapped_sharding(aval, dim)
+    return ShapedArray(shape, aval.dtype, aval.weak_type, sharding, aval.vma)
 
 
 class BatchTracer(Tracer):

@@ -11,6 +11,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config, errors, monitoring
 from arrax.core.effects import any_ordered
+from arrax.core.explicit_axes import placed_type
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.types import ShapedArray, typeof
@@ -207,7 +208,7 @@ class CompiledProgram:
 
     __slots__ = (
         "executable", "placement", "kept", "const_args", "out_avals", "in_shardings", "out_shardings", "handlers", "effects",
-        "name", "donated", "lowered", "paced", "_keys", "_on_host",
+        "name", "donated", "lowered", "physical", "paced", "_keys", "_on_host",
     )  # fmt: skip
 
     def __init__(self, lowered: LoweredProgram, placement: Placement, name: str, compiler_options: Any = None):
@@ -229,7 +230,7 @@ class CompiledProgram:
         self.out_avals = [atom.aval for atom in lowered.jaxpr.outvars]
         self._keys = [isinstance(aval.dtype, dtypes.ExtendedDType) for aval in self.out_avals]
         self._on_host = [aval.dtype == dtypes.float0 for aval in self.out_avals]  # which have no elements to speak of
-        physical = list(map(physical_aval, self.out_avals))
+        self.physical = list(map(physical_aval, self.out_avals))
         if spread is None:
             single = single_sharding(device)
             self.in_shardings = [single] * (len(lowered.const_args) + sum(self.kept))
@@ -237,12 +238,13 @@ class CompiledProgram:
             self.out_shardings = [single if sharding is None else sharding for sharding in asked]
         else:
             self.in_shardings = spread.in_shardings
-            self.out_shardings = self._chosen_shardings(spread.out_shardings, physical)
+            self.out_shardings = self._chosen_shardings(spread.out_shardings, self.physical)
+            self.physical = list(map(placed_type, self.physical, self.out_shardings))
         count = len(lowered.const_args)
         self.const_args = list(map(self._place, lowered.const_args, self.in_shardings[:count]))
         self.handlers = [
             compat.result_handler(aval, sharding, placement.committed)
-            for aval, sharding in zip(physical, self.out_shardings, strict=True)
+            for aval, sharding in zip(self.physical, self.out_shardings, strict=True)
         ]
 
     def _chosen_shardings(self, asked: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
@@ -340,7 +342,7 @@ class CompiledProgram:
         kept = [True] * len(self.const_args) + list(self.kept)
         return FastPath(
             self.executable, call_registry.flatten(result)[1], list(self.in_shardings), list(self.out_shardings),
-            list(map(physical_aval, self.out_avals)), [self.placement.committed] * len(self.out_avals), kept,
+            list(self.physical), [self.placement.committed] * len(self.out_avals), kept,
             [None] * sum(kept), list(self.const_args),
         )  # fmt: skip
 

@@ -63,8 +63,12 @@ def _data(leaf: Any) -> Any:
 
 
 def is_description(leaf: Any) -> bool:
-    """Whether an operand only describes an array, and says how it lies."""
-    return _data(leaf) is None and isinstance(getattr(leaf, "sharding", None), runtime.Sharding)
+    """Whether an operand only describes an array, and says on which devices it lies."""
+    if _data(leaf) is not None:
+        return False
+    sharding = getattr(leaf, "sharding", None)
+    mesh = sharding.mesh if isinstance(sharding, NamedSharding) else None
+    return isinstance(sharding, runtime.Sharding) and (mesh is None or mesh._internal_device_list is not None)
 
 
 def common_placement(leaves: Sequence[Any], name: str, device: Any = None) -> Placement:

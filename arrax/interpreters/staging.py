@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core import config, errors
+from arrax.core.explicit_axes import uses_explicit_axes
 from arrax.core.functions import FunctionInfo
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, ValueWanted, context, run_in
 from arrax.core.program import Jaxpr, JaxprEqn, Literal, SourceInfo, Var, joined_effects, literalable, no_effects
@@ -100,7 +101,7 @@ class Staging(Interpreter):
         ]
         rule = primitive.type_rule
         avals = [atom.aval for atom in atoms]
-        tracked = rule is None or context.tracks_varying
+        tracked = rule is None or context.tracks_varying or context.explicit_axes
         out = primitive.infer(avals, params) if tracked else rule(*avals, **params)  # type: ignore[misc]
         traceback = context.source or _traceback()
         effects = no_effects if primitive.effects_rule is None else primitive.effects_rule(*avals, **params)
@@ -134,10 +135,12 @@ def stage(
 
     def recorded() -> tuple[Jaxpr, list[Any]]:
         source, context.source, context.scopes = context.source, None, ()
+        explicit = context.explicit_axes
+        context.explicit_axes = explicit or uses_explicit_axes(in_avals)
         try:
             return interpreter.program(fun(*tracers))
         finally:
-            context.source = source
+            context.source, context.explicit_axes = source, explicit
 
     jaxpr, consts = run_in(interpreter, recorded)
     if config.enable_checks.cell.value:

@@ -3,6 +3,7 @@
 import typing as _typing
 
 from arrax.core.late_names import late_names
+from arrax.lax import asked_shardings as _asked_shardings  # (fills slots of types, too)
 from arrax.lax import type_slots as _type_slots  # (fills the slots of types)
 from arrax.lax.accuracy import AccuracyMode as AccuracyMode
 from arrax.lax.accuracy import Tolerance as Tolerance

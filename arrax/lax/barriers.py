@@ -8,9 +8,10 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.effects import Effect
+from arrax.core.explicit_axes import as_typed
 from arrax.core.interpreter import Primitive, context
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
-from arrax.core.types import Zero, instantiate, typeof
+from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.transpose import instantiate_all
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand
@@ -18,7 +19,7 @@ from arrax.lax.host_functions import HostFunction, lower_host_call
 from arrax.lax.shapes import canonical_shape, full
 
 stop_gradient_p = Primitive("stop_gradient")
-stop_gradient_p.type_rule = lambda aval: aval
+stop_gradient_p.type_rule, stop_gradient_p.divides = lambda aval: aval, as_typed
 stop_gradient_p.lower[None] = lambda ctx, x: [x]
 stop_gradient_p.impl = lambda x: x
 stop_gradient_p.batch = lambda values, dims: (stop_gradient_p.bind(*values), dims[0])
@@ -51,7 +52,7 @@ def stop_gradient(x: Any) -> Any:
 
 
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
-optimization_barrier_p.type_rule = lambda *avals: list(avals)
+optimization_barrier_p.type_rule, optimization_barrier_p.divides = lambda *avals: list(avals), as_typed
 optimization_barrier_p.batch = lambda values, dims: (optimization_barrier_p.bind(*values), list(dims))
 optimization_barrier_p.transpose = lambda cts, *operands: optimization_barrier_p.bind(*instantiate_all(cts))
 
@@ -101,7 +102,8 @@ def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
 
     Example: ``lax.empty((2,), jnp.float32)``.
     """
-    return full(canonical_shape(shape, "empty"), 0, dtype)
+    value = full(canonical_shape(shape, "empty"), 0, dtype)
+    return value if out_sharding is None else slots.as_asked(out_sharding, lambda: value)
 
 
 def shape_as_value(shape: Any) -> Any:
@@ -115,7 +117,7 @@ def shape_as_value(shape: Any) -> Any:
 # ---- values that stay in the program --------------------------------------------------------------------------------
 
 stage_p = Primitive("stage")
-stage_p.type_rule = lambda aval: aval
+stage_p.type_rule, stage_p.divides = lambda aval: aval, as_typed
 stage_p.lower[None] = lambda ctx, x: [x]
 stage_p.batch = lambda values, dims: (stage_p.bind(*values), dims[0])
 stage_p.jvp = lambda primals, tangents: (

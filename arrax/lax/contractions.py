@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_indices
+from arrax.core.explicit_axes import ShardingTypeError, agreed
 from arrax.core.interpreter import Primitive
+from arrax.core.partition_specs import UNCONSTRAINED
 from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -79,6 +82,32 @@ def _type_rule(
             else dtypes.result_type_of([(x.dtype, x.weak_type), (y.dtype, y.weak_type)])[0]
         )
     return ShapedArray(shape, dtype, x.weak_type and y.weak_type and preferred_element_type in (None, x.dtype))
+
+
+def _divides(
+    avals: Any, out: ShapedArray, *, dimension_numbers: Dimensions, out_sharding: Any = None, **params: Any
+) -> tuple[Any, ...]:
+    """Batch axes as both say, free axes as their operand says; contracted axes must not be divided by the same mesh axes.
+
+    Raises:
+      ShardingTypeError: operands say different things, or devices would have parts of sums.
+    """
+    if out_sharding is UNCONSTRAINED:
+        return ((),) * out.ndim
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    x, y = (aval.divided for aval in avals)
+    for i, j in zip(x_contract, y_contract, strict=True):
+        if agreed(x[i], y[j], f"the contracted axes {i} and {j}") and x[i] == y[j]:
+            raise ShardingTypeError(
+                f"{x[i]} divides the contracted axes {i} and {j} of the operands, so it is ambiguous how the result is "
+                "divided: say so by `out_sharding`"
+            )
+    batch = [agreed(x[i], y[j], f"the batch axes {i} and {j}") for i, j in zip(x_batch, y_batch, strict=True)]
+    return (
+        *batch,
+        *(names for axis, names in enumerate(x) if axis not in x_contract and axis not in x_batch),
+        *(names for axis, names in enumerate(y) if axis not in y_contract and axis not in y_batch),
+    )
 
 
 _SMALL = ("float8", "int4", "uint4", "int2", "uint2", "float4")
@@ -157,7 +186,7 @@ def _transpose_side(
     result = dot_general_p.bind(
         ct, y, dimension_numbers=numbers, precision=params["precision"],
         preferred_element_type=x_aval.dtype if params["preferred_element_type"] is not None or typeof(ct).dtype != typeof(y).dtype else None,
-        out_sharding=None,
+        out_sharding=None if typeof(ct).explicit is None and typeof(y).explicit is None else UNCONSTRAINED,
     )  # fmt: skip
     remaining = [
         d for d in range(len(y_shape)) if d not in y_kept and d not in y_batch
@@ -209,7 +238,7 @@ def _cost(eqn: JaxprEqn) -> float:
     return largest_size(eqn) + eqn.outvars[0].aval.size * length / PRODUCTS_PER_ADDITION
 
 
-dot_general_p.type_rule = _type_rule
+dot_general_p.type_rule, dot_general_p.divides = _type_rule, _divides
 dot_general_p.lower[None] = _lower
 dot_general_p.forms["cpu"] = product_form
 dot_general_p.cost = _cost
@@ -229,11 +258,18 @@ def dot_general(
       dimension_numbers: ``((lhs contracting, rhs contracting), (lhs batch, rhs batch))``, sequences of ints.
       precision: a Precision or its name, a pair of them, or an algorithm.
       preferred_element_type: dtype to accumulate in and return.
+      out_sharding: how the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array of the promoted dtype with the batch axes, then the free axes of ``lhs``, then those of ``rhs``.
     Raises:
       TypeError: axes or lengths that don't fit, a ``preferred_element_type`` narrower than integers.
     Example: ``lax.dot_general(x, y, (((1,), (0,)), ((), ())))`` is a matrix product. Source: StableHLO ``dot_general``.
     """
+    if out_sharding is not None:
+        product = functools.partial(
+            dot_general, dimension_numbers=dimension_numbers, precision=precision,
+            preferred_element_type=preferred_element_type,
+        )  # fmt: skip
+        return slots.as_asked(out_sharding, product, lhs, rhs)
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     numbers = (
         (as_indices(x_contract), as_indices(y_contract)),
@@ -264,7 +300,7 @@ def dot(
     Example: ``lax.dot(jnp.ones(3), jnp.ones(3))`` is 3.
     """
     if dimension_numbers is not None:
-        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding)
     x, y = typeof(checked_operand("dot", lhs)), typeof(checked_operand("dot", rhs))
     if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2):
         raise ValueError(
@@ -272,7 +308,8 @@ def dot(
         )
     if x.shape[-1] != y.shape[0]:
         raise TypeError(f"Incompatible shapes for dot: got {x.shape} and {y.shape}.")
-    return dot_general(lhs, rhs, (((x.ndim - 1,), (0,)), ((), ())), precision, preferred_element_type)
+    numbers = (((x.ndim - 1,), (0,)), ((), ()))
+    return dot_general(lhs, rhs, numbers, precision, preferred_element_type, out_sharding=out_sharding)
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:

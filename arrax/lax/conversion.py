@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.explicit_axes import elementwise
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
@@ -80,7 +81,7 @@ def _converted(x: Any, dtype: Any, weak_type: bool) -> Any:
     return value if typeof(value).dtype == dtype else None
 
 
-convert_element_type_p.type_rule = _type_rule
+convert_element_type_p.type_rule, convert_element_type_p.divides = _type_rule, elementwise
 convert_element_type_p.stage = _stage
 convert_element_type_p.lower[None] = _lower
 convert_element_type_p.jvp = _jvp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core.calls import as_index, as_indices
-from arrax.core.types import typeof
+from arrax.core.types import slots, typeof
 from arrax.lax.contractions import dot_general
 from arrax.lax.convolution_geometry import (
     ConvDimensionNumbers,
@@ -57,6 +58,24 @@ def conv_general_dilated(
     Example: ``lax.conv_general_dilated(jnp.ones((1, 1, 5)), jnp.ones((1, 1, 3)), (1,), "SAME")``.
     Source: StableHLO ``convolution``.
     """
+    if out_sharding is not None:
+        return slots.as_asked(
+            out_sharding,
+            functools.partial(
+                conv_general_dilated,
+                window_strides=window_strides,
+                padding=padding,
+                lhs_dilation=lhs_dilation,
+                rhs_dilation=rhs_dilation,
+                dimension_numbers=dimension_numbers,
+                feature_group_count=feature_group_count,
+                batch_group_count=batch_group_count,
+                precision=precision,
+                preferred_element_type=preferred_element_type,
+            ),
+            lhs,
+            rhs,
+        )
     x, y = checked_operand("conv_general_dilated", lhs), checked_operand("conv_general_dilated", rhs)
     own, kernel = typeof(x).shape, typeof(y).shape
     spec = conv_dimension_numbers(own, kernel, dimension_numbers)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core.calls import as_index
+from arrax.core.explicit_axes import along_axis
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
@@ -177,7 +178,7 @@ def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, gene
     def batch(values: Any, dims: Any, *, axis: int, reverse: bool) -> tuple[Any, int]:
         return primitive.bind(values[0], axis=axis + (axis >= dims[0]), reverse=reverse), dims[0]
 
-    primitive.type_rule, primitive.batch = type_rule, batch
+    primitive.type_rule, primitive.batch, primitive.divides = type_rule, batch, along_axis("axis")
     primitive.lower[None] = general or _window_lowering(monoid)
     primitive.lower["cpu"] = with_axis_in_front(_loop_lowering(monoid, primitive.lower[None]))
     if monoid in _BY_KERNEL:

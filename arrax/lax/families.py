@@ -14,6 +14,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import in_call
+from arrax.core.explicit_axes import elementwise as divided_elementwise
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.types import ShapedArray, Zero, slots, typeof
@@ -302,7 +303,7 @@ def elementwise(
       rounding, cost: the primitive's slots.
     """
     primitive = Primitive(name, rounding=rounding, cost=cost)
-    primitive.type_rule = elementwise_rule(name, accepts, result, same_dtypes)
+    primitive.type_rule, primitive.divides = elementwise_rule(name, accepts, result, same_dtypes), divided_elementwise
     primitive.lower[None] = lower if rounding is not None else through_float32(lower)
     primitive.batch = batch_with_ranks(primitive)
     if jvp is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.config import explicit_transfer
+from arrax.core.explicit_axes import as_typed, placed_type
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
@@ -26,7 +27,8 @@ from arrax.xla.shardings import NamedSharding
 ArrayImpl = runtime.ArrayImpl
 
 device_put_p = Primitive("device_put")
-device_put_p.type_rule = lambda aval, *, device: aval
+device_put_p.type_rule = lambda aval, *, device: aval if device is None else placed_type(aval, target_sharding(device))
+device_put_p.divides = as_typed
 
 
 def _jvp(primals: Any, tangents: Any, *, device: Any) -> tuple[Any, Any]:
@@ -180,7 +182,7 @@ def _get(leaf: Any) -> Any:
 
 
 copy_p = Primitive("copy", rounding=Rounding.NONE)
-copy_p.type_rule = lambda aval: aval
+copy_p.type_rule, copy_p.divides = lambda aval: aval, as_typed
 copy_p.lower[None] = lambda ctx, x: [x]
 copy_p.impl = lambda x: copy_of(x) if type(x) is ArrayImpl else array_from_host(x)
 copy_p.jvp = lambda primals, tangents: (

@@ -9,6 +9,7 @@ One axis of ``lhs`` is ragged: its entries come in consecutive groups, whose siz
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -277,6 +278,20 @@ def ragged_dot_general(
       TypeError: axes, lengths or dtypes that don't fit.
     Example: see ``ragged_dot``. Source: CHLO ``ragged_dot``.
     """
+    if out_sharding is not None:
+        return slots.as_asked(
+            out_sharding,
+            functools.partial(
+                ragged_dot_general,
+                ragged_dot_dimension_numbers=ragged_dot_dimension_numbers,
+                precision=precision,
+                preferred_element_type=preferred_element_type,
+                group_offset=group_offset,
+            ),
+            lhs,
+            rhs,
+            group_sizes,
+        )
     x, y, sizes = (checked_operand("ragged_dot_general", v) for v in (lhs, rhs, group_sizes))
     numbers = ragged_dot_dimension_numbers
     if not isinstance(numbers, RaggedDotDimensionNumbers):
@@ -317,4 +332,6 @@ def ragged_dot(
     Example: ``lax.ragged_dot(jnp.ones((3, 2)), jnp.ones((2, 2, 4)), jnp.array([1, 2]))`` is twos.
     """
     numbers = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
-    return ragged_dot_general(lhs, rhs, group_sizes, numbers, precision, preferred_element_type, group_offset)
+    return ragged_dot_general(
+        lhs, rhs, group_sizes, numbers, precision, preferred_element_type, group_offset, out_sharding
+    )

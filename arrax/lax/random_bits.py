@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.interpreter import Primitive
-from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand, floating, integers, kind_of
@@ -130,7 +130,7 @@ def rng_bit_generator(
         checked_operand("rng_bit_generator", key), shape=canonical_shape(shape, "rng_bit_generator"), dtype=chosen,
         algorithm=RandomAlgorithm.from_any(algorithm), out_sharding=None,
     )  # fmt: skip
-    return state, bits
+    return state, bits if out_sharding is None else slots.as_asked(out_sharding, lambda bits: bits, bits)
 
 
 # ---- rng_uniform ---------------------------------------------------------------------------------------------------------

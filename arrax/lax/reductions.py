@@ -10,11 +10,12 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices
+from arrax.core.explicit_axes import without_axes
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
-from arrax.core.pytrees import tree_unflatten
-from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.core.pytrees import tree_map, tree_unflatten
+from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
@@ -139,7 +140,7 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
         moved, dim = _shifted(axes, dims[0])
         return primitive.bind(values[0], axes=moved, **params), dim
 
-    primitive.type_rule, primitive.batch = type_rule, batched
+    primitive.type_rule, primitive.batch, primitive.divides = type_rule, batched, without_axes
     primitive.hidden_params = frozenset({"may_drop_nan"})
     primitive.lower[None] = lambda ctx, x, *, axes, may_drop_nan=False: [
         lower_monoid(ctx, x, monoid, axes, wide, may_drop_nan)
@@ -148,6 +149,8 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
         primitive.jvp = compose_jvp(primitive, [jvp])
 
     def function(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+        if out_sharding is not None:
+            return slots.as_asked(out_sharding, functools.partial(function, axes=axes), operand)
         return primitive.bind(checked_operand(name, operand), axes=as_indices(axes))
 
     name_function(function, name)
@@ -349,6 +352,9 @@ def reduce(
     Example: ``lax.reduce(jnp.arange(4.), 0., lax.add, (0,))`` is 6. Source: StableHLO ``reduce``.
     """
     given = computations.read_operands("reduce", operands, init_values, computation)
+    if out_sharding is not None:
+        outs = reduce(operands, init_values, computation, dimensions)
+        return tree_map(lambda out: slots.as_asked(out_sharding, lambda x: x, out), outs)
     axes = as_indices(dimensions)
     if not axes:  # nothing is combined, not even with what a reduction starts with
         return tree_unflatten(given.tree, list(given.arrays))
@@ -452,6 +458,7 @@ def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
         return out, Zero.of(out)
 
     primitive.type_rule, primitive.batch, primitive.jvp = type_rule, batched, derivative
+    primitive.divides = without_axes
     primitive.lower[None] = _index_lowering(extreme)
 
     def function(operand: Any, axis: int, index_dtype: Any) -> Any:

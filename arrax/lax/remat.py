@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from arrax.core.explicit_axes import as_typed
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, SourceInfo, Var, joined_effects
 from arrax.core.types import Zero
@@ -46,7 +47,7 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
 remat_p.dce = _dce
 
 name_p = Primitive("name")
-name_p.type_rule = lambda aval, *, name: aval
+name_p.type_rule, name_p.divides = lambda aval, *, name: aval, as_typed
 name_p.lower[None] = lambda ctx, x, *, name: [x]
 name_p.impl = lambda x, *, name: x
 name_p.jvp = lambda primals, tangents, *, name: (

@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_indices, check_callable
+from arrax.core.explicit_axes import of_first
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.program import ClosedJaxpr
@@ -358,7 +359,7 @@ def _replace_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: An
 
 def _primitive(name: str, combine: Any, accepts: frozenset) -> Primitive:
     primitive = Primitive(name, cost=16)
-    primitive.type_rule = _type_rule(name.replace("-", "_"), accepts)
+    primitive.type_rule, primitive.divides = _type_rule(name.replace("-", "_"), accepts), of_first
     primitive.lower[None] = _lower(combine)
     primitive.batch = _batch(primitive)
     return primitive

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Sequence
@@ -12,8 +13,9 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices, as_sequence, in_call
 from arrax.core.errors import TracerIntegerConversionError
+from arrax.core.explicit_axes import regrouped, without_axes
 from arrax.core.interpreter import Primitive, Rounding, Tracer
-from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, scalar_of
 from arrax.lax.families import checked_operand, compose_jvp, shape_slots
@@ -93,6 +95,15 @@ def _broadcast_type(aval: ShapedArray, *, shape: Any, broadcast_dimensions: Any,
     return ShapedArray(shape, aval.dtype, aval.weak_type)
 
 
+def _broadcast_divides(
+    avals: Any, out: ShapedArray, *, shape: Any, broadcast_dimensions: Any, **params: Any
+) -> tuple[Any, ...]:
+    result: list[Any] = [()] * out.ndim
+    for dim, names in zip(broadcast_dimensions, avals[0].divided, strict=True):
+        result[dim] = names  # an axis of length 1 is not divided
+    return tuple(result)
+
+
 def _broadcast_batch(
     values: Any, dims: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
 ) -> tuple[Any, int]:
@@ -118,7 +129,7 @@ def _stage_broadcast(interpreter: Any, args: Any, params: dict[str, Any]) -> Any
     return interpreter.record(broadcast_in_dim_p, args, params) if known is None else interpreter.constant(known)
 
 
-broadcast_in_dim_p.type_rule = _broadcast_type
+broadcast_in_dim_p.type_rule, broadcast_in_dim_p.divides = _broadcast_type, _broadcast_divides
 broadcast_in_dim_p.stage = _stage_broadcast
 broadcast_in_dim_p.lower[None] = lambda ctx, x, *, shape, broadcast_dimensions, sharding=None: [
     builder.broadcast(x, ctx.avals_out[0], broadcast_dimensions)
@@ -142,6 +153,12 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Sequence[in
       TypeError: lengths that are neither 1 nor equal.
     Example: ``lax.broadcast_in_dim(jnp.arange(3), (2, 3), (1,))`` repeats a row. Source: StableHLO ``broadcast_in_dim``.
     """
+    if out_sharding is not None:
+        return slots.as_asked(
+            out_sharding,
+            functools.partial(broadcast_in_dim, shape=shape, broadcast_dimensions=broadcast_dimensions),
+            operand,
+        )
     x = checked_operand("broadcast_in_dim", operand)
     aval = typeof(x)
     shape = canonical_shape(shape, "broadcast_in_dim")
@@ -169,7 +186,8 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
     """
     shape = typeof(checked_operand("broadcast", operand)).shape
     sizes = canonical_shape(sizes, "broadcast")
-    return broadcast_in_dim(operand, (*sizes, *shape), range(len(sizes), len(sizes) + len(shape)))
+    places = range(len(sizes), len(sizes) + len(shape))
+    return broadcast_in_dim(operand, (*sizes, *shape), places, out_sharding=out_sharding)
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
@@ -245,7 +263,7 @@ def _reshape_batch(values: Any, dims: Any, *, new_sizes: Any, dimensions: Any, s
     return reshape_p.bind(x, new_sizes=(typeof(x).shape[0], *new_sizes), dimensions=None, sharding=None), 0
 
 
-reshape_p.type_rule = _reshape_type
+reshape_p.type_rule, reshape_p.divides = _reshape_type, regrouped
 reshape_p.lower[None] = lambda ctx, x, **params: [builder.op("reshape", ctx.avals_out[0], x)]
 reshape_p.jvp = compose_jvp(reshape_p, [lambda x, ans, t, **params: reshape_p.bind(t, **params)])
 reshape_p.transpose = lambda ct, x, **params: [
@@ -261,11 +279,15 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
       operand: array.
       new_sizes: shape with as many elements.
       dimensions: order of the operand's axes in which its elements are read.
+      out_sharding: how the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array of shape ``new_sizes``.
     Raises:
       TypeError: another number of elements.
     Example: ``lax.reshape(jnp.arange(6), (2, 3))``. Source: StableHLO ``reshape``.
     """
+    if out_sharding is not None:
+        again = functools.partial(reshape, new_sizes=new_sizes, dimensions=dimensions)
+        return slots.as_asked(out_sharding, again, operand)
     x = checked_operand("reshape", operand)
     aval = typeof(x)
     sizes = canonical_shape(new_sizes, "reshape")
@@ -316,6 +338,7 @@ def _squeeze_batch(values: Any, dims: Any, *, dimensions: Any) -> tuple[Any, int
 
 
 squeeze_p.type_rule = _squeeze_type
+squeeze_p.divides = lambda avals, out, *, dimensions: without_axes(avals, out, axes=dimensions)
 squeeze_p.lower[None] = lambda ctx, x, *, dimensions: [builder.op("reshape", ctx.avals_out[0], x)]
 squeeze_p.jvp = compose_jvp(squeeze_p, [lambda x, ans, t, **params: squeeze_p.bind(t, **params)])
 squeeze_p.transpose = lambda ct, x, *, dimensions: [Zero(x.aval) if type(ct) is Zero else reshape(ct, x.aval.shape)]
@@ -373,6 +396,7 @@ def _transpose_batch(values: Any, dims: Any, *, permutation: Any) -> tuple[Any, 
 
 
 transpose_p.type_rule = _transpose_type
+transpose_p.divides = lambda avals, out, *, permutation: tuple(avals[0].divided[axis] for axis in permutation)
 transpose_p.lower[None] = lambda ctx, x, *, permutation: [
     builder.op("transpose", ctx.avals_out[0], x, permutation=builder.ints(permutation))
 ]
@@ -434,6 +458,9 @@ def _rev_type(aval: ShapedArray, *, dimensions: Any) -> ShapedArray:
 
 
 rev_p.type_rule = _rev_type
+rev_p.divides = lambda avals, out, *, dimensions: tuple(
+    () if axis in dimensions else names for axis, names in enumerate(avals[0].divided)
+)
 rev_p.lower[None] = lambda ctx, x, *, dimensions: [
     builder.op("reverse", ctx.avals_out[0], x, dimensions=builder.ints(dimensions))
 ]
@@ -493,6 +520,8 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
         raise TypeError("iota counts in integer, floating or complex numbers, got dtype bool")
     if not 0 <= dimension < len(shape):
         raise ValueError(f"iota dimension must be between 0 and {len(shape)}, got {dimension} for shape {shape}")
+    if out_sharding is not None:
+        return slots.as_asked(out_sharding, functools.partial(broadcasted_iota, dtype, shape, dimension))
     return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension, sharding=None)
 
 

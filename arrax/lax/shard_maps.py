@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from arrax import dtypes
+from arrax.core.explicit_axes import placed_type
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr, JaxprEqn
@@ -57,7 +58,10 @@ def _again(params: dict[str, Any], program: ClosedJaxpr, args: Sequence[Any], in
 
 def _types(*avals: Any, jaxpr: ClosedJaxpr, out_specs: Specs, **params: Any) -> list[Any]:
     region = region_of(params)
-    return [region.whole(aval, spec) for aval, spec in zip(jaxpr.out_avals, out_specs, strict=True)]
+    wholes = [region.whole(aval, spec) for aval, spec in zip(jaxpr.out_avals, out_specs, strict=True)]
+    if not region.mesh.explicit_axes:
+        return wholes
+    return [placed_type(aval, NamedSharding(region.mesh, spec)) for aval, spec in zip(wholes, out_specs, strict=True)]
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------

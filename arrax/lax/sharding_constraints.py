@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from arrax.core.explicit_axes import as_typed, explicit_sharding, placed_type
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec
@@ -23,7 +24,8 @@ from arrax.xla.tilings import with_axis
 NamedSharding = runtime.NamedSharding
 
 sharding_constraint_p = Primitive("sharding_constraint")
-sharding_constraint_p.type_rule = lambda aval, **params: aval
+sharding_constraint_p.type_rule = lambda aval, *, sharding, **params: placed_type(aval, sharding)
+sharding_constraint_p.divides = as_typed
 sharding_constraint_p.impl = lambda x, *, sharding, **params: put_value(x, sharding)
 sharding_constraint_p.transpose = lambda ct, x, **params: [
     Zero(x.aval) if type(ct) is Zero else sharding_constraint_p.bind(ct, **params)
@@ -80,6 +82,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     Raises:
       ValueError: something else than shardings, or a sharding that does not fit a value.
       RuntimeError: a PartitionSpec without a mesh in force.
+      AssertionError: explicit axes of the mesh divide a value otherwise.
     Example: ``lax.with_sharding_constraint(x, arrax.sharding.SingleDeviceSharding(arrax.devices()[0]))``.
     """
     leaves, tree = tree_flatten(x)
@@ -87,7 +90,26 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         places = [shardings] * len(leaves)
     else:
         places = broadcast_prefix(shardings, x, is_leaf=_is_place)
+    for leaf, place in zip(leaves, places, strict=True):
+        _check_explicit(leaf, place)
     return tree_unflatten(tree, [constrained(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
+
+
+def _check_explicit(x: Any, place: Any) -> None:
+    """Refuse another layout than a value's type says: over explicit axes a constraint is an assertion.
+
+    Raises:
+      AssertionError: the value is laid out otherwise.
+    """
+    explicit = getattr(getattr(x, "aval", None), "explicit", None)
+    if explicit is None or place is None or not explicit.mesh.are_all_axes_explicit:
+        return
+    asked = explicit_sharding(constraint_sharding(place, x.aval), x.aval.ndim)
+    if asked is not explicit:
+        raise AssertionError(
+            f"with_sharding_constraint: over explicit axes of a mesh it asserts how a value is laid out, but a value of type "
+            f"{x.aval.str_short()} is not laid out as {place}. Use arrax.reshard to lay it out anew."
+        )
 
 
 def _is_place(value: Any) -> bool:
@@ -108,7 +130,8 @@ def constraint_sharding(sharding: Any, aval: Any) -> Any:
                 f"with_sharding_constraint: the spec {sharding} needs a mesh in force; define one by "
                 "`arrax.set_mesh(mesh)` or `with mesh:`, or pass a NamedSharding, which carries its own"
             )
-        return NamedSharding(abstract if mesh is None else mesh, sharding)
+        own = mesh is not None and mesh.explicit_axes == abstract.explicit_axes  # but for auto_axes and explicit_axes
+        return NamedSharding(mesh if own or abstract.empty else abstract, sharding)
     if not isinstance(sharding, runtime.Sharding):
         raise ValueError(
             f"with_sharding_constraint: expected a sharding for a value of type {aval.str_short()}, got {sharding!r} of "

@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices
+from arrax.core.explicit_axes import of_first, whole_axes
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -162,7 +163,7 @@ def _dynamic_slice_batch(values: Any, dims: Any, *, slice_sizes: tuple[int, ...]
     )  # fmt: skip
 
 
-dynamic_slice_p.type_rule = _dynamic_slice_type
+dynamic_slice_p.type_rule, dynamic_slice_p.divides = _dynamic_slice_type, whole_axes
 dynamic_slice_p.lower[None] = lambda ctx, x, *indices, slice_sizes: [
     builder.op("dynamic_slice", ctx.avals_out[0], x, *indices, slice_sizes=builder.ints(slice_sizes)) if indices else x
 ]
@@ -256,7 +257,7 @@ def _update_batch(values: Any, dims: Any) -> tuple[Any, int]:
     )  # fmt: skip
 
 
-dynamic_update_slice_p.type_rule = _update_type
+dynamic_update_slice_p.type_rule, dynamic_update_slice_p.divides = _update_type, of_first
 dynamic_update_slice_p.lower[None] = lambda ctx, x, update, *indices: [
     builder.op("dynamic_update_slice", ctx.avals_out[0], x, update, *indices) if indices else update
 ]

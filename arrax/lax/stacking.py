@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from arrax.core.calls import as_indices, as_sequence
+from arrax.core.explicit_axes import along_axis, elementwise, without_axes
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, instantiate, typeof
 from arrax.interpreters.ad.rules import deflinear2
@@ -49,7 +50,7 @@ def _split_batch(values: Any, dims: Any, *, sizes: tuple[int, ...], axis: int) -
     return outs, [dim] * len(outs)
 
 
-split_p.type_rule = _split_type
+split_p.type_rule, split_p.divides = _split_type, along_axis("axis")
 split_p.lower[None] = lower_fun(_pieces)
 split_p.batch = _split_batch
 deflinear2(split_p, lambda cts, x, *, sizes, axis: [concatenate([instantiate(ct) for ct in cts], axis)])
@@ -90,6 +91,11 @@ def _unstack_type(aval: ShapedArray, *, axis: int) -> list[ShapedArray]:
     return [piece] * aval.shape[axis]
 
 
+def _stack_divides(avals: Sequence[ShapedArray], out: ShapedArray, *, axis: int) -> Any:
+    common = elementwise(avals, avals[0])
+    return (*common[:axis], (), *common[axis:])
+
+
 def _stack_transpose(ct: Any, *operands: Any, axis: int) -> list[Any]:
     return [
         piece if is_undefined_primal(x) else None
@@ -109,7 +115,7 @@ def _unstack_batch(values: Any, dims: Any, *, axis: int) -> tuple[list[Any], lis
     return outs, [dim - (moved < dim)] * len(outs)
 
 
-stack_p.type_rule = _stack_type
+stack_p.type_rule, stack_p.divides = _stack_type, _stack_divides
 stack_p.lower[None] = lower_fun(
     lambda *values, axis: concatenate([expand_dims(x, (axis,)) for x in values], axis), multiple_results=False
 )
@@ -117,6 +123,7 @@ stack_p.batch = _stack_batch
 deflinear2(stack_p, _stack_transpose)
 
 unstack_p.type_rule = _unstack_type
+unstack_p.divides = lambda avals, out, *, axis: [without_axes(avals, out, axes=(axis,))] * len(out)
 unstack_p.lower[None] = lower_fun(
     lambda x, *, axis: [squeeze(slice_in_dim(x, i, i + 1, axis=axis), (axis,)) for i in range(typeof(x).shape[axis])]
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices, as_sequence
+from arrax.core.explicit_axes import elementwise, whole_axes
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -71,7 +72,7 @@ def _concatenate_batch(values: Any, dims: Any, *, dimension: int) -> tuple[Any, 
     return concatenate_p.bind(*moved, dimension=dimension + 1), 0
 
 
-concatenate_p.type_rule = _concatenate_type
+concatenate_p.type_rule, concatenate_p.divides = _concatenate_type, elementwise
 concatenate_p.lower[None] = lambda ctx, *xs, dimension: [
     builder.op("concatenate", ctx.avals_out[0], *xs, dimension=builder.integer(dimension))
 ]
@@ -177,7 +178,7 @@ def _pad_batch(values: Any, dims: Any, *, padding_config: Any) -> tuple[Any, int
     return select_n(mask, spread, padded), 0
 
 
-pad_p.type_rule = _pad_type
+pad_p.type_rule, pad_p.divides = _pad_type, whole_axes
 pad_p.lower[None] = _pad_lower
 pad_p.jvp = _pad_jvp
 pad_p.transpose = _pad_transpose
@@ -264,7 +265,7 @@ def _slice_batch(values: Any, dims: Any, *, start_indices: Any, limit_indices: A
     return out, dim
 
 
-slice_p.type_rule = _slice_type
+slice_p.type_rule, slice_p.divides = _slice_type, whole_axes
 slice_p.lower[None] = _slice_lower
 slice_p.jvp = compose_jvp(slice_p, [lambda x, ans, t, **params: slice_p.bind(t, **params)])
 slice_p.transpose = _slice_transpose
@@ -384,7 +385,7 @@ def _select_batch(values: Any, dims: Any) -> tuple[Any, int]:
     return select_n_p.bind(which, *moved), 0
 
 
-select_n_p.type_rule = _select_type
+select_n_p.type_rule, select_n_p.divides = _select_type, elementwise
 select_n_p.lower[None] = _select_lower
 select_n_p.jvp = _select_jvp
 select_n_p.transpose = _select_transpose
@@ -475,7 +476,7 @@ def _clamp_batch(values: Any, dims: Any) -> tuple[Any, int]:
     return clamp_p.bind(spread(low), x, spread(high)), 0
 
 
-clamp_p.type_rule = _clamp_type
+clamp_p.type_rule, clamp_p.divides = _clamp_type, elementwise
 clamp_p.lower[None] = _clamp_lower
 clamp_p.jvp = _clamp_jvp
 clamp_p.batch = _clamp_batch

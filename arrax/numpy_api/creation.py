@@ -12,7 +12,7 @@ from arrax.core.calls import as_index, in_call
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.pytrees import tree_leaves, tree_map
-from arrax.core.types import ShapedArray, typeof
+from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.staging import PYTHON_SCALARS, Staging
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert, convert_element_type_p, scalar_of
@@ -32,8 +32,9 @@ def _requested(name: str, dtype: Any) -> Any:
     return None if dtype is None else dtypes.check_user_dtype(name, dtype)
 
 
-def _placed(value: Any, device: Any) -> Any:
-    return value if device is None else device_put(value, device)
+def _placed(value: Any, device: Any, out_sharding: Any = None) -> Any:
+    place = out_sharding if device is None else device
+    return value if place is None else device_put(value, place)
 
 
 def array(
@@ -64,7 +65,7 @@ def array(
     rank = typeof(value).ndim
     if ndmin > rank:
         value = shapes.expand_dims(value, range(ndmin - rank))
-    return _placed(value, device)
+    return _placed(value, device, out_sharding)
 
 
 def asarray(
@@ -82,7 +83,7 @@ def asarray(
             raise ValueError("jnp.asarray(..., copy=False) cannot be honored: the input is not an array on that device")
     elif copy is False and dtype is not None and dtypes.check_user_dtype("asarray", dtype) != a.dtype:
         raise ValueError(f"jnp.asarray(..., copy=False) cannot change the dtype {a.dtype} to {dtype}")
-    return array(a, dtype=dtype, copy=bool(copy), order=order, device=device)
+    return array(a, dtype=dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
 
 
 def _from_object(value: Any, dtype: Any, must_copy: bool) -> Any:
@@ -306,7 +307,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     Example: ``jnp.zeros((2, 3))``. Source: ``numpy.zeros``.
     """
     chosen = _default_float() if dtype is None else _requested_of_shape("zeros", shape, dtype)
-    return _placed(_filled(shapes.canonical_shape(shape, "zeros"), 0, chosen), device)
+    return _placed(_filled(shapes.canonical_shape(shape, "zeros"), 0, chosen), device, out_sharding)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -315,7 +316,7 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
     Example: ``jnp.ones(3)``. Source: ``numpy.ones``.
     """
     chosen = _default_float() if dtype is None else _requested_of_shape("ones", shape, dtype)
-    return _placed(_filled(shapes.canonical_shape(shape, "ones"), 1, chosen), device)
+    return _placed(_filled(shapes.canonical_shape(shape, "ones"), 1, chosen), device, out_sharding)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -323,7 +324,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
 
     Example: ``jnp.empty(2)``. Source: ``numpy.empty``.
     """
-    return zeros(shape, _requested_of_shape("empty", shape, dtype), device=device)
+    return zeros(shape, _requested_of_shape("empty", shape, dtype), device=device, out_sharding=out_sharding)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -344,9 +345,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
     weak = requested is None and aval.weak_type
     chosen = aval.dtype if requested is None else requested
     if aval.shape == ():
-        return _placed(_filled(lengths, fill_value, chosen, weak), device)
+        return _placed(_filled(lengths, fill_value, chosen, weak), device, out_sharding)
     from_array = convert(asarray(fill_value), chosen, weak)
-    return _placed(_broadcast(from_array, lengths), device)
+    return _placed(_broadcast(from_array, lengths), device, out_sharding)
 
 
 @api(static=("shape",))
@@ -375,9 +376,16 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], A
     )
 
 
-def _placed_like(value: Any, a: Any, device: Any) -> Any:
+def _placed_like(value: Any, a: Any, device: Any, out_sharding: Any = None) -> Any:
     """A new array where ``a`` lies, if that is committed to a place, and no other one is asked for."""
-    return _placed(value, own_place(a, typeof(value).shape) if device is None else device)
+    if device is None and out_sharding is None:
+        return _placed(value, own_place(a, typeof(value).shape)) if type(a) is ArrayImpl else _divided_like(value, a)
+    return _placed(value, device, out_sharding)
+
+
+def _divided_like(value: Any, a: Any) -> Any:
+    aval = typeof(a)
+    return value if aval.explicit is None or typeof(value).shape != aval.shape else slots.like(value, aval)
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -386,7 +394,7 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
     Example: ``jnp.zeros_like(jnp.ones(2))``. Source: ``numpy.zeros_like``.
     """
     lengths, chosen, weak = _like("zeros_like", a, dtype, shape)
-    return _placed_like(_filled(lengths, 0, chosen, weak), a, device)
+    return _placed_like(_filled(lengths, 0, chosen, weak), a, device, out_sharding)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -395,7 +403,7 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     Example: ``jnp.ones_like(jnp.zeros(2))``. Source: ``numpy.ones_like``.
     """
     lengths, chosen, weak = _like("ones_like", a, dtype, shape)
-    return _placed_like(_filled(lengths, 1, chosen, weak), a, device)
+    return _placed_like(_filled(lengths, 1, chosen, weak), a, device, out_sharding)
 
 
 def empty_like(
@@ -406,7 +414,7 @@ def empty_like(
     Example: ``jnp.empty_like(jnp.ones(2))``. Source: ``numpy.empty_like``.
     """
     lengths, chosen, weak = _like("empty_like", prototype, dtype, shape)
-    return _placed_like(_filled(lengths, 0, chosen, weak), prototype, device)
+    return _placed_like(_filled(lengths, 0, chosen, weak), prototype, device, out_sharding)
 
 
 def full_like(
@@ -421,8 +429,8 @@ def full_like(
     if type(fill_value) is int and _holds_numbers(chosen):
         fill_value = scalar_of(fill_value, chosen)
     if typeof(fill_value).shape == ():
-        return _placed_like(_filled(lengths, fill_value, chosen, weak), a, device)
-    return _placed(_broadcast(convert(asarray(fill_value), chosen, weak), lengths), device)
+        return _placed_like(_filled(lengths, fill_value, chosen, weak), a, device, out_sharding)
+    return _placed(_broadcast(convert(asarray(fill_value), chosen, weak), lengths), device, out_sharding)
 
 
 # ---- ranges -----------------------------------------------------------------------------------------------------------------
@@ -474,9 +482,11 @@ def arange(
     if context.interpreter.is_evaluation and size <= host.ELEMENT_LIMIT and host.evaluating():
         if exact:
             with np.errstate(all="ignore"):
-                return _placed(host.new((np.arange(size) * int(step) + int(start)).astype(result)), device)
+                return _placed(
+                    host.new((np.arange(size) * int(step) + int(start)).astype(result)), device, out_sharding
+                )
     first, by = np.asarray(start).astype(result)[()], np.asarray(step).astype(result)[()]
-    return _placed(_steps(size, first, by), device)
+    return _placed(_steps(size, first, by), device, out_sharding)
 
 
 @api(static=("size", "first", "by"))

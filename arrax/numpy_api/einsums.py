@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.types import typeof
+from arrax.core.types import slots, typeof
 from arrax.lax import shapes
 from arrax.lax.collectives import psum
 from arrax.lax.contractions import dot_general
@@ -293,6 +293,11 @@ def einsum(
         return psum(found, names) if names else found
     text, arrays = _parsed("einsum", subscripts, operands)
     check_arraylike("einsum", *arrays)
+    if out_sharding is not None:
+        again = functools.partial(
+            einsum, text, optimize=optimize, precision=precision, preferred_element_type=preferred_element_type
+        )
+        return slots.as_asked(out_sharding, again, *arrays)
     arrays = [as_operand(array) for array in arrays]
     formula = _read("einsum", text, tuple(typeof(array).shape for array in arrays), _static_optimize(optimize))
     arrays = promote_dtypes(*arrays)

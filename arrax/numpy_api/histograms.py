@@ -10,7 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
-from arrax.core.types import typeof
+from arrax.core.types import slots, typeof
 from arrax.lax import arithmetic, bitwise, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.counting import count_values
@@ -69,6 +69,8 @@ def bincount(
       ValueError: more than one axis, weights of another shape, or a negative length.
     Example: ``jnp.bincount(jnp.array([1, 1, 3]))`` is ``[0, 2, 0, 1]``. Source: ``numpy.bincount``.
     """
+    if out_sharding is not None:
+        return slots.as_asked(out_sharding, lambda counts: counts, bincount(x, weights, minlength, length=length))
     check_arraylike("bincount", x)
     check_arraylike_or_none("bincount", weights)
     x = settle("bincount", x)

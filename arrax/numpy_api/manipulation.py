@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index, as_indices, as_sequence
 from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
-from arrax.core.types import typeof
+from arrax.core.types import slots, typeof
 from arrax.dtypes.canonical import user_stacklevel
 from arrax.lax import shapes
 from arrax.lax.conversion import convert
@@ -125,6 +126,8 @@ def reshape(a: Any, shape: Any, order: Any = "C", *, copy: bool | None = None, o
       NotImplementedError: order ``"A"``.
     Example: ``jnp.reshape(jnp.arange(6), (2, -1))``. Source: ``numpy.reshape``.
     """
+    if out_sharding is not None:
+        return slots.as_asked(out_sharding, functools.partial(reshape, shape=shape, order=order), a)
     a = settle("reshape", a)
     if order not in ("C", "F"):
         if order == "A":
@@ -143,6 +146,8 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
       order: ``"C"`` counts the last axis fastest, ``"F"`` the first.
     Example: ``jnp.ravel(jnp.ones((2, 3))).shape`` is ``(6,)``. Source: ``numpy.ravel``.
     """
+    if out_sharding is not None:
+        return slots.as_asked(out_sharding, functools.partial(ravel, order=order), a)
     a = settle("ravel", a)
     if order in ("A", "K"):
         raise NotImplementedError(f"ravel: order={order!r} is not implemented, use 'C' or 'F'.")
@@ -383,6 +388,8 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
       ValueError: a shape that the array does not fit.
     Example: ``jnp.broadcast_to(jnp.arange(3), (2, 3))``. Source: ``numpy.broadcast_to``.
     """
+    if out_sharding is not None:
+        return slots.as_asked(out_sharding, functools.partial(broadcast_to, shape=shape), array)
     array = settle("broadcast_to", array)
     own, lengths = shape_of(array), shapes.canonical_shape(shape, "broadcast_to")
     if len(lengths) < len(own):

@@ -181,7 +181,9 @@ def tensordot(
 
     Example: ``jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((2, 3)))`` is 6. Source: ``numpy.linalg.tensordot``.
     """
-    return products.tensordot(x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type)
+    return products.tensordot(
+        x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type, out_sharding=out_sharding
+    )
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:

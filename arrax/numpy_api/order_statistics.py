@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.types import typeof
+from arrax.core.types import slots, typeof
 from arrax.lax import arithmetic, bitwise, cumulative, rounding, shapes, sorting, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
@@ -227,6 +228,9 @@ def percentile(
     Example: ``jnp.percentile(jnp.array([1., 2., 4.]), 75)`` is 3. Source: ``numpy.percentile``.
     """
     check_arraylike("percentile", a, q)
+    if out_sharding is not None:
+        given = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
+        return slots.as_asked(out_sharding, functools.partial(percentile, **given), a, q)
     return _checked("percentile", a, _hundredth(q), axis, method, keepdims, weights, out, overwrite_input, False)
 
 

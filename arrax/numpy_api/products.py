@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index
-from arrax.core.types import typeof
+from arrax.core.types import slots, typeof
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
@@ -89,6 +90,13 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
       TypeError: lengths that differ; lists.
     Example: ``jnp.dot(jnp.arange(3), jnp.arange(3))`` is 5. Source: ``numpy.dot``.
     """
+    if out_sharding is not None:
+        return slots.as_asked(
+            out_sharding,
+            functools.partial(dot, precision=precision, preferred_element_type=preferred_element_type),
+            a,
+            b,
+        )
     if precision is None and preferred_element_type is None:
         return _plain_dot(a, b)
     return _dot(a, b, hashable_precision(precision), preferred_element_type)
@@ -159,6 +167,13 @@ def matmul(
       ValueError: scalars, or leading axes that don't broadcast.
     Example: ``jnp.matmul(jnp.eye(2), jnp.ones(2))``. Source: ``numpy.matmul``.
     """
+    if out_sharding is not None:
+        return slots.as_asked(
+            out_sharding,
+            functools.partial(matmul, precision=precision, preferred_element_type=preferred_element_type),
+            a,
+            b,
+        )
     if precision is None and preferred_element_type is None:
         return _plain_matmul(a, b)
     return _matmul(a, b, hashable_precision(precision), preferred_element_type)
@@ -376,6 +391,13 @@ def tensordot(
       TypeError: axes that don't fit, lengths that differ.
     Example: ``jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 4)), 1).shape`` is ``(2, 4)``. Source: ``numpy.tensordot``.
     """
+    if out_sharding is not None:
+        return slots.as_asked(
+            out_sharding,
+            functools.partial(tensordot, axes=axes, precision=precision, preferred_element_type=preferred_element_type),
+            a,
+            b,
+        )
     check_arraylike("tensordot", a, b)
     pairs = _tensor_axes(axes, a, b)
     return _tensordot(a, b, pairs, hashable_precision(precision), preferred_element_type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import concrete_value
-from arrax.core.types import typeof
+from arrax.core.types import slots, typeof
 from arrax.lax import arithmetic, cumulative, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
@@ -247,6 +248,12 @@ def repeat(
       TypeError: a list, or numbers that are no integers.
     Example: ``jnp.repeat(jnp.arange(2), 2)`` is ``[0, 0, 1, 1]``. Source: ``numpy.repeat``.
     """
+    if out_sharding is not None:
+        return slots.as_asked(
+            out_sharding,
+            functools.partial(repeat, repeats=repeats, axis=axis, total_repeat_length=total_repeat_length),
+            a,
+        )
     check_arraylike("repeat", a, repeats)
     a = settle("repeat", a)
     if axis is None:

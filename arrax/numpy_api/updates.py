@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from arrax.core import config
 from arrax.core.calls import in_call
 from arrax.core.interpreter import context
 from arrax.core.tracebacks import boundary
-from arrax.core.types import typeof
+from arrax.core.types import slots, typeof
 from arrax.dtypes.canonical import user_stacklevel
 from arrax.lax import shapes, structure
 from arrax.lax.conversion import convert
@@ -295,6 +296,11 @@ def _update_method(operation: str, doc: str, finish: Callable[[Any, Any], Any] |
     ) -> Any:
         access = _access(WRITE_DEFAULT, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
         array = self.array
+        if out_sharding is not None:
+            update = functools.partial(
+                _update_method(operation, doc, finish), mode=mode, wrap_negative_indices=wrap_negative_indices
+            )
+            return slots.as_asked(out_sharding, lambda x, y: update(IndexUpdate(x, self.index), y), array, values)
         if operation in _ARITHMETIC and typeof(array).dtype == np.bool_:  # bools are computed with as integers
             array = convert(array, np.int32)
         if finish is not None:
@@ -351,6 +357,9 @@ class IndexUpdate:
         """``x[index]`` with other rules out of bounds: ``mode="fill"`` fills with ``fill_value``, by default NaN, the
         least signed or greatest unsigned number, or True."""
         access = _access(READ_DEFAULT, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
+        if out_sharding is not None:
+            given = {"mode": mode, "fill_value": fill_value, "wrap_negative_indices": wrap_negative_indices}
+            return slots.as_asked(out_sharding, lambda array: IndexUpdate(array, self.index).get(**given), self.array)
         if fill_value is not None:
             access = access._replace(fill_value=fill_scalar(fill_value))
         return access_item(self.array, self.index, access)

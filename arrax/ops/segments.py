@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.functions import name_function
-from arrax.core.types import typeof
+from arrax.core.types import slots, typeof
 from arrax.lax import computations
 from arrax.lax.conversion import convert
 from arrax.lax.gather import GatherScatterMode
@@ -35,6 +36,13 @@ def _segments(name: str, combination: tuple[Any, Any, Any], doc: str) -> Callabl
         data: Any, segment_ids: Any, num_segments: int | None = None, indices_are_sorted: bool = False,
         unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None,
     ) -> Any:  # fmt: skip
+        if out_sharding is not None:
+            known = _count(name, _checked(name, data, segment_ids)[1], num_segments)
+            again = functools.partial(
+                segment, num_segments=known, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
+                bucket_size=bucket_size, mode=mode,
+            )  # fmt: skip
+            return slots.as_asked(out_sharding, again, data, segment_ids)
         data, ids = _checked(name, data, segment_ids)
         dtype, rows = typeof(data).dtype, typeof(ids).shape
         count = _count(name, ids, num_segments)
@@ -87,7 +95,7 @@ def _documentation(name: str, doc: str) -> str:
         "  indices_are_sorted, unique_indices: promises that may speed things up.\n"
         "  bucket_size: reduce so many rows by themselves first, which is more exact for many floats.\n"
         "  mode: what happens to numbers out of range, see ``arrax.lax.GatherScatterMode``.\n"
-        "  out_sharding: accepted.\n"
+        "  out_sharding: how the result lies: a sharding, or a PartitionSpec over the mesh in force.\n"
         "Returns: array of shape (num_segments, …); of empty segments, what changes nothing.\n"
         "Raises:\n  TypeError: no arrays, or numbers that are no integers.\n  ValueError: shapes that don't fit.\n"
         f"Example: ``arrax.ops.{name}(jnp.arange(5), jnp.array([0, 0, 1, 1, 2]))``."

@@ -56,7 +56,7 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
       key: a key.
       shape: the result's shape.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype.
     Example: ``arrax.random.cauchy(arrax.random.key(0), (3,))``.
@@ -82,7 +82,7 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
       key: a key.
       shape: the result's shape.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype.
     Example: ``arrax.random.exponential(arrax.random.key(0), (3,))``.
@@ -111,7 +111,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
       key: a key.
       shape: the result's shape.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype.
     Example: ``arrax.random.laplace(arrax.random.key(0), (3,))``.
@@ -138,7 +138,7 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any 
       key: a key.
       shape: the result's shape.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype.
     Example: ``arrax.random.logistic(arrax.random.key(0), (3,))``.
@@ -164,7 +164,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
       key: a key.
       shape: the result's shape.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype.
     Example: ``arrax.random.maxwell(arrax.random.key(0), (3,))``.
@@ -218,7 +218,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
       dtype: floating dtype.
       mode: ``"low"``, ``"high"`` or ``"highest"``: the latter two draw two and three times as many bits, so that rare,
         great values are as they should be.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype or mode.
     Example: ``arrax.random.gumbel(arrax.random.key(0), (3,))``.
@@ -255,7 +255,7 @@ def truncated_normal(
       lower, upper: bounds, broadcast to ``shape``.
       shape: the result's shape, by default that of the bounds together.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array of numbers in the open interval (lower, upper).
     Raises:
       ValueError: another dtype, or bounds that do not broadcast to the shape.
@@ -280,7 +280,7 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, 
       sigma: standard deviation of the logarithm, broadcast to ``shape``.
       shape: the result's shape, by default ``sigma``'s.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or a ``sigma`` that does not broadcast to the shape.
     Example: ``arrax.random.lognormal(arrax.random.key(0), 0.5, (3,))``.
@@ -303,7 +303,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_shardi
       b: positive exponent, broadcast to ``shape``.
       shape: the result's shape, by default ``b``'s.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or a ``b`` that does not broadcast to the shape.
     Example: ``arrax.random.pareto(arrax.random.key(0), 2., (3,))``.
@@ -325,7 +325,7 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_
       scale: positive number, broadcast to ``shape``.
       shape: the result's shape, by default ``scale``'s.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or a ``scale`` that does not broadcast to the shape.
     Example: ``arrax.random.rayleigh(arrax.random.key(0), 2., (3,))``.
@@ -354,7 +354,7 @@ def triangular(
       left, mode, right: increasing numbers, broadcast to ``shape``.
       shape: the result's shape, by default that of the parameters together.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or parameters that do not broadcast to the shape.
     Example: ``arrax.random.triangular(arrax.random.key(0), 0., 1., 3., (3,))``.
@@ -383,7 +383,7 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_shard
       mean: positive number, broadcast to ``shape``.
       shape: the result's shape, by default ``mean``'s.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or a ``mean`` that does not broadcast to the shape.
     Example: ``arrax.random.wald(arrax.random.key(0), 2., (3,))``. Source: Michael, Schucany and Haas, 1976.

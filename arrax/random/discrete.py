@@ -50,7 +50,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, o
       p: floating probabilities, broadcast to ``shape``.
       shape: the result's shape, by default ``p``'s.
       mode: ``"low"`` or ``"high"``: the latter draws twice as many bits, for probabilities near 0.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       TypeError: a ``p`` that is not floating.
       ValueError: another mode, or a ``p`` that does not broadcast to the shape.
@@ -76,7 +76,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
       key: a key.
       shape: the result's shape.
       dtype: signed or floating dtype, by default int32 (int64 with x64).
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Example: ``arrax.random.rademacher(arrax.random.key(0), (4,))``.
     """
     chosen = dtypes.canonicalize_dtype(np.int64) if dtype is None else dtypes.check_user_dtype("rademacher", dtype)
@@ -98,7 +98,7 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sha
       p: probability of success, broadcast to ``shape``.
       shape: the result's shape, by default ``p``'s.
       dtype: integer dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or a ``p`` that does not broadcast to the shape.
     Example: ``arrax.random.geometric(arrax.random.key(0), 0.3, (4,))``.
@@ -179,7 +179,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sha
       lam: mean, broadcast to ``shape``.
       shape: the result's shape, by default ``lam``'s.
       dtype: integer dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or a ``lam`` that does not broadcast to the shape.
       NotImplementedError: keys of another generator than threefry2x32.

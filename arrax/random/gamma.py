@@ -137,7 +137,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_shardin
       a: positive shape parameter, broadcast to ``shape``.
       shape: the result's shape, by default ``a``'s.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or an ``a`` that does not broadcast to the shape.
     Example: ``arrax.random.gamma(arrax.random.key(0), 2., (3,))``. Source: Marsaglia and Tsang, 2000.
@@ -153,7 +153,7 @@ def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_shar
       a: positive shape parameter, broadcast to ``shape``.
       shape: the result's shape, by default ``a``'s.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or an ``a`` that does not broadcast to the shape.
     Example: ``arrax.random.loggamma(arrax.random.key(0), 1e-3, (3,))``.
@@ -178,7 +178,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_
       a, b: positive parameters, broadcast to ``shape``.
       shape: the result's shape, by default that of the parameters together.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or parameters that do not broadcast to the shape.
     Example: ``arrax.random.beta(arrax.random.key(0), 2., 3., (3,))``.
@@ -205,7 +205,7 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sh
       df: positive degrees of freedom, broadcast to ``shape``.
       shape: the result's shape, by default ``df``'s.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or a ``df`` that does not broadcast to the shape.
     Example: ``arrax.random.chisquare(arrax.random.key(0), 3., (2,))``.
@@ -232,7 +232,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *,
       dfnum, dfden: positive degrees of freedom, broadcast to ``shape``.
       shape: the result's shape, by default that of the parameters together.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or parameters that do not broadcast to the shape.
     Example: ``arrax.random.f(arrax.random.key(0), 3., 4., (2,))``.
@@ -255,7 +255,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
       df: positive degrees of freedom, broadcast to ``shape``.
       shape: the result's shape, by default ``df``'s.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, or a ``df`` that does not broadcast to the shape.
     Example: ``arrax.random.t(arrax.random.key(0), 3., (2,))``.
@@ -281,7 +281,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out
       alpha: positive parameters; its last axis is that of the vectors, the others broadcast to ``shape``.
       shape: the result's shape without the axis of the vectors, by default ``alpha``'s.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype, an ``alpha`` without axes or one that does not broadcast to the shape.
     Example: ``arrax.random.dirichlet(arrax.random.key(0), jnp.ones(3), (2,))`` has the shape (2, 3).
@@ -315,7 +315,7 @@ def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *, 
       p: positive number, broadcast to ``shape``: 1 gives Laplace's, 2 the normal distribution of variance 1/2.
       shape: the result's shape.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype.
     Example: ``arrax.random.generalized_normal(arrax.random.key(0), 1.5, (3,))``.
@@ -347,7 +347,7 @@ def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, ou
       p: positive number, the norm's.
       shape: the result's shape without the axis of the vectors.
       dtype: floating dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       TypeError: a ``d`` that is no integer.
       ValueError: another dtype.

@@ -216,7 +216,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
       key: a key.
       shape: the result's shape.
       dtype: uint8, uint16, uint32 (by default; uint64 with x64) or uint64.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Example: ``arrax.random.bits(arrax.random.key(0), (3,))``.
     """
     chosen = dtypes.canonicalize_dtype(np.uint64) if dtype is None else dtypes.check_user_dtype("bits", dtype)

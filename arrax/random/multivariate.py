@@ -73,7 +73,7 @@ def multivariate_normal(
       shape: the result's shape without the axis of the vectors, by default that of the parameters together.
       dtype: floating dtype, by default that of the parameters together.
       method: how the covariance is factored: ``"cholesky"`` (fast), ``"eigh"`` or ``"svd"`` (robust).
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: shapes that do not fit, another dtype or method.
     Example: ``arrax.random.multivariate_normal(arrax.random.key(0), jnp.zeros(2), jnp.eye(2), (3,))`` has the shape (3, 2).
@@ -121,7 +121,7 @@ def orthogonal(
       shape: the result's shape without the axes of the matrices.
       dtype: floating or complex dtype.
       m: number of columns, by default ``n``; the lesser of both many rows or columns are orthonormal.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       TypeError: numbers that are no integers.
       ValueError: another dtype.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.partition_specs import PartitionSpec
 from arrax.core.types import typeof
 from arrax.lax.placement import device_put
 from arrax.lax.shapes import broadcast_shapes, canonical_shape
@@ -158,11 +159,11 @@ def static_length(name: str, argument: str, value: Any) -> int:
 
 
 def placed(name: str, values: Any, sharding: Any) -> Any:
-    """The numbers on the device of ``out_sharding``.
+    """The numbers where ``out_sharding`` says.
 
     Raises:
-      TypeError: something else than a sharding of one device.
+      TypeError: something else than a sharding or a PartitionSpec.
     """
-    if not isinstance(sharding, runtime.SingleDeviceSharding):
-        raise TypeError(f"{name}: out_sharding must be None or a sharding of one device, got {sharding!r}")
+    if not isinstance(sharding, runtime.Sharding | PartitionSpec):
+        raise TypeError(f"{name}: out_sharding must be None, a sharding or a PartitionSpec, got {sharding!r}")
     return device_put(values, sharding)

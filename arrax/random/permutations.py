@@ -72,7 +72,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
       x: array, or an integer n that stands for ``arange(n)``.
       axis: the axis along which ``x`` is permuted.
       independent: give each line along the axis an order of its own.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       TypeError: a number that is no integer.
       ValueError: an axis that ``x`` doesn't have.
@@ -218,7 +218,7 @@ def categorical(
         default it is that shape.
       replace: whether an outcome may come again among the samples of one distribution.
       mode: ``"low"``, ``"high"`` or ``"highest"``, see ``gumbel``.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another shape, more samples without replacement than outcomes, or another mode.
     Example: ``arrax.random.categorical(arrax.random.key(0), jnp.zeros(3), shape=(4,))``. Source: the Gumbel-max trick.

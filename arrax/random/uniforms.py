@@ -102,7 +102,7 @@ def uniform(
       shape: the result's shape.
       dtype: floating dtype.
       minval, maxval: bounds, broadcast to ``shape``.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: no floating dtype.
     Example: ``arrax.random.uniform(arrax.random.key(0), (3,))``.
@@ -146,7 +146,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
       key: a key.
       shape: the result's shape.
       dtype: floating or complex dtype.
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: another dtype.
     Example: ``arrax.random.normal(arrax.random.key(0), (3,))``.
@@ -261,7 +261,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
       shape: the result's shape.
       minval, maxval: integer bounds, broadcast to ``shape``.
       dtype: integer dtype, by default int32 (int64 with x64).
-      out_sharding: where the result lies, None or a sharding of one device.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       TypeError: no integers.
     Example: ``arrax.random.randint(arrax.random.key(0), (3,), 0, 10)``.

@@ -1,18 +1,20 @@
-"""Names for meshes with explicit axes, with the meaning that automatic ones give them: the compiler lays values out."""
+"""Who divides arrays along the axes of a mesh: the types of values (explicit axes) or the compiler (automatic ones)."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from arrax.core.interpreter import Tracer, context
+from arrax.core.interpreter import context
+from arrax.core.meshes import AxisType, in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
-from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.lax.placement import device_put
-from arrax.lax.sharding_constraints import constrained
+from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
+from arrax.lax.asked_shardings import declared, laid_out, left_to_compiler
 from arrax.native import runtime
+from arrax.transforms.jit import jit
 
 
 def _is_place(value: Any) -> bool:
@@ -20,7 +22,7 @@ def _is_place(value: Any) -> bool:
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:
-    """The values, laid out anew.
+    """The values, laid out anew; where axes of the mesh are explicit, their types say so.
 
     Args:
       xs: array or pytree of arrays.
@@ -29,19 +31,32 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
       ValueError: something else, or a sharding that does not fit.
     Example: ``arrax.reshard(x, arrax.sharding.SingleDeviceSharding(arrax.devices()[0]))``.
     """
+    return _each(xs, out_shardings, laid_out)
+
+
+def _each(xs: Any, places: Any, function: Callable[[Any, Any], Any]) -> Any:
+    """A function of each leaf and its place; these are a tree prefix."""
     leaves, tree = tree_flatten(xs)
-    places = (
-        [out_shardings] * len(leaves)
-        if _is_place(out_shardings)
-        else broadcast_prefix(out_shardings, xs, is_leaf=_is_place)
-    )
-    return tree_unflatten(tree, [_laid_out(x, place) for x, place in zip(leaves, places, strict=True)])
+    each = [places] * len(leaves) if _is_place(places) else broadcast_prefix(places, xs, is_leaf=_is_place)
+    return tree_unflatten(tree, list(map(function, leaves, each)))
 
 
-def _laid_out(x: Any, place: Any) -> Any:
-    if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
-        return constrained(x, place)
-    return device_put(x, place)
+@contextmanager
+def _axes_as(kind: AxisType, axes: Any) -> Iterator[None]:
+    """Context manager: axes of the mesh in force (all but per-device ones if not given) are of a type."""
+    state = mesh_state()
+    names = state.abstract.axis_names if axes is None else (axes,) if isinstance(axes, str) else tuple(axes)
+    unknown = set(names) - set(state.abstract.axis_names)
+    if unknown:
+        raise ValueError(f"axes {sorted(map(str, unknown))} are no axes of the mesh in force, {state.abstract}")
+    changed = frozenset(names) - set(state.abstract.manual_axes)
+    with in_mesh(state._replace(abstract=state.abstract.with_axis_types(changed, kind))):
+        yield
+
+
+def _whole(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A call that is traced as a whole: what is concrete has a type by where it lies, whatever the mesh in force says."""
+    return (function if context.explicit_axes else jit(function))(*args, **kwargs)
 
 
 def auto_axes(fun: Callable | None = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
@@ -50,6 +65,8 @@ def auto_axes(fun: Callable | None = None, /, *, axes: Any = None, out_sharding:
     Args:
       fun: the function. axes: names of mesh axes; all if not given.
       out_sharding: how the results lie: sharding, PartitionSpec, or a tree prefix; may also be given at the call.
+    Raises:
+      ValueError: names that the mesh in force lacks.
     Example: ``auto_axes(lambda x: x + 1, out_sharding=P("x"))``.
     """
     if fun is None:
@@ -57,18 +74,25 @@ def auto_axes(fun: Callable | None = None, /, *, axes: Any = None, out_sharding:
 
     @functools.wraps(fun)
     def wrapped(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
-        out = fun(*args, **kwargs)
-        return out if out_sharding is None else reshard(out, out_sharding)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = tree_map(left_to_compiler, (args, kwargs))
+            with _axes_as(AxisType.Auto, axes):
+                out = fun(*args, **kwargs)
+            return out if out_sharding is None else reshard(out, out_sharding)
+
+        return _whole(inside, args, kwargs)
 
     return wrapped
 
 
 def explicit_axes(fun: Callable | None = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
-    """A function whose arguments lie as told.
+    """A function inside of which types say how values lie, and whose arguments lie as told.
 
     Args:
       fun: the function. axes: names of mesh axes; all if not given.
       in_sharding: how the arguments lie: a tree prefix of the tuple of arguments; may also be given at the call.
+    Raises:
+      ValueError: names that the mesh in force lacks.
     Example: ``explicit_axes(lambda x: x + 1, in_sharding=(P("x"),))``.
     """
     if fun is None:
@@ -76,8 +100,15 @@ def explicit_axes(fun: Callable | None = None, /, *, axes: Any = None, in_shardi
 
     @functools.wraps(fun)
     def wrapped(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
-        if in_sharding is not None:
-            args = reshard(args, tuple(in_sharding) if isinstance(in_sharding, list) else in_sharding)
-        return fun(*args, **kwargs)
+        places = tuple(in_sharding) if isinstance(in_sharding, list) else in_sharding
+
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            if places is not None:
+                args = reshard(args, places)
+            with _axes_as(AxisType.Explicit, axes):
+                out = fun(*(args if places is None else _each(args, places, declared)), **kwargs)
+            return tree_map(left_to_compiler, out)
+
+        return _whole(inside, args, kwargs)
 
     return wrapped

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.explicit_axes import placed_type
 from arrax.core.functions import function_name
 from arrax.core.interpreter import context, current, named_axes
+from arrax.core.meshes import mesh_state
+from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
@@ -21,6 +24,7 @@ from arrax.native import runtime
 from arrax.transforms.arguments import Split, as_numbers
 from arrax.transforms.autodiff import check_callable
 from arrax.transforms.tracing import leaf_type, trace
+from arrax.xla.shardings import NamedSharding
 
 
 class ShapeDtypeStruct:
@@ -77,7 +81,11 @@ class ShapeDtypeStruct:
 def _struct_type(struct: ShapeDtypeStruct) -> ShapedArray:
     dtype = struct.dtype
     canonical = dtype if isinstance(dtype, dtypes.ExtendedDType) else dtypes.canonicalize_dtype(dtype)
-    return ShapedArray(struct.shape, canonical, struct.weak_type)
+    aval = ShapedArray(struct.shape, canonical, struct.weak_type)
+    if struct.sharding is None:
+        return aval
+    by_spec = isinstance(struct.sharding, PartitionSpec)
+    return placed_type(aval, NamedSharding(mesh_state().abstract, struct.sharding) if by_spec else struct.sharding)
 
 
 register_type(ShapeDtypeStruct, _struct_type)
@@ -97,7 +105,7 @@ def shaped_type(value: Any) -> Any:
 
 def struct_of(aval: Any) -> ShapeDtypeStruct:
     """The ShapeDtypeStruct of a type."""
-    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, sharding=aval.explicit)
 
 
 def make_jaxpr(

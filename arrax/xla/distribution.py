@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.explicit_axes import placed_type
 from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 from arrax.xla import compat
@@ -56,6 +57,7 @@ def from_host(value: np.ndarray, sharding: Any, aval: ShapedArray) -> Any:
     with naming_value(aval, sharding):
         pieces = sharding.addressable_devices_indices_map(aval.shape)
     # The runtime fails to copy pieces that several devices share, so each gets memory of its own from here.
+    aval = placed_type(aval, sharding)
     return _put(aval, sharding, [value[index].copy() for index in pieces.values()], list(pieces), True)
 
 
@@ -85,7 +87,10 @@ def _moved(array: Any, sharding: Any, may_alias: bool) -> Any:
         (moved,) = runtime.batched_copy_array_to_devices_with_sharding(
             [array], [devices], [sharding], [_COPY[may_alias]]
         )
-        return compat.make_array(aval, sharding, list(pieces_of(moved)), True) if not moved._committed else moved
+        typed = placed_type(aval, sharding)
+        if moved._committed and typed is aval:
+            return moved
+        return compat.make_array(typed, sharding, list(pieces_of(moved)), True)
     if isinstance(sharding, SingleDeviceSharding) and isinstance(source, SingleDeviceSharding):
         return copy_to_device(array, sharding._device, True, may_alias)
     recut = _recut(array, sharding)
@@ -145,7 +150,7 @@ def _recut(array: Any, sharding: Any) -> Any:
     if numbers is not None:
         pieces = pieces_of(array)
         devices = list(sharding._internal_device_list.addressable_device_list)
-        return _put(aval, sharding, [pieces[number] for number in numbers], devices, True)
+        return _put(placed_type(aval, sharding), sharding, [pieces[number] for number in numbers], devices, True)
     return from_host(host_value(array), sharding, aval)
 
 
@@ -184,7 +189,7 @@ def make_array_from_callback(
         return dtype.wrap(  # type: ignore[attr-defined]
             _assembled_keys(shape, sharding, pieces, dtype)
         )
-    aval = ShapedArray(shape, dtypes.canonicalize_dtype(dtype))
+    aval = placed_type(ShapedArray(shape, dtypes.canonicalize_dtype(dtype)), sharding)
     expected = sharding.shard_shape(shape)
     values = [piece if type(piece) is ArrayImpl else np.asarray(piece, aval.dtype) for piece in pieces]
     for value in values:
@@ -274,7 +279,7 @@ def make_array_from_single_device_arrays(
         )
     if isinstance(sharding, SingleDeviceSharding):
         return copy_to_device(arrays[0], sharding._device, True)
-    return compat.make_array(aval, sharding, [found[device] for device in wanted], True)
+    return compat.make_array(placed_type(aval, sharding), sharding, [found[device] for device in wanted], True)
 
 
 def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Any:

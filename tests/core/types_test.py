@@ -8,7 +8,7 @@ import numpy as np
 import arrax
 import arrax.numpy as jnp
 from arrax.core import ShapedArray
-from arrax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+from arrax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 
 def test_types_that_no_mesh_divides_say_so():
@@ -20,12 +20,13 @@ def test_types_that_no_mesh_divides_say_so():
     assert seen == [PartitionSpec()]
 
 
-def test_changed_types_keep_their_other_fields():
+def test_changed_types_keep_their_other_fields_but_other_shapes_are_undivided():
     plain = ShapedArray((2,), np.float32)
-    divided = plain.update(sharding="somehow")
-    assert divided.sharding == "somehow" and divided != plain
-    assert divided.update(shape=(3,)).sharding == "somehow"
-    assert plain.update(shape=(3,)) is ShapedArray((3,), np.float32)
+    sharding = NamedSharding(AbstractMesh((2,), ("x",), AxisType.Explicit), PartitionSpec("x"))
+    divided = plain.update(sharding=sharding)
+    assert divided.sharding == sharding and divided != plain and divided.str_short() == "f32[2@x]"
+    assert divided.update(dtype=np.dtype(np.int32)).sharding == sharding
+    assert divided.update(shape=(3,)) is plain.update(shape=(3,)) is ShapedArray((3,), np.float32)
 
 
 def test_shardings_without_devices_need_no_runtime():

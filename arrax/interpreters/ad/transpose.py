@@ -88,7 +88,14 @@ def backward_pass(
         raise
     finally:
         context.scopes, context.source = scopes, source
-    return [sums.get(var, Zero(var.aval.to_tangent_aval())) if var in linear else None for var in jaxpr.invars]
+    return [_divided_like(sums.get(var), var.aval) if var in linear else None for var in jaxpr.invars]
+
+
+def _divided_like(ct: Any, aval: Any) -> Any:
+    """The cotangent of an input, where explicit axes of a mesh divide that, divided by them, too."""
+    if ct is None:
+        return Zero(aval.to_tangent_aval())
+    return ct if aval.explicit is None or type(ct) is Zero else slots.like(ct, aval)
 
 
 def _varying_as(ct: Any, var: Var) -> Any:

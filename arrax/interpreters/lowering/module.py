@@ -141,6 +141,8 @@ def lower_eqns(
                 raise ValueError(
                     f"lowering rule of '{primitive.name}' gave {len(out)} results, expected {len(outvars)}"
                 )
+            if ctx.num_devices > 1:
+                out = [_as_typed(ctx, value, var.aval) for value, var in zip(out, outvars, strict=True)]
             env.update(zip(outvars, out, strict=True))
     except Exception as error:
         if inside is not None:
@@ -149,6 +151,16 @@ def lower_eqns(
     ctx.origin = outer
     note(outer)
     return [read(atom) for atom in jaxpr.outvars]
+
+
+def _as_typed(ctx: ModuleContext, value: Any, aval: Any) -> Any:
+    """A result, divided by explicit axes of the mesh as its type says."""
+    if aval.explicit is None or isinstance(aval.dtype, dtypes.ExtendedDType):
+        return value
+    mesh = aval.explicit.mesh
+    own = ctx.mesh is not None and ctx.mesh.abstract_mesh == mesh
+    sharding = aval.explicit.update(mesh=ctx.mesh) if own else aval.explicit
+    return sharding_text.constrain(ctx, value, sharding, not mesh.are_all_axes_explicit)
 
 
 def _literal(atom: Literal, made: dict[Any, Any]) -> Any:

@@ -150,7 +150,7 @@ def everywhere(ctx: Any, x: Any) -> Any:
     return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]
 
 
-def constrain(ctx: Any, x: Any, sharding: Any) -> Any:
-    """A value of a program, laid out by a sharding there."""
-    text = sharding_text(ctx, sharding, x.type.rank)
+def constrain(ctx: Any, x: Any, sharding: Any, open_axes: bool = False) -> Any:
+    """A value of a program, laid out by a sharding there; with ``open_axes`` the compiler may divide it further."""
+    text = sharding_text(ctx, sharding, x.type.rank, open_axes)
     return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]

@@ -1,0 +1,84 @@
+"""Values that explicit mesh axes divide, handed to the compiler and back; functions whose results lie as the user asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from arrax.core.explicit_axes import as_typed, explicit_sharding
+from arrax.core.interpreter import Primitive, Rounding, Tracer, context
+from arrax.core.program import ClosedJaxpr
+from arrax.core.types import Zero, slots, typeof
+from arrax.interpreters.staging import stage
+from arrax.lax.calls import jit_p, opened_program
+from arrax.lax.placement import device_put
+from arrax.lax.sharding_constraints import constrained, constraint_sharding
+
+# The value itself, in whose type something else stands on how explicit axes divide it: a sharding, or None.
+mesh_cast_p = Primitive("mesh_cast", rounding=Rounding.NONE)
+mesh_cast_p.type_rule = lambda aval, *, sharding: aval.update(sharding=explicit_sharding(sharding, aval.ndim))
+mesh_cast_p.divides = as_typed
+mesh_cast_p.lower[None] = lambda ctx, x, *, sharding: [x]
+mesh_cast_p.transpose = lambda ct, x, *, sharding: [
+    Zero(x.aval) if type(ct) is Zero else mesh_cast_p.bind(ct, sharding=x.aval.explicit)
+]
+mesh_cast_p.batch = lambda values, dims, *, sharding: (mesh_cast_p.bind(*values, sharding=None), dims[0])
+
+
+def _jvp(primals: Any, tangents: Any, *, sharding: Any) -> tuple[Any, Any]:
+    out = mesh_cast_p.bind(*primals, sharding=sharding)
+    (t,) = tangents
+    return out, Zero.of(out) if type(t) is Zero else mesh_cast_p.bind(t, sharding=sharding)
+
+
+mesh_cast_p.jvp = _jvp
+
+
+def left_to_compiler(x: Any) -> Any:
+    """The value, of whose layout its type says nothing."""
+    return x if typeof(x).explicit is None else mesh_cast_p.bind(x, sharding=None)
+
+
+def declared(x: Any, place: Any) -> Any:
+    """The value, whose type says that it lies where it does: a sharding, a spec over the mesh in force, or None."""
+    if place is None:
+        return x
+    return mesh_cast_p.bind(x, sharding=constraint_sharding(place, typeof(x)))
+
+
+def laid_out(x: Any, place: Any) -> Any:
+    """The value where it is asked to be: a sharding, or a spec over the mesh in force."""
+    if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
+        return constrained(x, place)
+    return device_put(x, place)
+
+
+def as_asked(out_sharding: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """The result of a function of arrays, laid out as asked, whatever the types of its arguments say.
+
+    Args:
+      out_sharding: a sharding, or a PartitionSpec over the mesh in force.
+    """
+
+    def run(*args: Any) -> Any:
+        return laid_out(function(*map(left_to_compiler, args)), out_sharding)
+
+    return run(*args) if all(typeof(x).explicit is None for x in args) else staged_call(run, *args)
+
+
+def staged_call(function: Callable[..., Any], *args: Any) -> Any:
+    """A function of arrays with one result, traced as a whole: operations in it see types, not where arrays lie."""
+    if context.explicit_axes:  # which is so while something is traced
+        return function(*args)
+    program = ClosedJaxpr(*stage(lambda *tracers: [function(*tracers)], list(map(typeof, args))))
+    name = getattr(function, "__name__", "function")
+    return jit_p.bind(*program.consts, *args, jaxpr=opened_program(program), name=name)[0]
+
+
+def _same_layout(ct: Any, aval: Any) -> Any:
+    """A cotangent that lies like the value that it belongs to."""
+    return ct if typeof(ct).explicit is aval.explicit else laid_out(ct, aval.explicit)
+
+
+slots.as_asked = as_asked
+slots.like = _same_layout

@@ -1,0 +1,230 @@
+"""Meshes with explicit axes: types say how values lie, values lie so and are those of one device."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+from arrax.core.explicit_axes import ShardingTypeError
+from arrax.sharding import AxisType, NamedSharding, auto_axes, explicit_axes, get_abstract_mesh, reshard
+from arrax.sharding import PartitionSpec as P
+from tests.support import check_batching
+
+HOST = np.arange(64, dtype=np.float32).reshape(8, 8) / 8
+
+
+def explicit_mesh():
+    return arrax.make_mesh((4, 2), ("X", "Y"), (AxisType.Explicit,) * 2)
+
+
+def short(x):
+    return arrax.typeof(x).str_short()
+
+
+# operation, of an array [X, Y], one [X, -] and one [-, Y]: how its result's type prints
+# fmt: off
+OPERATIONS = {
+    "f32[8@X,8@Y]":   [lambda a, x, y: a + 1, lambda a, x, y: a * y, lambda a, x, y: x @ y, lambda a, x, y: jnp.sin(x) + y,
+                       lambda a, x, y: jnp.where(a > 3, a, 0.0), lambda a, x, y: jnp.zeros_like(a), lambda a, x, y: a[None][0],
+                       lambda a, x, y: a.astype(jnp.int32).astype(jnp.float32), lambda a, x, y: a.at[0].set(1.0),
+                       lambda a, x, y: jnp.einsum("ik,kj->ij", x, y), lambda a, x, y: a / a.sum(-1, keepdims=True)],
+    "f32[8@Y,8@X]":   [lambda a, x, y: a.T, lambda a, x, y: jnp.swapaxes(a * 2, 0, 1)],
+    "f32[8@Y]":       [lambda a, x, y: a.sum(0), lambda a, x, y: y.max(0), lambda a, x, y: a[0], lambda a, x, y: jnp.ones(8) @ y],
+    "f32[8@X]":       [lambda a, x, y: jnp.mean(a, 1), lambda a, x, y: x[:, 0], lambda a, x, y: x @ np.ones(8, np.float32)],
+    "f32[]":          [lambda a, x, y: a.sum(), lambda a, x, y: jnp.linalg.norm(a)],
+    "f32[64@(X,Y)]":  [lambda a, x, y: a.reshape(64)],
+    "f32[64@X]":      [lambda a, x, y: x.ravel(), lambda a, x, y: jnp.reshape(a, 64, out_sharding=P("X"))],
+    "f32[8@X,2@Y,4]": [lambda a, x, y: a.reshape(8, 2, 4)],
+    "f32[3,8@X,8@Y]": [lambda a, x, y: jnp.broadcast_to(a, (3, 8, 8))],
+    "f32[2,8@X,8@Y]": [lambda a, x, y: jnp.stack([a, y])],
+    "f32[16@X,8@Y]":  [lambda a, x, y: jnp.concatenate([a, a])],
+    "f32[8@X,10]":    [lambda a, x, y: jnp.pad(x, ((0, 0), (1, 1)))],
+    "f32[8@X,4]":     [lambda a, x, y: x[:, :4], lambda a, x, y: jnp.split(x, 2, axis=1)[1]],
+    "f32[8@X,8]":     [lambda a, x, y: jnp.cumsum(x, 1), lambda a, x, y: jnp.sort(x, 1), lambda a, x, y: arrax.nn.softmax(x),
+                       lambda a, x, y: jnp.dot(a, a.T, out_sharding=P("X")), lambda a, x, y: jnp.flip(a, 1),
+                       lambda a, x, y: jnp.einsum("ij,kj->ik", a, a, out_sharding=P("X", None)),
+                       lambda a, x, y: jnp.matmul(a, x, out_sharding=P("X")), lambda a, x, y: reshard(a, P("X")),
+                       lambda a, x, y: lax.dot_general(y, x, (((0,), (0,)), ((), ())), out_sharding=P("X"))],
+    "f32[2,8@Y]":     [lambda a, x, y: a.at[jnp.array([0, 2])].get(out_sharding=P(None, "Y"))],
+    "i32[8@X]":       [lambda a, x, y: jnp.argmax(a, 1)],
+    "f32[8,8]":       [lambda a, x, y: reshard(a, P()), lambda a, x, y: jnp.ones((8, 8))],
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("expected", OPERATIONS)
+def test_types_say_how_values_lie(expected):
+    with arrax.set_mesh(explicit_mesh()):
+        operands = [reshard(HOST, spec) for spec in (P("X", "Y"), P("X", None), P(None, "Y"))]
+        for operation in OPERATIONS[expected]:
+            plain = operation_on_one_device(operation)
+            for call in (operation, arrax.jit(operation)):
+                found = call(*operands)
+                assert short(found) == expected
+                np.testing.assert_allclose(found, plain, rtol=1e-5)
+                if "@" in expected:
+                    spec = arrax.typeof(found).sharding.spec
+                    assert found.sharding.is_equivalent_to(NamedSharding(explicit_mesh(), spec), found.ndim)
+            program = arrax.make_jaxpr(operation)(*operands)
+            assert program.out_avals[0].str_short() == expected
+
+
+def operation_on_one_device(operation):
+    one = arrax.make_mesh((1, 1), ("X", "Y"), devices=arrax.devices()[:1])
+    with arrax.set_mesh(one):
+        return np.asarray(operation(*[jnp.asarray(HOST)] * 3))
+
+
+def test_what_is_ambiguous_is_refused():
+    with arrax.set_mesh(explicit_mesh()):
+        a, across = reshard(HOST, P("X", "Y")), reshard(HOST, P("Y", "X"))
+        with pytest.raises(
+            ShardingTypeError, match="add: different axes of the mesh divide axis 0 of the operands, 'X'"
+        ):
+            a + across
+        with pytest.raises(ShardingTypeError, match="dot_general: different axes .* contracted axes 1 and 0"):
+            a @ a
+        with pytest.raises(ShardingTypeError, match="say so by `out_sharding`"):
+            arrax.jit(lambda a: jnp.einsum("ij,kj->ik", a, a))(a)
+        with pytest.raises(AssertionError, match="is not laid out as P\\('X', None\\)"):
+            arrax.jit(lambda a: lax.with_sharding_constraint(a, P("X", None)))(a)
+        arrax.jit(lambda a: lax.with_sharding_constraint(a, P("X", "Y")))(a)
+
+
+def test_types_show_the_sharding_of_arrays_and_descriptions():
+    mesh = explicit_mesh()
+    a = arrax.device_put(HOST, NamedSharding(mesh, P("X")))
+    assert arrax.typeof(a).sharding == NamedSharding(mesh.abstract_mesh, P("X", None))
+    assert arrax.typeof(np.ones(3)).sharding.spec == P(None)
+    with arrax.set_mesh(mesh):
+        struct = arrax.ShapeDtypeStruct((8, 8), jnp.float32, sharding=P(None, "Y"))
+        assert "a:f32[8,8@Y]" in str(arrax.make_jaxpr(jnp.sin)(struct))
+        assert arrax.eval_shape(jnp.sin, struct).sharding.spec == P(None, "Y")
+    half = arrax.make_mesh((4, 2), ("X", "Y"), (AxisType.Explicit, AxisType.Auto))
+    assert short(arrax.device_put(HOST, NamedSharding(half, P("X", "Y")))) == "f32[8@X,8]"
+
+
+def test_inside_auto_axes_the_compiler_lays_values_out():
+    seen = []
+
+    @auto_axes
+    def product(a, b):
+        seen.append((short(a), get_abstract_mesh().are_all_axes_auto))
+        return {"product": a @ b}
+
+    with arrax.set_mesh(explicit_mesh()):
+        a = reshard(HOST, P("X", "Y"))
+        spread = functools.partial(product, out_sharding=P("X", "Y"))
+        for call in (spread, arrax.jit(spread)):
+            found = call(a, a)["product"]
+            assert short(found) == "f32[8@X,8@Y]"
+            np.testing.assert_allclose(found, HOST @ HOST, rtol=1e-5)
+        slope = arrax.grad(lambda a: product(a, a, out_sharding=P("X"))["product"].sum())(a)
+        assert short(slope) == "f32[8@X,8@Y]"
+        np.testing.assert_allclose(slope, HOST.sum(1) + HOST.sum(0)[:, None], rtol=1e-5)
+    assert set(seen) == {("f32[8,8]", True)}
+    with arrax.set_mesh(explicit_mesh()), pytest.raises(ValueError, match="no axes of the mesh"):
+        auto_axes(lambda x: x, axes="Z")(HOST)
+
+
+def test_inside_explicit_axes_types_say_how_values_lie():
+    mesh, seen = arrax.make_mesh((4, 2), ("X", "Y")), []
+
+    def doubled(a):
+        seen.append((short(a), get_abstract_mesh().explicit_axes))
+        return a * 2
+
+    with arrax.set_mesh(mesh):
+        a = arrax.device_put(HOST, NamedSharding(mesh, P("X", "Y")))
+        found = arrax.jit(lambda a: explicit_axes(doubled, axes=("X",), in_sharding=P("X"))(a))(a)
+    assert seen == [("f32[8@X,8]", ("X",))] and short(found) == "f32[8,8]"
+    np.testing.assert_array_equal(found, HOST * 2)
+
+
+def test_transformations_keep_values_and_layouts():
+    def loss(weights, x):
+        hidden = jnp.tanh(x @ weights["in"])
+        out = jnp.einsum("bh,hd->bd", hidden, weights["out"], out_sharding=P("X"))
+        return jnp.mean(out**2)
+
+    rng = np.random.default_rng(0)
+    weights = {"in": rng.normal(size=(8, 6)).astype(np.float32), "out": rng.normal(size=(6, 4)).astype(np.float32)}
+    with arrax.set_mesh(arrax.make_mesh((1, 1), ("X", "Y"), devices=arrax.devices()[:1])):
+        expected = arrax.value_and_grad(loss)(weights, HOST)
+    with arrax.set_mesh(explicit_mesh()):
+        placed = {"in": reshard(weights["in"], P(None, "Y")), "out": reshard(weights["out"], P("Y"))}
+        x = reshard(HOST, P("X"))
+        for call in (arrax.value_and_grad(loss), arrax.jit(arrax.value_and_grad(arrax.checkpoint(loss)))):
+            value, slopes = call(placed, x)
+            np.testing.assert_allclose(value, expected[0], rtol=1e-5)
+            for name, slope in slopes.items():
+                np.testing.assert_allclose(slope, expected[1][name], rtol=1e-4, atol=1e-6)
+                assert short(slope) == short(placed[name])
+        scanned = arrax.jit(lambda x: lax.scan(lambda c, r: (c + r, c * r), jnp.zeros(8), x))(x)
+        np.testing.assert_allclose(scanned[0], HOST.sum(0), rtol=1e-5)
+        mapped = arrax.vmap(lambda row: (jnp.sin(row), short(row) == "f32[8@Y]")[0])(reshard(HOST, P("X", "Y")))
+        assert short(mapped) == "f32[8@X,8@Y]"
+        branch = lax.cond(x[0, 0] > 1, lambda x: x * 2, lambda x: x + 1, x)
+        np.testing.assert_allclose(branch, HOST + 1)
+
+
+def test_programs_per_device_take_and_give_types():
+    with arrax.set_mesh(explicit_mesh()):
+        x = reshard(HOST, P("X", "Y"))
+        mapped = arrax.shard_map(lambda piece: lax.psum(piece, "Y"), in_specs=P("X", "Y"), out_specs=P("X"))
+        for call in (mapped, arrax.jit(mapped)):
+            assert short(call(x)) == "f32[8@X,4]"
+            np.testing.assert_allclose(call(x), HOST[:, :4] + HOST[:, 4:])
+
+
+def test_numbers_are_drawn_where_they_shall_lie():
+    with arrax.set_mesh(explicit_mesh()):
+        drawn = arrax.random.normal(arrax.random.key(0), (8, 4), out_sharding=P("X"))
+        assert short(drawn) == short(jnp.zeros((8, 4), out_sharding=P("X"))) == "f32[8@X,4]"
+    np.testing.assert_array_equal(drawn, arrax.random.normal(arrax.random.key(0), (8, 4)))
+
+
+def test_a_cast_of_the_mesh_is_the_value_itself():
+    from arrax.lax.asked_shardings import mesh_cast_p
+
+    with arrax.set_mesh(explicit_mesh()):
+        spread = NamedSharding(explicit_mesh(), P("X"))
+        x = reshard(HOST, P("X"))
+
+        def cast(x):
+            return mesh_cast_p.bind(mesh_cast_p.bind(x, sharding=None), sharding=spread)
+
+        out, tangent = arrax.jit(lambda x: arrax.jvp(cast, (x,), (x * 2,)))(x)
+        np.testing.assert_array_equal(out, HOST)
+        np.testing.assert_array_equal(tangent, HOST * 2)
+        assert short(arrax.jit(arrax.grad(lambda x: (cast(x) ** 2).sum()))(x)) == "f32[8@X,8]"
+    check_batching(lambda x: mesh_cast_p.bind(x, sharding=None), [jnp.asarray(HOST)])
+
+
+# fmt: off
+ASKED = [  # functions that take ``out_sharding``, and how the first axis of their result is to lie
+    lambda **asked: jnp.linalg.tensordot(HOST, HOST, axes=1, **asked), lambda **asked: lax.dot(HOST, HOST, **asked),
+    lambda **asked: lax.broadcast(HOST, (8,), **asked), lambda **asked: lax.reduce_sum(HOST, (0,), **asked),
+    lambda **asked: lax.reduce(HOST, np.float32(0), lax.add, (0,), **asked), lambda **asked: jnp.repeat(HOST, 2, 0, **asked),
+    lambda **asked: lax.conv_general_dilated(HOST[:, None], HOST[:, None, :3], (1,), "SAME", **asked),
+    lambda **asked: lax.broadcasted_iota(np.int32, (8, 2), 0, **asked), lambda **asked: lax.empty((8,), np.float32, **asked),
+    lambda **asked: jnp.bincount(np.arange(8), **asked), lambda **asked: jnp.percentile(HOST, 50, 0, **asked),
+    lambda **asked: arrax.ops.segment_sum(HOST, np.arange(8), 8, **asked), lambda **asked: jnp.arange(8.0, **asked),
+    lambda **asked: lax.ragged_dot(HOST, HOST[None], np.array([8]), **asked), lambda **asked: jnp.asarray(HOST, **asked),
+    lambda **asked: lax.rng_bit_generator(np.arange(4, dtype=np.uint32), (8,), **asked)[1],
+    lambda **asked: jnp.asarray(HOST).at[0].add(1.0, **asked), lambda **asked: jnp.asarray(HOST).reshape(16, 4, **asked),
+    lambda **asked: jnp.full_like(HOST, 3.0, **asked), lambda **asked: jnp.broadcast_to(HOST, (4, 8, 8), **asked),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("number", range(len(ASKED)))
+def test_results_lie_as_asked(number):
+    plain = ASKED[number]()
+    with arrax.set_mesh(explicit_mesh()):
+        for found in (ASKED[number](out_sharding=P("X")), arrax.jit(lambda: ASKED[number](out_sharding=P("X")))()):
+            assert arrax.typeof(found).sharding.spec[0] == "X"
+            np.testing.assert_allclose(found, plain, rtol=1e-5)
