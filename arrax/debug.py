@@ -16,10 +16,16 @@ if _typing.TYPE_CHECKING:
     from arrax.transforms.debugger.breakpoints import breakpoint as breakpoint
     from arrax.transforms.explain import explain as explain
     from arrax.transforms.explanation import Explanation as Explanation
+    from arrax.transforms.recompilation_report import Recompilations as Recompilations
+    from arrax.transforms.recompilation_report import recompiles as recompiles
+    from arrax.transforms.recompilations import RecompilationError as RecompilationError
+    from arrax.transforms.recompilations import RecompilationWarning as RecompilationWarning
 
 _LATE = {
     "arrax.transforms.debugger.breakpoints": ("breakpoint",),
     "arrax.transforms.explain": ("explain",),
     "arrax.transforms.explanation": ("Explanation",),
+    "arrax.transforms.recompilation_report": ("Recompilations", "recompiles"),
+    "arrax.transforms.recompilations": ("RecompilationError", "RecompilationWarning"),
 }
 __getattr__, __dir__, __all__ = _late_names(__name__, _LATE)

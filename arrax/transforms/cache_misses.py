@@ -49,17 +49,35 @@ def explain(fun: Callable, key: tuple, earlier: Sequence[tuple], names: Sequence
     if not earlier:
         logger.warning("TRACING CACHE MISS%s: %s was never traced before", at, function)
         return
-    now, others = TraceKey(*key), [TraceKey(*other) for other in reversed(earlier)]
-    found = min((list(_differences(now, other, names)) for other in others), key=len)
-    listed = "".join(f"\n  * {difference}" for difference in found)
+    listed = "".join(f"\n  * {difference.text}" for difference in nearest_differences(key, earlier, names))
     logger.warning(
         "TRACING CACHE MISS%s: %s was traced before, nearest to now for a call with other%s", at, function, listed
     )
 
 
-def _differences(now: TraceKey, before: TraceKey, names: Sequence[str] | None) -> Iterator[str]:
+class Difference(NamedTuple):
+    """What is new about a call.
+
+    Attributes:
+      kind: "positional", "static", "tree", "shape", "dtype", "weak type", "type", "setting", "axes" or "keywords".
+      what: the argument or the setting. text: a sentence with the values now and before.
+    """
+
+    kind: str
+    what: str
+    text: str
+
+
+def nearest_differences(key: tuple, earlier: Sequence[tuple], names: Sequence[str] | None) -> list[Difference]:
+    """What is new about a call, against the nearest of some earlier ones, the latest of these where several are."""
+    now = TraceKey(*key)
+    return min((list(_differences(now, TraceKey(*other), names)) for other in reversed(earlier)), key=len)
+
+
+def _differences(now: TraceKey, before: TraceKey, names: Sequence[str] | None) -> Iterator[Difference]:
     if now.positional != before.positional:
-        yield f"number of positional arguments: now {now.positional}, before {before.positional}"
+        text = f"number of positional arguments: now {now.positional}, before {before.positional}"
+        yield Difference("positional", "", text)
     yield from _static_differences(now.static, before.static)
     if now.tree != before.tree:
         yield from _tree_differences(now.tree, before.tree)
@@ -70,36 +88,41 @@ def _differences(now: TraceKey, before: TraceKey, names: Sequence[str] | None) -
                 yield _type_difference(name, new, old)
     for option, new, old in zip(config.traced_options(), now.settings, before.settings, strict=True):
         if new != old:
-            yield f"setting {option}: now {new!r}, before {old!r}"
+            yield Difference("setting", option, f"setting {option}: now {new!r}, before {old!r}")
     if now.axes != before.axes:
-        yield f"named axes: now {_axes(now.axes)}, before {_axes(before.axes)}"
+        yield Difference("axes", "", f"named axes: now {_axes(now.axes)}, before {_axes(before.axes)}")
 
 
-def _static_differences(now: Any, before: Any) -> Iterator[str]:
+def _static_differences(now: Any, before: Any) -> Iterator[Difference]:
     for kind, new, old in zip(("argument", "keyword argument"), map(dict, now), map(dict, before), strict=True):
         for which in [*new, *(name for name in old if name not in new)]:
             texts = [repr(values[which].value) if which in values else "not static" for values in (new, old)]
             if new.get(which) != old.get(which):
-                yield f"static {kind} {which}: now {texts[0]}, before {texts[1]}"
+                text = f"static {kind} {which}: now {texts[0]}, before {texts[1]}"
+                yield Difference("static", str(which), text)
 
 
-def _tree_differences(now: Any, before: Any) -> Iterator[str]:
+def _tree_differences(now: Any, before: Any) -> Iterator[Difference]:
     if now.children()[1] != before.children()[1]:
         new, old = (sorted(map(str, tree.children()[1].node_data()[1])) for tree in (now, before))
         if new != old:
-            yield f"keyword arguments: now {new}, before {old}"
+            yield Difference("keywords", "", f"keyword arguments: now {new}, before {old}")
             return
     for mismatch in mismatches(
         tree_unflatten(now, range(now.num_leaves)), before, default_registry, full_is_treedef=True
     ):
-        yield f"structure of (args, kwargs){keystr(mismatch.path)}: {mismatch.describe('now it', 'before it')}"
+        place = keystr(mismatch.path)
+        text = f"structure of (args, kwargs){place}: {mismatch.describe('now it', 'before it')}"
+        yield Difference("tree", place, text)
 
 
-def _type_difference(name: str, new: Any, old: Any) -> str:
+def _type_difference(name: str, new: Any, old: Any) -> Difference:
     if new.str_short() != old.str_short():
-        return f"type of {name}: now {new.str_short()}, before {old.str_short()}"
+        kind = "shape" if getattr(new, "shape", ()) != getattr(old, "shape", ()) else "dtype"
+        return Difference(kind, name, f"type of {name}: now {new.str_short()}, before {old.str_short()}")
     weak = [" weakly typed (as Python numbers are)" if getattr(aval, "weak_type", False) else "" for aval in (new, old)]
-    return f"type of {name}: now {new.str_short()}{weak[0]}, before {old.str_short()}{weak[1]}"
+    text = f"type of {name}: now {new.str_short()}{weak[0]}, before {old.str_short()}{weak[1]}"
+    return Difference("weak type" if weak[0] != weak[1] else "type", name, text)
 
 
 def _axes(axes: Sequence[tuple[Any, int]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, overload
@@ -33,6 +34,7 @@ from arrax.lax.calls import jit_p, opened_program
 from arrax.lax.sharding_constraints import constrained
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, resolve
+from arrax.transforms.recompilations import note_compilation
 from arrax.transforms.sharding_arguments import checked_shardings, for_arguments, for_results, sharding_key
 from arrax.transforms.tracing import Traced, dynamic_names, leaf_type, trace, traces_of
 from arrax.transforms.wrapped import P, R, Wrapped
@@ -216,11 +218,13 @@ class Jitted:
         key = (placement, donated, options.keep_unused, settings, options.eager)
         found = traced.compiled.get(key)
         if found is None:
+            start = time.perf_counter()
             lowered = lower_program(
                 traced.program, self.name, platform_name(placement.device.client), donated=donated,
                 keep_unused=bool(options.keep_unused), eager=bool(options.eager), placement=placement,
             )  # fmt: skip
             found = traced.compiled[key] = CompiledProgram(lowered, placement, self.name, options.compiler_options)
+            note_compilation(self.fun, traced, key, time.perf_counter() - start)
         return found
 
 

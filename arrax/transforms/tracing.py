@@ -21,6 +21,7 @@ from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.transforms.arguments import Split
 from arrax.transforms.cache_misses import explain
+from arrax.transforms.recompilations import note_trace
 
 logger = logging.getLogger("arrax")
 _trace_context = runtime.trace_context
@@ -34,9 +35,11 @@ class Traced:
       program: from the flat dynamic arguments (and, in front of them, ``captured``) to the flat outputs.
       captured: tracers of enclosing transformations that the function closes over: leading operands of the program.
       compiled: what was compiled of it, by placement.
+      key: what it depends on: a ``TraceKey``'s entries.
     """
 
-    __slots__ = ("program", "captured", "out_tree", "info", "compiled", "in_avals", "in_tree")
+    __slots__ = ("program", "captured", "out_tree", "info", "compiled", "in_avals", "in_tree", "key", "__weakref__")
+    key: tuple
 
     def __init__(self, program: Any, captured: list[Any], out_tree: Any, info: Any, in_avals: Any, in_tree: Any):
         self.program, self.captured, self.out_tree, self.info = program, captured, out_tree, info
@@ -142,10 +145,13 @@ def trace(
     flat = _flat(fun, split, tree, info, out_tree)
     with monitoring.timed("/jax/core/compile/jaxpr_trace_duration", fun_name=info.name):
         program = stage(flat, avals, info)  # nested calls come back here: few frames deep
+    took = time.perf_counter() - start
     if config.log_compiles.cell.value:
-        took = time.perf_counter() - start
         logger.warning("Finished tracing + transforming %s for %s in %f sec", info.name, info.transformation, took)
     traced = _traced(*program, out_tree[0], info, avals, tree)
+    traced.key = key
+    if store is not None and transformation == "jit":
+        note_trace(fun, traced, took)
     if store is not None and not traced.captured and not config.check_tracer_leaks.cell.value:
         if len(store) >= _ENTRIES_PER_FUNCTION:
             store.pop(next(iter(store)))
