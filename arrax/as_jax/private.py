@@ -31,6 +31,8 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.earray": {},  # flax
     "jax._src.literals": {"TypedNdArray": "arrax.as_jax.stand_ins:TypedNdArray"},  # equinox
     "jax._src.traceback_util": {  # chex, equinox, flax, jaxtyping
+        "UnfilteredStackTrace": "arrax.core.tracebacks:UnfilteredStackTrace",
+        "_exclude_paths": "arrax.core.calls:excluded_paths",
         "api_boundary": "arrax.core.tracebacks:boundary",
         "include_frame": "arrax.core.calls:include_frame",
         "register_exclusion": "arrax.core.calls:register_exclusion",

@@ -36,7 +36,37 @@ def pass_over(code: CodeType) -> None:
     _passed_over.add(code)
 
 
-_excluded: set[str] = set()
+class Paths:
+    """Files, in the order in which they were named, with the methods of a list that libraries change them by."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, None] = {}
+
+    def append(self, path: str) -> None:
+        """Add a file."""
+        self._paths[path] = None
+
+    def remove(self, path: str) -> None:
+        """Take a file away.
+
+        Raises:
+          ValueError: it is not there.
+        """
+        if path not in self._paths:
+            raise ValueError(f"{path} is not among the files")
+        del self._paths[path]
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._paths
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+
+excluded_paths = Paths()
 
 
 def register_exclusion(path: str) -> None:
@@ -45,12 +75,12 @@ def register_exclusion(path: str) -> None:
     Args:
       path: the file's path.
     """
-    _excluded.add(path)
+    excluded_paths.append(path)
 
 
 def is_internal(path: str) -> bool:
     """True for files of this package, and for those that libraries have excluded."""
-    return path.startswith(PACKAGE) or path in _excluded
+    return path.startswith(PACKAGE) or path in excluded_paths
 
 
 def include_frame(frame: Any) -> bool:

@@ -66,6 +66,8 @@ class ShapedArray(AbstractValue):
         if not isinstance(dtype, np.dtype | dtypes.ExtendedDType):
             dtype = dtypes.dtype(dtype)
         shape, weak_type = tuple(int(size) for size in shape), bool(weak_type)
+        if sharding is not None and sharding == _undivided(sharding.mesh, len(shape)):
+            sharding = None
         key = (shape, dtype, weak_type, sharding, vma)
         found = _interned.get(key)
         if found is None:

@@ -16,7 +16,7 @@ from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.core.wrapped_functions import wrap_init
 from arrax.interpreters.ad.partial import Partial
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import backward_pass, is_undefined_primal
 from arrax.interpreters.batching import batch, move_batch_axis, running_batch
 from arrax.interpreters.lowering.module import call_program
 from arrax.interpreters.ordering import call_with_token
@@ -108,6 +108,14 @@ for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
     _primitive.lower[None] = lambda ctx, *args, call_jaxpr, **params: call_program(
         ctx.module_context, "custom_call", call_jaxpr, args, shown_as=""
     )
+
+
+def _custom_jvp_transpose(cts: Sequence[Any], *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+    """The function itself backwards, where it is linear: its rule is for other directions than those it is linear in."""
+    return backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
+
+
+custom_jvp_call_p.transpose = _custom_jvp_transpose
 
 
 # ---- custom_jvp -------------------------------------------------------------------------------------------------------
@@ -321,8 +329,9 @@ def _linear_transpose(
     used = [ct for ct, nz in zip(found, nonzero, strict=True) if nz]
     result: list[Any] = [None] * num_res
     for ct, arg in zip(used, linear, strict=True):
-        aval = arg.aval if is_undefined_primal(arg) else typeof(arg)
-        result.append(Zero(aval.to_tangent_aval()) if ct is None else ct)
+        aval = (arg.aval if is_undefined_primal(arg) else typeof(arg)).to_tangent_aval()
+        # Zeros are arrays from here on: backward rules further up may have something to say all the same.
+        result.append(ct if ct is not None else Zero(aval) if aval.dtype == dtypes.float0 else slots.zeros(aval))
     return result
 
 

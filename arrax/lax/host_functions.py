@@ -191,8 +191,8 @@ def emit_python_callback(
     Returns: the results, the token after the call (None without one), and an object to be kept alive with the program.
     Raises:
       NotImplementedError: the platform has no such calls.
-    Example: ``(y,), _, _ = mlir.emit_python_callback(ctx, lambda x: [x + 1], None, [x], ctx.avals_in, ctx.avals_out,
-      has_side_effect=False)`` in a lowering rule.
+    Example: ``rule = lambda ctx, x: emit_python_callback(ctx, lambda x: [x + 1], None, [x], ctx.avals_in,
+      ctx.avals_out, has_side_effect=False)[0]``.
     """
     in_tree, out_tree = tree_structure(((0,) * len(operand_avals), {})), tree_structure((0,) * len(result_avals))
     function = HostFunction("mlir callback", lambda *xs: tuple(callback(*xs)), in_tree, out_tree, result_avals)

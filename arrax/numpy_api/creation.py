@@ -139,8 +139,8 @@ def _from_number(value: Any, dtype: Any) -> Any:
 
 
 def _check_range(value: int, dtype: Any) -> None:
-    if dtypes.is_integer(dtype):
-        limits = dtypes.iinfo(dtype)
+    if dtype.kind in "iu":  # narrower integers wrap around, in NumPy too
+        limits = np.iinfo(dtype)
         if not limits.min <= value <= limits.max:
             raise OverflowError(f"Python integer {value} out of bounds for {dtype.name}")
 

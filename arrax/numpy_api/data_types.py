@@ -30,6 +30,8 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
 class FloatInfo:
     """Limits of a floating-point dtype, as Python numbers, so that they take the dtype of the arrays they meet.
 
+    Those of ``bfloat16`` and the smaller dtypes are scalars of these.
+
     Attributes:
       bits: bits per element. dtype: the dtype; of a complex one, that of its parts.
       max, min, tiny, smallest_normal, smallest_subnormal: the greatest and least numbers, and the smallest positive ones.
@@ -66,7 +68,7 @@ _CONVERSIONS: dict[Any, Any] = {"int": int, "float": float}
 
 
 def finfo(dtype: Any) -> FloatInfo:
-    """Limits of a floating-point dtype; of a complex one, those of its parts. They are Python numbers.
+    """Limits of a floating-point dtype; of a complex one, those of its parts.
 
     Args:
       dtype: dtype-like, 64 bits included, or array.
@@ -77,6 +79,8 @@ def finfo(dtype: Any) -> FloatInfo:
     """
     limits = dtypes.finfo(dtype)
     values = {name: _CONVERSIONS.get(kind, lambda x: x)(getattr(limits, name)) for name, kind in _FIELDS}
+    if limits.dtype.isbuiltin != 1:  # numbers that NumPy does not know, of dtypes that give way to all others
+        values.update({name: getattr(limits, name) for name, kind in _FIELDS if kind == "float"})
     return FloatInfo(**{**values, "resolution": 10.0 ** -values["precision"]})
 
 

@@ -54,6 +54,17 @@ assert not hasattr(jax._src, "no_such_module") and not hasattr(jax._src.core, "n
 from jax._src.tree_util import prefix_errors
 (error,) = prefix_errors([1], (1,))
 assert "in_axes" in str(error("in_axes"))
+import sys
+assert sys.modules["jax.tree_util"] is jax.tree_util
+from jax._src.traceback_util import _exclude_paths, register_exclusion
+register_exclusion("/some/library.py")
+assert "/some/library.py" in _exclude_paths and len(_exclude_paths) == 1 and list(_exclude_paths) == ["/some/library.py"]
+_exclude_paths.remove("/some/library.py")
+assert "/some/library.py" not in _exclude_paths
+try:
+    _exclude_paths.remove("/some/library.py")
+except ValueError as error:
+    assert "/some/library.py" in str(error)
 print("served")
 """,
     )

@@ -113,3 +113,31 @@ def test_cotangents_may_have_anything_where_an_argument_has_nothing():
     f = arrax.custom_vjp(lambda node: node.parts[0] * 2)
     f.defvjp(lambda node: (node.parts[0] * 2, None), lambda _, ct: (Node(3 * ct, None),))
     assert arrax.grad(lambda x: f(Node(x, None)))(1.0) == 3
+
+
+def test_functions_with_a_forward_rule_are_transposed_where_they_are_linear():
+    y = jnp.arange(3.0)
+    (ct,) = arrax.linear_transpose(with_jvp(y), Y)(jnp.ones(3))
+    np.testing.assert_array_equal(ct, Y)
+    (cts,) = arrax.vmap(arrax.linear_transpose(arrax.jit(with_jvp(2.0)), Y))(jnp.ones((2, 3)))
+    np.testing.assert_array_equal(cts, np.full((2, 3), 2))
+
+
+def test_backward_rules_are_asked_for_what_others_give_no_cotangent_of():
+    """What a backward rule returns may mean something else than a derivative: a history, for example."""
+
+    @arrax.custom_vjp
+    def recorded(x):
+        return x
+
+    recorded.defvjp(lambda x: (x, x), lambda x, ct: (x + 1 + ct,))
+
+    @arrax.custom_vjp
+    def without(x):
+        return x
+
+    without.defvjp(lambda x: (x, None), lambda _, ct: (None,))
+    for f in (lambda x: without(recorded(x)), arrax.jit(lambda x: without(3 * recorded(x)) + x - x)):
+        assert arrax.grad(f)(2.0) == 3
+    assert arrax.grad(lambda x: (recorded(x), x)[1])(2.0) == 1
+    assert arrax.vjp(lambda x, n: without(x) * n, 2.0, 3)[1](1.0)[0] == 0

@@ -1,0 +1,29 @@
+"""What there is to know of dtypes, and integers narrower than NumPy's."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import arrax.numpy as jnp
+
+
+def test_limits_of_numpys_dtypes_are_python_numbers_and_those_of_others_scalars_of_these():
+    assert type(jnp.finfo(jnp.float32).max) is float and jnp.finfo(jnp.float32).max == np.finfo(np.float32).max
+    for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        limits = jnp.finfo(name)
+        assert type(limits.max) is getattr(ml_dtypes, name) and limits.max.astype(np.float32) > 400
+        assert limits.max == ml_dtypes.finfo(name).max and type(limits.bits) is int
+
+
+@pytest.mark.parametrize("dtype", ["int2", "uint2", "int4", "uint4"])
+def test_narrow_integers_wrap_around(dtype):
+    values = [[1, 2], [3, 4], [-1, 300]]
+    expected = np.array(values).astype(dtype)
+    np.testing.assert_array_equal(jnp.array(values, dtype), expected)
+    np.testing.assert_array_equal(jnp.array(values[0] + values[2], dtype), np.array([1, 2, -1, 300]).astype(dtype))
+    assert jnp.array(300, dtype) == np.array(300).astype(dtype)
+
+
+def test_numpys_integers_do_not():
+    with pytest.raises(OverflowError, match="300 out of bounds for int8"):
+        jnp.array([300], jnp.int8)
