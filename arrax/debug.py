@@ -16,6 +16,7 @@ if _typing.TYPE_CHECKING:
     from arrax.transforms.debugger.breakpoints import breakpoint as breakpoint
     from arrax.transforms.explain import explain as explain
     from arrax.transforms.explanation import Explanation as Explanation
+    from arrax.transforms.progress.reporting import progress as progress
     from arrax.transforms.recompilation_report import Recompilations as Recompilations
     from arrax.transforms.recompilation_report import recompiles as recompiles
     from arrax.transforms.recompilations import RecompilationError as RecompilationError
@@ -25,6 +26,7 @@ _LATE = {
     "arrax.transforms.debugger.breakpoints": ("breakpoint",),
     "arrax.transforms.explain": ("explain",),
     "arrax.transforms.explanation": ("Explanation",),
+    "arrax.transforms.progress.reporting": ("progress",),
     "arrax.transforms.recompilation_report": ("Recompilations", "recompiles"),
     "arrax.transforms.recompilations": ("RecompilationError", "RecompilationWarning"),
 }

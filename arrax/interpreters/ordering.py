@@ -65,6 +65,7 @@ def call_with_token(param: str) -> WithToken:
         params = {**eqn.params, param: program}
         return [eqn.replace(invars=[token, *eqn.invars], outvars=[after, *eqn.outvars], params=params)]
 
+    rule.calls = True  # type: ignore[attr-defined]  # such a primitive runs its program, once, as if it stood there
     return rule
 
 

@@ -130,41 +130,25 @@ def lower_host_call(
       NotImplementedError: the platform has no such calls, or those of several devices were to be in order.
     """
     module = ctx.module_context
-    target = _TARGETS.get(ctx.platform)
-    if target is None:
-        raise NotImplementedError(f"{function.name} is not supported on platform {ctx.platform}")
     ordered = bool(ctx.avals_in) and ctx.avals_in[0] is abstract_token
-    several = module.num_devices > 1 and module.manual is None
-    partitioned = partitioned and several
+    partitioned = partitioned and module.num_devices > 1 and module.manual is None
     if partitioned and ordered:
         raise NotImplementedError(
             f"{function.name}: partitioned calls happen on {module.num_devices} devices at a time, so that they cannot be "
             "ordered: leave out ordered or partitioned"
         )
     avals_in, avals_out = ctx.avals_in[ordered:], ctx.avals_out[ordered:]
-    number = len(module.host_callbacks)
-    module.host_callbacks.append(_entry(function, avals_in, avals_out, ordered, partitioned))
     given, wanted = [[_passed(aval) for aval in avals] for avals in (avals_in, avals_out)]
-    token = [abstract_token] if ordered else []
-    attributes = {
-        "call_target_name": builder.string(f"xla_ffi_{'partitioned_' * partitioned}{target}"),
-        "api_version": builder.integer(4, 32),
-        "has_side_effect": builder.attribute("true" if side_effect else "false"),
-        "backend_config": builder.attribute(f"{{index = {number} : ui64}}"),
-        "operand_layouts": builder.row_major([*token, *given]), "result_layouts": builder.row_major([*token, *wanted]),
-    }  # fmt: skip
-    if partitioned:
-        attributes["sdy.sharding"] = sharding_text.on_each_device(module)
-    elif several:  # one device calls the host, with the whole values
-        attributes["sdy.sharding"] = sharding_text.on_first_device(module, len(token) + len(wanted))
     operands = [
         builder.full(0, one) if not aval.size else value
         for value, aval, one in zip(values[ordered:], avals_in, given, strict=True)
     ]
-    if several and not partitioned:
-        operands = [sharding_text.everywhere(module, operand) for operand in operands]
-    types = [builder.ir_type(aval) for aval in [*token, *wanted]]
-    outs = list(builder.operation("stablehlo.custom_call", types, [*values[:ordered], *operands], attributes).results)
+    token = [abstract_token] if ordered else []
+    entry = _entry(function, avals_in, avals_out, ordered, partitioned)
+    outs = call_host(
+        module, function.name, entry, [*values[:ordered], *operands], [*token, *given], [*token, *wanted],
+        side_effect=side_effect, partitioned=partitioned,
+    )  # fmt: skip
     empty = [
         out if aval.size else builder.full(0, physical_aval(aval))
         for out, aval in zip(outs[ordered:], avals_out, strict=True)
@@ -200,6 +184,44 @@ def emit_python_callback(
     ctx = ctx.replace(avals_in=[*kinds, *operand_avals], avals_out=[*kinds, *result_avals])
     outs = lower_host_call(ctx, function, [*tokens, *operands], has_side_effect, partitioned)
     return outs[len(tokens) :], outs[0] if tokens else None, function
+
+
+def call_host(
+    module: Any, name: str, entry: Callable[..., tuple], operands: Sequence[Any], avals_in: Sequence[Any],
+    avals_out: Sequence[Any], *, side_effect: bool, partitioned: bool = False,
+) -> list[Any]:  # fmt: skip
+    """The operation that calls a function of NumPy arrays; types and results are not looked at.
+
+    Args:
+      module: context of the module that it stands in.
+      name: of the public function behind it, for messages.
+      entry: gives a tuple of arrays of the types ``avals_out``.
+      partitioned: whether each device calls it.
+    Raises:
+      NotImplementedError: the platform has no such calls.
+    """
+    target = _TARGETS.get(module.platform)
+    if target is None:
+        raise NotImplementedError(f"{name} is not supported on platform {module.platform}")
+    number = len(module.host_callbacks)
+    module.host_callbacks.append(entry)
+    attributes = {
+        "call_target_name": builder.string(f"xla_ffi_{'partitioned_' * partitioned}{target}"),
+        "api_version": builder.integer(4, 32),
+        "has_side_effect": builder.attribute("true" if side_effect else "false"),
+        "backend_config": builder.attribute(f"{{index = {number} : ui64}}"),
+        "operand_layouts": builder.row_major(avals_in), "result_layouts": builder.row_major(avals_out),
+    }  # fmt: skip
+    if partitioned:
+        attributes["sdy.sharding"] = sharding_text.on_each_device(module)
+    elif module.num_devices > 1 and module.manual is None:  # one device calls the host, with the whole values
+        attributes["sdy.sharding"] = sharding_text.on_first_device(module, len(avals_out))
+        operands = [
+            value if aval is abstract_token else sharding_text.everywhere(module, value)
+            for value, aval in zip(operands, avals_in, strict=True)
+        ]
+    types = [builder.ir_type(aval) for aval in avals_out]
+    return list(builder.operation("stablehlo.custom_call", types, operands, attributes).results)
 
 
 def _passed(aval: Any) -> ShapedArray:

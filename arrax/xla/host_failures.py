@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from arrax.core.caches import cleared_by
@@ -18,6 +19,15 @@ _plain_init = RuntimeFault.__init__
 _MOST = 8  # remembered ones keep the frames alive that they came through
 _recent: deque[tuple[str, BaseException]] = deque(maxlen=_MOST)
 cleared_by(_recent.clear)
+
+
+_cleanings: list[Callable[[], None]] = []
+
+
+def after_failure(clean: Callable[[], None]) -> Callable[[], None]:
+    """Let a function run when a program ends because of a function on the host; returns it."""
+    _cleanings.append(clean)
+    return clean
 
 
 def remember(error: BaseException) -> None:
@@ -33,6 +43,8 @@ def _find_cause(self: Any, *args: Any) -> None:
     if cause is None:
         return
     self.__cause__ = cause
+    for clean in _cleanings:
+        clean()
     made_of: Any = type(cause)
     kind = _both(made_of)
     if kind is not None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from arrax.core.effects import any_ordered, refuse_repetition
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
-from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
+from arrax.core.types import Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.batching import batch_program, bdim_at_front, move_batch_axis, running_batch
@@ -18,6 +18,7 @@ from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import core_call_p
+from arrax.lax.control_flow.reported_loops import STEPS, counted_steps, loop_ir
 from arrax.lax.control_flow.staged_functions import chosen, either, groups, others, rearranged
 from arrax.lax.families import shape_slots
 from arrax.lax.reductions import reduce_or
@@ -335,23 +336,14 @@ def _lower(
     def body(carry: list[Any]) -> list[Any]:
         return inline_program(module, body_jaxpr, [*body_consts, *carry], "while/body")
 
-    return while_ir(init, body_jaxpr.out_avals, cond, body)
+    def total() -> Any:
+        counted = counted_steps(cond_jaxpr.jaxpr, body_jaxpr.jaxpr, cond_nconsts, body_nconsts)
+        if counted is None:
+            return None
+        first, last = (builder.op("convert", STEPS, [*cond_consts, *init][place]) for place in counted)
+        return builder.op("subtract", STEPS, last, first)
 
-
-def while_ir(
-    init: Sequence[Any],
-    avals: Sequence[ShapedArray],
-    cond: Callable[[list[Any]], Any],
-    body: Callable[[list[Any]], list[Any]],
-) -> list[Any]:
-    """A ``stablehlo.while`` with regions built by two functions; values from outside are captured."""
-    types = [builder.ir_type(aval) for aval in avals]
-    operation = builder.operation("stablehlo.while", types, init, None, 2)
-    for index, build in enumerate((lambda carry: [cond(carry)], body)):
-        block = builder.block_with(operation, index, avals)
-        with builder.inside(block):
-            builder.return_(build(list(block.arguments)))
-    return list(operation.results)
+    return loop_ir(ctx, body_jaxpr, init, body_jaxpr.out_avals, cond, body, total)
 
 
 while_p.type_rule = _types

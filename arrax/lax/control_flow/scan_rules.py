@@ -18,7 +18,7 @@ from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import program_with_tokens
-from arrax.lax.control_flow.loop_rules import while_ir
+from arrax.lax.control_flow.reported_loops import loop_ir
 from arrax.lax.control_flow.staged_functions import chosen, either, groups, rearranged
 from arrax.lax.kept_bits import kept_type, with_type
 
@@ -281,7 +281,10 @@ def _lower(
     carry, ys, done = list(init), buffers, 0
     if length > per_turn:
         start = [builder.constant(np.int32(0)), *carry, *ys]
-        state = while_ir(start, [_COUNTER, *carry_avals, *stacks], goes_on, body)
+        state = loop_ir(
+            ctx, jaxpr, start, [_COUNTER, *carry_avals, *stacks], goes_on, body,
+            lambda: builder.constant(np.int64(length)), per_turn,
+        )  # fmt: skip
         carry, ys, done = state[1 : 1 + num_carry], state[1 + num_carry :], length - length % per_turn
     for position in range(done, length):
         carry, ys = step(position, carry, ys)

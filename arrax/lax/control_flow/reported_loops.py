@@ -1,0 +1,185 @@
+"""Loops that report how far they are, at times that the host chooses while they run.
+
+A mark in the body of a loop says that it reports, and to whom; it does nothing by itself, so that transformations only hand it
+on. Where a loop is lowered, a marked body makes it a loop in a loop: the outer one calls the host, which answers how many
+steps to take until the next call; the inner one takes these steps. Steps themselves stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from arrax.core.effects import Effect
+from arrax.core.interpreter import Primitive
+from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, open_jaxpr, subprograms
+from arrax.core.types import ShapedArray
+from arrax.interpreters.lowering import builder
+from arrax.lax.arithmetic import add, lt
+from arrax.lax.host_functions import call_host
+from arrax.xla import host_failures
+
+STEPS, _FLAG = ShapedArray((), np.int64), ShapedArray((), np.bool_)
+UNKNOWN = -1
+
+
+class Listener(Protocol):
+    """Who hears of a loop's steps. Hashable: it is a parameter of operations."""
+
+    def __call__(self, handle: int, steps: int, total: int, ended: bool) -> tuple[int, int]:
+        """Hear that a loop has taken some steps; give a handle of this run, and how many steps to take next.
+
+        Args:
+          handle: what the last call of this run has given; 0 at first.
+          total: how many steps there will be, or ``UNKNOWN``.
+          ended: whether these were all.
+        """
+
+
+class ReportEffect(Effect):
+    """A loop that reports."""
+
+    __slots__ = ()
+
+
+report_effect = ReportEffect("Report")
+report_p = Primitive("report", multiple_results=True, cost=0)
+report_p.type_rule = lambda **params: []
+report_p.effects_rule = lambda **params: frozenset({report_effect})
+report_p.impl = lambda **params: []
+report_p.lower[None] = lambda ctx, **params: []
+
+
+def mark_loop(listener: Listener) -> None:
+    """Let the loop around the function that is being traced report to a listener."""
+    report_p.bind(listener=listener)
+
+
+def listener_of(program: ClosedJaxpr) -> Listener | None:
+    """Whom a loop with this body reports to, or None."""
+    if report_effect not in program.effects:
+        return None
+    return program.memo("listener", lambda: _listener_in(program.jaxpr))
+
+
+def _listener_in(jaxpr: Jaxpr) -> Listener | None:
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is report_p:
+            return eqn.params["listener"]
+        if report_effect in eqn.effects and getattr(eqn.primitive.with_token, "calls", False):
+            # not in loops of its own, nor in branches
+            for inner in subprograms(eqn.params):
+                found = _listener_in(open_jaxpr(inner))
+                if found is not None:
+                    return found
+    return None
+
+
+# ---- lowering --------------------------------------------------------------------------------------------------------
+
+
+def while_ir(
+    init: Sequence[Any],
+    avals: Sequence[ShapedArray],
+    cond: Callable[[list[Any]], Any],
+    body: Callable[[list[Any]], list[Any]],
+) -> list[Any]:
+    """A ``stablehlo.while`` with regions built by two functions; values from outside are captured."""
+    types = [builder.ir_type(aval) for aval in avals]
+    operation = builder.operation("stablehlo.while", types, init, None, 2)
+    for index, build in enumerate((lambda carry: [cond(carry)], body)):
+        block = builder.block_with(operation, index, avals)
+        with builder.inside(block):
+            builder.return_(build(list(block.arguments)))
+    return list(operation.results)
+
+
+def loop_ir(
+    ctx: Any,
+    program: ClosedJaxpr,
+    init: Sequence[Any],
+    avals: Sequence[ShapedArray],
+    cond: Callable[[list[Any]], Any],
+    body: Callable[[list[Any]], list[Any]],
+    total: Callable[[], Any],
+    steps_per_turn: int = 1,
+) -> list[Any]:
+    """Like ``while_ir``; if the steps' program is marked, the loop reports.
+
+    Args:
+      program: of one step.
+      total: gives the number of steps in the program, or None.
+      steps_per_turn: how many steps ``body`` takes.
+    """
+    listener = listener_of(program)
+    if listener is None:
+        return while_ir(init, avals, cond, body)
+    number = lambda value: builder.constant(np.int64(value))  # noqa: E731
+    whole = total()
+    whole = number(UNKNOWN) if whole is None else whole
+
+    def call(handle: Any, steps: Any, ended: bool) -> list[Any]:
+        operands = [handle, steps, whole, builder.constant(np.bool_(ended))]
+        kinds = [STEPS, STEPS, STEPS, _FLAG]
+        name, entry = "debug.progress", _entry(listener)
+        return call_host(ctx.module_context, name, entry, operands, kinds, [STEPS, STEPS], side_effect=True)
+
+    def inner_goes_on(state: list[Any]) -> Any:
+        left, going, *_ = state
+        return builder.op("and", _FLAG, going, builder.compare("GT", (), left, number(0)))
+
+    def inner(state: list[Any]) -> list[Any]:
+        left, _, *carry = state
+        carry = body(carry)
+        return [builder.op("subtract", STEPS, left, number(1)), cond(carry), *carry]  # which asks once for each step
+
+    def outer(state: list[Any]) -> list[Any]:
+        handle, turns, going, *carry = state
+        handle, wanted = call(handle, builder.op("multiply", STEPS, turns, number(steps_per_turn)), False)
+        left, going, *carry = while_ir([wanted, going, *carry], [STEPS, _FLAG, *avals], inner_goes_on, inner)
+        taken = builder.op("subtract", STEPS, wanted, left)
+        return [handle, builder.op("add", STEPS, turns, taken), going, *carry]
+
+    start = [number(0), number(0), cond(list(init)), *init]
+    handle, turns, _, *carry = while_ir(start, [STEPS, STEPS, _FLAG, *avals], lambda state: state[2], outer)
+    call(handle, builder.op("multiply", STEPS, turns, number(steps_per_turn)), True)
+    return carry
+
+
+def _entry(listener: Listener) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+    def run(*values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        handle, steps, total, ended = (value.item() for value in values)
+        try:
+            handle, following = listener(handle, steps, total, ended)
+        except BaseException as error:
+            host_failures.remember(error)
+            raise
+        return np.asarray(handle, np.int64), np.asarray(max(following, 1), np.int64)
+
+    return run
+
+
+def counted_steps(cond: Jaxpr, body: Jaxpr, cond_nconsts: int, body_nconsts: int) -> tuple[int, int] | None:
+    """Where a loop counts up by one, from which of its numbers it does so and to which: places among the inputs of ``cond``."""
+    if (
+        len(cond.eqns) != 1
+        or cond.eqns[0].primitive is not lt.primitive
+        or cond.outvars[0] is not cond.eqns[0].outvars[0]
+    ):
+        return None
+    counter, end = (None if isinstance(atom, Literal) else cond.invars.index(atom) for atom in cond.eqns[0].invars)
+    if counter is None or end is None or counter < cond_nconsts:
+        return None
+    if cond.invars[counter].aval.shape or not np.issubdtype(cond.invars[counter].aval.dtype, np.signedinteger):
+        return None
+    following = {place: body.outvars[place - cond_nconsts] for place in (counter, end) if place >= cond_nconsts}
+    before = {place: body.invars[place - cond_nconsts + body_nconsts] for place in following}
+    maker = next((eqn for eqn in body.eqns if following[counter] in eqn.outvars), None)
+    if maker is None or maker.primitive is not add.primitive or maker.invars[0] is not before[counter]:
+        return None
+    step = maker.invars[1]
+    if not isinstance(step, Literal) or step.val != 1 or following.get(end) is not before.get(end):
+        return None
+    return counter, end

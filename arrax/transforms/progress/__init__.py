@@ -1,0 +1,1 @@
+"""How far compiled loops are, shown while they run."""

@@ -1,0 +1,160 @@
+"""``debug.progress``: compiled loops show how far they are."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, TypeVar, overload
+
+from arrax.core.calls import check_callable
+from arrax.lax.control_flow.reported_loops import UNKNOWN, mark_loop
+from arrax.transforms.progress.bars import AnyBar, bar_of, checked_style
+from arrax.xla import host_failures
+
+F = TypeVar("F", bound=Callable[..., Any])
+logger = logging.getLogger("arrax")
+_GROWTH = 16  # how many times as many steps there are, at most, between reports than between those before
+
+
+class _Run:
+    """One run of a loop: how fast it is, and the bar that shows it."""
+
+    __slots__ = ("began", "since", "steps", "bar")
+
+    def __init__(self) -> None:
+        self.began = self.since = perf_counter()
+        self.steps = 0
+        self.bar: AnyBar | None = None
+
+    def close(self) -> None:
+        """Let the bar go; another report opens a new one."""
+        bar, self.bar = self.bar, None
+        if bar is not None:
+            bar.close()
+
+
+_runs: dict[int, _Run] = {}
+_handles = itertools.count(1)
+_lock = threading.Lock()
+
+
+@host_failures.after_failure
+def _close_all() -> None:
+    for run in list(_runs.values()):
+        run.close()
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """Hears how far a loop is; see ``lax.control_flow.reported_loops``."""
+
+    label: str
+    total: int | None
+    style: str
+    every: float
+    delay: float
+
+    def __call__(self, handle: int, steps: int, total: int, ended: bool) -> tuple[int, int]:
+        if handle == 0:
+            return (0 if ended else self._begin()), 1
+        run, now = _runs.get(handle) or _Run(), perf_counter()
+        try:
+            if ended or run.bar is not None or now - run.began >= self.delay:
+                self._show(run, steps, total, now, ended)
+        except Exception:  # what watches a program does not end it
+            logger.exception("arrax.debug.progress: the bar cannot be shown")
+            run.bar = None
+        taken, seconds = steps - run.steps, now - run.since
+        run.steps = steps
+        if ended:
+            with _lock:
+                _runs.pop(handle, None)
+        run.since = perf_counter()
+        return handle, min(int(taken / max(seconds, 1e-9) * self.every), _GROWTH * taken)
+
+    def _begin(self) -> int:
+        with _lock:
+            handle = next(_handles)
+            _runs[handle] = _Run()
+        return handle
+
+    def _show(self, run: _Run, steps: int, total: int, now: float, ended: bool) -> None:
+        if run.bar is None:
+            if ended and now - run.began < self.delay:
+                return
+            known = self.total if self.total is not None else None if total == UNKNOWN else total
+            run.bar = bar_of(self.style)(self.label, known)
+        run.bar.show(steps, now - run.began)
+        if ended:
+            run.close()
+
+
+class Reporting:
+    """A body of loops that report."""
+
+    def __init__(self, fun: Callable[..., Any], reporter: Reporter):
+        functools.update_wrapper(self, fun, updated=())
+        self.fun, self.reporter = fun, reporter
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        mark_loop(self.reporter)
+        return self.fun(*args, **kwargs)
+
+
+@overload
+def progress(
+    fun: F,
+    label: str = ...,
+    *,
+    total: int | None = ...,
+    style: str | None = ...,
+    every: float = ...,
+    delay: float = ...,
+) -> F: ...
+@overload
+def progress(
+    fun: None = None, label: str = ..., *, total: int | None = ..., style: str | None = ..., every: float = ...,
+    delay: float = ...,
+) -> Callable[[F], F]: ...  # fmt: skip
+def progress(
+    fun: Callable[..., Any] | None = None,
+    label: str = "",
+    *,
+    total: int | None = None,
+    style: str | None = None,
+    every: float = 0.1,
+    delay: float = 0.2,
+) -> Any:
+    """The body of a compiled loop that shows how far the loop is: for ``scan``, ``fori_loop``, ``map``, ``while_loop``.
+
+    The loop calls Python from time to time, as often as ``every`` says and however long steps take. ``vmap`` shows one bar
+    for all examples, ``grad`` the forward pass. Loops inside of others have bars of their own. Ctrl-C ends a loop at
+    its next report. Where there is no compiled loop around the function, nothing is shown.
+
+    Args:
+      fun: what the loop repeats. Without it, the rest makes a decorator.
+      label: stands in front of the bar.
+      total: how many steps there will be, where the loop itself does not know (``while_loop``).
+      style: ``"tqdm"``, ``"rich"``, ``"text"``; None for the first of them whose package is installed.
+      every: seconds between reports.
+      delay: loops that take less seconds show nothing.
+    Returns: a function like ``fun``.
+    Raises:
+      TypeError: ``fun`` is no function.
+      ValueError: an unknown style, times that are negative, a ``total`` that is not positive.
+      ModuleNotFoundError: the package of the style is not installed.
+    Example: ``lax.fori_loop(0, 10, arrax.debug.progress(lambda i, x: x + i, "adding"), 0)``.
+    """
+    if fun is None:
+        return lambda body: progress(body, label, total=total, style=style, every=every, delay=delay)
+    check_callable(fun)
+    if every < 0 or delay < 0:
+        raise ValueError(f"progress: every and delay must not be negative, got {every} and {delay}")
+    if total is not None and total < 1:
+        raise ValueError(f"progress: total must be positive, got {total}")
+    return Reporting(fun, Reporter(str(label), total, checked_style(style), float(every), float(delay)))
