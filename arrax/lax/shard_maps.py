@@ -9,7 +9,7 @@ from typing import Any
 from arrax import dtypes
 from arrax.core.explicit_axes import placed_type
 from arrax.core.interpreter import Primitive, Tracer
-from arrax.core.partition_specs import PartitionSpec
+from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.core.program import ClosedJaxpr, JaxprEqn
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
@@ -192,19 +192,36 @@ def _batch(
 ) -> tuple[list[Any], list[int | None]]:
     batch, region = running_batch(), region_of(params)
     mapped = [dim is not None for dim in dims]
+    names = _axes_of_batch(batch, region, (*in_specs, *out_specs))
     with region.entered():
+        if names and region.tracked:
+            jaxpr = jaxpr.memo(("varying", tuple(mapped), names), lambda: _varying(jaxpr, mapped, names))
+        size = batch.size // region.counts(PartitionSpec(names), 1)[0]
         derived, out_mapped = batch_program(
-            jaxpr, batch.size, mapped, axis_name=batch.axis_name, spmd_axis_name=batch.spmd_axis_name
+            jaxpr, size, mapped, axis_name=batch.axis_name, spmd_axis_name=None if names else batch.spmd_axis_name
         )
-    ins = tuple(_behind(spec) if m else spec for spec, m in zip(in_specs, mapped, strict=True))
-    outs = tuple(_behind(spec) if m else spec for spec, m in zip(out_specs, out_mapped, strict=True))
+    ins = tuple(PartitionSpec(names, *spec) if m else spec for spec, m in zip(in_specs, mapped, strict=True))
+    outs = tuple(PartitionSpec(names, *spec) if m else spec for spec, m in zip(out_specs, out_mapped, strict=True))
     moved = [bdim_at_front(x, d, batch.size) if d is not None else x for x, d in zip(values, dims, strict=True)]
     return _again(params, derived, moved, ins, outs), [0 if m else None for m in out_mapped]
 
 
-def _behind(spec: PartitionSpec) -> PartitionSpec:
-    """The spec of arrays with one more axis in front."""
-    return PartitionSpec(None, *spec)
+def _axes_of_batch(batch: Any, region: Region, specs: Specs) -> tuple[Any, ...]:
+    """The mesh axes that divide a batch among devices, as ``spmd_axis_name`` says: those that the program has no use for."""
+    names = () if batch.spmd_axis_name is None else batch.spmd_axis_name
+    names = names if isinstance(names, tuple) else (names,)
+    free = region.axes - {name for spec in specs for name in spec_names(spec)}
+    count = region.counts(PartitionSpec(names), 1)[0] if free.issuperset(names) else 0
+    return names if count and batch.size % count == 0 and batch.axis_name is None else ()
+
+
+def _varying(program: ClosedJaxpr, mapped: Sequence[bool], names: tuple[Any, ...]) -> ClosedJaxpr:
+    """The program where mapped inputs vary over more mesh axes."""
+    avals = [
+        aval.update(vma=aval.vma | frozenset(names)) if m else aval
+        for aval, m in zip(program.in_avals, mapped, strict=True)
+    ]
+    return ClosedJaxpr(*stage(lambda *args: eval_jaxpr(program.jaxpr, program.consts, *args), avals))
 
 
 def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:

@@ -53,9 +53,23 @@ class Format:
         return f"Format(layout={self.layout}, sharding={self.sharding})"
 
 
+class _Auto(Layout):
+    """Stands for a layout that the compiler chooses."""
+
+    def __repr__(self) -> str:
+        return "Layout.AUTO"
+
+
+Layout.AUTO = _Auto(())  # type: ignore[attr-defined]
+
+
+def format_of(layout: Any, sharding: Any) -> Format:
+    """A layout as the runtime describes it, and a sharding."""
+    return Format(Layout(tuple(reversed(layout._xla_layout().minor_to_major()))), sharding)
+
+
 def _format(self: Any) -> Format:
-    minor_to_major = self._pjrt_layout._xla_layout().minor_to_major()
-    return Format(Layout(tuple(reversed(minor_to_major))), self.sharding)
+    return format_of(self._pjrt_layout, self.sharding)
 
 
 attach(runtime.ArrayImpl, {"format": property(_format, doc="Layout and sharding.")})

@@ -29,12 +29,16 @@ def checked_shardings(name: str, tree: Any) -> Any:
       TypeError: a leaf is something else than a sharding, a PartitionSpec, None or UNSPECIFIED.
     """
     for leaf in tree_flatten(tree, is_leaf=_is_leaf)[0]:
-        if not _is_leaf(leaf) and not isinstance(leaf, Auto) and leaf is not Auto and _of_format(leaf) is None:
+        if not _is_leaf(leaf) and not isinstance(leaf, Auto) and leaf is not Auto and not _is_format(leaf):
             raise TypeError(
                 f"{name} leaf specifications are expected to be Sharding or PartitionSpec instances or None, but got "
                 f"{leaf!r} of type {type(leaf)}"
             )
     return tree
+
+
+def _is_format(leaf: Any) -> bool:
+    return hasattr(leaf, "layout") and (leaf.sharding is None or isinstance(leaf.sharding, runtime.Sharding))
 
 
 def _of_format(leaf: Any) -> Any:

@@ -17,6 +17,7 @@ from arrax.interpreters.placements import Placement, check_operand
 from arrax.native import runtime
 from arrax.transforms.inspection import ShapeDtypeStruct, shaped_type, struct_of
 from arrax.transforms.jit import Jitted
+from arrax.transforms.layouts import format_of
 from arrax.transforms.tracing import Traced as TracedFunction
 from arrax.transforms.tracing import dynamic_names, trace
 from arrax.transforms.wrapped import Wrapped as Wrapped
@@ -211,6 +212,19 @@ class Compiled(_Stage):
     def output_shardings(self) -> Any:
         """Placement of each result."""
         return tree_unflatten(self.out_tree, self._program.out_shardings)
+
+    @property
+    def input_formats(self) -> Any:
+        """Layout and sharding of each argument, ``(args, kwargs)``; None for what the program does not take."""
+        layouts = iter(self._program.executable.get_parameter_layouts()[len(self._program.const_args) :])
+        places = [self._program.sharding_of_argument(n) for n in range(len(self._traced.in_avals))]
+        return tree_unflatten(self.in_tree, [s if s is None else format_of(next(layouts), s) for s in places])
+
+    @property
+    def output_formats(self) -> Any:
+        """Layout and sharding of each result."""
+        layouts = self._program.executable.get_output_layouts()
+        return tree_unflatten(self.out_tree, list(map(format_of, layouts, self._program.out_shardings)))
 
     @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

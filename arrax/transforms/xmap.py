@@ -15,10 +15,12 @@ from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.interpreters.batching import batch, move_batch_axis
+from arrax.lax.control_flow.mapping import map as loop_map
 from arrax.lax.families import checked_operand
 from arrax.lax.placement import put_value
-from arrax.lax.shapes import transpose
+from arrax.lax.shapes import reshape, transpose
 from arrax.lax.sharding_constraints import constrained
+from arrax.lax.slicing import index_in_dim
 from arrax.transforms.jit import jit
 from arrax.transforms.tracing import flat_names
 from arrax.xla.meshes import Mesh, physical_mesh
@@ -96,7 +98,7 @@ def xmap(
       out_axes: where named axes go in the results, likewise.
       axis_sizes: sizes of names that no argument has.
       axis_resources: for names the mesh axis, or tuple of mesh axes, over which they are laid out, of the mesh in force
-        (``with mesh:``); or a SerialLoop. The results are the same.
+        (``with mesh:``); or a SerialLoop, for elements that do not need each other. The results are the same.
       donate_argnums: positions of arguments whose buffers the results may reuse.
       backend: platform to run on.
     Returns: a function of the whole arrays, with ``lower``.
@@ -262,14 +264,26 @@ class Named:
         if not names:
             return flat(*values)
         name, rest = names[0], names[1:]
+        if isinstance(self.resources.get(name), SerialLoop) and any(name in has for has in held):
+            try:
+                return self._looped(flat, names, sizes, held, structure, values)
+            except NameError as error:
+                if str(error) != f"unbound axis name: {name}":
+                    raise  # else elements of different steps need each other: all are worked on at once
         dims = [0 if name in has else None for has in held]
         outs, out_dims = batch(
             lambda *xs: self._batched(flat, rest, sizes, held, structure, xs), values, dims, sizes[name], name
         )
+        return self._with_axis_in_front(name, sizes[name], outs, out_dims, structure[1])
+
+    def _with_axis_in_front(
+        self, name: Any, size: int, outs: Sequence[Any], dims: Sequence[int | None], places: Sequence[dict]
+    ) -> list[Any]:
+        """Results with the axis of a name in front, where they have it."""
         placed = []
-        for out, dim, at in zip(outs, out_dims, structure[1], strict=True):
+        for out, dim, at in zip(outs, dims, places, strict=True):
             if name in at.values():
-                placed.append(move_batch_axis(out, dim, sizes[name], 0))
+                placed.append(move_batch_axis(out, dim, size, 0))
             elif dim is None:
                 placed.append(out)
             else:
@@ -278,6 +292,30 @@ class Named:
                     "reduce over it, or name it in out_axes"
                 )
         return placed
+
+    def _looped(
+        self, flat: Callable, names: list, sizes: dict, held: Sequence[set], structure: list, values: Sequence[Any]
+    ) -> list[Any]:
+        """The same, where the elements along the first name are worked on in a loop, a part of them in each step."""
+        name, rest, steps = names[0], names[1:], self.resources[names[0]].length
+        size, has = sizes[name] // steps, [name in each for each in held]
+        dims = [0 if h else None for h in has]
+
+        def one_step(parts: Sequence[Any]) -> list[Any]:
+            given = iter(parts)
+            whole = [next(given) if h else x for x, h in zip(values, has, strict=True)]
+            outs, out_dims = batch(
+                lambda *xs: self._batched(flat, rest, sizes, held, structure, xs), whole, dims, size, None
+            )
+            return self._with_axis_in_front(name, size, outs, out_dims, structure[1])
+
+        parts = [x for x, h in zip(values, has, strict=True) if h]
+        cut = [reshape(x, (steps, size, *typeof(x).shape[1:])) for x in parts]
+        stacked = loop_map(one_step, cut)
+        return [
+            reshape(x, (sizes[name], *typeof(x).shape[2:])) if name in at.values() else index_in_dim(x, 0, 0, False)
+            for x, at in zip(stacked, structure[1], strict=True)
+        ]
 
     def _out_positions(self, out_tree: Any) -> list[dict[int, Any]]:
         dummy = tree_unflatten(out_tree, list(range(out_tree.num_leaves)))

@@ -6,6 +6,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax.experimental import io_callback
+from arrax.experimental.layout import Format, Layout
 from arrax.experimental.pjit import UNSPECIFIED, pjit
 from arrax.sharding import Mesh, NamedSharding, PositionalSharding
 from arrax.sharding import PartitionSpec as P
@@ -187,3 +188,14 @@ def test_functions_on_the_host_are_called_once_with_whole_values(capfd):
     arrax.jit(lambda x: arrax.debug.print("sum {}", x.sum()))(x)
     arrax.effects_barrier()
     assert capfd.readouterr().out.count("sum 28.0") == 1
+
+
+def test_formats_are_layouts_and_shardings():
+    rows = Format(Layout((0, 1)), over("x"))
+    x = arrax.device_put(VALUES, rows)
+    assert x.format == rows and repr(Layout.AUTO) == "Layout.AUTO"
+    jitted = arrax.jit(lambda x, y: {"sum": x + y}, in_shardings=Format(Layout.AUTO), out_shardings=rows)
+    compiled = jitted.lower(x, x).compile()
+    assert compiled.input_formats == ((rows, rows), {}) and compiled.output_formats == {"sum": rows}
+    unused = arrax.jit(lambda x, y: y * 2).lower(np.ones(3), np.ones((2, 2))).compile()
+    assert unused.input_formats[0][0] is None and unused.input_formats[0][1].layout == Layout((0, 1))

@@ -349,3 +349,29 @@ def test_a_mesh_of_one_device_runs_the_same_programs():
         f, spec, _ = COLLECTIVES[name]
         out = arrax.shard_map(f, mesh=one, in_specs=P("x"), out_specs=spec)(X)
         assert out.size == X.size and out.devices() == {arrax.devices()[3]}
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_batch_may_be_divided_over_axes_that_the_program_has_no_use_for(checked):
+    over = arrax.make_mesh((4, 2), ("x", "y"))
+
+    def f(row, weights):
+        body = arrax.shard_map(
+            lambda r, w: lax.psum(r * w, "y"), mesh=over, in_specs=(P("y"), P()), out_specs=P(), check_vma=checked
+        )
+        return body(row, weights)
+
+    rows, weights = np.arange(64.0, dtype=np.float32).reshape(8, 8), np.arange(4.0, dtype=np.float32)
+    x = arrax.device_put(rows, NamedSharding(over, P("x", "y")))
+    mapped = arrax.jit(arrax.vmap(f, (0, None), spmd_axis_name="x"))
+    out = mapped(x, weights)
+    np.testing.assert_allclose(out, (rows[:, :4] + rows[:, 4:]) * weights)
+    assert out.sharding.is_equivalent_to(NamedSharding(over, P("x")), 2)
+    assert "all-gather" not in mapped.lower(x, weights).compile().as_text()
+    slopes = arrax.jit(arrax.grad(lambda x, w: (arrax.vmap(f, (0, None), spmd_axis_name="x")(x, w) ** 2).sum(), (0, 1)))
+    plain = arrax.grad(lambda x, w: (((x[:, :4] + x[:, 4:]) * w) ** 2).sum(), (0, 1))(rows, weights)
+    for slope, expected in zip(slopes(x, weights), plain, strict=True):
+        np.testing.assert_allclose(slope, expected, rtol=1e-5)
+    used = arrax.vmap(lambda r: arrax.shard_map(lambda r: r * lax.axis_size("x"), mesh=over, in_specs=P("x"), out_specs=P("x"))(r),
+                      spmd_axis_name="x")  # fmt: skip
+    np.testing.assert_allclose(used(rows), rows * 4)

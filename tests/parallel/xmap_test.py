@@ -129,3 +129,30 @@ def test_what_does_not_fit_is_refused(make, error, message):
 def test_its_end_is_announced():
     with pytest.warns(DeprecationWarning, match="xmap"):
         xmap(lambda x: x, in_axes=[...], out_axes=[...])
+
+
+def test_a_serial_loop_works_on_parts_one_after_the_other():
+    def f(x, w):
+        return {"y": jnp.sin(x) @ w, "w": w.sum()}
+
+    def mapped(**resources):
+        return xmap(
+            f, in_axes=({0: "i", 1: "j"}, {}), out_axes={"y": {1: "i", 0: "j"}, "w": {}}, axis_resources=resources
+        )
+
+    x, w = np.arange(48.0, dtype=np.float32).reshape(6, 2, 4), np.arange(8.0, dtype=np.float32).reshape(4, 2)
+    looped, plain = mapped(i=SerialLoop(3)), mapped()
+    for name, value in plain(x, w).items():
+        np.testing.assert_allclose(looped(x, w)[name], value, rtol=1e-6)
+    np.testing.assert_allclose(mapped(i=SerialLoop(2), j=SerialLoop(2))(x, w)["y"], plain(x, w)["y"], rtol=1e-6)
+    assert "while" in looped.lower(x, w).as_text() and "while" not in plain.lower(x, w).as_text()
+    with pytest.raises(ValueError, match="has the named axis 'i'"):
+        xmap(lambda x: x, in_axes={0: "i"}, out_axes={}, axis_resources={"i": SerialLoop(2)})(np.ones(4))
+
+
+def test_elements_that_need_each_other_are_worked_on_at_once():
+    x = np.arange(8.0, dtype=np.float32)
+    shares = xmap(
+        lambda x: x / lax.psum(x, "i"), in_axes={0: "i"}, out_axes={0: "i"}, axis_resources={"i": SerialLoop(4)}
+    )
+    np.testing.assert_allclose(shares(x), x / x.sum())
