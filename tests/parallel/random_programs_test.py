@@ -91,3 +91,60 @@ def test_random_programs_per_device_mean_what_they_mean_on_stacks(seed):
         wanted, wanted_slope = arrax.jit(arrax.value_and_grad(lambda x: (on_stacks(x) * weights).sum()))(x)
         np.testing.assert_allclose(value, wanted, rtol=2e-4, atol=1e-3)
         np.testing.assert_allclose(slope, wanted_slope, rtol=2e-3, atol=2e-3 * float(np.abs(wanted_slope).max()))
+
+
+SIZES = {"a": 4, "b": 2}
+
+
+def grid_step(rng):
+    """What a device of a grid does with its block and with weights that all have, and what that means for all blocks."""
+    names = [("a",), ("b",), ("a", "b")][rng.integers(3)]
+    places, count = tuple("ab".index(name) for name in names), int(np.prod([SIZES[name] for name in names]))
+    axis = names[0]
+    place, size = places[0], SIZES[axis]
+    shift = [(i, (i + 1) % size) for i in range(size)]
+    return [
+        (lambda b, w: b + lax.psum(b * w, names), lambda s, w: s + (s * w).sum(places, keepdims=True)),
+        (lambda b, w: b - lax.pmean(b, names) * w, lambda s, w: s - s.mean(places, keepdims=True) * w),
+        (lambda b, w: lax.ppermute(b, axis, shift) * w, lambda s, w: jnp.roll(s, 1, place) * w),
+        (lambda b, w: b * lax.all_gather(b, names).mean(0), lambda s, w: s * s.mean(places, keepdims=True)),
+        (lambda b, w: lax.psum_scatter(jnp.tile(b, (count, 1)), names, tiled=True) / count,
+         lambda s, w: s.mean(places, keepdims=True) + 0 * s),
+        (lambda b, w: jnp.where(lax.axis_index(axis) > 0, b, b * w), lambda s, w: jnp.where(
+            jnp.arange(size).reshape([size if n == place else 1 for n in range(4)]) > 0, s, s * w)),
+        (lambda b, w: lax.scan(lambda c, r: (c + lax.pmean(r, names) * 0.1, c * r), w, b)[1],
+         lambda s, w: lax.scan(lambda c, r: (c + r.mean(places, keepdims=True) * 0.1, c * r), w + 0 * s[:, :, 0],
+                               s.transpose(2, 0, 1, 3))[1].transpose(1, 2, 0, 3)),
+        (lambda b, w: jnp.tanh(b @ jnp.outer(w, w)), lambda s, w: jnp.tanh(s @ jnp.outer(w, w))),
+    ][rng.integers(8)]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs_over_a_grid_mean_what_they_mean_on_all_blocks(seed):
+    rng = np.random.default_rng(seed)
+    chosen = [grid_step(rng) for _ in range(4)]
+    mesh = Mesh(np.array(arrax.devices()).reshape(4, 2), ("a", "b"))
+    x = rng.normal(size=(16, 3)).astype(np.float32) / 2
+    weights, factors = (rng.normal(size=shape).astype(np.float32) / 2 for shape in ((3,), (16, 3)))
+
+    def body(block, weights):
+        for step, _ in chosen:
+            block = step(block, weights)
+        return block
+
+    def on_all(x, weights):
+        blocks = x.reshape(4, 2, 2, 3)
+        for _, meaning in chosen:
+            blocks = meaning(blocks, weights)
+        return blocks.reshape(16, 3)
+
+    def score(f):
+        return arrax.jit(arrax.value_and_grad(lambda x, w: (f(x, w) * factors).sum(), (0, 1)))
+
+    wanted, wanted_slopes = score(on_all)(x, weights)
+    for checked in (True, False):
+        f = arrax.shard_map(body, mesh=mesh, in_specs=(P(("a", "b")), P()), out_specs=P(("a", "b")), check_vma=checked)
+        value, slopes = score(f)(x, weights)
+        np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-4)
+        for slope, expected in zip(slopes, wanted_slopes, strict=True):
+            np.testing.assert_allclose(slope, expected, rtol=1e-3, atol=1e-4)
