@@ -26,7 +26,6 @@ from arrax.lax.computations import Monoid, apply_elementwise, fill_region, progr
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.reducing import argmax_form, fold_form
-from arrax.lax.cpu.short_axes import short_sum_form
 from arrax.lax.families import (
     anything,
     bools,
@@ -258,7 +257,7 @@ def max_for_shift(x: Any, axes: Sequence[int]) -> Any:
     return reduce_max.primitive.bind(x, axes=tuple(axes), may_drop_nan=True)
 
 
-reduce_sum.primitive.forms["cpu"] = short_sum_form(accumulator, fold_form("add"))
+reduce_sum.primitive.forms["cpu"] = fold_form("add")
 for _reduction, _name in (
     (reduce_max, "maximum"),
     (reduce_min, "minimum"),
@@ -381,7 +380,7 @@ def _index_lowering(extreme: Monoid) -> Any:
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
-        if aval.shape[axes[0]] < thresholds.ARGMAX_PAIRS_LENGTH or aval.size < thresholds.ARGMAX_PAIRS_SIZE:
+        if aval.shape[axes[0]] <= thresholds.ARGMAX_PAIRS_LENGTH or aval.size < thresholds.ARGMAX_PAIRS_SIZE:
             return [_index_by_pairs(ctx, x, extreme, direction, axes)]
         counter = _counter(ctx.platform, aval.shape[axes[0]])
         places, first = (ShapedArray(shape, counter) for shape in (aval.shape, out.shape))
@@ -407,21 +406,28 @@ def _index_by_pairs(ctx: Any, x: Any, extreme: Monoid, direction: str, axes: tup
         "iota", ShapedArray(aval.shape, out.dtype), iota_dimension=builder.integer(axes[0])
     )  # fmt: skip
     floating = kind_of(aval.dtype) == "floating"
+    in_order = ctx.platform == "cpu"  # from the first element to the last, the result so far being the first operand
 
     def better(a: Any, i: Any, b: Any, j: Any) -> list[Any]:
-        wins, ties = builder.compare(direction, (), a, b), builder.compare("EQ", (), a, b)
-        if floating:
-            is_nan, other = builder.compare("NE", (), a, a), builder.compare("NE", (), b, b)
-            wins = builder.op("or", flag, wins, builder.op("and", flag, is_nan, builder.op("not", flag, other)))
-            ties = builder.op("or", flag, ties, builder.op("and", flag, is_nan, other))
-        first = builder.op("and", flag, ties, builder.compare("LT", (), i, j))
-        taken = builder.op("or", flag, wins, first)
+        taken = stays(a, b) if in_order else precedes(a, i, b, j)
         return [
             builder.op("select", ShapedArray((), aval.dtype), taken, a, b),
             builder.op("select", ShapedArray((), out.dtype), taken, i, j),
         ]
 
-    inits = [extreme.identity(aval.dtype), np.iinfo(out.dtype).max]
+    def stays(a: Any, b: Any) -> Any:
+        kept = builder.compare(f"{direction[0]}E", (), a, b)
+        return builder.op("or", flag, kept, builder.compare("NE", (), a, a)) if floating else kept
+
+    def precedes(a: Any, i: Any, b: Any, j: Any) -> Any:
+        wins, ties = builder.compare(direction, (), a, b), builder.compare("EQ", (), a, b)
+        if floating:
+            is_nan, other = builder.compare("NE", (), a, a), builder.compare("NE", (), b, b)
+            wins = builder.op("or", flag, wins, builder.op("and", flag, is_nan, builder.op("not", flag, other)))
+            ties = builder.op("or", flag, ties, builder.op("and", flag, is_nan, other))
+        return builder.op("or", flag, wins, builder.op("and", flag, ties, builder.compare("LT", (), i, j)))
+
+    inits = [extreme.identity(aval.dtype), 0 if in_order else np.iinfo(out.dtype).max]
     scalars = [ShapedArray((), aval.dtype), ShapedArray((), out.dtype)]
     starts = [builder.full(value, scalar_) for value, scalar_ in zip(inits, scalars, strict=True)]
     outs = [ShapedArray(out.shape, aval.dtype), ShapedArray(out.shape, out.dtype)]

@@ -119,7 +119,6 @@ def degrees_of_freedom(name: str, ddof: Any, correction: Any) -> Any:
     return correction
 
 
-@api(static=("axis", "dtype", "keepdims", "name"))
 def _var(a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: bool, name: str) -> Any:
     check_arraylike(name, a)
     check_arraylike_or_none(name, where, mean)
@@ -139,6 +138,16 @@ def _var(a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdi
     out = _per_degree(spread, where, ddof, axes)
     out = exponential.sqrt(out) if name == "std" else out
     return with_kept_axes(convert(out, target), axes, keepdims)
+
+
+_var_by_array = api(static=("axis", "dtype", "keepdims", "name"))(_var)
+_var_by_number = api(static=("ddof", "axis", "dtype", "keepdims", "name"))(_var)
+
+
+def _spread_of(name: str, a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: Any) -> Any:
+    """The variance or its root; a number of freedoms is part of the program, as it is in programs of users."""
+    function = _var_by_number if isinstance(ddof, int | float) else _var_by_array
+    return function(a, where, mean, ddof, static_axis(axis), dtype, bool(keepdims), name)
 
 
 def _per_degree(spread: Any, where: Any, ddof: Any, axes: tuple[int, ...]) -> Any:
@@ -184,9 +193,7 @@ def var(
     Example: ``jnp.var(jnp.arange(4))`` is 1.25. Source: ``numpy.var``.
     """
     refuse_out("var", out)
-    return _var(
-        a, where, mean, degrees_of_freedom("var", ddof, correction), static_axis(axis), dtype, bool(keepdims), "var"
-    )
+    return _spread_of("var", a, where, mean, degrees_of_freedom("var", ddof, correction), axis, dtype, keepdims)
 
 
 def std(
@@ -198,9 +205,7 @@ def std(
     Example: ``jnp.std(jnp.array([1., 3.]))`` is 1. Source: ``numpy.std``.
     """
     refuse_out("std", out)
-    return _var(
-        a, where, mean, degrees_of_freedom("std", ddof, correction), static_axis(axis), dtype, bool(keepdims), "std"
-    )
+    return _spread_of("std", a, where, mean, degrees_of_freedom("std", ddof, correction), axis, dtype, keepdims)
 
 
 # ---- weighted mean --------------------------------------------------------------------------------------------------

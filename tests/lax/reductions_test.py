@@ -201,6 +201,15 @@ def test_the_first_of_several_nans_along_short_axes(length):
         np.testing.assert_array_equal(function(x.T.copy(), 0, np.int32), reference(x, axis=1))
 
 
+@pytest.mark.parametrize("shape", [(5000, 8), (8, 5000), (20, 17), (3, 1)], ids=str)
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, -0.0])
+def test_the_first_of_equal_elements_is_found(shape, value):
+    x = np.full(shape, value, np.float32)
+    for axis in (0, 1):
+        for function in (lax.argmax, lax.argmin):
+            assert not np.asarray(arrax.jit(lambda x, f=function, axis=axis: f(x, axis, np.int32))(x)).any()
+
+
 def test_extremes_over_neighbouring_axes_taken_together():
     x = np.random.default_rng(0).standard_normal((12, 5, 3, 100)).astype(np.float32)
     x[:, 4, 1, 7] = np.nan

@@ -1,4 +1,4 @@
-"""Sums and running operations along short axes on the CPU: one addition per element, for all rows at once.
+"""Running operations along short axes on the CPU: one operation per element, for all rows at once.
 
 The compiler's library takes some 10 ns for each row. Whether an axis is short is a matter of its length alone: so a row gives
 the same bits in every batch.
@@ -6,52 +6,16 @@ the same bits in every batch.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.arithmetic import add
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
 
 MAX_LENGTH = 8
-
-
-def short_sum_form(
-    accumulator: Callable[[Any], Any], otherwise: Callable[[JaxprEqn, Around], Form | None]
-) -> Callable[[JaxprEqn, Around], Form | None]:
-    """The form of sums of floats over adjacent axes with few elements.
-
-    Args:
-      accumulator: from a dtype to the one that sums of it are kept in.
-      otherwise: the form of other sums.
-    """
-
-    def rule(eqn: JaxprEqn, around: Around) -> Form | None:
-        aval, axes = eqn.invars[0].aval, tuple(sorted(eqn.params["axes"]))
-        length = math.prod(aval.shape[axis] for axis in axes)
-        adjacent = axes and axes[-1] - axes[0] < len(axes)
-        if not adjacent or aval.dtype.kind in "iub" or not 1 < length <= MAX_LENGTH or not aval.size:
-            return otherwise(eqn, around)
-        return Form(_sum, (("axes", axes), ("work", accumulator(aval.dtype))))
-
-    return rule
-
-
-def _sum(x: Any, *, axes: tuple[int, ...], work: Any) -> list[Any]:
-    shape, dtype = typeof(x).shape, typeof(x).dtype
-    before, after = shape[: axes[0]], shape[axes[-1] + 1 :]
-    parts = _entries(
-        convert_element_type(reshape(x, (*before, math.prod(shape[axes[0] : axes[-1] + 1]), *after)), work), len(before)
-    )
-    while len(parts) > 1:
-        pairs = [add(*parts[at : at + 2]) for at in range(0, len(parts) - 1, 2)]
-        parts = [*pairs, *parts[len(parts) - len(parts) % 2 :]]
-    return [convert_element_type(reshape(parts[0], (*before, *after)), dtype)]
 
 
 def _entries(x: Any, axis: int) -> Sequence[Any]:
