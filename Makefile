@@ -5,6 +5,8 @@
 #   make test          all tests (TESTS=tests/lax narrows, WORKERS=4 sets how many processes)
 #   make test-newest   the tests on the newest Python here, with the newest jaxlib for it
 #   make conformance   the array API standard's conformance suite on arrax.numpy (ARRAY_API_TESTS=/path/to/checkout)
+#   make ecosystem     the tests of libraries written for JAX, with arrax and with JAX (LIBRARIES="chex flax" narrows,
+#                      ECOSYSTEM=/path/to/checkouts)
 #   make fuzz          random NumPy expressions against NumPy, then random compositions against themselves (MINUTES=60)
 #   make docs-numpy    rewrite docs/numpy.md, the status of each NumPy function
 #   make lint types    ruff, mypy
@@ -16,13 +18,14 @@
 # PYTHON=/path/to/python chooses the interpreter for .venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest conformance fuzz docs-numpy lint types bench calibrate plot-numpy clean
+.PHONY: help demo test test-newest conformance ecosystem fuzz docs-numpy lint types bench calibrate plot-numpy clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 TESTS ?= tests
 BENCH ?=
+LIBRARIES ?=
 CONFORMANCE ?= --max-examples 50
 MINUTES ?= 60
 
@@ -46,6 +49,9 @@ test: $(VENV)/ready-test
 
 conformance: $(VENV)/ready-conformance
 	$(BIN)/python -m tests.conformance.suite $(CONFORMANCE)
+
+ecosystem: .venv-ecosystem/ready .venv-ecosystem-jax/ready
+	.venv-ecosystem/bin/python -m tests.ecosystem.suites $(LIBRARIES) --reference .venv-ecosystem-jax/bin/python
 
 fuzz: $(VENV)/ready-test
 	$(BIN)/python -m tests.numpy_api.agreement.fuzz --minutes $(MINUTES); numpy=$$?; \
@@ -78,7 +84,7 @@ test-newest:
 	fi
 
 clean:
-	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis examples/output
+	rm -rf .venv .venv-* .ecosystem build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis examples/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -87,6 +93,13 @@ $(BIN)/python:
 
 $(VENV)/ready-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+.venv-ecosystem/ready .venv-ecosystem-jax/ready: tests/ecosystem/beside.txt tests/ecosystem/libraries.txt
+	@test -n "$(PYTHON)" || { echo "this needs Python 3.11 or newer: make PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/ecosystem/beside.txt $(if $(findstring -jax,$@),'$(REFERENCE)')
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/ecosystem/libraries.txt
 	@touch $@
 
 .venv-reference/ready:

@@ -1,0 +1,70 @@
+"""The libraries whose tests are run with arrax in the place of JAX: where they come from, how their own CI runs them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Library(NamedTuple):
+    """The tests of one library.
+
+    Attributes:
+      origin: repository. tag: the version whose tests are run. parts: what is checked out of it; all if empty.
+      runs: arguments of pytest, one tuple per process, from the top of the checkout.
+      each_file: whether each file of the tests runs in a process of its own.
+      environment: variables.
+      known: tests that pass with JAX and cannot with arrax, and why.
+    """
+
+    origin: str
+    tag: str
+    runs: tuple[tuple[str, ...], ...]
+    parts: tuple[str, ...] = ()
+    each_file: bool = False
+    environment: dict[str, str] = {}
+    known: dict[str, str] = {}
+
+
+_NO_ASYNC = ("-p", "no:asyncio")  # its warnings are errors in the libraries' settings
+_SEED = {"EQX_GETKEY_SEED": "0"}  # keys are random without it
+_BROADCASTS = "counts the operations of a program: arrax writes out that an axis of length 1 is repeated"
+
+LIBRARIES = {
+    "chex": Library(
+        "https://github.com/google-deepmind/chex", "v0.1.92",
+        (("chex", "-k", "not fake_set_n_cpu_devices_test"), ("chex", "-k", "fake_set_n_cpu_devices_test")),
+    ),
+    "optax": Library("https://github.com/google-deepmind/optax", "v0.2.8", (("optax",),)),
+    "equinox": Library(
+        "https://github.com/patrick-kidger/equinox", "v0.13.8", (("tests", *_NO_ASYNC),),
+        parts=("equinox", "tests", "pyproject.toml", "README.md"), environment=_SEED,
+        known={
+            "tests.test_make_jaxpr::test_basic": _BROADCASTS,
+            "tests.test_make_jaxpr::test_struct": _BROADCASTS,
+        },
+    ),
+    "lineax": Library(
+        "https://github.com/patrick-kidger/lineax", "v0.1.1", (("tests", *_NO_ASYNC),), each_file=True,
+        environment=_SEED,
+    ),
+    "flax": Library(  # core and linen; what needs TensorFlow is left out
+        "https://github.com/google/flax", "v0.12.7",
+        (("tests", "--ignore=tests/nnx", "--ignore=tests/io_test.py", "--ignore=tests/tensorboard_test.py",
+          "--continue-on-collection-errors", *_NO_ASYNC),),
+        environment={
+            "JAX_NUMPY_RANK_PROMOTION": "raise", "FLAX_PROFILE": "1",
+            "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
+        },
+    ),
+    "jaxtyping": Library("https://github.com/patrick-kidger/jaxtyping", "v0.3.11", (("test",),), environment=_SEED),
+    "treescope": Library(
+        "https://github.com/google-deepmind/treescope", "v0.1.10", (("tests", "--continue-on-collection-errors"),),
+        known={
+            "tests.representation_test.RepresentationPartsTest::test_build_qualified_type_name":
+                "asks for the name of a class's module: classes of arrax say that they are arrax's",
+        },
+    ),
+    "optimistix": Library(
+        "https://github.com/patrick-kidger/optimistix", "v0.1.0", (("tests", *_NO_ASYNC),), environment=_SEED,
+    ),
+}  # fmt: skip
