@@ -202,6 +202,7 @@ class Primitive:
         self.partial_eval_jaxpr: Callable | None = None
         self.dce: Callable | None = None
         self.stage: Callable | None = None  # how staging records it, where that is not one plain equation
+        self.by_operation: Callable | None = None  # those that hold programs: evaluation, one operation after the other
         self.with_token: Callable | None = None  # how it takes part in an order of effects: see interpreters/ordering
         # From the mesh axes that operands vary over (and parameters) to those that results do; by default the same.
         self.varies: Callable[..., frozenset] | None = None

@@ -10,7 +10,7 @@ from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, curr
 from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.types import typeof
 from arrax.interpreters.dispatch import operation_callable
-from arrax.interpreters.execution import CompiledProgram, lower_program
+from arrax.interpreters.execution import CompiledProgram, SpecialValueFound, lower_program
 from arrax.interpreters.placements import places_of_results, settle_placement
 from arrax.interpreters.staging import stage
 from arrax.xla.devices import platform_name
@@ -96,7 +96,13 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
         platform = platform_name(placement.device.client)
         lowered = lower_program(program, primitive.name, platform, eager=True, placement=placement)
         compiled = CompiledProgram(lowered, placement, primitive.name)
-        outs = compiled.call(args)
+        try:
+            outs = compiled.call(args)
+        except SpecialValueFound:
+            if primitive.by_operation is not None:  # which raises where the value comes from
+                with current(Context.interpreter):
+                    primitive.by_operation(*args, **params)
+            raise
         result = outs if primitive.multiple_results else outs[0]
         return result, compiled.fast_path(result, args)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -33,6 +35,7 @@ from arrax.xla.host_failures import interruption
 from arrax.xla.pacing import pace
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
 
+logger = logging.getLogger("arrax")
 ArrayImpl = runtime.ArrayImpl
 _EMBEDDED_ELEMENTS = 4096  # host constants up to this size stand in the program, larger ones are passed as arguments
 
@@ -115,11 +118,14 @@ def lower_program(
         wanted = (spread.in_shardings[len(const_args) :], spread.out_shardings) if spread is not None else ((), ())
         aliases = _match_donations(avals, donate, jaxpr.out_avals, *wanted)
         attributes = [{} for _ in const_args] + aliases
+    start = time.perf_counter()
     with monitoring.timed("/jax/core/compile/jaxpr_to_mlir_module_duration", fun_name=name):
         module, ctx = lower_module(
             ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, portable=portable,
             argument_names=[*[""] * len(const_args), *_names_of(program.jaxpr, kept)], **({} if spread is None else spread._asdict()),
         )  # fmt: skip
+    if config.log_compiles.cell.value:
+        logger.warning("Finished jaxpr to MLIR module conversion %s in %f sec", name, time.perf_counter() - start)
     flags = list(donated) if donated is not None else [False] * len(kept)
     return LoweredProgram(
         module, kept, const_args, jaxpr, ctx.program, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
@@ -357,10 +363,13 @@ def _in_its_type(out: Any, aval: Any) -> Any:
 class SpecialValueFound(FloatingPointError):
     """A result holds NaN or infinity while they are watched for. Users see it as the FloatingPointError that it is."""
 
-    __module__, __qualname__ = "builtins", "FloatingPointError"
+    __module__ = "builtins"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FloatingPointError, self.args
+
+
+SpecialValueFound.__name__ = SpecialValueFound.__qualname__ = "FloatingPointError"
 
 
 def check_special_values(outs: Sequence[Any], name: str) -> None:
@@ -376,7 +385,6 @@ def check_special_values(outs: Sequence[Any], name: str) -> None:
         value = host_value(out)
         if value.dtype.kind not in "fc":
             value = value.astype(np.float32)
-        if config.debug_nans.cell.value and np.isnan(value).any():
-            raise SpecialValueFound(f"invalid value (nan) encountered in {name}")
-        if config.debug_infs.cell.value and np.isinf(value).any():
-            raise SpecialValueFound(f"invalid value (inf) encountered in {name}")
+        for kind, option, test in (("nan", config.debug_nans, np.isnan), ("inf", config.debug_infs, np.isinf)):
+            if option.cell.value and test(value).any():
+                raise SpecialValueFound(f"invalid value ({kind}) encountered in {name}")

@@ -185,6 +185,7 @@ def fill_program_rules(primitive: Primitive, adapt: Adapt = _same_params) -> Non
     primitive.batch = program_batch(primitive, adapt)
     primitive.dce = lambda used, eqn: dce_closed_call(used, eqn, "jaxpr")
     primitive.with_token = call_with_token("jaxpr")
+    primitive.by_operation = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
 
 
 fill_program_rules(jit_p)

@@ -104,6 +104,7 @@ for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
     _primitive.partial_eval = _partial_eval(_primitive)
     _primitive.type_rule = _type_rule
     _primitive.with_token = call_with_token("call_jaxpr")
+    _primitive.by_operation = lambda *args, call_jaxpr, **params: eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *args)
     _primitive.effects_rule = lambda *avals, call_jaxpr, **params: call_jaxpr.effects
     _primitive.lower[None] = lambda ctx, *args, call_jaxpr, **params: call_program(
         ctx.module_context, "custom_call", call_jaxpr, args, shown_as=""

@@ -305,6 +305,8 @@ class _WithResults:
             structure[:] = [tree, axes, [typeof(out).ndim for out in joinable]]
             return joinable
 
+        body.__name__, body.__wrapped__ = self.__name__, self.owner.fun  # type: ignore[attr-defined]  # for messages
+
         def specs() -> list[PartitionSpec]:
             axes, ranks = structure[1:]
             name = self.owner.axis_name

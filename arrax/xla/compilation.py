@@ -209,6 +209,8 @@ def compile_module(
     found = executables.get(key)
     latest.source = "memory"
     if found is not None:
+        if config.log_compiles.value:
+            logger.warning("Found the program of %s in memory", name)
         return found
     try:
         with executables.lock_of(key):
@@ -255,6 +257,8 @@ def _load_or_compile(
             executables.disk_hits += 1
             latest.source = "disk"
             took = time.perf_counter() - start
+            if config.log_compiles.value:
+                logger.warning("Loaded the program of %s from disk in %f sec", name, took)
             monitoring.record_event("/jax/compilation_cache/cache_hits")
             monitoring.record_event_duration_secs("/jax/compilation_cache/cache_retrieval_time_sec", took)
             return loaded, len(payload)

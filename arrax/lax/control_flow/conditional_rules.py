@@ -394,7 +394,13 @@ def _check_types(index: Any, *operands: Any, branches: Branches, **params: Any) 
     return joined_varying(outs, [index] * len(outs)) if context.tracks_varying else outs
 
 
+def _by_operation(index: Any, *operands: Any, branches: Branches, **params: Any) -> list[Any]:
+    branch = branches[min(max(int(index), 0), len(branches) - 1)]
+    return eval_jaxpr(branch.jaxpr, branch.consts, *operands)
+
+
 cond_p.type_rule = _check_types
+cond_p.by_operation = _by_operation
 cond_p.effects_rule = _effects
 cond_p.jvp = _jvp
 cond_p.partial_eval = _partial_eval

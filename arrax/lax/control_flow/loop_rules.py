@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from arrax.core.effects import any_ordered, refuse_repetition
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
@@ -346,7 +348,17 @@ def _lower(
     return loop_ir(ctx, body_jaxpr, init, body_jaxpr.out_avals, cond, body, total)
 
 
+def _by_operation(
+    *values: Any, body_jaxpr: ClosedJaxpr, body_nconsts: int, cond_jaxpr: ClosedJaxpr, cond_nconsts: int
+) -> list[Any]:
+    cond_consts, body_consts, carry = groups(values, cond_nconsts, body_nconsts)
+    while np.asarray(eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *cond_consts, *carry)[0]):
+        carry = eval_jaxpr(body_jaxpr.jaxpr, body_jaxpr.consts, *body_consts, *carry)
+    return carry
+
+
 while_p.type_rule = _types
+while_p.by_operation = _by_operation
 while_p.effects_rule = _effects
 while_p.with_token = _with_token
 while_p.jvp = _jvp

@@ -18,9 +18,12 @@ from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import program_with_tokens
+from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.control_flow.reported_loops import loop_ir
 from arrax.lax.control_flow.staged_functions import chosen, either, groups, rearranged
 from arrax.lax.kept_bits import kept_type, with_type
+from arrax.lax.shapes import expand_dims, squeeze
+from arrax.lax.structure import concatenate, slice_in_dim
 
 scan_p = Primitive(
     "scan", multiple_results=True, cost=lambda eqn: eqn.params["length"] * work_of(eqn.params["jaxpr"].jaxpr)
@@ -297,7 +300,22 @@ def steps_per_turn(unroll: Any, length: int) -> int:
     return max(1, min(steps, length))
 
 
+def _by_operation(
+    *values: Any, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, length: int, reverse: bool, **params: Any
+) -> list[Any]:
+    consts, carry, xs = groups(values, num_consts, num_carry)
+    rows = []
+    for step in range(length):
+        index = length - 1 - step if reverse else step
+        elements = [squeeze(slice_in_dim(x, index, index + 1), (0,)) for x in xs]
+        outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *consts, *carry, *elements)
+        carry = outs[:num_carry]
+        rows.append([expand_dims(y, (0,)) for y in outs[num_carry:]])
+    return [*carry, *(concatenate(column, 0) for column in zip(*rows[:: -1 if reverse else 1], strict=True))]
+
+
 scan_p.type_rule = _types
+scan_p.by_operation = _by_operation
 scan_p.effects_rule = lambda *avals, jaxpr, **params: jaxpr.effects
 scan_p.jvp = _jvp
 scan_p.batch = _batch
