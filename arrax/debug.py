@@ -14,6 +14,8 @@ from arrax.transforms.sharding_pictures import visualize_sharding as visualize_s
 
 if _typing.TYPE_CHECKING:
     from arrax.transforms.debugger.breakpoints import breakpoint as breakpoint
+    from arrax.transforms.drawing.pictures import Picture as Picture
+    from arrax.transforms.drawing.pictures import draw as draw
     from arrax.transforms.explain import explain as explain
     from arrax.transforms.explanation import Explanation as Explanation
     from arrax.transforms.progress.reporting import progress as progress
@@ -24,6 +26,7 @@ if _typing.TYPE_CHECKING:
 
 _LATE = {
     "arrax.transforms.debugger.breakpoints": ("breakpoint",),
+    "arrax.transforms.drawing.pictures": ("Picture", "draw"),
     "arrax.transforms.explain": ("explain",),
     "arrax.transforms.explanation": ("Explanation",),
     "arrax.transforms.progress.reporting": ("progress",),

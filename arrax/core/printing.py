@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from arrax.core.errors import frame_text, user_frames
+from arrax.core.name_stacks import stack_text
+from arrax.core.printing_styles import page_part, painted
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, SpareVar, Var, printers
+from arrax.core.terminal_styles import paint_for, rich_markup, terminal
 from arrax.core.types import AbstractValue
 
 _WIDTH = 80
 _INDENT = "    "
+_COMMENT = "\0"  # what stands between a line and its comment, before these are aligned
+_COMMENT_COLUMN = 60
 
 
 def variable_names() -> Iterator[str]:
@@ -30,11 +37,18 @@ def variable_names() -> Iterator[str]:
 
 
 class Names:
-    """The names of variables in one text, given in the order of appearance. Spare inputs get an underscore."""
+    """The names of variables in one text, given in the order of appearance, and what the text shows.
 
-    __slots__ = ("_fresh", "_names", "_uses")
+    Spare inputs get an underscore.
+    """
 
-    def __init__(self, jaxpr: Jaxpr):
+    __slots__ = ("_fresh", "_names", "_uses", "shapes", "effects", "comment")
+
+    def __init__(
+        self, jaxpr: Jaxpr, shapes: bool = True, effects: bool = False,
+        comment: Callable[[JaxprEqn], str] | None = None,
+    ):  # fmt: skip
+        self.shapes, self.effects, self.comment = shapes, effects, comment
         self._fresh = variable_names()
         self._names: dict[Var, str] = {}
         self._uses: Counter[Var] = Counter()
@@ -83,11 +97,15 @@ def atom_text(atom: Any, names: Names) -> str:
 
 
 def _typed(var: Any, names: Names) -> str:
-    return f"{names.of(var)}:{var.aval.str_short()}"
+    return f"{names.of(var)}{_type_of(var, names)}"
+
+
+def _type_of(var: Any, names: Names) -> str:
+    return f":{var.aval.str_short()}" if names.shapes else ""
 
 
 def _result(var: Any, names: Names) -> str:
-    return f"_:{var.aval.str_short()}" if isinstance(var, DropVar) or not names.used(var) else _typed(var, names)
+    return f"_{_type_of(var, names)}" if isinstance(var, DropVar) or not names.used(var) else _typed(var, names)
 
 
 def _value_text(value: Any, names: Names, column: int, key: str = "") -> str:
@@ -144,7 +162,11 @@ def _eqn_text(eqn: JaxprEqn, names: Names, column: int = 0) -> str:
     start = f"{left} = {eqn.primitive.name}" if left else eqn.primitive.name
     params = _parameters(eqn, names, column, column + len(start))
     arguments = " ".join(atom_text(atom, names) for atom in eqn.invars)
-    return f"{start}{params}{' ' + arguments if arguments else ''}"
+    text = f"{start}{params}{' ' + arguments if arguments else ''}"
+    if names.comment is None:
+        return text
+    first, line, rest = text.partition("\n")
+    return f"{first}{_COMMENT}{names.comment(eqn)}{line}{rest}"
 
 
 def _jaxpr_lines(jaxpr: Jaxpr, names: Names, column: int = 0, before: int = 0) -> list[str]:
@@ -154,21 +176,45 @@ def _jaxpr_lines(jaxpr: Jaxpr, names: Names, column: int = 0, before: int = 0) -
     head = f"{{ lambda {constants}; {binders}{'.' if binders else '.'} let"
     eqns = [_eqn_text(eqn, names, column + len(_INDENT)) for eqn in jaxpr.eqns]
     outs = [atom_text(atom, names) for atom in jaxpr.outvars]
-    tail = f"in ({', '.join(outs)}{',' if len(outs) == 1 else ''}) }}"
-    if len(eqns) < _WIDTH and "\n" not in "".join(eqns):
+    effects = f" : {{ {', '.join(sorted(map(str, jaxpr.effects)))} }}" if names.effects else ""
+    tail = f"in ({', '.join(outs)}{',' if len(outs) == 1 else ''}){effects} }}"
+    if len(eqns) < _WIDTH and names.comment is None and "\n" not in "".join(eqns):
         one_line = f"{head} {'; '.join(eqns)} {tail}"
         if column + before + len(one_line) <= _WIDTH:
             return [one_line]
     return [head, *_indented("\n".join(eqns), _INDENT).split("\n"), "  " + tail]
 
 
-def jaxpr_text(jaxpr: Jaxpr | ClosedJaxpr) -> str:
-    """The text of a program.
+def jaxpr_text(
+    jaxpr: Jaxpr | ClosedJaxpr, *, source_info: bool = False, print_shapes: bool = True, name_stack: bool = False,
+    print_effects: bool = False, use_color: bool = False,
+) -> str:  # fmt: skip
+    """The text of a program; for the options see ``Jaxpr.pretty_print``.
 
     The sine of a number prints as ``{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }``.
     """
     jaxpr = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
-    return "\n".join(_jaxpr_lines(jaxpr, Names(jaxpr)))
+    comments = [place for place, wanted in ((_source, source_info), (_stack, name_stack)) if wanted]
+    comment = (lambda eqn: " ".join(one(eqn) for one in comments)) if comments else None
+    text = "\n".join(_jaxpr_lines(jaxpr, Names(jaxpr, print_shapes, print_effects, comment)))
+    text = _aligned(text) if comments else text
+    return painted(text, terminal) if use_color else text
+
+
+def _source(eqn: JaxprEqn) -> str:
+    frames = user_frames(eqn.source_info.traceback, 1)
+    return frame_text(frames[0]) if frames else ""
+
+
+def _stack(eqn: JaxprEqn) -> str:
+    return f"[{stack_text(eqn.source_info.name_stack)}]"
+
+
+def _aligned(text: str) -> str:
+    """The text with its comments in one column, as far as lines are short."""
+    lines = [line.partition(_COMMENT) for line in text.split("\n")]
+    column = max((len(code) for code, mark, _ in lines if mark and len(code) <= _COMMENT_COLUMN), default=0)
+    return "\n".join(f"{code:<{column}}  # {comment}".rstrip(" #") if mark else code for code, mark, comment in lines)
 
 
 def eqn_text(eqn: JaxprEqn) -> str:
@@ -177,5 +223,12 @@ def eqn_text(eqn: JaxprEqn) -> str:
     return _eqn_text(eqn, Names(Jaxpr((), used, eqn.outvars, [eqn])))
 
 
+def _shown(jaxpr: Jaxpr | ClosedJaxpr) -> str:
+    return painted(jaxpr_text(jaxpr), paint_for(sys.stdout))
+
+
 printers.jaxpr = jaxpr_text
+printers.shown = _shown
+printers.html = lambda jaxpr: page_part(jaxpr_text(jaxpr))
+printers.rich = lambda jaxpr: painted(jaxpr_text(jaxpr), rich_markup)
 printers.eqn = eqn_text

@@ -95,7 +95,48 @@ class JaxprEqn:
         return format_eqn(self)
 
 
-class Jaxpr:
+class _Printed:
+    """How programs show themselves."""
+
+    __slots__ = ()
+
+    def pretty_print(
+        self, *, source_info: bool = False, print_shapes: bool = True, custom_pp_eqn_rules: bool = True,
+        name_stack: bool = False, print_effects: bool = False, use_color: bool = False,
+    ) -> str:  # fmt: skip
+        """The program as text.
+
+        Args:
+          source_info: whether each equation has the user's line beside it. name_stack: the scopes and transformations.
+          print_shapes: whether variables have their types. print_effects: whether programs have their effects.
+          use_color: whether the text has the codes for colours in terminals.
+          custom_pp_eqn_rules: accepted.
+        Example: ``print(arrax.make_jaxpr(jnp.sin)(1.).pretty_print(source_info=True))``.
+        """
+        return printers.jaxpr(
+            self, source_info=source_info, print_shapes=print_shapes, name_stack=name_stack,
+            print_effects=print_effects, use_color=use_color,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return printers.jaxpr(self)
+
+    __str__ = __repr__
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython prints: in colours where it writes to a terminal."""
+        printer.text(printers.shown(self))
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return printers.html(self)
+
+    def __rich__(self) -> str:
+        """What ``rich`` prints."""
+        return printers.rich(self)
+
+
+class Jaxpr(_Printed):
     """A program: constants, inputs, equations, outputs. It has no free variables."""
 
     __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "_memo", "__weakref__")
@@ -128,17 +169,8 @@ class Jaxpr:
         """Types of the outputs."""
         return [atom.aval for atom in self.outvars]
 
-    def pretty_print(self, **options: Any) -> str:
-        """The program as text; see ``arrax.core.printing``."""
-        return format_jaxpr(self)
 
-    def __repr__(self) -> str:
-        return format_jaxpr(self)
-
-    __str__ = __repr__
-
-
-class ClosedJaxpr:
+class ClosedJaxpr(_Printed):
     """A program with the values of its constants. ``memo`` keeps programs derived from it alive with it."""
 
     __slots__ = ("jaxpr", "consts", "_memo", "__weakref__")
@@ -165,15 +197,6 @@ class ClosedJaxpr:
     eqns = property(lambda self: self.jaxpr.eqns, doc="The equations.")
     effects = property(lambda self: self.jaxpr.effects, doc="The effects.")
     literals = property(lambda self: self.consts, doc="The values of the constants.")
-
-    def pretty_print(self, **options: Any) -> str:
-        """The program as text."""
-        return format_jaxpr(self.jaxpr)
-
-    def __repr__(self) -> str:
-        return format_jaxpr(self.jaxpr)
-
-    __str__ = __repr__
 
 
 def closed(jaxpr: Jaxpr) -> ClosedJaxpr:
@@ -215,22 +238,19 @@ def literalable(value: Any, aval: Any) -> bool:
     return isinstance(value, np.generic | np.ndarray) and isinstance(aval, ShapedArray) and aval.shape == ()
 
 
-# Printing is a file of its own, which fills these two slots.
-def format_jaxpr(jaxpr: Jaxpr) -> str:
-    """The text of a program (filled by ``arrax.core.printing``)."""
-    return printers.jaxpr(jaxpr)
-
-
 def format_eqn(eqn: JaxprEqn) -> str:
     """The text of an equation (filled by ``arrax.core.printing``)."""
     return printers.eqn(eqn)
 
 
 class Printers:
-    """The two slots that ``arrax.core.printing`` fills."""
+    """The slots that ``arrax.core.printing``, a file of its own, fills."""
 
-    jaxpr: Callable[[Jaxpr], str] = object.__repr__
+    jaxpr: Callable[..., str] = object.__repr__
     eqn: Callable[[JaxprEqn], str] = object.__repr__
+    shown: Callable[[Any], str] = object.__repr__
+    html: Callable[[Any], str] = object.__repr__
+    rich: Callable[[Any], str] = object.__repr__
 
 
 printers = Printers()

@@ -24,10 +24,11 @@ def runs_inline(jaxpr: Jaxpr) -> bool:
 
 def work_of(jaxpr: Jaxpr) -> float:
     """The additions that take as long as the program; infinite for loops of unknown length and for effects."""
-    return sum(map(_work_of_eqn, jaxpr.eqns))
+    return sum(map(work_of_eqn, jaxpr.eqns))
 
 
-def _work_of_eqn(eqn: JaxprEqn) -> float:
+def work_of_eqn(eqn: JaxprEqn) -> float:
+    """The additions that take as long as an operation."""
     if eqn.effects:
         return float("inf")
     cost = eqn.primitive.cost
