@@ -125,5 +125,9 @@ def serve() -> None:
     arrax.version = version  # type: ignore[attr-defined]
     _serve_logger()
     _src.__getattr__ = attribute_of_private_package  # type: ignore[method-assign]
-    if not config.config.is_set("threefry_partitionable"):  # the default of the version that is served
-        config.threefry_partitionable.set_global(True)
+    for option, value in (  # the defaults of the version that is served, which warns of no recompilations
+        (config.threefry_partitionable, True),
+        (config.recompilation_warnings, "off"),
+    ):
+        if not config.config.is_set(option.name):
+            option.set_global(value)

@@ -10,12 +10,13 @@ from typing import Any
 from arrax import dtypes
 from arrax.core.functions import function_name, signature_of
 from arrax.core.interpreter import Tracer
-from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p
 from arrax.transforms.arguments import as_numbers
+from arrax.transforms.autodiff import concrete_zero
 
 
 class SymbolicZero:
@@ -36,6 +37,20 @@ class SymbolicZero:
 
     def __repr__(self) -> str:
         return f"SymbolicZero({self.aval})"
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """Zero tangents for values, as rules return them.
+
+    Args:
+      val: pytree of arrays or numbers.
+      symbolic_zeros: give SymbolicZeros instead of arrays.
+    Returns: pytree of the same structure; arrays of float0 for values that are not differentiated.
+    Example: ``zero_from_primal({"a": 1.5})`` is ``{"a": 0.0}``.
+    """
+    zeros = tree_map(Zero.of, val)
+    make = (lambda zero: SymbolicZero(zero.aval)) if symbolic_zeros else concrete_zero
+    return tree_map(make, zeros, is_leaf=lambda node: type(node) is Zero)
 
 
 def resolve_arguments(fun: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple:

@@ -14,7 +14,7 @@ from arrax.core import errors
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
-from arrax.core.pytrees import register_pytree_node, tree_flatten, tree_unflatten
+from arrax.core.pytrees import register_pytree_node, tree_flatten, tree_map, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
@@ -41,6 +41,14 @@ class CustomVJPPrimal:
 
     value: Any
     perturbed: bool
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """The values of a pytree of CustomVJPPrimals.
+
+    Example: ``custom_vjp_primal_tree_values({"a": CustomVJPPrimal(1.5, True)})`` is ``{"a": 1.5}``.
+    """
+    return tree_map(lambda leaf: leaf.value, tree)
 
 
 class custom_vjp:

@@ -136,8 +136,11 @@ def make_jaxpr(
         if traced.captured:
             count = len(traced.captured)
             jaxpr = program.jaxpr
-            opened = jaxpr.replace(constvars=[*jaxpr.invars[:count], *jaxpr.constvars], invars=jaxpr.invars[count:])
-            program = type(program)(opened, [*traced.captured, *program.consts])
+            captured = zip(jaxpr.invars[:count], traced.captured, strict=True)
+            fixed = zip(jaxpr.constvars, program.consts, strict=True)
+            consts = [next(captured if is_captured else fixed) for is_captured in traced.is_captured]
+            opened = jaxpr.replace(constvars=[var for var, _ in consts], invars=jaxpr.invars[count:])
+            program = type(program)(opened, [value for _, value in consts])
         if not return_shape:
             return program
         return program, tree_unflatten(traced.out_tree, [struct_of(aval) for aval in program.out_avals])

@@ -34,16 +34,33 @@ class Traced:
     Attributes:
       program: from the flat dynamic arguments (and, in front of them, ``captured``) to the flat outputs.
       captured: tracers of enclosing transformations that the function closes over: leading operands of the program.
+      is_captured: for each value that the function closes over, in the order of their first use, whether it is one of
+        these; the others are constants of the program.
       compiled: what was compiled of it, by placement.
       key: what it depends on: a ``TraceKey``'s entries.
     """
 
-    __slots__ = ("program", "captured", "out_tree", "info", "compiled", "in_avals", "in_tree", "key", "__weakref__")
+    __slots__ = (
+        "program",
+        "captured",
+        "is_captured",
+        "out_tree",
+        "info",
+        "compiled",
+        "in_avals",
+        "in_tree",
+        "key",
+        "__weakref__",
+    )
     key: tuple
 
-    def __init__(self, program: Any, captured: list[Any], out_tree: Any, info: Any, in_avals: Any, in_tree: Any):
+    def __init__(
+        self, program: Any, captured: list[Any], out_tree: Any, info: Any, in_avals: Any, in_tree: Any,
+        is_captured: list[bool] | None = None,
+    ):  # fmt: skip
         self.program, self.captured, self.out_tree, self.info = program, captured, out_tree, info
         self.in_avals, self.in_tree = in_avals, in_tree
+        self.is_captured = [False] * len(program.consts) if is_captured is None else is_captured
         self.compiled: dict[Any, Any] = {}
 
 
@@ -182,6 +199,7 @@ def _traced(
     jaxpr: Any, consts: list[Any], out_tree: Any, info: FunctionInfo, avals: tuple[Any, ...], tree: Any
 ) -> Traced:
     """The trace of a staged program, with what it captured of enclosing transformations in front of its arguments."""
+    is_captured = [isinstance(c, Tracer) for c in consts]
     captured = [(var, c) for var, c in zip(jaxpr.constvars, consts, strict=True) if isinstance(c, Tracer)]
     if captured:
         fixed = [(var, c) for var, c in zip(jaxpr.constvars, consts, strict=True) if not isinstance(c, Tracer)]
@@ -189,7 +207,7 @@ def _traced(
             constvars=[var for var, _ in fixed], invars=[*(var for var, _ in captured), *jaxpr.invars]
         )
         consts = [c for _, c in fixed]
-    return Traced(ClosedJaxpr(jaxpr, consts), [c for _, c in captured], out_tree, info, avals, tree)
+    return Traced(ClosedJaxpr(jaxpr, consts), [c for _, c in captured], out_tree, info, avals, tree, is_captured)
 
 
 def _output(value: Any, tree: Any, index: int, info: FunctionInfo) -> Any:

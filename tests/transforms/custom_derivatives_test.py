@@ -9,6 +9,12 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax.custom_derivatives import (
+    CustomVJPPrimal,
+    SymbolicZero,
+    custom_vjp_primal_tree_values,
+    zero_from_primal,
+)
 
 # fmt: off
 DTYPES = [
@@ -158,3 +164,43 @@ def test_deep_copies_share_functions():
     arrax.nn.relu(1.0), compiled(1.0)
     copied = copy.deepcopy(held)
     assert copied["act"](2.0) == 2 and copied["own"](2.0) == 4 and copied["vjp"](2.0) == 4 and copied["jit"](2.0) == 3
+
+
+@pytest.mark.parametrize("symbolic", [True, False])
+def test_rules_return_zeros_for_what_has_no_tangent(symbolic):
+    @arrax.custom_jvp
+    def f(x):
+        return {"root": 2 * x, "steps": jnp.array(3), "residual": x}
+
+    @f.defjvp
+    def _(primals, tangents):
+        out = f(*primals)
+        rest = {name: out[name] for name in ("steps", "residual")}
+        return out, {"root": 2 * tangents[0], **zero_from_primal(rest, symbolic_zeros=symbolic)}
+
+    _, tangent = arrax.jvp(f, (1.0,), (1.0,))
+    assert tangent["root"] == 2 and tangent["residual"] == 0 and tangent["steps"].dtype == arrax.dtypes.float0
+    assert arrax.grad(arrax.jit(lambda x: f(x)["root"] + f(x)["residual"]))(1.0) == 2
+    zero = zero_from_primal(np.ones(2, np.float32), symbolic_zeros=symbolic)
+    assert isinstance(zero, SymbolicZero) is symbolic and zero.shape == (2,) and zero.dtype == np.float32
+
+
+def test_values_of_perturbed_primals():
+    tree = {"a": CustomVJPPrimal(1.5, True), "b": [CustomVJPPrimal(2, False)]}
+    assert custom_vjp_primal_tree_values(tree) == {"a": 1.5, "b": [2]}
+
+
+def test_programs_list_what_they_close_over_in_the_order_of_use():
+    def consts_of(first, second):
+        return arrax.make_jaxpr(lambda x: x * first + second)(1.0).consts
+
+    seen = []
+
+    def traced(y):
+        seen.append([np.shape(c) for c in consts_of(jnp.ones(2), y)])
+        seen.append([np.shape(c) for c in consts_of(y, jnp.ones(2))])
+        seen.append([np.shape(c) for c in consts_of(jnp.asarray(np.ones(2)), y)])
+        return y
+
+    arrax.jit(traced)(np.ones((3, 2)))
+    assert seen == [[(2,), (3, 2)], [(3, 2), (2,)], [(2,), (3, 2)]]
