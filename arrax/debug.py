@@ -23,6 +23,9 @@ if _typing.TYPE_CHECKING:
     from arrax.transforms.recompilation_report import recompiles as recompiles
     from arrax.transforms.recompilations import RecompilationError as RecompilationError
     from arrax.transforms.recompilations import RecompilationWarning as RecompilationWarning
+    from arrax.transforms.watching.watched import Sample as Sample
+    from arrax.transforms.watching.watched import Watched as Watched
+    from arrax.transforms.watching.watched import watch as watch
 
 _LATE = {
     "arrax.transforms.debugger.breakpoints": ("breakpoint",),
@@ -32,5 +35,6 @@ _LATE = {
     "arrax.transforms.progress.reporting": ("progress",),
     "arrax.transforms.recompilation_report": ("Recompilations", "recompiles"),
     "arrax.transforms.recompilations": ("RecompilationError", "RecompilationWarning"),
+    "arrax.transforms.watching.watched": ("Sample", "Watched", "watch"),
 }
 __getattr__, __dir__, __all__ = _late_names(__name__, _LATE)

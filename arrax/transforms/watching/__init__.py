@@ -1,0 +1,1 @@
+"""Values inside of compiled functions, recorded call by call."""
