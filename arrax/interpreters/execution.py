@@ -32,6 +32,7 @@ from arrax.xla.distribution import naming_value, put_on
 from arrax.xla.draining import drain
 from arrax.xla.effect_tokens import pending
 from arrax.xla.host_failures import interruption
+from arrax.xla.modules import ModuleAsItIs, Source
 from arrax.xla.pacing import pace
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
 
@@ -70,6 +71,7 @@ class LoweredProgram(NamedTuple):
     at_once: bool  # whether calls run it themselves: see ``cost_model``
     spread: Any  # for several devices: these, and how inputs and outputs lie
     locations: Locations  # of the module's operations, which it does not have before it is compiled or read
+    eager: bool  # whether it is a function of the library, called outside of a program
 
 
 def hoist_constants(program: ClosedJaxpr) -> tuple[Jaxpr, list[Any], list[Any]]:
@@ -130,7 +132,7 @@ def lower_program(
     return LoweredProgram(
         module, kept, const_args, jaxpr, ctx.program, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
         ctx.calls_users, jaxpr.effects, eager and compiles_quickly(jaxpr), platform == "cpu" and runs_inline(jaxpr), spread,
-        ctx.locations,
+        ctx.locations, eager,
     )  # fmt: skip
 
 
@@ -225,8 +227,10 @@ class CompiledProgram:
         self.paced = spread is not None and device.platform == "cpu"
         if self.paced:
             pace.watch()
+        # Small programs that are many, and no user's: with names of their operations they would take a tenth longer to load.
+        source: Source = ModuleAsItIs(lowered.module) if lowered.eager else lowered.locations
         self.executable = compilation.compile_module(
-            lowered.locations, [device] if spread is None else list(spread.devices), quickly=lowered.quickly,
+            source, [device] if spread is None else list(spread.devices), quickly=lowered.quickly,
             compiler_options=compiler_options, host_callbacks=lowered.host_callbacks, name=name,
             storable=not lowered.calls_users, at_once=lowered.at_once and device.client.local_device_count() == 1,
             propagated=() if spread is None else [sharding is None for sharding in spread.out_shardings],

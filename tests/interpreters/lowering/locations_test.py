@@ -240,3 +240,9 @@ def test_an_error_with_a_cause_of_its_own_keeps_it():
     with pytest.raises(RuntimeError, match="outer") as caught:
         arrax.jit(failing_p.bind)(1.0)
     assert caught.value.__cause__ is own
+
+
+def test_eager_calls_of_the_library_are_compiled_without_names_and_found_by_others():
+    with config.enable_compilation_cache(False):
+        jnp.arctan(jnp.ones(11))
+        assert "jit(arctan)/atan" in jnp.arctan.lower(jnp.ones(12)).compile().as_text()
