@@ -237,6 +237,9 @@ process_id              = Option("process_id", int, None, "the number of this pr
 num_cpu_devices         = Option("num_cpu_devices", int, -1, "number of virtual CPU devices, before the first use")
 cpu_enable_async_dispatch = Option("cpu_enable_async_dispatch", bool, True, "programs on CPU may run in the background")
 numpy_check             = Option("array_api_strict", bool, False, "accepted, without effect")
+host_callback_inline    = Option("host_callback_inline", bool, False, "accepted: functions on the host run in the caller's thread where operations run at once")
+host_callback_legacy    = Option("host_callback_legacy", bool, False, "accepted, without effect")
+host_callback_max_queue_byte_size = Option("host_callback_max_queue_byte_size", int, 256_000_000, "accepted: there is no queue")
 use_shardy_partitioner  = Option("use_shardy_partitioner", bool, True, "partition programs with Shardy")
 dump_ir_to              = Option("dump_ir_to", str, None, "folder for the programs as they are compiled")
 # fmt: on

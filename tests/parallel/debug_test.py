@@ -1,6 +1,7 @@
 """Pictures of shardings, looking inside of programs, and the names that go with explicit axes."""
 
 import io
+import warnings
 
 import numpy as np
 import pytest
@@ -107,3 +108,24 @@ def test_a_breakpoint_sees_whole_arrays():
     x = arrax.device_put(jnp.arange(16.0).reshape(8, 2), over("x"))
     arrax.jit(lambda x: arrax.debug.breakpoint(stdin=given, stdout=shown))(x)
     assert "((8, 2), 120.0)" in shown.getvalue()
+
+
+def test_taps_and_calls_of_older_programs_name_their_device():
+    with warnings.catch_warnings(action="ignore"):
+        from arrax.experimental import host_callback as hcb
+    seen = []
+    x = jnp.arange(8.0)
+
+    def f(x):
+        hcb.id_tap(lambda v, _, device: seen.append((float(v), device.id)), x, tap_with_device=True)
+        return hcb.call(lambda v, device: v + device.id, x, result_shape=x, call_with_device=True)
+
+    np.testing.assert_array_equal(arrax.pmap(f)(x), 2 * np.arange(8))
+    hcb.barrier_wait()
+    assert sorted(seen) == [(float(n), n) for n in range(8)]
+    spread = arrax.device_put(x, over("x"))
+    arrax.jit(lambda x: hcb.id_tap(lambda v, _, device: seen.append((v.size, device.id)), x, tap_with_device=True))(
+        spread
+    )
+    hcb.barrier_wait()
+    assert seen[8:] == [(8, 0)]
