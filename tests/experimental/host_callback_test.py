@@ -103,9 +103,8 @@ def test_taps_get_numpy_arrays_keywords_and_the_device():
 
 def test_batch_dimensions_say_what_was_mapped():
     seen = []
-    f = lambda x, y: hcb.id_tap(
-        lambda arg, transforms: seen.append((arg[0].shape, transforms)), (x, y), tap_with_device=False
-    )  # noqa: E731
+    tap = lambda arg, transforms: seen.append((arg[0].shape, transforms))  # noqa: E731
+    f = lambda x, y: hcb.id_tap(tap, (x, y))  # noqa: E731
     arrax.vmap(arrax.vmap(f, in_axes=(None, 0)), in_axes=(1, None))(np.ones((2, 3)), np.ones(4))
     arrax.vmap(
         lambda x: hcb.id_tap(
