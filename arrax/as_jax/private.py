@@ -18,6 +18,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "physical_aval": "arrax.interpreters.lowering.builder:physical_aval",
     },
     "jax._src.dispatch": {"wait_for_tokens": "arrax.transforms.waiting:effects_barrier"},  # equinox
+    "jax._src.distributed": {"global_state": "arrax.xla.processes:state"},  # orbax
     "jax._src.dtypes": {  # equinox, flax
         "TypePromotionError": "arrax.dtypes:TypePromotionError",
         "DType": "numpy:dtype",
@@ -37,8 +38,15 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "include_frame": "arrax.core.calls:include_frame",
         "register_exclusion": "arrax.core.calls:register_exclusion",
     },
-    "jax._src.tree_util": {"prefix_errors": "arrax.core.pytree_prefixes:prefix_errors"},  # flax
+    "jax._src.tree_util": {  # flax, orbax
+        "flatten_one_level": "arrax.core.pytree_nodes:flatten_one_level",
+        "prefix_errors": "arrax.core.pytree_prefixes:prefix_errors",
+    },
     "jax._src.xla_bridge": {"_backends": "arrax.xla.startup:_clients"},  # chex
+    "jax.experimental.colocated_python.func": {},  # orbax
+    "jax.experimental.colocated_python.serialization": {"DeviceList": "arrax.native.runtime:DeviceList"},  # orbax
+    "jax.extend.ifrt_programs": {"ifrt_programs": "arrax.native.runtime:ifrt_programs"},  # orbax
+    "jax.interpreters.pxla": {},  # orbax
 }
 _CHANGING = frozenset({"_backends"})  # names whose value changes: it is looked up each time
 

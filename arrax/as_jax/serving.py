@@ -42,7 +42,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname.startswith("arrax._src."):  # what ``from jax._src import …`` looks for
+        if fullname.startswith("arrax."):  # what ``from jax._src import …`` looks for
             module = private_module("jax" + fullname[len("arrax") :])
             if module is None:
                 return None

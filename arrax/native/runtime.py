@@ -32,6 +32,7 @@ collect_garbage = _jax.collect_garbage
 config_cells = _jax.config
 dlpack_managed_tensor_to_buffer = _jax.dlpack_managed_tensor_to_buffer
 guard_lib = _jax.guard_lib
+ifrt_programs = _jax.ifrt_programs
 call_states = _jax.jax_jit
 pjit = _jax.pjit
 pytree = _jax.pytree

@@ -86,6 +86,8 @@ COMMON: dict[str, Any] = {
     "is_fully_replicated": property(_fully_replicated, doc="Whether each device holds the whole array."),
     "is_fully_addressable": property(lambda self: _devices_of(self).is_fully_addressable,
                                      doc="Whether all devices belong to this process."),
+    "_addressable_device_assignment": property(lambda self: tuple(_devices_of(self).addressable_device_list),
+                                               doc="The devices of this process, in order."),
     "_device_assignment": property(lambda self: tuple(_devices_of(self)), doc="The devices, in order."),
     "devices_indices_map": _indices_map, "addressable_devices_indices_map": _addressable_indices_map,
     "is_equivalent_to": _equivalent,

@@ -159,3 +159,26 @@ def test_programs_run_unchanged(form, tmp_path):
 def test_a_command_line_without_a_program_is_explained():
     done = run("-m", "arrax.as_jax")
     assert done.returncode != 0 and "usage" in done.stderr
+
+
+def test_inner_modules_that_libraries_import_are_there():
+    done = run(
+        "-c",
+        """
+import arrax.as_jax, jax
+from jax.experimental import colocated_python
+from jax.experimental.colocated_python import func, serialization
+from jax.experimental.array_serialization import serialization as arrays
+from jax.extend import ifrt_programs
+from jax.interpreters import pxla
+assert not hasattr(func, "_make_prng_wrapped_fun") and serialization.DeviceList and ifrt_programs.ifrt_programs
+assert jax._src.distributed.global_state.process_id == 0 and jax._src.distributed.global_state.client is None
+assert list(jax._src.tree_util.flatten_one_level([1, [2]])[0]) == [1, [2]]
+try:
+    arrays.GlobalAsyncCheckpointManagerBase()
+except TypeError as error:
+    print("abstract" in str(error))
+assert jax.devices()[0] in jax.numpy.ones(1).sharding._addressable_device_assignment
+""",
+    )
+    assert done.stdout.strip() == "True", done.stderr

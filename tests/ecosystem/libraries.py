@@ -65,6 +65,10 @@ LIBRARIES = {
         },
     ),
     "optimistix": Library(
-        "https://github.com/patrick-kidger/optimistix", "v0.1.0", (("tests", *_NO_ASYNC),), environment=_SEED,
+        "https://github.com/patrick-kidger/optimistix", "v0.1.0", (("tests", *_NO_ASYNC),), each_file=True, environment=_SEED,
+        known={
+            "tests.test_compat::test_compare":
+                "expects the inverse Hessian that an iteration estimates on its way: arrax's line search takes other steps",
+        },
     ),
 }  # fmt: skip

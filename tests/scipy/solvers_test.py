@@ -170,3 +170,12 @@ def test_further_arguments_reach_the_function():
 def test_bad_arguments_are_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+@pytest.mark.parametrize("method", ["bfgs", "l-bfgs-experimental-do-not-rely-on-this"])
+def test_minimization_promotes_no_ranks(method):
+    with arrax.numpy_rank_promotion("raise"):
+        found = arrax.scipy.optimize.minimize(
+            lambda x: jnp.sum((x - 1) ** 2 * jnp.arange(1.0, 3.0)), jnp.zeros(2), method=method
+        )
+    np.testing.assert_allclose(found.x, [1, 1], atol=1e-4)

@@ -166,8 +166,8 @@ def _bfgs(
         curvature = jnp.vdot(turn, moved)
         good = curvature > 0
         rho = jnp.where(good, 1 / jnp.where(good, curvature, 1), 0)
-        left = jnp.eye(size, dtype=x0.dtype) - rho * moved[:, None] * turn
-        updated = left @ inverse @ left.T + rho * moved[:, None] * moved
+        left = jnp.eye(size, dtype=x0.dtype) - rho * jnp.outer(moved, turn)
+        updated = left @ inverse @ left.T + rho * jnp.outer(moved, moved)
         return jnp.where(good & jnp.all(jnp.isfinite(updated)), updated, inverse)
 
     most = np.iinfo(np.int32).max

@@ -1,0 +1,1 @@
+"""Arrays written to and read from storage: the interface of what manages checkpoints."""
