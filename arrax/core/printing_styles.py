@@ -6,12 +6,11 @@ import re
 
 from arrax.core.terminal_styles import Paint
 
-_TOKENS = re.compile(
+_TOKENS = (
     r"(?P<comment>  # .*$)"
     r"|(?P<keyword>\blambda\b(?= )|\blet\b(?=\s|$)|(?:^|(?<= ))in(?= \())"
     r"|(?P<type>(?<=\w):[\w<>]+\[[^\]]*\](?:\{[^}]*\})?)"
-    r"|(?P<primitive>(?<== )[A-Za-z_][\w.]*(?=[\[ ]|$)(?! *=))",
-    re.MULTILINE,
+    r"|(?P<primitive>(?<== )[A-Za-z_][\w.]*(?=[\[ ]|$)(?! *=))"
 )
 _STYLES = {"comment": "dim", "keyword": "bold", "type": "magenta", "primitive": "blue"}
 
@@ -19,7 +18,7 @@ _STYLES = {"comment": "dim", "keyword": "bold", "type": "magenta", "primitive": 
 def painted(text: str, paint: Paint) -> str:
     """The text of a program, each part in its style."""
     parts, end = [], 0
-    for found in _TOKENS.finditer(text):
+    for found in re.finditer(_TOKENS, text, re.MULTILINE):
         parts.append(paint(text[end : found.start()], ""))
         parts.append(paint(found[0], _STYLES[found.lastgroup or "comment"]))
         end = found.end()

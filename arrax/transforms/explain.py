@@ -32,6 +32,9 @@ _COLLECTIVES = (
 )  # fmt: skip
 
 
+_TRANSFERS = ("infeed", "outfeed", "send", "recv")
+
+
 def explain(fun: Callable[..., Any], *, run: bool = False) -> Callable[..., Explanation]:
     """A function of arguments that tells what ``fun``, compiled for them, is, does and needs.
 
@@ -107,6 +110,7 @@ def _explanation(traced: Any, lowering: LoweredProgram, compiled: Compiled, time
         donations=tuple(_donations(traced, lowering, program)),
         constants=tuple(_constants(lowering, instructions, program)),
         host_calls=tuple(_host_calls(lowering.jaxpr)),
+        transfers=tuple(_place(one, program) for one in instructions if _is_transfer(one, program)),
         collectives=tuple(
             _place(one, program) for one in instructions if one.opcode.removesuffix("-start") in _COLLECTIVES
         ),
@@ -175,6 +179,16 @@ def _constants(lowering: LoweredProgram, instructions: Sequence[Instruction], pr
     for one in instructions:
         if one.opcode == "constant" and one.size > _LARGE_CONSTANT:
             yield _place(one, program)
+
+
+def _is_transfer(one: Instruction, program: HloProgram) -> bool:
+    """Whether an instruction moves a value between a device and the host."""
+    if one.opcode in _TRANSFERS:
+        return True
+    if one.opcode not in ("copy", "copy-start"):
+        return False
+    sources = [each for each in program.instructions() if each.name in one.operands]
+    return any(source.on_host is not one.on_host for source in sources) or (one.opcode == "copy-start" and one.on_host)
 
 
 def _host_calls(jaxpr: Jaxpr) -> Iterator[Place]:

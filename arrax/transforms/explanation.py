@@ -85,6 +85,7 @@ class Explanation:
       donations: donated arguments.
       constants: arrays of more than a megabyte that the function closes over, or that the program holds.
       host_calls: Python functions that the program calls.
+      transfers: values that the program moves between a device and the host, besides arguments and results.
       collectives: communication between devices, with the bytes that each gets.
       equations, instructions, fusions: how many there are before and after compilation.
     """
@@ -100,6 +101,7 @@ class Explanation:
     donations: tuple[Donation, ...]
     constants: tuple[Place, ...]
     host_calls: tuple[Place, ...]
+    transfers: tuple[Place, ...]
     collectives: tuple[Place, ...]
     equations: int
     instructions: int
@@ -156,6 +158,7 @@ class Explanation:
         for heading, places in (
             ("constants", self.constants),
             ("host calls", self.host_calls),
+            ("transfers", self.transfers),
             ("collectives", self.collectives),
         ):
             if places:

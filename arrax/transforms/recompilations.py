@@ -10,7 +10,7 @@ import threading
 import warnings
 import weakref
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core import config
@@ -197,7 +197,7 @@ def _change(event: Event, earlier: list[Event]) -> list[Difference]:
         others = [other for other in earlier if other.source is not None]
         same = [other for other in others if other.traced() is traced]
         if same:
-            return [_placement_change(event.key, same[-1].key)]
+            return [_placement_change(event.key, same[-1].key, traced.info.argument_names or ())]
     else:
         others = [other for other in earlier if other.source is None]
     function = event.function()
@@ -224,14 +224,25 @@ def _with_name(difference: Difference, function: Any) -> Difference:
     return Difference("static", name, difference.text.replace(f"argument {position}:", f"argument {name}:", 1))
 
 
-_PARTS = ("placement of the arguments or the result", "donated arguments", "keep_unused", "compiler_options", "eager")
+_PARTS = ("donated arguments", "keep_unused", "compiler_options", "eager")
 
 
-def _placement_change(now: tuple, before: tuple) -> Difference:
-    for part, new, old in zip(_PARTS, now, before, strict=True):
+def _placement_change(now: tuple, before: tuple, names: Sequence[str]) -> Difference:
+    """What is new about a compilation of a trace that was compiled before: where values lie, or an option."""
+    (place, *options), (earlier, *others) = now, before
+    for number, (new, old) in enumerate(zip(place.in_shardings, earlier.in_shardings, strict=False)):
         if new != old:
-            shown = "" if part == _PARTS[0] else f": now {new!r}, before {old!r}"
-            return Difference("placement" if part == _PARTS[0] else "option", part, f"{part}{shown}")
+            name = names[number] if number < len(names) else f"argument {number}"
+            return Difference("placement", name, f"sharding of {name}: now {new}, before {old}")
+    if place.device != earlier.device:
+        return Difference("placement", "the arguments", f"device: now {place.device}, before {earlier.device}")
+    if place != earlier:
+        return Difference(
+            "placement", "the arguments", "whether arguments are committed to devices, or how results lie"
+        )
+    for part, new, old in zip(_PARTS, options, others, strict=True):
+        if new != old:
+            return Difference("option", part, f"{part}: now {new!r}, before {old!r}")
     return Difference("forgotten", "", "the same call: caches were cleared")
 
 
@@ -249,7 +260,7 @@ _REMEDIES = {
     "positional": "The number of positional arguments keeps changing: pass one array instead",
     "setting": "The setting {what} keeps changing: choose one value of it",
     "axes": "The named axes around the calls keep changing: map with the same axes always",
-    "placement": "Arguments or results lie elsewhere each time: place them with one sharding (device_put, in_shardings)",
+    "placement": "Where {what} lies keeps changing: use one sharding for all calls (device_put, in_shardings)",
     "option": "{what} keeps changing: choose one value of it",
     "function": "A new function is defined for each call: define it once, outside of the loop, and jit that",
     "forgotten": "Its caches are cleared again and again: call clear_caches less often",

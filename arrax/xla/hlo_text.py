@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _BITS = {"pred": 8, "bf16": 16, "c64": 64, "c128": 128, "token": 0, "opaque": 0}
+_HOST_MEMORY = "S(5)"  # in a layout
 _HEADER = re.compile(r"^(ENTRY )?%?([\w.-]+) \(.*\) -> .* \{$")
 _INSTRUCTION = re.compile(r"^\s+(ROOT )?%?([\w.-]+) = (.*)$")
 _ARRAY = re.compile(r"\b([a-z]\w*)\[([\d,]*)\]")
@@ -23,7 +24,7 @@ class Instruction(NamedTuple):
       name, opcode: such as ``"add.3"`` and ``"add"``. type: the type of its result, as text; ``size`` in bytes.
       operands: names of instructions. called: names of computations. root: whether it gives the computation's result.
       op_name: the scopes and transformations that it comes from, and the operation. line: ``"file.py:3 (f)"``, or "".
-      number: of a parameter. rest: its other attributes, as text.
+      number: of a parameter. on_host: whether the result is in the host's memory, as seen from a device. rest: its other attributes, as text.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Instruction(NamedTuple):
     op_name: str
     line: str
     number: int | None
+    on_host: bool
     rest: str
 
 
@@ -115,6 +117,7 @@ def _instruction(line: str, frames: dict[int, str]) -> Instruction | None:
         return None
     root, name, rest = found.groups()
     end = _balanced(rest, 0)[1] if rest.startswith("(") else rest.find(" ")
+    on_host = _HOST_MEMORY in rest[:end]
     type_text, rest = re.sub(r"/\*.*?\*/|\{[^}]*\}", "", rest[:end]), rest[end:].lstrip()
     opcode, bracket, _ = rest.partition("(")
     if not bracket:
@@ -127,7 +130,8 @@ def _instruction(line: str, frames: dict[int, str]) -> Instruction | None:
     called = tuple(one for group in _CALLED.findall(rest) for one in re.findall(r"[\w.-]+", group))
     return Instruction(
         name, opcode, type_text, size_of_type(type_text), operands, called, bool(root), named[1] if named else "",
-        frames.get(int(frame[1]), "") if frame else "", int(inner) if opcode == "parameter" else None, rest,
+        frames.get(int(frame[1]), "") if frame else "", int(inner) if opcode == "parameter" else None, on_host,
+        rest,
     )  # fmt: skip
 
 

@@ -77,8 +77,19 @@ for device in arrax.devices():
     f(arrax.device_put(jnp.ones(3), device))
 (history,) = [one for one in arrax.debug.recompiles().functions if one.function.startswith("f ")]
 assert (history.traces, history.compilations) == (1, 2)
-assert history.changes[1].changed == ("placement of the arguments or the result",)
+first, second = arrax.devices()
+assert history.changes[1].changed == (f"device: now {second}, before {first}",)
 assert "one sharding" in history.advice
+
+from arrax.sharding import NamedSharding, PartitionSpec as P
+mesh = arrax.make_mesh((2,), ("i",))
+@arrax.jit
+def g(x, y): return x + y
+for spec in (P("i"), P(None, "i")):
+    g(arrax.device_put(jnp.ones((2, 2)), NamedSharding(mesh, P())), arrax.device_put(jnp.ones((2, 2)), NamedSharding(mesh, spec)))
+(history,) = [one for one in arrax.debug.recompiles().functions if one.function.startswith("g ")]
+change, = history.changes[1].changed
+assert change.startswith("sharding of y: now NamedSharding(") and "Where y lies keeps changing" in history.advice, change
 """
     done = run_python(code, XLA_FLAGS="--xla_force_host_platform_device_count=2")
     assert done.returncode == 0, done.stderr

@@ -45,7 +45,8 @@ def test_instructions_are_read_with_names_lines_and_calls():
     assert (wide.op_name, wide.line) == ("jit(f)/while/body/wide", "/home/me/f.py:7 (f)")
     loop = program.computations["main"][-1]
     assert loop.root and set(loop.called) == {"cond", "body"} and loop.size == 36
-    assert program.computations["main"][0].number == 1
+    argument = program.computations["main"][0]
+    assert argument.number == 1 and argument.on_host and not loop.on_host
     assert program.aliases == (("1", 0), ("", 2)) and program.donors == (3,)
 
 
