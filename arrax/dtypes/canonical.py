@@ -64,7 +64,7 @@ def python_scalar_dtype(cls: type) -> np.dtype:
 def check_user_dtype(fun_name: str, dtype: None) -> None: ...
 @overload
 def check_user_dtype(fun_name: str, dtype: Any) -> Any: ...
-def check_user_dtype(fun_name: str, dtype: kinds.DTypeLike) -> Any:
+def check_user_dtype(fun_name: str, dtype: kinds.DTypeLike | None) -> Any:
     """The canonical form of a dtype that the user passed to a function, with a warning where it loses bits.
 
     Python's own ``int``, ``float`` and ``complex`` mean "the default of that kind" and lose nothing.

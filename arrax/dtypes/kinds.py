@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 import ml_dtypes
 import numpy as np
@@ -10,7 +10,19 @@ import numpy as np
 from arrax.dtypes.extended_dtypes import ExtendedDType, extended
 
 DType = np.dtype | ExtendedDType
-DTypeLike = Any  # name, scalar type, Python number class, dtype, or an object with a dtype
+
+
+class HasDType(Protocol):
+    """An object with a dtype."""
+
+    @property
+    def dtype(self) -> Any:
+        """Its dtype."""
+
+
+DTypeLike = (
+    str | type[Any] | np.dtype | ExtendedDType | HasDType
+)  # a name, a class of numbers, a dtype, or what has one
 _CONCRETE = (np.dtype, ExtendedDType)  # tuples: a union would be built anew at each isinstance
 _TYPES = (type, np.dtype, ExtendedDType)
 
@@ -159,8 +171,7 @@ def issubdtype(a: DTypeLike, b: DTypeLike) -> bool:
     Example: ``issubdtype("bfloat16", np.floating)`` is True. Source: ``numpy.issubdtype``.
     """
     return _stands_below(
-        a if isinstance(a, _TYPES) else to_dtype(a),
-        b if isinstance(b, _TYPES) else to_dtype(b),
+        *(one if isinstance(one, _TYPES) else to_dtype(one) for one in (a, b))  # type: ignore[arg-type]
     )
 
 

@@ -68,7 +68,8 @@ def _numpy_dtype(x: Any) -> np.dtype:
 
 def _pair(x: Any) -> TypePair:
     # A NumPy string is a str too, but a value.
-    return dtype_pair(x) if isinstance(x, _DTYPE_LIKES) and not isinstance(x, np.generic) else value_pair(x)
+    given: Any = x
+    return dtype_pair(given) if isinstance(x, _DTYPE_LIKES) and not isinstance(x, np.generic) else value_pair(x)
 
 
 def dtype(x: Any, *, canonicalize: bool = False) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from arrax import numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
+from arrax.xla.arrays import ArrayLike
 
 Schedule = Callable[[Any], Any]
 
@@ -131,7 +132,7 @@ def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
 
 
 @optimizer
-def sgd(step_size: Any) -> tuple:
+def sgd(step_size: float | Callable[[Any], Any]) -> tuple:
     """Steps against the gradient.
 
     Args:
@@ -142,7 +143,7 @@ def sgd(step_size: Any) -> tuple:
 
 
 @optimizer
-def momentum(step_size: Any, mass: Any) -> tuple:
+def momentum(step_size: float | Callable[[Any], Any], mass: float) -> tuple:
     """Steps along a sum of past gradients, each ``mass`` times the one after. Source: Polyak (1964).
 
     Args:
@@ -160,7 +161,7 @@ def momentum(step_size: Any, mass: Any) -> tuple:
 
 
 @optimizer
-def nesterov(step_size: Any, mass: Any) -> tuple:
+def nesterov(step_size: float | Callable[[Any], Any], mass: float) -> tuple:
     """Like ``momentum``, the gradient seen ahead. Source: Nesterov (1983); Sutskever et al. (2013).
 
     Args:
@@ -183,7 +184,7 @@ def _inverse_root(x: Any) -> Any:
 
 
 @optimizer
-def adagrad(step_size: Any, momentum: Any = 0.9) -> tuple:
+def adagrad(step_size: float | Callable[[Any], Any], momentum: float = 0.9) -> tuple:
     """Gradients over the root of the sum of their squares. Source: Duchi, Hazan and Singer (2011).
 
     Args:
@@ -202,7 +203,7 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> tuple:
 
 
 @optimizer
-def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> tuple:
+def rmsprop(step_size: float | Callable[[Any], Any], gamma: float = 0.9, eps: ArrayLike = 1e-8) -> tuple:
     """Gradients over the root of the mean of their squares. Source: Tieleman and Hinton (2012).
 
     Args:
@@ -221,7 +222,9 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> tuple:
 
 
 @optimizer
-def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> tuple:
+def rmsprop_momentum(
+    step_size: float | Callable[[Any], Any], gamma: float = 0.9, eps: ArrayLike = 1e-8, momentum: float = 0.9
+) -> tuple:
     """``rmsprop``, its steps with momentum.
 
     Args:
@@ -240,7 +243,7 @@ def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum
 
 
 @optimizer
-def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> tuple:
+def adam(step_size: float | Callable[[Any], Any], b1: float = 0.9, b2: float = 0.999, eps: ArrayLike = 1e-8) -> tuple:
     """The mean of gradients over the root of the mean of their squares. Source: Kingma and Ba (2014).
 
     Args:
@@ -261,7 +264,7 @@ def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> tup
 
 
 @optimizer
-def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> tuple:
+def adamax(step_size: float | Callable[[Any], Any], b1: float = 0.9, b2: float = 0.999, eps: ArrayLike = 1e-8) -> tuple:
     """The mean of gradients over their greatest magnitude. Source: Kingma and Ba (2014), section 7.1.
 
     Args:
@@ -281,7 +284,7 @@ def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> t
 
 
 @optimizer
-def sm3(step_size: Any, momentum: Any = 0.9) -> tuple:
+def sm3(step_size: float | Callable[[Any], Any], momentum: float = 0.9) -> tuple:
     """Like ``adagrad``, with one sum of squares for each row along each axis. Source: Anil et al. (2019).
 
     Args:
@@ -325,7 +328,7 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
     raise TypeError(f"make_schedule: a number or a function is needed, got {type(scalar_or_schedule).__name__}")
 
 
-def constant(step_size: Any) -> Schedule:
+def constant(step_size: float) -> Schedule:
     """The same number for all steps.
 
     Args:
@@ -334,7 +337,7 @@ def constant(step_size: Any) -> Schedule:
     return lambda i: step_size
 
 
-def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
+def exponential_decay(step_size: float, decay_steps: float, decay_rate: float) -> Schedule:
     """``step_size decay_rate^(i / decay_steps)``.
 
     Args:
@@ -343,7 +346,7 @@ def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Sche
     return lambda i: step_size * decay_rate ** (i / decay_steps)
 
 
-def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False) -> Schedule:
+def inverse_time_decay(step_size: float, decay_steps: float, decay_rate: float, staircase: bool = False) -> Schedule:
     """``step_size / (1 + decay_rate i / decay_steps)``.
 
     Args:
@@ -358,7 +361,7 @@ def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, stairc
     return schedule
 
 
-def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, power: Any = 1.0) -> Schedule:
+def polynomial_decay(step_size: float, decay_steps: float, final_step_size: float, power: float = 1.0) -> Schedule:
     """From ``step_size`` to ``final_step_size`` in ``decay_steps`` steps, along a power.
 
     Args:
@@ -372,7 +375,7 @@ def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, pow
     return schedule
 
 
-def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
+def piecewise_constant(boundaries: Any, values: ArrayLike) -> Schedule:
     """A number for each stretch of steps.
 
     Args:
@@ -401,7 +404,7 @@ def l2_norm(tree: Any) -> Any:
     return jnp.sqrt(sum(jnp.vdot(x, x) for x in tree_flatten(tree)[0]))
 
 
-def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
+def clip_grads(grad_tree: Any, max_norm: float) -> Any:
     """Gradients, scaled down where their norm is greater than allowed.
 
     Args:

@@ -30,6 +30,7 @@ from arrax.nn.initializers import normal as normal
 from arrax.nn.initializers import ones as ones
 from arrax.nn.initializers import zeros as zeros
 from arrax.transforms.inspection import ShapeDtypeStruct, eval_shape
+from arrax.xla.arrays import Array
 
 Layer = tuple[Callable, Callable]
 glorot, randn, log_softmax = glorot_normal, normal, logsoftmax
@@ -45,7 +46,11 @@ def _output_shape(apply: Callable, shape: Sequence[int]) -> tuple[int, ...]:
 # ---- with parameters --------------------------------------------------------------------------------------------------
 
 
-def Dense(out_dim: int, W_init: Any = glorot_normal(), b_init: Any = normal()) -> Layer:  # noqa: B008
+def Dense(
+    out_dim: int,
+    W_init: Callable[..., Array] = glorot_normal(),  # noqa: B008
+    b_init: Callable[..., Array] = normal(),  # noqa: B008
+) -> Layer:
     """The product with a matrix, and a vector added.
 
     Args:
@@ -96,7 +101,7 @@ def _convolution(
 
 def GeneralConv(
     dimension_numbers: tuple[str, str, str], out_chan: int, filter_shape: Sequence[int],
-    strides: Sequence[int] | None = None, padding: Any = "VALID", W_init: Any = None, b_init: Any = normal(1e-6),  # noqa: B008
+    strides: Sequence[int] | None = None, padding: str | Sequence[tuple[int, int]] = "VALID", W_init: Callable[..., Array] | None = None, b_init: Callable[..., Array] = normal(1e-6),  # noqa: B008
 ) -> Layer:  # fmt: skip
     """A convolution.
 
@@ -117,7 +122,7 @@ def GeneralConv(
 
 def GeneralConvTranspose(
     dimension_numbers: tuple[str, str, str], out_chan: int, filter_shape: Sequence[int],
-    strides: Sequence[int] | None = None, padding: Any = "VALID", W_init: Any = None, b_init: Any = normal(1e-6),  # noqa: B008
+    strides: Sequence[int] | None = None, padding: str | Sequence[tuple[int, int]] = "VALID", W_init: Callable[..., Array] | None = None, b_init: Callable[..., Array] = normal(1e-6),  # noqa: B008
 ) -> Layer:  # fmt: skip
     """A transposed convolution, which makes lengths greater. Args: as of ``GeneralConv``.
 
@@ -133,7 +138,7 @@ Conv1DTranspose = functools.partial(GeneralConvTranspose, ("NHC", "HIO", "NHC"))
 
 def BatchNorm(
     axis: int | Sequence[int] = (0, 1, 2), epsilon: float = 1e-5, center: bool = True, scale: bool = True,
-    beta_init: Any = zeros, gamma_init: Any = ones,
+    beta_init: Callable[..., Array] = zeros, gamma_init: Callable[..., Array] = ones,
 ) -> Layer:  # fmt: skip
     """Mean 0 and variance 1 over a batch, then a factor and a number added. Source: Ioffe and Szegedy (2015).
 
@@ -220,7 +225,10 @@ def _pooling(
 
 
 def MaxPool(
-    window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Any = "VALID", spec: str | None = None
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    spec: str | None = None,
 ) -> Layer:
     """The greatest element of each window.
 
@@ -235,7 +243,10 @@ def MaxPool(
 
 
 def SumPool(
-    window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Any = "VALID", spec: str | None = None
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    spec: str | None = None,
 ) -> Layer:
     """The sum of each window. Args: as of ``MaxPool``.
 
@@ -245,7 +256,10 @@ def SumPool(
 
 
 def AvgPool(
-    window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Any = "VALID", spec: str | None = None
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    spec: str | None = None,
 ) -> Layer:
     """The mean of each window, of the elements inside of the inputs. Args: as of ``MaxPool``.
 

@@ -13,10 +13,11 @@ from arrax import dtypes
 from arrax import numpy as jnp
 from arrax.core.calls import as_index, as_indices
 from arrax.core.types import typeof
-from arrax.lax.precision import Precision
+from arrax.lax.precision import Precision, PrecisionLike
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.numpy_api.products import hashable_precision
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class ResizeMethod(enum.Enum):
@@ -152,8 +153,12 @@ def _checked_shape(name: str, image: Any, shape: Any) -> tuple[int, ...]:
 
 
 def resize(
-    image: Any, shape: Sequence[int], method: Any, antialias: bool = True, precision: Any = Precision.HIGHEST
-) -> Any:
+    image: ArrayLike,
+    shape: Sequence[int],
+    method: Any,
+    antialias: bool = True,
+    precision: PrecisionLike = Precision.HIGHEST,
+) -> Array:
     """The image in another size.
 
     Args:
@@ -187,9 +192,9 @@ def _resized(
 
 
 def scale_and_translate(
-    image: Any, shape: Sequence[int], spatial_dims: Sequence[int], scale: Any, translation: Any, method: Any,
-    antialias: bool = True, precision: Any = Precision.HIGHEST,
-) -> Any:  # fmt: skip
+    image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int], scale: ArrayLike, translation: ArrayLike, method: Any,
+    antialias: bool = True, precision: PrecisionLike = Precision.HIGHEST,
+) -> Array:  # fmt: skip
     """The image, scaled and then shifted, cut to a shape; what lies outside of the image is 0.
 
     A point x of the image goes to ``x scale + translation`` along each axis; pixels are squares of side 1, whose middles lie

@@ -108,7 +108,7 @@ def unary_with_accuracy(
         name, [accepts], rule, jvp=[lambda x, ans, t, accuracy=None: jvp(x, ans, t)], rounding=rounding, cost=cost
     )
 
-    def function(x: Any, *, accuracy: Accuracy | None = None) -> Any:
+    def function(x: ArrayLike, *, accuracy: Accuracy | None = None) -> Array:
         params = {} if accuracy is None else _check(name, accuracy)
         return context.interpreter.process(primitive, (checked_operand(name, x),), params)
 

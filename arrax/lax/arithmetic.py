@@ -34,6 +34,7 @@ from arrax.lax.families import (
     unbroadcast,
 )  # fmt: skip
 from arrax.lax.families import bools as boolean
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def scalar(value: float, like: Any) -> Any:
@@ -188,7 +189,7 @@ mul_p = elementwise(
 )  # fmt: skip
 
 
-def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: Any = None) -> Array:
     """Elementwise product, x y.
 
     Args:
@@ -305,7 +306,7 @@ conj_p = elementwise(
 )  # fmt: skip
 
 
-def conj(x: Any) -> Any:
+def conj(x: ArrayLike) -> Array:
     """Elementwise complex conjugate; real operands give complex results.
 
     Args:
@@ -345,7 +346,7 @@ integer_pow_p = elementwise(
 )
 
 
-def integer_pow(x: Any, y: int) -> Any:
+def integer_pow(x: ArrayLike, y: int) -> Array:
     """Elementwise power with a constant integer exponent, by repeated multiplication.
 
     Args:
@@ -378,7 +379,7 @@ square = unary(
 )
 
 
-def reciprocal(x: Any) -> Any:
+def reciprocal(x: ArrayLike) -> Array:
     """Elementwise ``1 / x``.
 
     Example: ``lax.reciprocal(jnp.float32(4.))`` is 0.25.

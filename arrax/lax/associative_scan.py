@@ -11,6 +11,7 @@ from arrax.core.types import typeof
 from arrax.lax.families import checked_operand
 from arrax.lax.shapes import canonical_axis, reshape, rev
 from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.xla.arrays import Array
 
 
 def prefixes(fn: Callable[..., Sequence[Any]], elems: Sequence[Any], axis: int) -> list[Any]:
@@ -41,7 +42,7 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
     return concatenate([joined, slice_in_dim(even, pairs, None, 1, axis)], axis)
 
 
-def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Array:
     """All prefixes of a sequence under an associative operation, computed in parallel.
 
     ``result[i] = fn(…fn(fn(elems[0], elems[1]), elems[2])…, elems[i])``, in about 2 log2(n) calls on arrays.

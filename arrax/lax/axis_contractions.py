@@ -11,13 +11,20 @@ from arrax.lax.collective_rules import AxisName, names_of
 from arrax.lax.collectives import psum
 from arrax.lax.contractions import dot_general
 from arrax.lax.families import checked_operand
+from arrax.lax.precision import PrecisionLike
 from arrax.lax.reductions import reduce_sum
 from arrax.lax.shapes import transpose
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def pdot(
-    x: Any, y: Any, axis_name: AxisName, pos_contract: Any = ((), ()), pos_batch: Any = ((), ()), precision: Any = None
-) -> Any:
+    x: ArrayLike,
+    y: ArrayLike,
+    axis_name: AxisName,
+    pos_contract: Any = ((), ()),
+    pos_batch: Any = ((), ()),
+    precision: PrecisionLike = None,
+) -> Array:
     """The product of two arrays, contracted over a named axis, and over positional ones if wanted.
 
     Args:
@@ -34,7 +41,7 @@ def pdot(
     return psum(dot_general(x, y, (pos_contract, pos_batch), precision), axis_name)
 
 
-def xeinsum(spec: str, *operands: Any) -> Any:
+def xeinsum(spec: str, *operands: ArrayLike) -> Any:
     """Einstein's summation over positional axes, one letter each, and named axes, in braces.
 
     Args:

@@ -12,11 +12,14 @@ from arrax.core.explicit_axes import as_typed
 from arrax.core.interpreter import Primitive, context
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.types import Zero, instantiate, slots, typeof
+from arrax.dtypes import DTypeLike
 from arrax.interpreters.ad.transpose import instantiate_all
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand
 from arrax.lax.host_functions import HostFunction, lower_host_call
 from arrax.lax.shapes import canonical_shape, full
+from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 stop_gradient_p = Primitive("stop_gradient")
 stop_gradient_p.type_rule, stop_gradient_p.divides = lambda aval: aval, as_typed
@@ -70,7 +73,7 @@ optimization_barrier_p.lower[None] = _lower_barrier
 optimization_barrier_p.jvp = _barrier_jvp
 
 
-def optimization_barrier(operand: Any, /) -> Any:
+def optimization_barrier(operand: ArrayLike, /) -> tuple[Array, Array]:
     """The values themselves, across which the compiler moves no operation.
 
     Args:
@@ -81,7 +84,7 @@ def optimization_barrier(operand: Any, /) -> Any:
     return tree_unflatten(tree, optimization_barrier_p.bind(*leaves))
 
 
-def tie_in(x: Any, y: Any) -> Any:
+def tie_in(x: ArrayLike, y: ArrayLike) -> Any:
     """``y``: kept for programs from before every operation was staged.
 
     Example: ``lax.tie_in(1., 2.)`` is 2.
@@ -89,7 +92,7 @@ def tie_in(x: Any, y: Any) -> Any:
     return y
 
 
-def dtype(x: Any, *, canonicalize: bool = False) -> Any:
+def dtype(x: ArrayLike, *, canonicalize: bool = False) -> Any:
     """The dtype of a value.
 
     Example: ``lax.dtype(1.)`` is float32.
@@ -97,7 +100,7 @@ def dtype(x: Any, *, canonicalize: bool = False) -> Any:
     return dtypes.dtype(x, canonicalize=canonicalize)
 
 
-def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
+def empty(shape: Shape, dtype: DTypeLike, *, out_sharding: ShardingLike | None = None) -> Array:
     """Zeros: there are no uninitialized arrays.
 
     Example: ``lax.empty((2,), jnp.float32)``.
@@ -106,12 +109,12 @@ def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
     return value if out_sharding is None else slots.as_asked(out_sharding, lambda: value)
 
 
-def shape_as_value(shape: Any) -> Any:
+def shape_as_value(shape: Shape) -> Array:
     """The lengths of a shape, as operands.
 
     Example: ``lax.shape_as_value((2, 3))``.
     """
-    return np.asarray(canonical_shape(shape), np.int32)
+    return np.asarray(canonical_shape(shape), np.int32)  # type: ignore[return-value]
 
 
 # ---- values that stay in the program --------------------------------------------------------------------------------
@@ -126,7 +129,7 @@ stage_p.jvp = lambda primals, tangents: (
 stage_p.transpose = lambda ct, x: [ct]
 
 
-def stage(x: Any, /) -> Any:
+def stage(x: ArrayLike, /) -> Array:
     """The value itself, as an array: a constant becomes one of the program's values.
 
     Args:
@@ -158,7 +161,7 @@ _nothing = HostFunction("dce_sink", lambda x: None, tree_flatten(((0,), {}))[1],
 dce_sink_p.lower[None] = _lower_sink
 
 
-def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
+def dce_sink(val: ArrayLike, *, prevent_mlir_dce: bool = False) -> None:
     """Keep what computes a value in the program, although nothing uses it.
 
     Args:

@@ -7,9 +7,11 @@ from typing import Any
 from arrax import dtypes
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.dtypes import DTypeLike
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.shapes import move_axis
+from arrax.xla.arrays import Array, ArrayLike
 
 bitcast_convert_type_p = Primitive("bitcast_convert_type", rounding=Rounding.NONE)
 
@@ -51,7 +53,7 @@ bitcast_convert_type_p.jvp = _jvp
 bitcast_convert_type_p.batch = _batch
 
 
-def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The same bits as elements of another dtype; a wider or narrower one changes the last axis.
 
     Args:

@@ -33,6 +33,7 @@ from arrax.lax.collective_rules import (
 )
 from arrax.lax.conversion import convert
 from arrax.lax.families import checked_operand
+from arrax.xla.arrays import Array, ArrayLike
 
 _CONSTANTS: Any = (bool, int, float, complex, np.ndarray, np.generic)
 
@@ -80,7 +81,7 @@ def _distinct_names(function: str, axis_name: AxisName) -> tuple[Any, ...]:
     return names
 
 
-def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+def psum(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
     """The sum over a named axis: all examples get it.
 
     Args:
@@ -111,7 +112,7 @@ def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
     return tree_map(of, x)
 
 
-def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+def pmean(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
     """The mean over a named axis; integers give floats.
 
     Example: ``vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(jnp.arange(4.))``.
@@ -139,7 +140,7 @@ def _extreme(primitive: Primitive, x: Any, axis_name: AxisName, groups: Groups) 
     return tree_map(of, x)
 
 
-def pmax(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+def pmax(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
     """The maximum over a named axis.
 
     Example: ``vmap(lambda x: x / lax.pmax(x, "i"), axis_name="i")(jnp.arange(1., 4.))``.
@@ -147,7 +148,7 @@ def pmax(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
     return _extreme(pmax_p, x, axis_name, axis_index_groups)
 
 
-def pmin(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+def pmin(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
     """The minimum over a named axis.
 
     Example: ``vmap(lambda x: x - lax.pmin(x, "i"), axis_name="i")(jnp.arange(4.))``.
@@ -158,7 +159,7 @@ def pmin(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
 # ---- indices and permutations ----------------------------------------------------------------------------------------
 
 
-def axis_index(axis_name: AxisName) -> Any:
+def axis_index(axis_name: AxisName) -> Array:
     """The index of the current example along a named axis; for several axes in row-major order.
 
     Raises:
@@ -170,10 +171,10 @@ def axis_index(axis_name: AxisName) -> Any:
         size = axis_size(name)
         index = axis_index_p.bind(axis_name=name)
         total = index if total is None else add(mul(total, np.int32(size)), index)
-    return np.int32(0) if total is None else total
+    return np.int32(0) if total is None else total  # type: ignore[return-value]
 
 
-def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Array:
     """Send values along a named axis.
 
     Args:
@@ -195,7 +196,7 @@ def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> An
     return tree_map(lambda leaf: ppermute_p.bind(checked_operand("ppermute", leaf), axis_name=names, perm=pairs), x)
 
 
-def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Any:
+def pshuffle(x: ArrayLike, axis_name: AxisName, perm: Sequence[int]) -> Array:
     """Permute values along a named axis: example ``i`` gets that of example ``perm[i]``.
 
     Raises:
@@ -207,7 +208,7 @@ def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Any:
     return ppermute(x, axis_name, [(source, destination) for destination, source in enumerate(perm)])
 
 
-def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
+def pbroadcast(x: ArrayLike, axis_name: AxisName, source: int) -> Array:
     """The value of example ``source`` along a named axis, for all examples.
 
     Example: ``vmap(lambda x: lax.pbroadcast(x, "i", 0), axis_name="i")(jnp.arange(3))`` is ``[0, 0, 0]``.
@@ -252,14 +253,14 @@ def _axis(name: str, axis: int, rank: int) -> int:
 
 
 def all_gather(
-    x: Any,
+    x: ArrayLike,
     axis_name: AxisName,
     *,
     axis_index_groups: Groups = None,
     axis: int = 0,
     tiled: bool = False,
     to: str = "varying",
-) -> Any:
+) -> Array:
     """The values of all examples along a named axis, for each of them.
 
     Args:
@@ -286,8 +287,13 @@ def all_gather(
 
 
 def psum_scatter(
-    x: Any, axis_name: AxisName, *, scatter_dimension: int = 0, axis_index_groups: Groups = None, tiled: bool = False
-) -> Any:
+    x: ArrayLike,
+    axis_name: AxisName,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: Groups = None,
+    tiled: bool = False,
+) -> Array:
     """The sum over a named axis, of which each example keeps its own part.
 
     Args:
@@ -321,14 +327,14 @@ def _check_length(name: str, length: int, size: int, tiled: bool) -> None:
 
 
 def all_to_all(
-    x: Any,
+    x: ArrayLike,
     axis_name: AxisName,
     split_axis: int,
     concat_axis: int,
     *,
     axis_index_groups: Groups = None,
     tiled: bool = False,
-) -> Any:
+) -> Array:
     """Divide each example's value along one axis, one piece for each example, and put together the pieces received.
 
     Args:
@@ -356,7 +362,7 @@ def all_to_all(
     return tree_map(of, x)
 
 
-def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Any:
+def pswapaxes(x: ArrayLike, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Array:
     """Exchange a named axis and an axis of each example's value, of equal lengths.
 
     Example: ``vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(x)`` transposes a square ``x``.

@@ -16,6 +16,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.partition_specs import UNCONSTRAINED
 from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.dtypes import DTypeLike
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.cost_model import PRODUCTS_PER_ADDITION, largest_size
 from arrax.interpreters.lowering import builder
@@ -23,12 +24,15 @@ from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.cpu.products import product_form
 from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.precision import (
+    PrecisionLike,
     accumulation_dtype,
     algorithm_attribute,
     canonical_precision,
     precision_attribute,
 )
 from arrax.lax.shapes import transpose
+from arrax.xla.annotations import ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
@@ -248,9 +252,9 @@ dot_general_p.batch = _batch
 
 
 def dot_general(
-    lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None, *,
-    out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None, *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:  # fmt: skip
     """Contract two arrays over any axes, with any batch axes.
 
     Args:
@@ -285,9 +289,9 @@ def dot_general(
 
 
 def dot(
-    lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None, *,
-    dimension_numbers: Any = None, out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None, *,
+    dimension_numbers: Any = None, out_sharding: ShardingLike | None = None,
+) -> Array:  # fmt: skip
     """Products of vectors and matrices; with ``dimension_numbers``, ``dot_general``.
 
     Args:
@@ -312,7 +316,7 @@ def dot(
     return dot_general(lhs, rhs, numbers, precision, preferred_element_type, out_sharding=out_sharding)
 
 
-def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
     """Products of matrices over leading batch axes.
 
     Example: ``lax.batch_matmul(jnp.ones((2, 3, 4)), jnp.ones((2, 4, 5))).shape`` is ``(2, 3, 5)``.

@@ -10,8 +10,10 @@ from arrax import dtypes
 from arrax.core.explicit_axes import elementwise
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.dtypes import DTypeLike
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand, kind_of, shape_slots
+from arrax.xla.arrays import Array, ArrayLike
 
 convert_element_type_p = Primitive("convert_element_type", rounding=Rounding.NONE)
 convert_element_type_p.hidden_params = frozenset({"sharding"})
@@ -89,7 +91,7 @@ convert_element_type_p.transpose = _transpose
 convert_element_type_p.batch = lambda values, dims, **params: (convert_element_type_p.bind(*values, **params), dims[0])
 
 
-def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """Convert elements to another dtype, as XLA does (floats to ints truncate and saturate).
 
     Args:
@@ -114,7 +116,7 @@ def scalar_of(value: int, dtype: Any) -> Any:
         )[()]
 
 
-def convert(x: Any, new_dtype: Any, weak_type: bool = False) -> Any:
+def convert(x: Any, new_dtype: Any, weak_type: bool = False) -> Array:
     """The conversion with an explicit weak type; no operation where nothing changes."""
     x = checked_operand("convert_element_type", x)
     if (

@@ -11,6 +11,7 @@ import numpy as np
 
 from arrax.core.calls import as_index, as_indices
 from arrax.core.types import slots, typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax.contractions import dot_general
 from arrax.lax.convolution_geometry import (
     ConvDimensionNumbers,
@@ -22,9 +23,11 @@ from arrax.lax.convolution_geometry import (
 )
 from arrax.lax.convolution_rules import conv_general_dilated_p
 from arrax.lax.families import checked_operand
-from arrax.lax.precision import accumulation_dtype, canonical_precision
+from arrax.lax.precision import PrecisionLike, accumulation_dtype, canonical_precision
 from arrax.lax.shapes import rev, transpose
 from arrax.lax.window_geometry import dilated
+from arrax.xla.annotations import ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 Lengths = Sequence[int]
 Padding = str | Sequence[tuple[int, int]]
@@ -33,10 +36,10 @@ _ACCUMULATED: dict[str, tuple[str, ...]] = {"i": ("i", "f"), "u": ("u", "i", "f"
 
 
 def conv_general_dilated(
-    lhs: Any, rhs: Any, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None = None,
+    lhs: ArrayLike, rhs: ArrayLike, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None = None,
     rhs_dilation: Lengths | None = None, dimension_numbers: Any = None, feature_group_count: int = 1,
-    batch_group_count: int = 1, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    batch_group_count: int = 1, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None, out_sharding: ShardingLike | None = None,
+) -> Array:  # fmt: skip
     """The sums of products of a kernel (not reversed) with the input under it, at each place of the kernel.
 
     Args:
@@ -94,8 +97,13 @@ def conv_general_dilated(
 
 
 def conv(
-    lhs: Any, rhs: Any, window_strides: Lengths, padding: str, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    window_strides: Lengths,
+    padding: str,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """A convolution of ``NCHW``-like input and ``OIHW``-like kernel, without dilation.
 
     Args:
@@ -108,9 +116,9 @@ def conv(
 
 
 def conv_with_general_padding(
-    lhs: Any, rhs: Any, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None,
-    rhs_dilation: Lengths | None, precision: Any = None, preferred_element_type: Any = None,
-) -> Any:  # fmt: skip
+    lhs: ArrayLike, rhs: ArrayLike, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None,
+    rhs_dilation: Lengths | None, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
+) -> Array:  # fmt: skip
     """A convolution of ``NCHW``-like input and ``OIHW``-like kernel, with dilations and any padding.
 
     Args:
@@ -132,10 +140,10 @@ _LAYOUTS = {
 
 
 def conv_transpose(
-    lhs: Any, rhs: Any, strides: Lengths, padding: Padding, rhs_dilation: Lengths | None = None,
-    dimension_numbers: Any = None, transpose_kernel: bool = False, precision: Any = None,
-    preferred_element_type: Any = None, use_consistent_padding: bool = False,
-) -> Any:  # fmt: skip
+    lhs: ArrayLike, rhs: ArrayLike, strides: Lengths, padding: Padding, rhs_dilation: Lengths | None = None,
+    dimension_numbers: Any = None, transpose_kernel: bool = False, precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None, use_consistent_padding: bool = False,
+) -> Array:  # fmt: skip
     """A convolution with fractional strides, which undoes the shapes of one with strides.
 
     Args:
@@ -178,10 +186,10 @@ def conv_transpose(
 
 
 def conv_general_dilated_patches(
-    lhs: Any, filter_shape: Lengths, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None = None,
-    rhs_dilation: Lengths | None = None, dimension_numbers: Any = None, precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Any:  # fmt: skip
+    lhs: ArrayLike, filter_shape: Lengths, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None = None,
+    rhs_dilation: Lengths | None = None, dimension_numbers: Any = None, precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:  # fmt: skip
     """The elements that a kernel sees at each of its places, as channels.
 
     Args:
@@ -206,10 +214,10 @@ def conv_general_dilated_patches(
 
 
 def conv_general_dilated_local(
-    lhs: Any, rhs: Any, window_strides: Lengths, padding: Padding, filter_shape: Lengths,
+    lhs: ArrayLike, rhs: ArrayLike, window_strides: Lengths, padding: Padding, filter_shape: Lengths,
     lhs_dilation: Lengths | None = None, rhs_dilation: Lengths | None = None, dimension_numbers: Any = None,
-    precision: Any = None,
-) -> Any:  # fmt: skip
+    precision: PrecisionLike = None,
+) -> Array:  # fmt: skip
     """A convolution with a kernel of its own at each place.
 
     Args:

@@ -197,7 +197,7 @@ def conv_general_shape_tuple(
     lhs_shape: Sequence[int],
     rhs_shape: Sequence[int],
     window_strides: Sequence[int],
-    padding: Any,
+    padding: str | Sequence[tuple[int, int]],
     dimension_numbers: Any,
 ) -> tuple[int, ...]:
     """The shape of a convolution with axes in any order.
@@ -230,7 +230,7 @@ def conv_transpose_shape_tuple(
     lhs_shape: Sequence[int],
     rhs_shape: Sequence[int],
     window_strides: Sequence[int],
-    padding: Any,
+    padding: str | Sequence[tuple[int, int]],
     dimension_numbers: Any,
 ) -> tuple[int, ...]:
     """The shape of a transposed convolution with axes in any order.

@@ -29,6 +29,7 @@ from arrax.lax.recurrence import linear_recurrence, shifted
 from arrax.lax.reductions import accumulator
 from arrax.lax.shapes import full_like, rev
 from arrax.lax.structure import select
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _log_add_exp(x: Any, y: Any) -> Any:
@@ -186,7 +187,7 @@ def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, gene
         primitive.forms["cpu"] = short_scan_form(monoid.combine, functools.partial(_carried, monoid), by_kernel)
     primitive.jvp = compose_jvp(primitive, [jvp])
 
-    def function(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    def function(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
         return primitive.bind(checked_operand(name, operand), axis=as_index(axis), reverse=bool(reverse))
 
     name_function(function, name)

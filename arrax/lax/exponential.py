@@ -29,6 +29,7 @@ from arrax.lax.families import (
 )  # fmt: skip
 from arrax.lax.shapes import full_like
 from arrax.lax.structure import select
+from arrax.xla.arrays import Array, ArrayLike
 
 _LOG_2 = math.log(2)
 
@@ -147,7 +148,7 @@ pow_p = elementwise(
 )  # fmt: skip
 
 
-def pow(x: Any, y: Any) -> Any:
+def pow(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise power, x^y.
 
     The derivative in ``x`` is 0 at exponent 0, whatever ``x``; that in ``y`` is 0 at base 0.

@@ -74,7 +74,7 @@ def _dtype_name(aval: Any) -> str:
     return str(getattr(aval.dtype, "name", aval.dtype))
 
 
-def checked_operand(name: str, value: Any) -> Any:
+def checked_operand(name: str, value: Any) -> Array:
     """A value that primitives accept; objects with ``__jax_array__`` are converted.
 
     Raises:
@@ -85,7 +85,7 @@ def checked_operand(name: str, value: Any) -> Any:
         return value
     if isinstance(value, np.ndarray | np.generic):
         typeof(value)  # refuses texts, dates, objects
-        return value
+        return value  # type: ignore[return-value]
     convert = getattr(value, "__jax_array__", None)
     if convert is not None:
         return convert()
@@ -420,7 +420,7 @@ def unary(
         primitive.jvp = compose_jvp(primitive, [lambda x, ans, t: primitive.bind(t)])
         primitive.transpose = transpose or (lambda ct, x: [primitive.bind(ct) if type(ct) is not Zero else ct])
 
-    def function(x: Any) -> Any:
+    def function(x: ArrayLike) -> Array:
         return context.interpreter.process(primitive, (checked_operand(name, x),), {})
 
     return public(function, primitive, name, doc, "x", accepts)
@@ -452,7 +452,7 @@ def binary(
         cost=cost,
     )  # fmt: skip
 
-    def function(x: Any, y: Any) -> Any:
+    def function(x: ArrayLike, y: ArrayLike) -> Array:
         return context.interpreter.process(primitive, match_scalars(name, x, y), {})
 
     renamed = function if operands == ("x", "y") else _with_parameters(function, operands)
@@ -463,7 +463,7 @@ def _with_parameters(function: Callable[..., Any], names: Sequence[str]) -> Call
     """A function whose parameters have other names."""
     signature = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
 
-    def renamed(*args: Any, **kwargs: Any) -> Any:
+    def renamed(*args: Any, **kwargs: Any) -> Array:
         return function(*signature.bind(*args, **kwargs).args)
 
     renamed.__signature__ = signature  # type: ignore[attr-defined]

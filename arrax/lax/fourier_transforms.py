@@ -18,6 +18,7 @@ from arrax.lax.conversion import convert_element_type
 from arrax.lax.families import checked_operand, compose_jvp, kind_of
 from arrax.lax.shapes import broadcast_in_dim, move_axis
 from arrax.lax.structure import pad
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class FftType(enum.IntEnum):
@@ -115,7 +116,7 @@ def _read_type(fft_type: Any) -> FftType:
     return FftType(int(fft_type))
 
 
-def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
+def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
     """The discrete Fourier transform over the last axes.
 
     Args:
@@ -131,7 +132,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """
     lengths = as_indices(fft_lengths)
     if not lengths:
-        return x
+        return checked_operand("fft", x)
     kind = _read_type(fft_type)
     return fft_p.bind(_operand(checked_operand("fft", x), kind), fft_type=kind, fft_lengths=lengths)
 

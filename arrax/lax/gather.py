@@ -21,6 +21,7 @@ from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.reductions import reduce_and
 from arrax.lax.shapes import broadcast_in_dim, canonical_shape, full
 from arrax.lax.structure import select
+from arrax.xla.arrays import Array, ArrayLike
 
 Axes = tuple[int, ...]
 
@@ -305,16 +306,16 @@ gather_p.batch = _gather_batch  # gather_p.transpose: see lax.scatter
 
 
 def gather(
-    operand: Any,
-    start_indices: Any,
+    operand: ArrayLike,
+    start_indices: ArrayLike,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Sequence[int],
     *,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
     mode: str | GatherScatterMode | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """Windows of an array, which begin at the given indices.
 
     Args:

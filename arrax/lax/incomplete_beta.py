@@ -17,6 +17,7 @@ from arrax.lax.families import elementwise, floating, match_scalars
 from arrax.lax.shapes import full_like
 from arrax.lax.special import at_least_single, lgamma, no_derivative
 from arrax.lax.structure import select
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _log_beta(a: Any, b: Any) -> Any:
@@ -102,7 +103,7 @@ regularized_incomplete_beta_p = elementwise(
 )  # fmt: skip
 
 
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The regularized incomplete beta function, I_x(a, b), elementwise.
 
     Args:

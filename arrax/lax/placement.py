@@ -17,7 +17,8 @@ from arrax.core.types import Zero, typeof
 from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves pieces between devices)
 from arrax.interpreters.lowering import sharding_text
 from arrax.native import runtime
-from arrax.xla.arrays import copy_of
+from arrax.xla.annotations import DeviceLike
+from arrax.xla.arrays import Array, ArrayLike, copy_of
 from arrax.xla.devices import single_sharding
 from arrax.xla.distribution import put_on
 from arrax.xla.meshes import physical_mesh
@@ -92,7 +93,9 @@ def _lower(ctx: Any, x: Any, *, device: Any) -> list[Any]:
 device_put_p.lower[None] = _lower
 
 
-def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
+def device_put(
+    x: ArrayLike, device: DeviceLike | None = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+) -> Array:
     """Put an array, or all leaves of a pytree, on a device or over several; with one given, the result is committed.
 
     Args:
@@ -151,7 +154,7 @@ def own_place(x: Any, shape: tuple[int, ...]) -> Any:
     return x._sharding if single or x.aval.shape == tuple(shape) else None
 
 
-def device_get(x: Any) -> Any:
+def device_get(x: ArrayLike) -> Array:
     """All leaves of a pytree as NumPy arrays on the host.
 
     Args:

@@ -25,6 +25,7 @@ from arrax.lax.linalg.matrices import take_rows
 from arrax.lax.reductions import reduce_or, reduce_sum
 from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, reshape, transpose
 from arrax.lax.structure import select
+from arrax.xla.arrays import ArrayLike
 
 Permutation = Sequence[tuple[int, int]]
 
@@ -47,7 +48,7 @@ def _checked_permutation(name: str, axis_name: AxisName, perm: Permutation) -> t
     return pairs
 
 
-def psend(x: Any, axis_name: AxisName, perm: Permutation) -> Any:
+def psend(x: ArrayLike, axis_name: AxisName, perm: Permutation) -> Any:
     """Send a value to another device of a mesh axis (inside of ``shard_map``).
 
     Args:
@@ -220,7 +221,7 @@ ragged_all_to_all_p.transpose = _transpose
 
 
 def ragged_all_to_all(
-    operand: Any, output: Any, input_offsets: Any, send_sizes: Any, output_offsets: Any, recv_sizes: Any, *,
+    operand: ArrayLike, output: Any, input_offsets: Any, send_sizes: Any, output_offsets: Any, recv_sizes: Any, *,
     axis_name: AxisName, axis_index_groups: Groups = None,
 ) -> Any:  # fmt: skip
     """Send a piece of rows, of any length, to each member of a named axis.

@@ -17,6 +17,7 @@ from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host
 from arrax.lax.shapes import broadcast_in_dim, expand_dims
 from arrax.lax.slicing import index_in_dim
 from arrax.lax.stacking import stack
+from arrax.xla.arrays import Array
 
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
@@ -120,7 +121,7 @@ def pure_callback(
     vectorized: bool | None = None,
     vmap_method: str | None = None,
     **kwargs: Any,
-) -> Any:
+) -> Array:
     """Call a function without side effects on the host. Programs may leave the call out, or make it more than once.
 
     Args:

@@ -20,6 +20,7 @@ from arrax import dtypes
 from arrax.core.calls import as_indices
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.dtypes import DTypeLike
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering.module import cached_lower_fun
@@ -29,10 +30,12 @@ from arrax.lax.contractions import dot_general_p
 from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
 from arrax.lax.families import checked_operand
-from arrax.lax.precision import canonical_precision
+from arrax.lax.precision import PrecisionLike, canonical_precision
 from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, move_axis, reshape, transpose
 from arrax.lax.slicing import dynamic_slice_in_dim
 from arrax.lax.structure import select
+from arrax.xla.annotations import ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @dataclass(frozen=True)
@@ -260,9 +263,9 @@ ragged_dot_general_p.batch = _batch
 
 
 def ragged_dot_general(
-    lhs: Any, rhs: Any, group_sizes: Any, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-    precision: Any = None, preferred_element_type: Any = None, group_offset: Any = None, out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+    precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None, group_offset: ArrayLike | None = None, out_sharding: ShardingLike | None = None,
+) -> Array:  # fmt: skip
     """A product of arrays, of which one axis of ``lhs`` comes in groups.
 
     Args:
@@ -316,9 +319,9 @@ def ragged_dot_general(
 
 
 def ragged_dot(
-    lhs: Any, rhs: Any, group_sizes: Any, precision: Any = None, preferred_element_type: Any = None,
-    group_offset: Any = None, out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
+    group_offset: ArrayLike | None = None, out_sharding: ShardingLike | None = None,
+) -> Array:  # fmt: skip
     """Products of consecutive groups of rows, each with a matrix of its own.
 
     Args:

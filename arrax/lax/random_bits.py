@@ -10,12 +10,15 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.dtypes import DTypeLike
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand, floating, integers, kind_of
 from arrax.lax.shapes import canonical_shape, reshape
 from arrax.lax.slicing import dynamic_update_slice
 from arrax.lax.structure import slice_in_dim
+from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class RandomAlgorithm(enum.IntEnum):
@@ -102,12 +105,12 @@ rng_bit_generator_p.jvp = _no_tangents
 
 
 def rng_bit_generator(
-    key: Any,
-    shape: Any,
-    dtype: Any = np.uint32,
+    key: Array,
+    shape: Shape,
+    dtype: DTypeLike = np.uint32,
     algorithm: Any = RandomAlgorithm.RNG_DEFAULT,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike | None = None,
 ) -> tuple[Any, Any]:
     """Random bits by the compiler's own generator, and the advanced key. The bits may differ between platforms.
 
@@ -160,7 +163,7 @@ rng_uniform_p.type_rule = _uniform_type
 rng_uniform_p.lower[None] = _uniform_lower
 
 
-def rng_uniform(a: Any, b: Any, shape: Any) -> Any:
+def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Shape) -> Array:
     """Uniform numbers in [a, b) from the device's own stateful generator: not reproducible, no keys.
 
     Args:

@@ -16,6 +16,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_map, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.dtypes import DTypeLike
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
@@ -40,6 +41,8 @@ from arrax.lax.families import (
 )
 from arrax.lax.shapes import broadcast_in_dim, reshape, transpose
 from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.xla.annotations import ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def check_axes(name: str, aval: ShapedArray, axes: Sequence[int]) -> None:
@@ -147,7 +150,7 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
     if jvp is not None:
         primitive.jvp = compose_jvp(primitive, [jvp])
 
-    def function(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+    def function(operand: ArrayLike, axes: Sequence[int], *, out_sharding: ShardingLike | None = None) -> Array:
         if out_sharding is not None:
             return slots.as_asked(out_sharding, functools.partial(function, axes=axes), operand)
         return primitive.bind(checked_operand(name, operand), axes=as_indices(axes))
@@ -332,11 +335,11 @@ reduce_p.batch = _reduce_batch
 
 def reduce(
     operands: Any,
-    init_values: Any,
+    init_values: ArrayLike,
     computation: Callable[[Any, Any], Any],
     dimensions: Sequence[int],
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Combine all elements along some axes by an associative computation, in any order.
 
     Args:
@@ -467,7 +470,7 @@ def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
     primitive.divides = without_axes
     primitive.lower[None] = _index_lowering(extreme)
 
-    def function(operand: Any, axis: int, index_dtype: Any) -> Any:
+    def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
         dtype = dtypes.canonicalize_dtype(dtypes.dtype(index_dtype))
         return primitive.bind(checked_operand(name, operand), axes=(as_index(axis),), index_dtype=dtype)
 

@@ -9,6 +9,7 @@ from arrax.core.calls import as_index
 from arrax.core.interpreter import Rounding, context
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand, elementwise, floating
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class RoundingMethod(enum.IntEnum):
@@ -28,7 +29,7 @@ def _round_lowering(ctx: Any, x: Any, *, rounding_method: RoundingMethod) -> lis
 round_p = elementwise("round", [floating], _round_lowering, rounding=Rounding.NONE, jvp=[None])
 
 
-def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """Elementwise nearest integer, in the operand's dtype.
 
     Args:
@@ -65,7 +66,7 @@ reduce_precision_p = elementwise(
 )  # fmt: skip
 
 
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
     """Round to the numbers that a format with fewer bits has, keeping the dtype.
 
     Args:

@@ -38,6 +38,7 @@ from arrax.lax.gather import (
 )
 from arrax.lax.shapes import broadcast_in_dim, full
 from arrax.lax.structure import select
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class ScatterDimensionNumbers(NamedTuple):
@@ -408,15 +409,15 @@ def _public(name: str, primitive: Primitive, doc: str) -> Any:
     """The public function of a scatter."""
 
     def function(
-        operand: Any,
-        scatter_indices: Any,
-        updates: Any,
+        operand: ArrayLike,
+        scatter_indices: ArrayLike,
+        updates: ArrayLike,
         dimension_numbers: ScatterDimensionNumbers,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: str | GatherScatterMode | None = None,
-    ) -> Any:
+    ) -> Array:
         x, indices, new = (
             checked_operand(name, operand),
             checked_operand(name, scatter_indices),
@@ -462,8 +463,8 @@ scatter_max = _public("scatter_max", scatter_max_p, "Take the greater of old and
 
 
 def scatter_apply(
-    operand: Any,
-    scatter_indices: Any,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
     func: Callable[[Any], Any],
     dimension_numbers: ScatterDimensionNumbers,
     *,
@@ -471,7 +472,7 @@ def scatter_apply(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
-) -> Any:
+) -> Array:
     """Apply a function to the elements of windows of an array, once for each time that an element is indexed.
 
     Args:

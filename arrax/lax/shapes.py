@@ -16,10 +16,13 @@ from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.explicit_axes import regrouped, without_axes
 from arrax.core.interpreter import Primitive, Rounding, Tracer
 from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.dtypes import DTypeLike
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, scalar_of
 from arrax.lax.families import checked_operand, compose_jvp, shape_slots
 from arrax.lax.placement import device_put, own_place
+from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 _INDEX_LIMIT = 2**31 if np.dtype(np.intp).itemsize == 4 else 2**63
 
@@ -141,7 +144,9 @@ broadcast_in_dim_p.batch = _broadcast_batch
 broadcast_in_dim_p.transpose = _broadcast_transpose
 
 
-def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Sequence[int], *, out_sharding: Any = None) -> Any:
+def broadcast_in_dim(
+    operand: ArrayLike, shape: Shape, broadcast_dimensions: Sequence[int], *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Repeat an array to ``shape``, its axis ``i`` becoming axis ``broadcast_dimensions[i]``.
 
     Args:
@@ -179,7 +184,7 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Sequence[in
 shape_slots.broadcast_in_dim = broadcast_in_dim
 
 
-def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
+def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: ShardingLike | None = None) -> Array:
     """Add leading axes of the given lengths, along which the array repeats.
 
     Example: ``lax.broadcast(jnp.arange(3), (2,)).shape`` is ``(2, 3)``.
@@ -190,7 +195,7 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
     return broadcast_in_dim(operand, (*sizes, *shape), places, out_sharding=out_sharding)
 
 
-def broadcast_to_rank(x: Any, rank: int) -> Any:
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """Add leading axes of length 1, up to a number of axes; arrays that have as many stay as they are.
 
     Example: ``lax.broadcast_to_rank(jnp.arange(3), 2).shape`` is ``(1, 3)``.
@@ -200,7 +205,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     return expand_dims(x, range(missing)) if missing > 0 else x
 
 
-def broadcast_like(arr: Any, like_arr: Any) -> Any:
+def broadcast_like(arr: ArrayLike, like_arr: Any) -> Array:
     """Repeat an array to the shape of another one, by the rules of NumPy.
 
     Args:
@@ -272,7 +277,13 @@ reshape_p.transpose = lambda ct, x, **params: [
 reshape_p.batch = _reshape_batch
 
 
-def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = None, *, out_sharding: Any = None) -> Any:
+def reshape(
+    operand: ArrayLike,
+    new_sizes: Any,
+    dimensions: Sequence[int] | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Give the elements, in row-major order, another shape.
 
     Args:
@@ -303,7 +314,7 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
 shape_slots.reshape = reshape
 
 
-def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Insert axes of length 1 at the given places of the result.
 
     Example: ``lax.expand_dims(jnp.arange(3), (0,)).shape`` is ``(1, 3)``.
@@ -345,7 +356,7 @@ squeeze_p.transpose = lambda ct, x, *, dimensions: [Zero(x.aval) if type(ct) is 
 squeeze_p.batch = _squeeze_batch
 
 
-def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Drop axes of length 1.
 
     Args:
@@ -364,7 +375,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     return x if not axes and isinstance(x, Tracer) else squeeze_p.bind(x, dimensions=axes)
 
 
-def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
     """Merge neighbouring axes into one.
 
     Example: ``lax.collapse(jnp.ones((2, 3, 4)), 0, 2).shape`` is ``(6, 4)``.
@@ -409,7 +420,7 @@ transpose_p.transpose = lambda ct, x, *, permutation: [
 transpose_p.batch = _transpose_batch
 
 
-def transpose(operand: Any, permutation: Sequence[int]) -> Any:
+def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
     """Reorder axes: axis ``i`` of the result is axis ``permutation[i]`` of the operand.
 
     Raises:
@@ -471,7 +482,7 @@ rev_p.batch = lambda values, dims, *, dimensions: (
 )  # fmt: skip
 
 
-def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Reverse the order of elements along the given axes.
 
     Example: ``lax.rev(jnp.arange(3), (0,))`` is ``[2, 1, 0]``. Source: StableHLO ``reverse``.
@@ -496,7 +507,7 @@ iota_p.lower[None] = lambda ctx, *, dtype, shape, dimension, sharding=None: [
 ]
 
 
-def iota(dtype: Any, size: int) -> Any:
+def iota(dtype: DTypeLike, size: int) -> Array:
     """The numbers 0, 1, …, size - 1.
 
     Example: ``lax.iota(jnp.int32, 3)`` is ``[0, 1, 2]``.
@@ -504,7 +515,9 @@ def iota(dtype: Any, size: int) -> Any:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: Any = None) -> Any:
+def broadcasted_iota(
+    dtype: DTypeLike, shape: Shape, dimension: int, *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Indices along one axis of an array of the given shape.
 
     Args:
@@ -525,7 +538,7 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
     return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension, sharding=None)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, sharding: Any = None) -> Array:
     """An array of the given shape, filled with a scalar.
 
     Args:
@@ -547,7 +560,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     weak = dtype is None and aval.weak_type
     target = aval.dtype if target is None else target
     if target == dtypes.float0:
-        return np.zeros(shape, dtypes.float0)
+        return np.zeros(shape, dtypes.float0)  # type: ignore[return-value]
     if isinstance(value, Tracer) or hasattr(value, "addressable_shards"):
         return broadcast_in_dim(convert(value, target, weak), shape, ())
     with np.errstate(all="ignore"):
@@ -555,7 +568,13 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     return broadcast_in_dim_p.bind(scalar, shape=shape, broadcast_dimensions=(), sharding=None)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None) -> Any:
+def full_like(
+    x: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    sharding: Any = None,
+) -> Array:
     """An array like ``x`` (in shape and dtype, unless given, and where ``x`` lies), filled with a scalar.
 
     Example: ``lax.full_like(jnp.ones(2), 3)`` is ``[3., 3.]``.
@@ -579,6 +598,6 @@ def zeros_of(aval: ShapedArray) -> Any:
     return zero if aval.shape == () else full(aval.shape, 0, aval.dtype)
 
 
-def zeros_like_array(x: Any) -> Any:
+def zeros_like_array(x: ArrayLike) -> Array:
     """Zeros of the shape and dtype of an array."""
     return full_like(x, 0)

@@ -12,6 +12,7 @@ from arrax.core.types import typeof
 from arrax.lax.placement import device_put
 from arrax.lax.shapes import expand_dims
 from arrax.native import runtime
+from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.distribution import make_array_from_single_device_arrays
 from arrax.xla.meshes import Mesh
 from arrax.xla.shardings import NamedSharding, PartitionSpec
@@ -25,7 +26,7 @@ def _along_devices(function: str, devices: Sequence[Any]) -> Any:
     )
 
 
-def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
+def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Array:
     """Put one value on each device; the result stacks them along a leading axis spread over the devices.
 
     Args:
@@ -52,7 +53,7 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
     return tree_map(stacked, *shards)
 
 
-def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
+def device_put_replicated(x: ArrayLike, devices: Sequence[Any]) -> Array:
     """Put a value on each device; the result stacks the copies along a leading axis spread over the devices.
 
     Args:

@@ -17,6 +17,7 @@ from arrax.interpreters.placements import places_of_primitive
 from arrax.lax.families import checked_operand
 from arrax.lax.placement import put_value
 from arrax.native import runtime
+from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.distribution import naming_value
 from arrax.xla.meshes import physical_mesh
 from arrax.xla.tilings import with_axis
@@ -71,7 +72,7 @@ sharding_constraint_p.batch = _batch
 sharding_constraint_p.lower[None] = _lower
 
 
-def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+def with_sharding_constraint(x: ArrayLike, shardings: Any) -> Array:
     """The values themselves, which the compiler lays out as told.
 
     Args:

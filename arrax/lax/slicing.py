@@ -22,6 +22,7 @@ from arrax.lax.gather import CLIP, PROMISE_IN_BOUNDS, GatherDimensionNumbers, ga
 from arrax.lax.scatter import ScatterDimensionNumbers, scatter_p
 from arrax.lax.shapes import broadcast_in_dim, canonical_axis, canonical_shape, full, reshape, squeeze
 from arrax.lax.structure import concatenate, select, slice_in_dim
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- start indices --------------------------------------------------------------------------------------------------
 
@@ -173,12 +174,12 @@ dynamic_slice_p.batch = _dynamic_slice_batch
 
 
 def dynamic_slice(
-    operand: Any,
-    start_indices: Any,
+    operand: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
     slice_sizes: Sequence[int],
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
-) -> Any:
+) -> Array:
     """A block of static size that begins at a place that is data; moved inside where it would reach out of bounds.
 
     Args:
@@ -267,8 +268,12 @@ dynamic_update_slice_p.batch = _update_batch
 
 
 def dynamic_update_slice(
-    operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: bool | Sequence[bool] = True
-) -> Any:
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Array:
     """The array with a block replaced that begins at a place that is data; moved inside where it would reach out.
 
     Args:
@@ -305,8 +310,8 @@ def _rank_and_axis(name: str, x: Any, axis: int) -> tuple[tuple[int, ...], int]:
 
 
 def dynamic_slice_in_dim(
-    operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
-) -> Any:
+    operand: ArrayLike, start_index: ArrayLike, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
+) -> Array:
     """``dynamic_slice`` along one axis.
 
     Example: ``lax.dynamic_slice_in_dim(jnp.arange(5), 1, 2)`` is ``[1, 2]``.
@@ -319,8 +324,8 @@ def dynamic_slice_in_dim(
 
 
 def dynamic_index_in_dim(
-    operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
-) -> Any:
+    operand: ArrayLike, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
+) -> Array:
     """The entry of an axis at a place that is data; the axis stays, with length 1, unless ``keepdims`` is False.
 
     Example: ``lax.dynamic_index_in_dim(jnp.arange(5), 1, keepdims=False)`` is 1.
@@ -330,8 +335,8 @@ def dynamic_index_in_dim(
 
 
 def dynamic_update_slice_in_dim(
-    operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
-) -> Any:
+    operand: ArrayLike, update: ArrayLike, start_index: ArrayLike, axis: int, *, allow_negative_indices: bool = True
+) -> Array:
     """``dynamic_update_slice`` along one axis.
 
     Example: ``lax.dynamic_update_slice_in_dim(jnp.zeros(5), jnp.ones(2), 1, axis=0)``.
@@ -343,8 +348,8 @@ def dynamic_update_slice_in_dim(
 
 
 def dynamic_update_index_in_dim(
-    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
-) -> Any:
+    operand: ArrayLike, update: ArrayLike, index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Array:
     """The array with the entry of an axis replaced at a place that is data.
 
     Args:
@@ -358,7 +363,7 @@ def dynamic_update_index_in_dim(
     return dynamic_update_slice_in_dim(operand, update, index, axis, allow_negative_indices=allow_negative_indices)
 
 
-def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """The entry of an axis at a static place; the axis stays, with length 1, unless ``keepdims`` is False.
 
     Raises:
@@ -374,7 +379,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     return taken if keepdims else squeeze(taken, (axis,))
 
 
-def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
     """Entries of some axes at places that are data: ``src[idxs]`` along ``axes``, indices modulo the lengths.
 
     Args:

@@ -21,6 +21,7 @@ from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.gather import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
 from arrax.lax.shapes import broadcasted_iota, canonical_axis, full, reshape
 from arrax.native import runtime
+from arrax.xla.arrays import ArrayLike
 
 
 def taken_along(x: Any, indices: Any, axis: int) -> Any:
@@ -126,7 +127,9 @@ sort_p.jvp = _sort_jvp
 sort_p.batch = _sort_batch
 
 
-def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+def sort(
+    operand: ArrayLike | Sequence[ArrayLike], dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+) -> Any:
     """Sort along an axis, several arrays together by the first of them.
 
     Floats are in numerical order: zeros of both signs are equal, NaNs are equal and come last. Complex numbers go by their
@@ -144,7 +147,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     Example: ``lax.sort((jnp.array([2, 1]), jnp.array([10, 20])))``. Source: StableHLO ``sort``.
     """
     several = isinstance(operand, list | tuple)
-    values = [checked_operand("sort", x) for x in (operand if several else (operand,))]
+    values = [checked_operand("sort", x) for x in ([*operand] if isinstance(operand, list | tuple) else [operand])]
     if not values:
         raise TypeError("sort needs an operand, got none")
     if not 1 <= num_keys <= len(values):
@@ -154,7 +157,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     return tuple(outs) if several else outs[0]
 
 
-def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+def sort_key_val(keys: Any, values: ArrayLike, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
     """Sort ``keys`` along an axis, and bring ``values`` into the same order.
 
     Example: ``lax.sort_key_val(jnp.array([2, 1]), jnp.array([10, 20]))``.
@@ -225,7 +228,7 @@ top_k_p.batch = _top_k_batch
 _MOST_PLACES = int(np.iinfo(np.int32).max)
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Any]:
     """The ``k`` greatest elements along an axis in descending order, and their indices; of equal ones the first come first.
 
     Args:
@@ -319,7 +322,7 @@ def _approximate(
 
 
 def approx_max_k(
-    operand: Any,
+    operand: ArrayLike,
     k: int,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
@@ -347,7 +350,7 @@ def approx_max_k(
 
 
 def approx_min_k(
-    operand: Any,
+    operand: ArrayLike,
     k: int,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,

@@ -16,6 +16,7 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.families import check_same_dtypes, checked_operand, shape_slots
 from arrax.lax.shapes import broadcast_in_dim, canonical_axis, canonical_shape, expand_dims, reshape, squeeze
 from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- split ----------------------------------------------------------------------------------------------------------
 
@@ -56,7 +57,7 @@ split_p.batch = _split_batch
 deflinear2(split_p, lambda cts, x, *, sizes, axis: [concatenate([instantiate(ct) for ct in cts], axis)])
 
 
-def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
     """Cut an array into consecutive pieces along an axis.
 
     Args:
@@ -131,7 +132,7 @@ unstack_p.batch = _unstack_batch
 deflinear2(unstack_p, lambda cts, x, *, axis: [stack_p.bind(*(instantiate(ct) for ct in cts), axis=axis)])
 
 
-def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+def stack(operands: Sequence[Any], axis: int = 0) -> Array:
     """Join arrays of one type along a new axis.
 
     Args:
@@ -150,7 +151,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     return stack_p.bind(*values, axis=at)
 
 
-def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Any, ...]:
     """The arrays along an axis, one by one.
 
     Args:
@@ -207,7 +208,7 @@ tile_p.batch = _tile_batch
 deflinear2(tile_p, _tile_transpose)
 
 
-def tile(operand: Any, reps: Sequence[int]) -> Any:
+def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     """Copies of an array side by side.
 
     Args:

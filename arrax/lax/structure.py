@@ -20,6 +20,7 @@ from arrax.lax.bitwise import bitwise_and, bitwise_or
 from arrax.lax.cpu.moving import join_form
 from arrax.lax.families import checked_operand, compose_jvp, kind_of, repeat_scalars, scalar_like, shape_slots
 from arrax.lax.shapes import canonical_axis, full, zeros_of
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- concatenate ----------------------------------------------------------------------------------------------------
 
@@ -81,7 +82,7 @@ concatenate_p.transpose = _concatenate_transpose
 concatenate_p.batch = _concatenate_batch
 
 
-def concatenate(operands: Sequence[Any], dimension: int) -> Any:
+def concatenate(operands: Sequence[Any], dimension: int) -> Array:
     """Join arrays along an axis.
 
     Args:
@@ -185,7 +186,7 @@ pad_p.transpose = _pad_transpose
 pad_p.batch = _pad_batch
 
 
-def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]) -> Array:
     """Add elements at the edges of axes and between elements; negative amounts cut off.
 
     Args:
@@ -274,8 +275,8 @@ concatenate_p.forms["cpu"] = join_form(slice_p)
 
 
 def slice_(
-    operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
-) -> Any:
+    operand: ArrayLike, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
+) -> Array:
     """The block from ``start_indices`` to ``limit_indices``, every ``strides``-th element.
 
     Raises:
@@ -291,7 +292,9 @@ def slice_(
     return slice_p.bind(x, start_indices=starts, limit_indices=limits, strides=steps)
 
 
-def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
+def slice_in_dim(
+    operand: ArrayLike, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
+) -> Array:
     """A slice along one axis, with Python's negative and open bounds.
 
     Example: ``lax.slice_in_dim(jnp.arange(5), 1, -1)`` is ``[1, 2, 3]``.
@@ -392,7 +395,7 @@ select_n_p.transpose = _select_transpose
 select_n_p.batch = _select_batch
 
 
-def select_n(which: Any, *cases: Any) -> Any:
+def select_n(which: Any, *cases: ArrayLike) -> Array:
     """Choose each element from one of several arrays.
 
     Args:
@@ -406,7 +409,7 @@ def select_n(which: Any, *cases: Any) -> Any:
     return select_n_p.bind(which, *values)
 
 
-def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     """Choose each element from ``on_true`` where ``pred`` holds, else from ``on_false``.
 
     Example: ``lax.select(jnp.array([True, False]), jnp.ones(2), jnp.zeros(2))`` is ``[1, 0]``.
@@ -482,7 +485,7 @@ clamp_p.jvp = _clamp_jvp
 clamp_p.batch = _clamp_batch
 
 
-def clamp(min: Any, x: Any, max: Any) -> Any:
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     """Limit elements to the range from ``min`` to ``max``.
 
     Args:

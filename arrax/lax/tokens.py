@@ -11,6 +11,8 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, abstract_token, register_type, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand
+from arrax.xla.annotations import Shape
+from arrax.xla.arrays import ArrayLike
 
 queue_effect = Effect("queue")  # transfers are never left out
 
@@ -56,7 +58,7 @@ def create_token(_: Any = None) -> Any:
     return create_token_p.bind()
 
 
-def after_all(*operands: Any) -> Any:
+def after_all(*operands: ArrayLike) -> Any:
     """A token that waits for all of the given ones.
 
     Args:
@@ -115,7 +117,7 @@ infeed_p.lower[None] = _lower_infeed
 outfeed_p.lower[None] = _lower_outfeed
 
 
-def infeed(token: Any, shape: Any = None, partitions: Any = None) -> tuple[Any, Any]:
+def infeed(token: Any, shape: Shape | None = None, partitions: Any = None) -> tuple[Any, Any]:
     """Take values from the queue that the host feeds.
 
     Args:
@@ -134,7 +136,7 @@ def infeed(token: Any, shape: Any = None, partitions: Any = None) -> tuple[Any, 
     return tree_unflatten(tree, outs), token
 
 
-def outfeed(token: Any, xs: Any, partitions: Any = None) -> Any:
+def outfeed(token: Any, xs: ArrayLike, partitions: Any = None) -> Any:
     """Put values into the queue that the host empties.
 
     Args:

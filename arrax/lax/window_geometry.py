@@ -18,7 +18,10 @@ def dilated(length: int, dilation: int) -> int:
 
 
 def padtype_to_pads(
-    in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: Any
+    in_shape: Sequence[int],
+    window_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
 ) -> list[tuple[int, int]]:
     """The numbers of places that a named padding adds before and after each axis.
 
@@ -148,7 +151,7 @@ class Windows(NamedTuple):
 
 
 def reduce_window_shape_tuple(
-    operand_shape: Sequence[int], window_dimensions: Sequence[int], window_strides: Sequence[int], padding: Any,
+    operand_shape: Sequence[int], window_dimensions: Sequence[int], window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
     base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None,
 ) -> tuple[int, ...]:  # fmt: skip
     """The shape of a reduction over windows.

@@ -22,6 +22,7 @@ from arrax.lax.shapes import full
 from arrax.lax.structure import select
 from arrax.lax.window_geometry import Windows
 from arrax.lax.window_selection import select_and_gather_add_p, window_slices
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _reduce_ir(values: Sequence[Any], inits: Sequence[Any], outs: Sequence[ShapedArray], windows: Windows) -> Any:
@@ -139,10 +140,10 @@ reduce_window_p.batch = _batch
 
 
 def reduce_window(
-    operand: Any, init_value: Any, computation: Callable[..., Any], window_dimensions: Lengths,
+    operand: ArrayLike, init_value: ArrayLike, computation: Callable[..., Any], window_dimensions: Lengths,
     window_strides: Lengths | None = None, padding: str | Sequence[tuple[int, int]] = "VALID",
     base_dilation: Lengths | None = None, window_dilation: Lengths | None = None,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """Combine the elements in each of the windows that move over an array.
 
     Sums and extremes have fast derivatives; those of other computations take one operation per element of a window.

@@ -11,6 +11,7 @@ from arrax import dtypes, lax
 from arrax.core import config
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.reductions import max_for_shift
 from arrax.numpy_api import averages, elementwise, logic, manipulation, reductions, selection
@@ -18,8 +19,17 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import count_of
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.named_axes import split_named
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, concrete_int, is_arraylike, promote_inexact
+from arrax.numpy_api.operands import (
+    as_operand,
+    canonical_axes,
+    check_arraylike,
+    concrete_int,
+    is_arraylike,
+    promote_inexact,
+)
 from arrax.transforms.custom_jvp import custom_jvp
+from arrax.xla.annotations import Axes
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _relu_value(x: Any) -> Any:
@@ -38,7 +48,7 @@ _relu_rule.defjvp(_relu_jvp)
 
 
 @api()
-def relu(x: Any, /) -> Any:
+def relu(x: ArrayLike, /) -> Array:
     """``max(x, 0)``, with derivative 0 at 0.
 
     Example: ``nn.relu(-1.)`` is 0.
@@ -48,7 +58,7 @@ def relu(x: Any, /) -> Any:
 
 
 @api()
-def relu6(x: Any, /) -> Any:
+def relu6(x: ArrayLike, /) -> Array:
     """``min(max(x, 0), 6)``, with derivative 0 at 0 and at 6.
 
     Example: ``nn.relu6(7.)`` is 6.
@@ -57,7 +67,7 @@ def relu6(x: Any, /) -> Any:
 
 
 @api()
-def sigmoid(x: Any, /) -> Any:
+def sigmoid(x: ArrayLike, /) -> Array:
     """``1 / (1 + exp(-x))``.
 
     Example: ``nn.sigmoid(0.)`` is 0.5.
@@ -68,7 +78,7 @@ def sigmoid(x: Any, /) -> Any:
 
 
 @api()
-def softplus(x: Any, /) -> Any:
+def softplus(x: ArrayLike, /) -> Array:
     """``log(1 + exp(x))``.
 
     Example: ``nn.softplus(0.)`` is log 2.
@@ -77,35 +87,38 @@ def softplus(x: Any, /) -> Any:
 
 
 @api()
-def squareplus(x: Any, b: Any = 4) -> Any:
+def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     """``(x + sqrt(x^2 + b)) / 2``.
 
     Example: ``nn.squareplus(0.)`` is 1.
     """
+    x = as_operand(x)
     return (x + elementwise.sqrt(elementwise.square(x) + b)) / 2
 
 
 @api()
-def soft_sign(x: Any, /) -> Any:
+def soft_sign(x: ArrayLike, /) -> Array:
     """``x / (|x| + 1)``.
 
     Example: ``nn.soft_sign(1.)`` is 0.5.
     """
+    x = as_operand(x)
     return x / (elementwise.abs(x) + 1)
 
 
 @api()
-def sparse_plus(x: Any) -> Any:
+def sparse_plus(x: ArrayLike) -> Array:
     """0 below -1, x above 1, ``(x + 1)^2 / 4`` between.
 
     Example: ``nn.sparse_plus(0.)`` is 0.25.
     """
+    x = as_operand(x)
     middle = selection.where(x >= 1.0, x, elementwise.square(x + 1.0) / 4)
     return selection.where(x <= -1.0, 0.0, middle)
 
 
 @api()
-def sparse_sigmoid(x: Any) -> Any:
+def sparse_sigmoid(x: ArrayLike) -> Array:
     """0 below -1, 1 above 1, ``(x + 1) / 2`` between.
 
     Example: ``nn.sparse_sigmoid(0.)`` is 0.5.
@@ -114,7 +127,7 @@ def sparse_sigmoid(x: Any) -> Any:
 
 
 @api()
-def silu(x: Any, /) -> Any:
+def silu(x: ArrayLike, /) -> Array:
     """``x sigmoid(x)``.
 
     Example: ``nn.silu(0.)`` is 0.
@@ -127,7 +140,7 @@ swish = silu
 
 
 @api()
-def mish(x: Any) -> Any:
+def mish(x: ArrayLike) -> Array:
     """``x tanh(softplus(x))``.
 
     Example: ``nn.mish(0.)`` is 0.
@@ -137,7 +150,7 @@ def mish(x: Any) -> Any:
 
 
 @api()
-def log_sigmoid(x: Any, /) -> Any:
+def log_sigmoid(x: ArrayLike, /) -> Array:
     """``log(sigmoid(x))``.
 
     Example: ``nn.log_sigmoid(0.)`` is -log 2.
@@ -147,35 +160,38 @@ def log_sigmoid(x: Any, /) -> Any:
 
 
 @api()
-def elu(x: Any, alpha: Any = 1.0) -> Any:
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """x above 0, ``alpha (exp(x) - 1)`` below.
 
     Example: ``nn.elu(1.)`` is 1.
     """
+    x = as_operand(x)
     safe = selection.where(x > 0, 0.0, x)
     return selection.where(x > 0, x, alpha * elementwise.expm1(safe))
 
 
 @api()
-def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
+def leaky_relu(x: ArrayLike, negative_slope: Any = 1e-2) -> Array:
     """x above 0, ``negative_slope x`` below.
 
     Example: ``nn.leaky_relu(-1.)`` is -0.01.
     """
+    x = as_operand(x)
     return selection.where(x >= 0, x, negative_slope * x)
 
 
 @api()
-def hard_tanh(x: Any) -> Any:
+def hard_tanh(x: ArrayLike) -> Array:
     """x limited to [-1, 1].
 
     Example: ``nn.hard_tanh(2.)`` is 1.
     """
+    x = as_operand(x)
     return selection.where(x > 1, 1, selection.where(x < -1, -1, x))
 
 
 @api()
-def celu(x: Any, alpha: Any = 1.0) -> Any:
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """``max(x, 0) + alpha min(exp(x / alpha) - 1, 0)``.
 
     Example: ``nn.celu(1.)`` is 1.
@@ -185,7 +201,7 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
 
 
 @api()
-def selu(x: Any) -> Any:
+def selu(x: ArrayLike) -> Array:
     """Scaled elu with self-normalizing constants. Source: Klambauer et al., "Self-Normalizing Neural Networks".
 
     Example: ``nn.selu(1.)`` is 1.0507.
@@ -194,7 +210,7 @@ def selu(x: Any) -> Any:
 
 
 @api(static=("approximate",))
-def gelu(x: Any, approximate: bool = True) -> Any:
+def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """``x Phi(x)`` with the normal distribution function, or its tanh approximation. Source: Hendrycks & Gimpel.
 
     Example: ``nn.gelu(0.)`` is 0.
@@ -208,7 +224,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
 
 @api(static=("axis",))
-def glu(x: Any, axis: int = -1) -> Any:
+def glu(x: ArrayLike, axis: int = -1) -> Array:
     """The first half along an axis times the sigmoid of the second half.
 
     Raises:
@@ -224,7 +240,7 @@ def glu(x: Any, axis: int = -1) -> Any:
 
 
 @api()
-def hard_sigmoid(x: Any) -> Any:
+def hard_sigmoid(x: ArrayLike) -> Array:
     """``relu6(x + 3) / 6``.
 
     Example: ``nn.hard_sigmoid(0.)`` is 0.5.
@@ -233,7 +249,7 @@ def hard_sigmoid(x: Any) -> Any:
 
 
 @api()
-def hard_silu(x: Any) -> Any:
+def hard_silu(x: ArrayLike) -> Array:
     """``x relu6(x + 3) / 6``.
 
     Example: ``nn.hard_silu(3.)`` is 3.
@@ -246,11 +262,12 @@ hard_swish = hard_silu
 
 
 @api()
-def identity(x: Any) -> Any:
+def identity(x: ArrayLike) -> Array:
     """The value itself.
 
     Example: ``nn.identity(2.)`` is 2.
     """
+    x = as_operand(x)
     return x
 
 
@@ -267,7 +284,7 @@ def _shift(x: Any, axis: Any) -> Any:
     return stop_gradient(reductions.with_kept_axes(max_for_shift(x, axes), axes, True))
 
 
-def softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
+def softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike | None = None, initial: ArrayLike | None = None) -> Array:
     """``exp(x) / sum(exp(x))`` along an axis.
 
     Args:
@@ -304,7 +321,9 @@ def _softmax(x: Any, where: Any, axis: Any, careful: bool) -> Any:
     return rule(x) if where is None else _softmax_value(x, where, axis)
 
 
-def log_softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
+def log_softmax(
+    x: ArrayLike, axis: Any = -1, where: ArrayLike | None = None, initial: ArrayLike | None = None
+) -> Array:
     """``log(softmax(x))`` along an axis, without overflow. Args: as of ``softmax``.
 
     Example: ``nn.log_softmax(jnp.zeros(2))`` is ``[-0.6931, -0.6931]``.
@@ -324,8 +343,13 @@ def _log_softmax(x: Any, where: Any, axis: Any) -> Any:
 
 
 def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axes | None = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: ArrayLike | None = None,
+) -> Array | tuple[Array, Array]:
     """``log(sum(b exp(a)))`` along axes, without overflow.
 
     Args:
@@ -372,9 +396,9 @@ def _logsumexp(a: Any, b: Any, where: Any, axis: Any, keepdims: bool) -> tuple[A
 
 
 def standardize(
-    x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5, where: Any = None, *,
+    x: ArrayLike, axis: Any = -1, mean: ArrayLike | None = None, variance: Any = None, epsilon: Any = 1e-5, where: ArrayLike | None = None, *,
     algorithm: str | None = None,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """``(x - mean) / sqrt(variance + epsilon)`` along an axis.
 
     Args:
@@ -392,6 +416,7 @@ def standardize(
     check_arraylike("standardize", x)
     if algorithm not in (None, "stable", "fast"):
         raise ValueError(f"standardize: algorithm must be 'stable' or 'fast', got {algorithm!r}")
+    x = as_operand(x)
     if mean is None:
         mean = _mean(x, where, axis=_axes(axis))
     if variance is None:
@@ -405,7 +430,7 @@ def _mean(x: Any, where: Any, axis: Any) -> Any:
     return averages.mean(x, axis=axis, keepdims=True, where=where)
 
 
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: int = -1) -> Array:
     """Vectors with 1 at the given positions, 0 elsewhere; positions out of range give zeros.
 
     Args:
@@ -444,7 +469,7 @@ def _one_hot(x: Any, num_classes: int, dtype: Any, axis: int) -> Any:
 
 
 @api()
-def log1mexp(x: Any) -> Any:
+def log1mexp(x: ArrayLike) -> Array:
     """``log(1 - exp(-x))``, accurately for all positive x.
 
     Example: ``nn.log1mexp(1.)`` is -0.4587.
@@ -454,7 +479,7 @@ def log1mexp(x: Any) -> Any:
     return selection.where(x < math.log(2), small, elementwise.log1p(-elementwise.exp(-x)))
 
 
-def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+def logmeanexp(x: ArrayLike, axis: Axes | None = None, where: ArrayLike | None = None, keepdims: bool = False) -> Array:
     """``log(mean(exp(x)))`` along axes, without overflow.
 
     Args:

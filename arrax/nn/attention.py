@@ -13,6 +13,7 @@ from arrax.core.types import typeof
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none
 from arrax.transforms.checkpointing import checkpoint
+from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.devices import default_backend
 
 _QUERIES = 256  # how many queries are looked at together: what is in memory at once grows with the keys alone
@@ -20,11 +21,11 @@ _IMPLEMENTATIONS = (None, "xla", "cudnn")
 
 
 def dot_product_attention(
-    query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, scale: float | None = None,
+    query: ArrayLike, key: Array, value: ArrayLike, bias: ArrayLike | None = None, mask: ArrayLike | None = None, *, scale: float | None = None,
     is_causal: bool = False, query_seq_lengths: Any = None, key_value_seq_lengths: Any = None,
     local_window_size: int | tuple[int, int] | None = None, implementation: str | None = None,
     return_residual: bool = False,
-) -> Any:  # fmt: skip
+) -> Array | tuple[Array, Array]:  # fmt: skip
     """``softmax(scale query key^T + bias) value`` for each head.
 
     With B examples, T queries of N heads, S keys and values of K heads (N is a multiple of K: neighbouring heads of queries

@@ -10,8 +10,11 @@ import numpy as np
 
 from arrax import dtypes, random
 from arrax import numpy as jnp
+from arrax.dtypes import DTypeLike
 from arrax.lax.linalg import qr
 from arrax.random.parameters import checked_shape
+from arrax.xla.annotations import ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 # The standard deviations by which numbers that are cut at magnitude 2 are divided: that of real ones, and the one that
 # the documented draws of complex ones have.
@@ -34,7 +37,9 @@ def _number_dtype(name: str, dtype: Any) -> Any:
     return chosen
 
 
-def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+def zeros(
+    key: Array, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: ShardingLike | None = None
+) -> Array:
     """Zeros.
 
     Args:
@@ -47,7 +52,9 @@ def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any =
     return jnp.zeros(shape, _default_dtype("zeros", dtype), out_sharding=out_sharding)
 
 
-def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+def ones(
+    key: Array, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: ShardingLike | None = None
+) -> Array:
     """Ones. Args: as of ``zeros``.
 
     Example: ``nn.initializers.ones(None, (2,))`` is ``[1, 1]``.
@@ -59,7 +66,7 @@ def _default_dtype(name: str, dtype: Any) -> Any:
     return dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype(name, dtype)
 
 
-def constant(value: Any, dtype: Any = None) -> Initializer:
+def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer that gives one number everywhere.
 
     Args:
@@ -74,7 +81,7 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     return init
 
 
-def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
+def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer of uniform numbers in ``[0, scale)``.
 
     Args:
@@ -90,7 +97,7 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     return init
 
 
-def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
+def normal(stddev: Any = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer of normal numbers of mean 0.
 
     Args:
@@ -106,7 +113,9 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     return init
 
 
-def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
+def truncated_normal(
+    stddev: Any = 1e-2, dtype: DTypeLike | None = None, lower: ArrayLike = -2.0, upper: ArrayLike = 2.0
+) -> Initializer:
     """An initializer of normal numbers of mean 0 that lie between two bounds.
 
     Args:
@@ -194,8 +203,8 @@ _DRAWS = {
 
 
 def variance_scaling(
-    scale: Any, mode: str, distribution: str, in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1,
-    batch_axis: int | Sequence[int] = (), dtype: Any = None,
+    scale: ArrayLike, mode: str, distribution: str, in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1,
+    batch_axis: int | Sequence[int] = (), dtype: DTypeLike | None = None,
 ) -> Initializer:  # fmt: skip
     """An initializer that keeps the variance of what passes through a layer: ``scale / n``, with n by the shape.
 
@@ -229,7 +238,7 @@ def variance_scaling(
 
 def glorot_uniform(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Initializer:  # fmt: skip
     """Uniform numbers of variance 2 / (inputs + outputs). Args: as of ``variance_scaling``.
 
@@ -240,7 +249,7 @@ def glorot_uniform(
 
 def glorot_normal(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Initializer:  # fmt: skip
     """Normal numbers, cut, of variance 2 / (inputs + outputs). Args: as of ``variance_scaling``.
 
@@ -251,7 +260,7 @@ def glorot_normal(
 
 def lecun_uniform(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Initializer:  # fmt: skip
     """Uniform numbers of variance 1 / inputs. Args: as of ``variance_scaling``.
 
@@ -262,7 +271,7 @@ def lecun_uniform(
 
 def lecun_normal(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Initializer:  # fmt: skip
     """Normal numbers, cut, of variance 1 / inputs. Args: as of ``variance_scaling``.
 
@@ -273,7 +282,7 @@ def lecun_normal(
 
 def he_uniform(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Initializer:  # fmt: skip
     """Uniform numbers of variance 2 / inputs. Args: as of ``variance_scaling``.
 
@@ -284,7 +293,7 @@ def he_uniform(
 
 def he_normal(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Initializer:  # fmt: skip
     """Normal numbers, cut, of variance 2 / inputs. Args: as of ``variance_scaling``.
 
@@ -309,7 +318,7 @@ def _orthogonal_matrix(key: Any, rows: int, columns: int, dtype: Any) -> Any:
     return q if rows >= columns else q.T
 
 
-def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer of orthogonal matrices: that of the shape ``(-1, shape[column_axis])`` has orthonormal rows or columns.
 
     Args:
@@ -335,7 +344,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     return init
 
 
-def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer of convolution kernels that are orthogonal in the middle of the window and 0 elsewhere.
 
     Args:

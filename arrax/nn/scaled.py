@@ -10,9 +10,11 @@ import numpy as np
 from arrax import dtypes, lax
 from arrax import numpy as jnp
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.scaled_products import scaled_dot
 from arrax.numpy_api.operands import check_arraylike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> BlockS
 
 
 def scaled_matmul(
-    lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any, preferred_element_type: Any = np.float32
-) -> Any:  # fmt: skip
+    lhs: ArrayLike, rhs: ArrayLike, lhs_scales: Any, rhs_scales: Any, preferred_element_type: DTypeLike = np.float32
+) -> Array:  # fmt: skip
     """The products ``(lhs lhs_scales) (rhs rhs_scales)^T`` of batches of matrices, each scale for a block of a row.
 
     Args:
@@ -134,9 +136,9 @@ def _rounded_along(x: Any, axes: tuple[int, ...], config: BlockScaleConfig) -> A
 
 
 def scaled_dot_general(
-    lhs: Any, rhs: Any, dimension_numbers: Any, preferred_element_type: Any = np.float32,
+    lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, preferred_element_type: DTypeLike = np.float32,
     configs: list[BlockScaleConfig] | None = None, implementation: str | None = None,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """``lax.dot_general`` of operands that are rounded to small floats in blocks.
 
     Args:

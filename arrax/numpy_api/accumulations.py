@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import cumulative, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
@@ -17,8 +17,9 @@ from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, check_arraylike, refuse_out
 from arrax.numpy_api.reductions import sum_dtype
+from arrax.xla.arrays import Array, ArrayLike
 
-_OPERATIONS: dict[str, tuple[Callable[..., Any], int | None]] = {
+_OPERATIONS: dict[str, tuple[Any, Any]] = {
     "cumsum": (cumulative.cumsum, 0),
     "cumprod": (cumulative.cumprod, 1),
     "nancumsum": (cumulative.cumsum, 0),
@@ -57,7 +58,7 @@ def _index(axis: Any) -> int | None:
     return None if axis is None else as_index(axis)
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """The sums of the elements up to each one, along an axis.
 
     Args:
@@ -73,7 +74,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     return _accumulate(a, "cumsum", _index(axis), dtype)
 
 
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """The products of the elements up to each one, along an axis. Args: as of ``cumsum``.
 
     Example: ``jnp.cumprod(jnp.array([1, 2, 3]))`` is ``[1, 2, 6]``. Source: ``numpy.cumprod``.
@@ -82,7 +83,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     return _accumulate(a, "cumprod", _index(axis), dtype)
 
 
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Cumulative sums that count NaN as zero. Args: as of ``cumsum``.
 
     Example: ``jnp.nancumsum(jnp.array([1., jnp.nan]))`` is ``[1., 1.]``. Source: ``numpy.nancumsum``.
@@ -91,7 +92,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
     return _accumulate(a, "nancumsum", _index(axis), dtype)
 
 
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Cumulative products that count NaN as one. Args: as of ``cumsum``.
 
     Example: ``jnp.nancumprod(jnp.array([2., jnp.nan]))`` is ``[2., 2.]``. Source: ``numpy.nancumprod``.
@@ -112,7 +113,9 @@ def _standard(name: str, x: Any, axis: int | None, dtype: Any, include_initial: 
     return _accumulate(x, name, 0 if axis is None else as_index(axis), dtype, bool(include_initial))
 
 
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_sum(
+    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+) -> Array:
     """The sums of the elements up to each one, along an axis.
 
     Args:
@@ -127,7 +130,9 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
     return _standard("cumulative_sum", x, axis, dtype, include_initial)
 
 
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_prod(
+    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+) -> Array:
     """The products of the elements up to each one, along an axis. Args: as of ``cumulative_sum``.
 
     Example: ``jnp.cumulative_prod(jnp.array([2, 3]), include_initial=True)`` is ``[1, 2, 6]``. Source: array API.

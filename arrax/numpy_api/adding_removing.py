@@ -20,9 +20,10 @@ from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ra
 from arrax.numpy_api.operands import canonical_axes
 from arrax.numpy_api.rearranging import known, pick, pick_compiled
 from arrax.numpy_api.routes import settle, shape_of
+from arrax.xla.arrays import Array, ArrayLike
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Any:
+def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Array:
     """Cut zeros from the ends of an array.
 
     Args:
@@ -78,7 +79,7 @@ def check_arraylike_at(name: str, value: Any, position: int) -> None:
         raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(value)} at position {position}.")
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
     """Insert slices before given places of an axis.
 
     Args:
@@ -166,7 +167,7 @@ def _interleaved(places: Any, length: int, count: int) -> Any:
     return structure.select(inserted, arithmetic.add(which, np.int32(length)), old)
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Array:
     """Remove slices at given places of an axis.
 
     Args:

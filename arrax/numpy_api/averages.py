@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import arithmetic, exponential, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
@@ -16,6 +17,7 @@ from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
 from arrax.numpy_api.reductions import Axis, masked, static_axis, with_kept_axes
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def working_dtype(dtype: Any) -> Any:
@@ -67,8 +69,14 @@ def _real(dtype: Any) -> Any:
 
 
 def mean(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> Array:
     """The arithmetic mean of the elements over axes.
 
     Args:
@@ -172,9 +180,9 @@ def per_freedom(total: Any, freedom: Any) -> Any:
 
 
 def var(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
-    where: Any = None, mean: Any = None, correction: int | float | None = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
+    where: ArrayLike | None = None, mean: ArrayLike | None = None, correction: int | float | None = None,
+) -> Array:  # fmt: skip
     """The variance of the elements over axes: the mean of the squared distances from the mean.
 
     Args:
@@ -197,9 +205,9 @@ def var(
 
 
 def std(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
-    where: Any = None, mean: Any = None, correction: int | float | None = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
+    where: ArrayLike | None = None, mean: ArrayLike | None = None, correction: int | float | None = None,
+) -> Array:  # fmt: skip
     """The standard deviation of the elements over axes: the root of ``var``, whose arguments it has.
 
     Example: ``jnp.std(jnp.array([1., 3.]))`` is 1. Source: ``numpy.std``.
@@ -231,7 +239,9 @@ def _weighted(a: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any
     return with_kept_axes(value, axes, keepdims), with_kept_axes(total, axes, keepdims)
 
 
-def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
+def average(
+    a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: bool = False, keepdims: bool = False
+) -> Array | tuple[Array, Array]:
     """The weighted mean of the elements over axes.
 
     Args:

@@ -14,10 +14,13 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.logic import equal, isclose, isnan
 from arrax.numpy_api.operands import check_arraylike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @api(static=("equal_nan",))
-def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+def allclose(
+    a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: bool = False
+) -> Array:
     """Whether all elements are close. Args: as of ``isclose``.
 
     Example: ``jnp.allclose(1., 1. + 1e-9)`` is True. Source: ``numpy.allclose``.
@@ -39,7 +42,7 @@ def _both_nan(a1: Any, a2: Any) -> tuple[Any, Any]:
     return isnan(a1), isnan(a2)
 
 
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """Whether two arrays have the same shape and elements.
 
     Args:
@@ -57,7 +60,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return _all_equal(a1, a2, bool(equal_nan))
 
 
-def array_equiv(a1: Any, a2: Any) -> Any:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Whether two arrays, broadcast against each other, have the same elements.
 
     Args:

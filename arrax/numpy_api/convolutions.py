@@ -8,12 +8,15 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import arithmetic, shapes
 from arrax.lax.conversion import convert
 from arrax.lax.convolution import conv_general_dilated
+from arrax.lax.precision import PrecisionLike
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes
 from arrax.numpy_api.products import hashable_precision
+from arrax.xla.arrays import Array, ArrayLike
 
 _MODES = ("full", "same", "valid")
 
@@ -77,7 +80,14 @@ def _convolve(a: Any, v: Any, mode: str, precision: Any, preferred: Any, name: s
     return convert(arithmetic.complex_(arithmetic.sub(rr, ii), arithmetic.add(ri, ir)), target)
 
 
-def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def convolve(
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "full",
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """The convolution of two vectors: ``out[n] = sum over m of a[m] v[n - m]``.
 
     Args:
@@ -109,7 +119,14 @@ def _correlate(a: Any, v: Any, mode: str, precision: Any, preferred: Any) -> Any
     return arithmetic.conj(out) if dtypes.is_complex(typeof(out).dtype) else out
 
 
-def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def correlate(
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "valid",
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """The correlation of two vectors: ``out[n] = sum over m of a[m + n] conj(v[m])``.
 
     Args: as of ``convolve``.

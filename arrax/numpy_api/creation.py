@@ -13,6 +13,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, slots, typeof
+from arrax.dtypes import DTypeLike
 from arrax.interpreters.staging import PYTHON_SCALARS, Staging
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert, convert_element_type_p, scalar_of
@@ -21,6 +22,8 @@ from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, is_arraylike
+from arrax.xla.annotations import DeviceLike, Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.devices import default_device
 from arrax.xla.placement import array_from_host
 
@@ -38,9 +41,9 @@ def _placed(value: Any, device: Any, out_sharding: Any = None) -> Any:
 
 
 def array(
-    object: Any, dtype: Any = None, copy: bool = True, order: str | None = "K", ndmin: int = 0, *, device: Any = None,
-    out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    object: Any, dtype: DTypeLike | None = None, copy: bool = True, order: str | None = "K", ndmin: int = 0, *, device: DeviceLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:  # fmt: skip
     """An array with the elements of a number, array, or nested sequence of them.
 
     Args:
@@ -69,9 +72,9 @@ def array(
 
 
 def asarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None,
-    out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    a: Any, dtype: DTypeLike | None = None, order: str | None = None, *, copy: bool | None = None, device: DeviceLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:  # fmt: skip
     """An array with the elements of ``a``: itself where it is one of that dtype already.
 
     Args: as of ``array``; ``copy=False`` raises where a copy is needed.
@@ -294,7 +297,13 @@ def _requested_of_shape(name: str, shape: Any, dtype: Any) -> Any:
     return _requested(name, dtype)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def zeros(
+    shape: Shape,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """An array of zeros.
 
     Args:
@@ -310,7 +319,13 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     return _placed(_filled(shapes.canonical_shape(shape, "zeros"), 0, chosen), device, out_sharding)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def ones(
+    shape: Shape,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """An array of ones. Args: as of ``zeros``.
 
     Example: ``jnp.ones(3)``. Source: ``numpy.ones``.
@@ -319,7 +334,13 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
     return _placed(_filled(shapes.canonical_shape(shape, "ones"), 1, chosen), device, out_sharding)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def empty(
+    shape: Shape,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """An array of zeros: there are no uninitialized arrays.
 
     Example: ``jnp.empty(2)``. Source: ``numpy.empty``.
@@ -327,7 +348,14 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     return zeros(shape, _requested_of_shape("empty", shape, dtype), device=device, out_sharding=out_sharding)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def full(
+    shape: Shape,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """An array filled with a value.
 
     Args:
@@ -388,7 +416,14 @@ def _divided_like(value: Any, a: Any) -> Any:
     return value if aval.explicit is None or typeof(value).shape != aval.shape else slots.like(value, aval)
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def zeros_like(
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Zeros of the shape and dtype of ``a``, unless others are given.
 
     Example: ``jnp.zeros_like(jnp.ones(2))``. Source: ``numpy.zeros_like``.
@@ -397,7 +432,14 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
     return _placed_like(_filled(lengths, 0, chosen, weak), a, device, out_sharding)
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def ones_like(
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Ones of the shape and dtype of ``a``, unless others are given.
 
     Example: ``jnp.ones_like(jnp.zeros(2))``. Source: ``numpy.ones_like``.
@@ -407,8 +449,13 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
 
 
 def empty_like(
-    prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+    prototype: Any,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Zeros of the shape and dtype of ``prototype``: there are no uninitialized arrays.
 
     Example: ``jnp.empty_like(jnp.ones(2))``. Source: ``numpy.empty_like``.
@@ -418,8 +465,14 @@ def empty_like(
 
 
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """An array of the shape and dtype of ``a``, unless others are given, filled with a value.
 
     Example: ``jnp.full_like(jnp.ones(2), 3)`` is ``[3., 3.]``. Source: ``numpy.full_like``.
@@ -446,8 +499,14 @@ def _known(name: str, argument: str, value: Any) -> Any:
 
 
 def arange(
-    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+    start: ArrayLike,
+    stop: ArrayLike | None = None,
+    step: ArrayLike | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Evenly spaced numbers from ``start`` (0 if only one is given) to below ``stop``.
 
     Args:
@@ -468,25 +527,23 @@ def arange(
             raise ValueError("arange: start, stop and step must be real numbers, got a complex one")
     result = dtypes.result_type_of([dtypes.value_pair(value) for value in given])[0] if requested is None else requested
     if stop is None:
-        start, stop = None, start
-    start, stop, step = (
-        None if v is None else _known("jnp.arange", n, v) for n, v in (("start", start), ("stop", stop), ("step", step))
-    )
-    start, step = 0 if start is None else start, 1 if step is None else step
-    if step == 0:
+        ends: Any = (("start", 0), ("stop", start))
+    else:
+        ends = (("start", start), ("stop", stop))
+    low, high = (_known("jnp.arange", name, value) for name, value in ends)
+    by = 1 if step is None else _known("jnp.arange", "step", step)
+    if by == 0:
         raise ValueError("arange: step must not be zero")
-    exact = all(isinstance(x, int | np.integer) for x in (start, stop, step))
-    size = len(range(int(start), int(stop), int(step))) if exact else max(0, int(np.ceil((stop - start) / step)))
+    exact = all(isinstance(x, int | np.integer) for x in (low, high, by))
+    size = len(range(int(low), int(high), int(by))) if exact else max(0, int(np.ceil((high - low) / by)))
     if not exact and dtypes.is_integer(result):  # as in NumPy, the step is that of the first two numbers made integers
-        start, step, exact = int(start), int(start + step) - int(start), True
+        low, by, exact = int(low), int(low + by) - int(low), True
     if context.interpreter.is_evaluation and size <= host.ELEMENT_LIMIT and host.evaluating():
         if exact:
             with np.errstate(all="ignore"):
-                return _placed(
-                    host.new((np.arange(size) * int(step) + int(start)).astype(result)), device, out_sharding
-                )
-    first, by = np.asarray(start).astype(result)[()], np.asarray(step).astype(result)[()]
-    return _placed(_steps(size, first, by), device, out_sharding)
+                return _placed(host.new((np.arange(size) * int(by) + int(low)).astype(result)), device, out_sharding)
+    first, distance = np.asarray(low).astype(result)[()], np.asarray(by).astype(result)[()]
+    return _placed(_steps(size, first, distance), device, out_sharding)
 
 
 @api(static=("size", "first", "by"))
@@ -496,7 +553,9 @@ def _steps(size: int, first: Any, by: Any) -> Any:
     return numbers if first == 0 else arithmetic.add(numbers, first)
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None, *, device: DeviceLike | None = None
+) -> Array:
     """A matrix with ones on a diagonal.
 
     Args:
@@ -519,7 +578,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     return _placed(convert(arithmetic.eq(arithmetic.add(row, convert(k, np.int32)), column), chosen), device)
 
 
-def identity(n: int, dtype: Any = None) -> Any:
+def identity(n: int, dtype: DTypeLike | None = None) -> Array:
     """The identity matrix.
 
     Example: ``jnp.identity(2)``. Source: ``numpy.identity``.
@@ -527,7 +586,7 @@ def identity(n: int, dtype: Any = None) -> Any:
     return eye(n, dtype=dtype)
 
 
-def copy_array(a: Any, order: str | None = None) -> Any:
+def copy_array(a: ArrayLike, order: str | None = None) -> Array:
     """A copy of an array.
 
     Example: ``jnp.copy(jnp.ones(2))``. Source: ``numpy.copy``.

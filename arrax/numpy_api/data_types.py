@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.dtypes import DTypeLike
 from arrax.dtypes.scalars import ScalarType
 from arrax.numpy_api.creation import array
 
@@ -67,7 +68,7 @@ _FIELDS = [(field.name, field.type) for field in dataclasses.fields(FloatInfo)]
 _CONVERSIONS: dict[Any, Any] = {"int": int, "float": float}
 
 
-def finfo(dtype: Any) -> FloatInfo:
+def finfo(dtype: DTypeLike) -> FloatInfo:
     """Limits of a floating-point dtype; of a complex one, those of its parts.
 
     Args:

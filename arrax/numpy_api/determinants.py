@@ -20,6 +20,7 @@ from arrax.lax.reductions import reduce_max, reduce_min, reduce_prod, reduce_sum
 from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_algebra import as_matrices
 from arrax.transforms.custom_jvp import custom_jvp
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class SlogdetResult(NamedTuple):
@@ -39,7 +40,7 @@ def _parity(pivots: Any) -> Any:
 
 
 @api()
-def det(a: Any) -> Any:
+def det(a: ArrayLike) -> Array:
     """Determinants.
 
     Args:
@@ -134,7 +135,7 @@ def _small_determinant(a: Any, size: int) -> Any:
 
 
 @api(static=("method",))
-def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
+def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """Signs and logarithms of the magnitudes of determinants.
 
     Args:

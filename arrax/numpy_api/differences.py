@@ -30,6 +30,7 @@ from arrax.numpy_api.operands import (
     refuse_complex,
 )
 from arrax.numpy_api.routes import settle, shape_of
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _neighbours(a: Any, axis: int) -> Any:
@@ -61,7 +62,9 @@ def _edge(a: Any, value: Any, axis: int) -> Any:
 
 
 @api(static=("n", "axis"), stepwise=True)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
+) -> Array:
     """The differences of neighbours along an axis.
 
     Args:
@@ -90,7 +93,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return _diff(a, count, axis)
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
     """The differences of neighbours in the flattened array.
 
     Args:
@@ -158,7 +161,9 @@ def _gradient(f: Any, spacings: Sequence[Any], axes: tuple[int, ...]) -> list[An
 
 
 @api(static=("axis", "edge_order"), stepwise=True)
-def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edge_order: int | None = None) -> Any:
+def gradient(
+    f: Any, *varargs: ArrayLike, axis: int | Sequence[int] | None = None, edge_order: int | None = None
+) -> Array | list[Array]:
     """The slopes of an array of values along its axes: central differences inside, one-sided ones at the edges.
 
     Args:
@@ -221,7 +226,7 @@ def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
     return multiply(constant(0.5, areas), reduce_sum(areas, (typeof(areas).ndim - rank + axis,)))
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> Array:
     """The integral along an axis, by the trapezoidal rule.
 
     Args:
@@ -267,7 +272,7 @@ def _unwrap(p: Any, discont: Any, period: Any, axis: int) -> Any:
     return add(p, moveaxis(total, -1, axis))
 
 
-def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
+def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, period: ArrayLike = 2 * np.pi) -> Array:
     """Angles without jumps: multiples of the period are added so that neighbours differ by at most half of it.
 
     Args:

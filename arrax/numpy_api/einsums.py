@@ -12,17 +12,20 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import slots, typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import shapes
 from arrax.lax.collectives import psum
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
-from arrax.lax.precision import canonical_precision
+from arrax.lax.precision import PrecisionLike, canonical_precision
 from arrax.lax.reductions import reduce_or, reduce_sum
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise import multiply
 from arrax.numpy_api.matrices import diagonal_of_last
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.products import hashable_precision
+from arrax.xla.annotations import ShardingLike
+from arrax.xla.arrays import Array
 
 
 class Contraction(NamedTuple):
@@ -267,9 +270,9 @@ def _static_optimize(optimize: Any) -> Any:
 
 
 def einsum(
-    subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: Any = None,
-    preferred_element_type: Any = None, _dot_general: Any = None, out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None, _dot_general: Any = None, out_sharding: ShardingLike | None = None,
+) -> Array:  # fmt: skip
     """The sum of products that a formula describes: a letter per axis, repeated letters are multiplied and summed.
 
     Args:

@@ -27,6 +27,7 @@ from arrax.numpy_api.operands import (
     promote_numeric,
     refuse_complex,
 )
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _sum(x: Any, y: Any) -> Any:
@@ -388,7 +389,7 @@ signbit      = unary("signbit", lambda x: _signbit(x), kept, "test for a set sig
 
 
 @api()
-def real(val: Any, /) -> Any:
+def real(val: ArrayLike, /) -> Array:
     """Real part, elementwise.
 
     Example: ``jnp.real(1 + 2j)`` is 1. Source: ``numpy.real``.
@@ -399,7 +400,7 @@ def real(val: Any, /) -> Any:
 
 
 @api()
-def imag(val: Any, /) -> Any:
+def imag(val: ArrayLike, /) -> Array:
     """Imaginary part, elementwise: zeros of real numbers.
 
     Example: ``jnp.imag(1 + 2j)`` is 2. Source: ``numpy.imag``.
@@ -428,7 +429,7 @@ def _signbit(x: Any) -> Any:
 
 
 @api()
-def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Any, Any]:
     """Quotient rounded down and remainder, elementwise.
 
     Example: ``jnp.divmod(7, 3)`` is ``(2, 1)``. Source: ``numpy.divmod``.
@@ -439,7 +440,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
 
 
 @api()
-def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
+def modf(x: ArrayLike, /, out: None = None) -> tuple[Any, Any]:
     """Fractional and integral part, both of the sign of ``x``, elementwise.
 
     Example: ``jnp.modf(2.5)`` is ``(0.5, 2.)``. Source: ``numpy.modf``.
@@ -452,7 +453,7 @@ def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
 
 
 @api(static=("deg",))
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Angle of complex numbers in the plane, in radians or degrees.
 
     Example: ``jnp.angle(1j)`` is pi / 2. Source: ``numpy.angle``.
@@ -507,7 +508,7 @@ def _round_integers(a: Any, scale: int) -> Any:
     return arithmetic.mul(rounded, constant(scale, a))
 
 
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Round to a number of decimals, halves to even.
 
     Example: ``jnp.round(1.25, 1)`` is 1.2. Source: ``numpy.round``.
@@ -521,7 +522,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
 around = round
 
 
-def fix(x: Any, out: None = None) -> Any:
+def fix(x: ArrayLike, out: None = None) -> Array:
     """Nearest integer towards zero, elementwise.
 
     Example: ``jnp.fix(-1.5)`` is -1. Source: ``numpy.fix``.

@@ -69,14 +69,14 @@ def unary(
       sample: an operand that it accepts, for the example.
     """
 
-    def body(x: Any, /) -> Any:
+    def body(x: ArrayLike, /) -> Array:
         check_arraylike(name, x)
         return operation(*promote(x))
 
-    def named(x: Any) -> Any:
+    def named(x: ArrayLike) -> Array:
         return body(x)
 
-    def with_options(x: Any, /, *, out: None = None, where: None = None) -> Any:
+    def with_options(x: ArrayLike, /, *, out: None = None, where: None = None) -> Array:
         refuse_options(name, out, where)
         return body(x)
 
@@ -89,14 +89,14 @@ def binary(
 ) -> Binary:  # fmt: skip
     """A function of two arrays; the options as in ``unary``."""
 
-    def body(x1: Any, x2: Any, /) -> Any:
+    def body(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         check_arraylike(name, x1, x2)
         return operation(*broadcast_operands(name, *promote(x1, x2)))
 
-    def named(x1: Any, x2: Any) -> Any:
+    def named(x1: ArrayLike, x2: ArrayLike) -> Array:
         return body(x1, x2)
 
-    def with_options(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> Any:
+    def with_options(x1: ArrayLike, x2: ArrayLike, /, *, out: None = None, where: None = None) -> Array:
         refuse_options(name, out, where)
         return body(x1, x2)
 

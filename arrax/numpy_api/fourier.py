@@ -12,6 +12,7 @@ from arrax import dtypes
 from arrax.core import config
 from arrax.core.calls import as_index, as_indices
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.families import kind_of
@@ -22,6 +23,8 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.numpy_api.rearranging import roll
 from arrax.numpy_api.routes import settle
+from arrax.xla.annotations import DeviceLike
+from arrax.xla.arrays import Array, ArrayLike
 
 FFT, IFFT, RFFT, IRFFT = FftType
 _INVERSE = (IFFT, IRFFT)
@@ -146,7 +149,7 @@ def _in_plane(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | N
 # ---- complex transforms ---------------------------------------------------------------------------------------------
 
 
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The discrete Fourier transform along an axis: ``A[k] = sum_j a[j] exp(-2 pi i j k / n)``.
 
     Args:
@@ -164,7 +167,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -
     return _along("fft", FFT, a, n, axis, norm)
 
 
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of ``fft``.
 
     Args:
@@ -174,7 +177,9 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     return _along("ifft", IFFT, a, n, axis, norm)
 
 
-def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def fft2(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> Array:
     """The discrete Fourier transform over two axes.
 
     Args:
@@ -184,7 +189,9 @@ def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1),
     return _in_plane("fft2", FFT, a, s, axes, norm)
 
 
-def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def ifft2(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> Array:
     """The inverse of ``fft2``.
 
     Args:
@@ -194,7 +201,9 @@ def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1)
     return _in_plane("ifft2", IFFT, a, s, axes, norm)
 
 
-def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def fftn(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> Array:
     """The discrete Fourier transform over several axes.
 
     Args:
@@ -210,7 +219,9 @@ def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = No
     return _apply("fftn", FFT, a, s, axes, norm)
 
 
-def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def ifftn(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> Array:
     """The inverse of ``fftn``.
 
     Args:
@@ -223,7 +234,7 @@ def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = N
 # ---- transforms of real numbers -------------------------------------------------------------------------------------
 
 
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The transform of real numbers, without the half of it that follows from the other.
 
     Args:
@@ -237,7 +248,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     return _along("rfft", RFFT, a, n, axis, norm)
 
 
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of ``rfft``.
 
     Args:
@@ -250,7 +261,9 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     return _along("irfft", IRFFT, a, n, axis, norm)
 
 
-def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def rfft2(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> Array:
     """The transform of real numbers over two axes, the last of them halved.
 
     Args:
@@ -260,7 +273,9 @@ def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1)
     return _in_plane("rfft2", RFFT, a, s, axes, norm)
 
 
-def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def irfft2(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> Array:
     """The inverse of ``rfft2``.
 
     Args:
@@ -270,7 +285,9 @@ def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1
     return _in_plane("irfft2", IRFFT, a, s, axes, norm)
 
 
-def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def rfftn(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> Array:
     """The transform of real numbers over several axes, the last of them halved.
 
     Args:
@@ -281,7 +298,9 @@ def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = N
     return _apply("rfftn", RFFT, a, s, axes, norm)
 
 
-def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def irfftn(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> Array:
     """The inverse of ``rfftn``.
 
     Args:
@@ -293,7 +312,7 @@ def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = 
     return _apply("irfftn", IRFFT, a, s, axes, norm)
 
 
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The transform of a signal that is conjugate-symmetric, of which ``a`` is one half: real numbers.
 
     Args:
@@ -307,7 +326,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     return _along("hfft", IRFFT, _conjugate(a), n, axis, _SWAPPED[norm])
 
 
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of ``hfft``.
 
     Args:
@@ -351,7 +370,7 @@ def _check_count(name: str, n: Any) -> int:
     return as_index(n)
 
 
-def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
     """The frequencies of the entries of ``fft``.
 
     Args:
@@ -368,7 +387,7 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
     return _frequencies("fftfreq", numerators, n, d, dtype)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
     """The frequencies of the entries of ``rfft``.
 
     Args:
@@ -391,7 +410,7 @@ def _half_turn(name: str, x: Any, axes: Any, sign: int) -> Any:
     return roll(x, tuple(sign * (shape[axis] // 2) for axis in turned), turned)
 
 
-def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Entries turned so that the frequency 0 stands in the middle.
 
     Args:
@@ -402,7 +421,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
     return _half_turn("fftshift", x, axes, 1)
 
 
-def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """The inverse of ``fftshift``.
 
     Args:

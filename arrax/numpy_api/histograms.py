@@ -30,6 +30,8 @@ from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.reductions import max, min
 from arrax.numpy_api.routes import settle
 from arrax.numpy_api.searching import index_dtype, search_sorted
+from arrax.xla.annotations import ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- bincount -------------------------------------------------------------------------------------------------------
 
@@ -54,8 +56,13 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
 
 
 def bincount(
-    x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None, out_sharding: Any = None
-) -> Any:
+    x: ArrayLike,
+    weights: ArrayLike | None = None,
+    minlength: int = 0,
+    *,
+    length: int | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """How often each number from 0 on occurs, or the sums of weights.
 
     Args:
@@ -118,7 +125,12 @@ def _edges(low: Any, high: Any, count: int, dtype: Any) -> Any:
     return linspace(low, high, count + 1)
 
 
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(
+    a: ArrayLike,
+    bins: ArrayLike | str | Sequence[Any] = 10,
+    range: Sequence[Any] | ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+) -> Array:
     """The edges of the bins that ``histogram`` would use.
 
     Args:
@@ -205,7 +217,11 @@ def _histogram(a: Any, edges: Any, weights: Any, equal: bool) -> Any:
 
 
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+    a: ArrayLike,
+    bins: ArrayLike | str | Sequence[Any] = 10,
+    range: Sequence[Any] | ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    density: bool | None = None,
 ) -> tuple[Any, Any]:
     """How many elements fall into each bin.
 
@@ -248,7 +264,9 @@ def _density(counts: Any, edges: Sequence[Any]) -> Any:
 @api()
 def _histogramdd(sample: Any, edges: Sequence[Any], weights: Any) -> Any:
     counts = [typeof(edge).shape[0] - 1 for edge in edges]
-    dtype, flat, valid = index_dtype(), None, None
+    dtype = index_dtype()
+    flat: Any = None
+    valid: Any = None
     for axis, (edge, count) in enumerate(zip(edges, counts, strict=True)):
         column = shapes.squeeze(structure.slice_in_dim(sample, axis, axis + 1, axis=1), (1,))
         column, edge = join_inexact(column, edge)
@@ -264,7 +282,11 @@ def _histogramdd(sample: Any, edges: Sequence[Any], weights: Any) -> Any:
 
 
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+    sample: Any,
+    bins: int | Sequence[Any] = 10,
+    range: Sequence[Any] | None = None,
+    weights: ArrayLike | None = None,
+    density: bool | None = None,
 ) -> tuple[Any, list[Any]]:
     """How many points fall into each bin of a grid.
 
@@ -289,7 +311,7 @@ def histogramdd(
         raise ValueError(f"histogramdd: for sample of dimension {rank}, got {len(range)} ranges")
     if weights is not None and typeof(weights).shape != (points,):
         raise ValueError(f"histogramdd: weights should have shape {(points,)}, got {typeof(weights).shape}")
-    chosen = [bins] * rank if _is_count(bins) else list(bins)
+    chosen = [bins] * rank if _is_count(bins) else list(bins)  # type: ignore[arg-type]
     if len(chosen) != rank:
         raise ValueError(f"histogramdd: for sample of dimension {rank}, got {len(chosen)} bins")
     edges = [
@@ -301,7 +323,12 @@ def histogramdd(
 
 
 def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: int | Sequence[Any] = 10,
+    range: Sequence[Any] | None = None,
+    weights: ArrayLike | None = None,
+    density: bool | None = None,
 ) -> tuple[Any, Any, Any]:
     """How many points fall into each bin of a grid of two axes.
 

@@ -173,7 +173,7 @@ def _write_strided(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any])
             low, high = starts[axis], shape[axis] - starts[axis] - sizes[axis]
             firsts[axis], sizes[axis] = 0, shape[axis]
         padding.append((low, high, step - 1))
-    hits = None
+    hits: Any = None
     for axis, (low, high, interior) in enumerate(padding):
         if interior:
             places = np.arange(sizes[axis]) - low

@@ -13,6 +13,7 @@ from arrax.core.calls import as_index, as_indices, in_call
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
@@ -21,6 +22,8 @@ from arrax.numpy_api.indexing import floor_modulo
 from arrax.numpy_api.operands import broadcast_operands, check_arraylike, join_dtypes, promote_dtypes
 from arrax.numpy_api.ranges import linspace
 from arrax.numpy_api.routes import settle, settle_all, shape_of
+from arrax.xla.annotations import Shape
+from arrax.xla.arrays import Array, ArrayLike
 
 s_ = np.s_
 index_exp = np.index_exp
@@ -50,7 +53,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     return _integers(*[np.arange(n)] * ndim)
 
 
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Any, ...]:
     """The indices of the main diagonal of an array whose axes have equal lengths.
 
     Raises:
@@ -93,7 +96,7 @@ def _matrix_shape(arr: Any) -> tuple[int, int]:
     return shape  # type: ignore[return-value]
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, Any]:
     """The indices of the lower triangle of a matrix like ``arr``; see ``tril_indices``.
 
     Example: ``jnp.tril_indices_from(jnp.ones((2, 3)))``. Source: ``numpy.tril_indices_from``.
@@ -102,7 +105,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, Any]:
     """The indices of the upper triangle of a matrix like ``arr``; see ``tril_indices``.
 
     Example: ``jnp.triu_indices_from(jnp.ones((2, 3)))``. Source: ``numpy.triu_indices_from``.
@@ -111,7 +114,9 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
     return triu_indices(rows, k, columns)
 
 
-def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0, *, size: int | None = None) -> tuple[Any, Any]:
+def mask_indices(
+    n: int, mask_func: Callable[..., Any], k: ArrayLike = 0, *, size: int | None = None
+) -> tuple[Any, Any]:
     """The indices where ``mask_func``, such as ``jnp.triu``, keeps the elements of an n by n matrix.
 
     Args:
@@ -134,7 +139,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0, *, size: int
 # ---- conversions between flat and multiple indices ------------------------------------------------------------------
 
 
-def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Any, ...]:
     """Indices of a flattened array as indices of each axis; those out of bounds are moved inside.
 
     Args:
@@ -147,7 +152,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     indices = settle("unravel_index", indices)
     if not dtypes.is_integer(typeof(indices).dtype):
         raise TypeError(f"unravel_index needs integers, got dtype {typeof(indices).dtype}")
-    lengths = list(shape) if isinstance(shape, tuple | list) else [shape]
+    lengths: list[Any] = list(shape) if isinstance(shape, tuple | list) else [shape]
     if any(isinstance(length, Tracer) and concrete_value(length) is None for length in lengths):
         indices, *lengths = promote_dtypes(indices, *lengths)
         return _unravel_index(indices, lengths)
@@ -175,8 +180,13 @@ def _unravel_index(indices: Any, lengths: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def ravel_multi_index(
-    multi_index: Sequence[Any], dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None
-) -> Any:
+    multi_index: Sequence[Any],
+    dims: Sequence[int],
+    mode: str = "raise",
+    order: str = "C",
+    *,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Indices of each axis as indices of the flattened array.
 
     Args:
@@ -269,7 +279,9 @@ def _along(length: int, axis: int, rank: int) -> tuple[int, ...]:
     return tuple(length if i == axis else 1 for i in range(rank))
 
 
-def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
+) -> Array | tuple[Array, ...]:
     """The indices of all elements of an array.
 
     Args:

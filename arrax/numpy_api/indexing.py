@@ -31,6 +31,7 @@ from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar,
 from arrax.numpy_api.index_description import Index, IndexDescription, describe
 from arrax.numpy_api.operands import broadcast_to, check_arraylike, refuse_out
 from arrax.numpy_api.routes import settle, shape_of
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- the host route -------------------------------------------------------------------------------------------------
 
@@ -245,15 +246,15 @@ def check_integers(name: str, indices: Any) -> None:
 
 @api(static=("axis", "out", "mode", "unique_indices", "indices_are_sorted", "fill_value"), stepwise=True)
 def take(
-    a: Any,
-    indices: Any,
+    a: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = None,
     out: None = None,
     mode: Mode = None,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """Entries of an axis, or of the flattened array.
 
     Args:
@@ -332,14 +333,14 @@ def _take_along_axis(arr: Any, indices: Any, axis: int, access: Access) -> Any:
 
 
 def take_along_axis(
-    arr: Any,
-    indices: Any,
+    arr: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = -1,
     mode: str | GatherScatterMode | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
     *,
     wrap_negative_indices: bool | None = None,
-) -> Any:
+) -> Array:
     """Entries of an axis, at places of their own for each position along the other axes.
 
     Args:
@@ -374,7 +375,7 @@ def take_along_axis(
     promised = chosen is GatherScatterMode.PROMISE_IN_BOUNDS
     wrap = not promised if wrap_negative_indices is None else bool(wrap_negative_indices)
     access = Access(chosen, fill_scalar(fill_value), wrap=wrap)
-    if access.wrap and host.on_host(arr) and host.on_host(indices) and not indices._committed:
+    if access.wrap and host.on_host(arr) and host.on_host(indices) and not indices.committed:
         taken = _take_along_on_host(host.view(arr), host.view(indices), axis)
         if taken is not None:
             return host.back(taken, arr, fresh=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from arrax.core.types import typeof
 from arrax.numpy_api.operands import is_arraylike
+from arrax.xla.arrays import ArrayLike
 
 
-def isscalar(element: Any) -> bool:
+def isscalar(element: ArrayLike) -> bool:
     """True for numbers, texts, and arrays without axes.
 
     Args:

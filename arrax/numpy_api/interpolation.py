@@ -17,6 +17,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, promote_inexact
 from arrax.numpy_api.searching import index_dtype, search_sorted
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _ends(side: Any) -> bool:
@@ -97,7 +98,14 @@ def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     return x, xp, structure.concatenate([end(fp, length - 1), fp, end(fp, 0)], 0)
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike | None = None,
+    right: ArrayLike | None = None,
+    period: ArrayLike | None = None,
+) -> Array:
     """Values of the piecewise linear function through some points.
 
     Args:

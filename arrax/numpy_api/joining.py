@@ -11,6 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import ShapedArray, typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
@@ -18,6 +19,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 from arrax.numpy_api.operands import check_arraylike, concrete_int, promote_dtypes, refuse_out
 from arrax.numpy_api.routes import group_like, settle, settle_all, shape_of
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def sequence_of(name: str, arrays: Any) -> list[Any]:
@@ -30,7 +32,7 @@ def sequence_of(name: str, arrays: Any) -> list[Any]:
         return settle_all(name, arrays)
     if isinstance(arrays, Tracer | np.ndarray | host.ArrayImpl):
         check_arraylike(name, arrays)
-        return list(unstack(arrays))
+        return list(unstack(arrays))  # type: ignore[arg-type]
     if isinstance(getattr(arrays, "aval", None), ShapedArray):  # keys
         return [arrays[n] for n in range(len(arrays))]
     raise TypeError(f"{name} requires a sequence of arrays, got {type(arrays)}")
@@ -109,7 +111,7 @@ def join_all(name: str, arrays: Sequence[Any], axis: int | None, dtype: Any) -> 
     return _concatenate(list(arrays), axis, dtype) if done is None else done
 
 
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+def concatenate(arrays: ArrayLike | Sequence[ArrayLike], axis: int | None = 0, dtype: DTypeLike | None = None) -> Array:
     """Join arrays along an axis that they have.
 
     Args:
@@ -124,7 +126,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     return join_all("concatenate", sequence_of("concatenate", arrays), axis, _chosen_dtype("concatenate", dtype))
 
 
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
+def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
     """Join arrays along an axis that they have, see ``concatenate``.
 
     Example: ``jnp.concat([jnp.ones(2), jnp.zeros(1)])``. Source: array API, ``concat``.
@@ -132,7 +134,9 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     return join_all("concat", sequence_of("concat", arrays), axis, None)
 
 
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+def stack(
+    arrays: ArrayLike | Sequence[ArrayLike], axis: int = 0, out: None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Join arrays of one shape along a new axis.
 
     Args:
@@ -169,7 +173,7 @@ def _grown_and_joined(name: str, arrays: Sequence[Any], grow: Any, axis: int, by
     return join_all(name, _grown(grow(*arrays)) if arrays else [], axis, dtype) if done is None else done
 
 
-def vstack(tup: Any, dtype: Any = None) -> Any:
+def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Join arrays along the first axis; vectors count as rows.
 
     Example: ``jnp.vstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``. Source: ``numpy.vstack``.
@@ -178,7 +182,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
     return _grown_and_joined("vstack", arrays, atleast_2d, 0, np.vstack, _chosen_dtype("vstack", dtype))
 
 
-def hstack(tup: Any, dtype: Any = None) -> Any:
+def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Join arrays along the second axis, vectors along their only one.
 
     Example: ``jnp.hstack([jnp.ones(2), jnp.zeros(1)]).shape`` is ``(3,)``. Source: ``numpy.hstack``.
@@ -188,7 +192,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     return _grown_and_joined("hstack", arrays, atleast_1d, axis, np.hstack, _chosen_dtype("hstack", dtype))
 
 
-def dstack(tup: Any, dtype: Any = None) -> Any:
+def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Join arrays along the third axis; vectors and matrices get one.
 
     Example: ``jnp.dstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(1, 2, 2)``. Source: ``numpy.dstack``.
@@ -197,7 +201,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
     return _grown_and_joined("dstack", arrays, atleast_3d, 2, np.dstack, _chosen_dtype("dstack", dtype))
 
 
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
     """Join vectors as the columns of a matrix; matrices join along their second axis.
 
     Example: ``jnp.column_stack([jnp.ones(3), jnp.zeros(3)]).shape`` is ``(3, 2)``. Source: ``numpy.column_stack``.
@@ -209,7 +213,7 @@ def column_stack(tup: Any) -> Any:
 
 
 @api(static=("axis",), stepwise=True)
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """Join values to the end of an array.
 
     Args:
@@ -242,7 +246,7 @@ def _leaves(node: Any) -> list[Any]:
     return [leaf for item in node for leaf in _leaves(item)] if isinstance(node, list) else [node]
 
 
-def block(arrays: Any) -> Any:
+def block(arrays: ArrayLike | Sequence[ArrayLike]) -> Array:
     """Join nested lists of blocks: the innermost along the last axis, the next along the one before, and so on.
 
     Args:
@@ -280,7 +284,7 @@ def _cut(a: Any, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool) -> 
     return [shapes.squeeze(piece, (axis,)) for piece in pieces] if drop else pieces
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The slices of an array along an axis, without that axis.
 
     Raises:
@@ -318,7 +322,7 @@ def _split(name: str, ary: Any, sections: Any, axis: int, equal: bool = True) ->
 
 
 @api(static=("indices_or_sections", "axis"), stepwise=True)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0) -> list[Any]:
     """Cut an array into pieces along an axis.
 
     Args:
@@ -334,7 +338,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 @api(static=("indices_or_sections", "axis"), stepwise=True)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0) -> list[Any]:
     """Cut an array into pieces along an axis; the first ones are longer where the division leaves a rest.
 
     Example: ``jnp.array_split(jnp.arange(5), 2)``. Source: ``numpy.array_split``.
@@ -342,7 +346,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("array_split", ary, indices_or_sections, axis, equal=False)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Any]:
     """Cut an array along its first axis, see ``split``.
 
     Example: ``jnp.vsplit(jnp.ones((4, 2)), 2)``. Source: ``numpy.vsplit``.
@@ -350,7 +354,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Any]:
     """Cut an array along its second axis (a vector along its only one), see ``split``.
 
     Example: ``jnp.hsplit(jnp.ones((2, 4)), 2)``. Source: ``numpy.hsplit``.
@@ -359,7 +363,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return _split("hsplit", ary, indices_or_sections, 0 if typeof(ary).ndim == 1 else 1)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Any]:
     """Cut an array along its third axis, see ``split``.
 
     Example: ``jnp.dsplit(jnp.ones((1, 2, 4)), 2)``. Source: ``numpy.dsplit``.

@@ -13,6 +13,7 @@ from arrax.lax.linalg import matrices as parts
 from arrax.lax.sorting import sort
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, unsupported
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class QRResult(NamedTuple):
@@ -64,7 +65,7 @@ def as_matrices(name: str, a: Any, square: bool = False) -> Any:
 
 
 @api(static=("upper", "symmetrize_input"))
-def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """The triangular factors L of ``a = L L^H``.
 
     Args:
@@ -84,7 +85,7 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
 
 
 @api(static=("mode",))
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """QR factors: orthonormal columns times an upper triangular matrix.
 
     Args:
@@ -108,7 +109,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 @api(static=("full_matrices", "compute_uv", "hermitian", "subset_by_index"))
 def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
 ) -> Any:  # fmt: skip
     """Singular values and vectors: ``a = U diag(S) Vh``.
@@ -153,7 +154,7 @@ def _sorted_together(keys: Any, *others: Any) -> list[Any]:
 
 
 @api()
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: ArrayLike, /) -> Array:
     """Singular values, descending.
 
     Args:
@@ -167,7 +168,7 @@ def svdvals(x: Any, /) -> Any:
 
 
 @api()
-def eig(a: Any) -> EigResult:
+def eig(a: ArrayLike) -> EigResult:
     """Eigenvalues and right eigenvectors (on CPU and CUDA).
 
     Args:
@@ -180,7 +181,7 @@ def eig(a: Any) -> EigResult:
 
 
 @api()
-def eigvals(a: Any) -> Any:
+def eigvals(a: ArrayLike) -> Array:
     """Eigenvalues (on CPU and CUDA).
 
     Args:
@@ -193,7 +194,7 @@ def eigvals(a: Any) -> Any:
 
 
 @api(static=("UPLO", "symmetrize_input"))
-def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian matrices.
 
     Args:
@@ -213,7 +214,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
 
 
 @api(static=("UPLO", "symmetrize_input"))
-def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
+def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
     """Eigenvalues of Hermitian matrices, ascending.
 
     Args:

@@ -20,6 +20,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_algebra import as_matrices, hermitian_svd
 from arrax.numpy_api.operands import broadcast_to, check_arraylike, promote_inexact
 from arrax.transforms.custom_jvp import custom_jvp
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _solved(a: Any, b: Any) -> Any:
@@ -36,7 +37,7 @@ def _solved(a: Any, b: Any) -> Any:
 
 
 @api()
-def solve(a: Any, b: Any) -> Any:
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """The solutions of ``a x = b``.
 
     Args:
@@ -68,7 +69,7 @@ def solve(a: Any, b: Any) -> Any:
 
 
 @api()
-def inv(a: Any) -> Any:
+def inv(a: ArrayLike) -> Array:
     """Inverses.
 
     Args:
@@ -103,7 +104,7 @@ def _default_tolerance(a: Any) -> float:
     return max(typeof(a).shape[-2:]) * float(dtypes.finfo(typeof(a).dtype).eps)
 
 
-def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
+def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *, rcond: Any = None) -> Array:
     """Pseudo-inverses (of Moore and Penrose).
 
     Args:
@@ -192,7 +193,9 @@ def _hermitian_pinv_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return p, _pinv_tangent(parts.symmetrized(primals[0]), p, parts.symmetrized(tangents[0]))
 
 
-def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
+def lstsq(
+    a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
+) -> tuple[Any, Any, Any, Any]:
     """The least-squares solution of least norm of ``a x = b``.
 
     Args:

@@ -16,6 +16,7 @@ from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise_makers import binary, constant, kept, unary
 from arrax.numpy_api.operands import broadcast_operands, check_arraylike, promote_dtypes, promote_inexact
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _ordered(real_operation: Any, strict: Any) -> Any:
@@ -162,7 +163,7 @@ iscomplex     = unary("iscomplex", lambda x: bitwise.bitwise_not(_part_is_zero(x
 # fmt: on
 
 
-def isposinf(x: Any, /, out: None = None) -> Any:
+def isposinf(x: ArrayLike, /, out: None = None) -> Array:
     """Test for positive infinity, elementwise.
 
     Example: ``jnp.isposinf(jnp.inf)`` is True. Source: ``numpy.isposinf``.
@@ -170,7 +171,7 @@ def isposinf(x: Any, /, out: None = None) -> Any:
     return _isposinf(x)
 
 
-def isneginf(x: Any, /, out: None = None) -> Any:
+def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     """Test for negative infinity, elementwise.
 
     Example: ``jnp.isneginf(-jnp.inf)`` is True. Source: ``numpy.isneginf``.
@@ -185,7 +186,7 @@ def _part_is_zero(x: Any) -> Any:
     return arithmetic.eq(part, constant(0, part))
 
 
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: ArrayLike) -> bool:
     """True where the dtype of ``x`` is not complex.
 
     Example: ``jnp.isrealobj(1j)`` is False. Source: ``numpy.isrealobj``.
@@ -193,7 +194,7 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: ArrayLike) -> bool:
     """True where the dtype of ``x`` is complex.
 
     Example: ``jnp.iscomplexobj(1j)`` is True. Source: ``numpy.iscomplexobj``.
@@ -207,7 +208,9 @@ def iscomplexobj(x: Any) -> bool:
 
 
 @api(static=("equal_nan",))
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+def isclose(
+    a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: bool = False
+) -> Array:
     """Test for ``|a - b| <= atol + rtol |b|``, elementwise; equal infinities are close.
 
     Args:

@@ -6,7 +6,7 @@ import functools
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from arrax.core.calls import as_index, as_indices, as_sequence
 from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
 from arrax.core.types import slots, typeof
+from arrax.dtypes import DTypeLike
 from arrax.dtypes.canonical import user_stacklevel
 from arrax.lax import shapes
 from arrax.lax.conversion import convert
@@ -23,6 +24,8 @@ from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, is_arraylike
 from arrax.numpy_api.routes import settle, shape_of
+from arrax.xla.annotations import DeviceLike, Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- questions about shapes -----------------------------------------------------------------------------------------
 
@@ -40,7 +43,7 @@ def _described(name: str, a: Any) -> tuple[int, ...]:
     return shape_of(a)
 
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """The lengths of the axes of an array.
 
     Example: ``jnp.shape(jnp.ones((2, 3)))`` is ``(2, 3)``. Source: ``numpy.shape``.
@@ -48,7 +51,7 @@ def shape(a: Any) -> tuple[int, ...]:
     return _described("shape", a)
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """The number of axes of an array.
 
     Example: ``jnp.ndim(jnp.ones((2, 3)))`` is 2. Source: ``numpy.ndim``.
@@ -56,7 +59,7 @@ def ndim(a: Any) -> int:
     return len(_described("ndim", a))
 
 
-def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
     """The number of elements of an array, or the length of some axes, multiplied.
 
     Args:
@@ -113,7 +116,9 @@ def _reshape(a: Any, shape: tuple[int, ...], order: str) -> Any:
 
 
 @api(static=("shape", "order", "copy", "out_sharding"), stepwise=True)
-def reshape(a: Any, shape: Any, order: Any = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Any:
+def reshape(
+    a: ArrayLike, shape: Shape, order: Any = "C", *, copy: bool | None = None, out_sharding: ShardingLike | None = None
+) -> Array:
     """Give the elements of an array another shape.
 
     Args:
@@ -138,7 +143,7 @@ def reshape(a: Any, shape: Any, order: Any = "C", *, copy: bool | None = None, o
 
 
 @api(static=("order", "out_sharding"), stepwise=True)
-def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: ShardingLike | None = None) -> Array:
     """All elements of an array in one axis.
 
     Args:
@@ -165,7 +170,7 @@ def _transpose(a: Any, permutation: tuple[int, ...]) -> Any:
 
 
 @api(static=("axes",), stepwise=True)
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Reorder the axes of an array.
 
     Args:
@@ -187,7 +192,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     return _transpose(a, order)
 
 
-def permute_dims(a: Any, /, axes: Sequence[int]) -> Any:
+def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
     """Reorder the axes of an array, see ``transpose``.
 
     Example: ``jnp.permute_dims(jnp.ones((2, 3)), (1, 0)).shape`` is ``(3, 2)``. Source: ``numpy.permute_dims``.
@@ -195,7 +200,7 @@ def permute_dims(a: Any, /, axes: Sequence[int]) -> Any:
     return transpose(a, axes)
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """Swap the last two axes.
 
     Raises:
@@ -209,7 +214,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 @api(static=("axis1", "axis2"), stepwise=True)
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Exchange two axes.
 
     Raises:
@@ -224,7 +229,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @api(static=("source", "destination"), stepwise=True)
-def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Move axes to other places; the others keep their order.
 
     Args:
@@ -251,7 +256,7 @@ def _tuple(axes: Any) -> tuple[Any, ...]:
     return tuple(axes) if several else (axes,)
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """Move one axis back until it is at ``start``.
 
     Args:
@@ -280,7 +285,7 @@ def _squeeze(a: Any, axes: tuple[int, ...]) -> Any:
 
 
 @api(static=("axis",), stepwise=True)
-def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
+def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Drop axes of length 1.
 
     Args:
@@ -304,7 +309,7 @@ def _expand_dims(a: Any, axes: tuple[int, ...]) -> Any:
 
 
 @api(static=("axis",), stepwise=True)
-def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     """Insert axes of length 1.
 
     Args:
@@ -339,8 +344,12 @@ _MISSING_AXES: dict[tuple[int, int], tuple[int, ...]] = {
 }  # fmt: skip
 
 
+@overload
+def atleast_1d(ary: ArrayLike, /) -> Array: ...
+@overload
+def atleast_1d(*arys: ArrayLike) -> list[Array]: ...
 @api(stepwise=True)
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Any:
     """Arrays with at least one axis; scalars get one.
 
     Returns: one array, or a list of them for several arguments.
@@ -349,8 +358,12 @@ def atleast_1d(*arys: Any) -> Any:
     return _at_least("atleast_1d", 1, arys)
 
 
+@overload
+def atleast_2d(ary: ArrayLike, /) -> Array: ...
+@overload
+def atleast_2d(*arys: ArrayLike) -> list[Array]: ...
 @api(stepwise=True)
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Any:
     """Arrays with at least two axes; new ones go in front.
 
     Returns: one array, or a list of them for several arguments.
@@ -359,8 +372,12 @@ def atleast_2d(*arys: Any) -> Any:
     return _at_least("atleast_2d", 2, arys)
 
 
+@overload
+def atleast_3d(ary: ArrayLike, /) -> Array: ...
+@overload
+def atleast_3d(*arys: ArrayLike) -> list[Array]: ...
 @api(stepwise=True)
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Any:
     """Arrays with at least three axes; vectors become ``(1, n, 1)``, matrices ``(m, n, 1)``.
 
     Returns: one array, or a list of them for several arguments.
@@ -378,7 +395,7 @@ def _broadcast_to(a: Any, shape: tuple[int, ...]) -> Any:
 
 
 @api(static=("shape", "out_sharding"), stepwise=True)
-def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: ShardingLike | None = None) -> Array:
     """Repeat an array to a shape by NumPy's rules: missing axes go in front, axes of length 1 repeat.
 
     Args:
@@ -421,7 +438,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 _broadcast_shapes = shapes.broadcast_shapes
 
 
-def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
+def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     """Arrays repeated to their common shape: a tuple, as the array API standard says.
 
     Raises:
@@ -458,7 +475,7 @@ def _converts_exactly(values: np.ndarray, dtype: np.dtype) -> bool:
     return values.dtype == dtype
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: DeviceLike | None = None) -> Array:
     """Convert the elements of an array, as XLA does: floats to integers truncate and saturate.
 
     Args:

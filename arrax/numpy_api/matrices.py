@@ -11,6 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
@@ -21,6 +22,7 @@ from arrax.numpy_api.operands import check_arraylike, promote_numeric, refuse_ou
 from arrax.numpy_api.powers import power
 from arrax.numpy_api.reductions import sum_dtype
 from arrax.numpy_api.routes import settle, settle_all, shape_of
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _triangle_mask(rows: int, columns: int, k: Any) -> Any:
@@ -35,7 +37,7 @@ def _tri(k: Any, rows: int, columns: int, dtype: Any) -> Any:
     return convert(_triangle_mask(rows, columns, k), dtype)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:
     """A matrix with ones on and below a diagonal.
 
     Args:
@@ -69,7 +71,7 @@ def _triangle_of(name: str, m: Any, k: Any) -> Any:
 
 
 @api(static=("k",), stepwise=True)
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     """The lower triangles of matrices: zeros above a diagonal.
 
     Args:
@@ -83,7 +85,7 @@ def tril(m: Any, k: int = 0) -> Any:
 
 
 @api(static=("k",), stepwise=True)
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     """The upper triangles of matrices: zeros below a diagonal.
 
     Args:
@@ -118,7 +120,7 @@ def _matrix_of(v: Any, k: int) -> Any:
 
 
 @api(static=("k",), stepwise=True)
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """A matrix with a vector on a diagonal, or the diagonal of a matrix.
 
     Args:
@@ -138,7 +140,7 @@ def diag(v: Any, k: int = 0) -> Any:
     return _matrix_of(v, k)
 
 
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """A matrix with all elements of an array on a diagonal.
 
     Example: ``jnp.diagflat(jnp.ones((1, 2))).shape`` is ``(2, 2)``. Source: ``numpy.diagflat``.
@@ -160,7 +162,7 @@ def diagonal_of_last(a: Any, offset: int) -> Any:
     return structure.slice_(line, [*zeros_before, start], [*batch, limit], [*(1 for _ in batch), columns + 1])
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The diagonals of the matrices that two axes span.
 
     Args:
@@ -199,7 +201,9 @@ def _masked_trace(a: Any, offset: Any, axis1: int, axis2: int, dtype: Any) -> An
 
 
 @api(static=("axis1", "axis2", "dtype", "out"), stepwise=True)
-def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
+def trace(
+    a: ArrayLike, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
     """The sums of the diagonals of the matrices that two axes span.
 
     Args:
@@ -224,7 +228,7 @@ def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 # ---- grids ----------------------------------------------------------------------------------------------------------
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
     """The coordinates of the points of a grid: a tuple of one array per axis.
 
     Args:
@@ -277,7 +281,7 @@ def _vander(x: Any, N: int, increasing: bool) -> Any:
     return power(base, shapes.broadcast_in_dim(convert(exponents, typeof(x).dtype), (length, N), (1,)))
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """A matrix whose columns are powers of a vector.
 
     Args:

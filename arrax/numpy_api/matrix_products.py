@@ -10,11 +10,15 @@ import numpy as np
 
 from arrax.core.calls import as_index, as_indices, as_sequence
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import shapes
+from arrax.lax.precision import PrecisionLike
 from arrax.numpy_api import matrices, products
 from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_systems import inv, solve
 from arrax.numpy_api.operands import as_operand, check_arraylike
+from arrax.xla.annotations import Axes, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @api(static=("n",))
@@ -34,7 +38,7 @@ def _powered(a: Any, n: int) -> Any:
     return result
 
 
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: ArrayLike, n: int) -> Array:
     """Powers of square matrices; negative ones by way of the inverse.
 
     Args:
@@ -52,7 +56,7 @@ def matrix_power(a: Any, n: int) -> Any:
     return _powered(as_operand(a), as_index(n))
 
 
-def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
+def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:
     """The product of matrices in the order that is cheapest.
 
     Args:
@@ -109,7 +113,7 @@ def _multiplied(
 
 
 @api(static=("ind",))
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """The inverse of ``tensordot`` with ``a`` over ``ind`` axes.
 
     Args:
@@ -147,7 +151,7 @@ def _tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None) -> Any:
     return shapes.reshape(x, shape)
 
 
-def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """The solution of ``tensordot(a, x, x.ndim) = b``.
 
     Args:
@@ -165,7 +169,9 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
 # ---- the names of the array API -------------------------------------------------------------------------------------
 
 
-def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def matmul(
+    x1: ArrayLike, x2: ArrayLike, /, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None
+) -> Array:
     """Products of matrices, see ``jnp.matmul``.
 
     Example: ``jnp.linalg.matmul(jnp.eye(2), jnp.ones(2))``. Source: ``numpy.linalg.matmul``.
@@ -174,9 +180,9 @@ def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type
 
 
 def tensordot(
-    x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None,
-    out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    x1: ArrayLike, x2: ArrayLike, /, *, axes: Axes = 2, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:  # fmt: skip
     """Contractions of tensors, see ``jnp.tensordot``.
 
     Example: ``jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((2, 3)))`` is 6. Source: ``numpy.linalg.tensordot``.
@@ -186,7 +192,15 @@ def tensordot(
     )
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axis: int = -1,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """Inner products of vectors, see ``jnp.vecdot``.
 
     Example: ``jnp.linalg.vecdot(jnp.ones(2), jnp.ones(2))`` is 2. Source: ``numpy.linalg.vecdot``.
@@ -194,7 +208,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     return products.vecdot(x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Vector products of vectors of three components.
 
     Raises:
@@ -209,7 +223,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return products.cross(x1, x2, axis=axis)
 
 
-def outer(x1: Any, x2: Any, /) -> Any:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """All products of elements of two vectors.
 
     Raises:
@@ -224,7 +238,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     return products.outer(x1, x2)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """Diagonals of the matrices on the last two axes.
 
     Example: ``jnp.linalg.diagonal(jnp.eye(2))`` is ones. Source: ``numpy.linalg.diagonal``.
@@ -232,7 +246,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return matrices.diagonal(x, offset, -2, -1)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Sums of the diagonals of the matrices on the last two axes.
 
     Example: ``jnp.linalg.trace(jnp.eye(2))`` is 2. Source: ``numpy.linalg.trace``.
@@ -241,7 +255,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 @api()
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """Arrays with their last two axes exchanged.
 
     Raises:

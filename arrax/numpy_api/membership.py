@@ -16,6 +16,7 @@ from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes
 from arrax.numpy_api.routes import settle
 from arrax.numpy_api.searching import search_sorted
+from arrax.xla.arrays import Array, ArrayLike
 
 _FEW = 64  # values to compare with, one after the other
 _FEW_PAIRS = 1 << 17
@@ -82,8 +83,8 @@ def _inverted(found: Any) -> Any:
 
 
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
-) -> Any:
+    element: ArrayLike, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
+) -> Array:
     """Whether each element is one of some values.
 
     Args:

@@ -11,6 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.functions import name_function
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import arithmetic, bitwise, exponential, reductions, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api import operands
@@ -32,6 +33,7 @@ from arrax.numpy_api.reductions import (
     sum,
     with_kept_axes,
 )  # fmt: skip
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def without_nan(a: Any, instead: Any) -> Any:
@@ -57,9 +59,9 @@ def _total(a: Any, initial: Any, where: Any, name: str, axis: Any, dtype: Any, k
 
 
 def nansum(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-    where: Any = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:  # fmt: skip
     """The sum over axes, NaN counting as zero. Args: as of ``sum``.
 
     Example: ``jnp.nansum(jnp.array([1., jnp.nan]))`` is 1. Source: ``numpy.nansum``.
@@ -69,9 +71,9 @@ def nansum(
 
 
 def nanprod(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-    where: Any = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:  # fmt: skip
     """The product over axes, NaN counting as one. Args: as of ``prod``.
 
     Example: ``jnp.nanprod(jnp.array([2., jnp.nan]))`` is 2. Source: ``numpy.nanprod``.
@@ -93,8 +95,13 @@ def _extreme(a: Any, initial: Any, where: Any, name: str, axis: Any, keepdims: b
 
 
 def nanmax(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The greatest element over axes that is not NaN; NaN where there is none. Args: as of ``max``.
 
     Example: ``jnp.nanmax(jnp.array([1., jnp.nan]))`` is 1. Source: ``numpy.nanmax``.
@@ -104,8 +111,13 @@ def nanmax(
 
 
 def nanmin(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The least element over axes that is not NaN; NaN where there is none. Args: as of ``min``.
 
     Example: ``jnp.nanmin(jnp.array([1., jnp.nan]))`` is 1. Source: ``numpy.nanmin``.
@@ -132,7 +144,7 @@ _nanargmax = _place("nanargmax", reductions.argmax, least)
 _nanargmin = _place("nanargmin", reductions.argmin, greatest)
 
 
-def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """The index of the greatest element that is not NaN; -1 where there is none. Args: as of ``argmax``.
 
     Example: ``jnp.nanargmax(jnp.array([1., jnp.nan]))`` is 0. Source: ``numpy.nanargmax``.
@@ -141,7 +153,7 @@ def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool 
     return _nanargmax(a, axis if axis is None else as_index(axis), bool(keepdims))
 
 
-def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """The index of the least element that is not NaN; -1 where there is none. Args: as of ``argmin``.
 
     Example: ``jnp.nanargmin(jnp.array([1., jnp.nan]))`` is 0. Source: ``numpy.nanargmin``.
@@ -181,8 +193,13 @@ def _nanmean(a: Any, where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
 
 
 def nanmean(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    where: ArrayLike | None = None,
+) -> Array:
     """The mean over axes of the elements that are not NaN. Args: as of ``mean``.
 
     Example: ``jnp.nanmean(jnp.array([1., jnp.nan, 3.]))`` is 2. Source: ``numpy.nanmean``.
@@ -214,9 +231,9 @@ def _spread(number: Any, like: Any) -> Any:
 
 
 def nanvar(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
-    where: Any = None, mean: Any = None, correction: int | float | None = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0, keepdims: bool = False,
+    where: ArrayLike | None = None, mean: ArrayLike | None = None, correction: int | float | None = None,
+) -> Array:  # fmt: skip
     """The variance over axes of the elements that are not NaN. Args: as of ``var``.
 
     Example: ``jnp.nanvar(jnp.array([1., jnp.nan, 3.]))`` is 1. Source: ``numpy.nanvar``.
@@ -227,9 +244,9 @@ def nanvar(
 
 
 def nanstd(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
-    where: Any = None, mean: Any = None, correction: int | float | None = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0, keepdims: bool = False,
+    where: ArrayLike | None = None, mean: ArrayLike | None = None, correction: int | float | None = None,
+) -> Array:  # fmt: skip
     """The standard deviation over axes of the elements that are not NaN. Args: as of ``std``.
 
     Example: ``jnp.nanstd(jnp.array([1., jnp.nan, 3.]))`` is 1. Source: ``numpy.nanstd``.

@@ -22,6 +22,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_systems import inv
 from arrax.numpy_api.operands import broadcast_to, canonical_axes, check_arraylike, promote_inexact
 from arrax.numpy_api.reductions import static_axis, with_kept_axes
+from arrax.xla.arrays import Array, ArrayLike
 
 Axes = Sequence[int]
 
@@ -110,7 +111,9 @@ def _norm(x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
 
 
 @api(static=("ord", "axis", "keepdims"), stepwise=True)
-def norm(x: Any, ord: int | float | str | None = None, axis: int | Axes | None = None, keepdims: bool = False) -> Any:
+def norm(
+    x: ArrayLike, ord: int | float | str | None = None, axis: int | Axes | None = None, keepdims: bool = False
+) -> Array:
     """Norms of vectors or matrices.
 
     Args:
@@ -134,8 +137,8 @@ def _vector_norm(x: Any, axis: Any, keepdims: bool, order: Any) -> Any:
 
 
 def vector_norm(
-    x: Any, /, *, axis: int | Axes | None = None, keepdims: bool = False, ord: int | float | str = 2
-) -> Any:
+    x: ArrayLike, /, *, axis: int | Axes | None = None, keepdims: bool = False, ord: int | float | str = 2
+) -> Array:
     """Norms of vectors.
 
     Args:
@@ -151,7 +154,7 @@ def vector_norm(
 
 
 @api(static=("keepdims", "ord"))
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: int | float | str = "fro") -> Any:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: int | float | str = "fro") -> Array:
     """Norms of the matrices on the last two axes.
 
     Args:
@@ -168,7 +171,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: int | float | str = "
 
 
 @api(static=("p",))
-def cond(x: Any, p: int | float | str | None = None) -> Any:
+def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
     """Condition numbers: the norm of a matrix times that of its inverse.
 
     Args:
@@ -195,7 +198,9 @@ def cond(x: Any, p: int | float | str | None = None) -> Any:
     return select(lost, shapes.full_like(number, np.inf), number)
 
 
-def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
+def matrix_rank(
+    M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool = False, tol: ArrayLike | None = None
+) -> Array:
     """Ranks: the numbers of singular values that are not nearly zero.
 
     Args:

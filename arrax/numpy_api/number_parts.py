@@ -25,6 +25,7 @@ from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, promote_inexact, refuse_complex
 from arrax.numpy_api.routes import settle
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- divisors -------------------------------------------------------------------------------------------------------
 
@@ -61,7 +62,7 @@ def _greatest_divisor(x1: Any, x2: Any) -> Any:
 
 
 @api()
-def gcd(x1: Any, x2: Any) -> Any:
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The greatest common divisor of integers, elementwise.
 
     Args:
@@ -74,7 +75,7 @@ def gcd(x1: Any, x2: Any) -> Any:
 
 
 @api()
-def lcm(x1: Any, x2: Any) -> Any:
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The least common multiple of integers, elementwise.
 
     Args:
@@ -100,7 +101,7 @@ def _bits_of(dtype: Any) -> tuple[Any, int, int]:
 
 
 @api()
-def frexp(x: Any, /) -> tuple[Any, Any]:
+def frexp(x: ArrayLike, /) -> tuple[Any, Any]:
     """Mantissa, of a magnitude in [0.5, 1), and exponent of floating numbers, elementwise.
 
     Args:
@@ -163,7 +164,7 @@ mantissa_p = families.elementwise(  # bits have no derivative, the number that t
 
 
 @api()
-def ldexp(x1: Any, x2: Any, /) -> Any:
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """``x1 * 2 ** x2``, elementwise.
 
     Args:
@@ -201,7 +202,7 @@ def _power_of_two(exponent: Any, dtype: Any) -> Any:
 
 
 @api()
-def spacing(x: Any, /) -> Any:
+def spacing(x: ArrayLike, /) -> Array:
     """The distance from each number to the next one of greater magnitude.
 
     Args:
@@ -309,7 +310,7 @@ def _packbits(a: Any, axis: int, bitorder: str) -> Any:
     return shapes.move_axis(packed, len(lead), axis)
 
 
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
     """Eight bits per byte, the last ones filled up with zeros.
 
     Args:
@@ -344,7 +345,7 @@ def _unpackbits(a: Any, axis: int, count: int | None, bitorder: str) -> Any:
     return shapes.move_axis(bits, len(lead), axis)
 
 
-def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
+def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
     """The bits of bytes.
 
     Args:

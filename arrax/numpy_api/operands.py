@@ -20,6 +20,7 @@ from arrax.lax import shapes
 from arrax.lax.conversion import convert
 from arrax.lax.families import FLOAT0_REFUSED
 from arrax.native import runtime
+from arrax.xla.arrays import Array
 
 logger = logging.getLogger("arrax")
 ArrayImpl = runtime.ArrayImpl
@@ -34,7 +35,7 @@ def is_arraylike(value: Any) -> bool:
     return hasattr(value, "__jax_array__") or isinstance(getattr(value, "aval", None), ShapedArray)
 
 
-def check_arraylike(name: str, *values: Any) -> None:
+def check_arraylike(name: str, *values: object) -> None:
     """Refuse operands that are no arrays, or arrays of what nothing can be computed with.
 
     Raises:
@@ -72,7 +73,7 @@ def refuse_complex(name: str, x: Any) -> None:
         raise TypeError(f"{name} does not support complex-valued inputs")
 
 
-def as_operand(value: Any) -> Any:
+def as_operand(value: Any) -> Array:
     """The value itself, or what its ``__jax_array__`` gives."""
     if type(value) in _FAST or isinstance(value, Tracer):
         return value
@@ -80,7 +81,7 @@ def as_operand(value: Any) -> Any:
     return value if convert_value is None else convert_value()
 
 
-def promote_dtypes(*values: Any) -> list[Any]:
+def promote_dtypes(*values: Any) -> list[Array]:
     """Operands converted to their common dtype, weak where all are weak."""
     values = [as_operand(value) for value in values]  # type: ignore[assignment]
     avals = [typeof(value) for value in values]
@@ -129,7 +130,7 @@ def _converted(value: Any, dtype: Any, weak: bool) -> Any:
     return convert(value, dtype, weak)
 
 
-def promote_inexact(*values: Any) -> list[Any]:
+def promote_inexact(*values: Any) -> list[Array]:
     """Operands converted to their common floating (or complex) dtype."""
     values = [as_operand(value) for value in values]  # type: ignore[assignment]
     dtype, weak = _common_type(values)
@@ -137,26 +138,26 @@ def promote_inexact(*values: Any) -> list[Any]:
     return [_converted(value, inexact, weak) for value in values]
 
 
-def join_dtypes(*values: Any) -> list[Any]:
+def join_dtypes(*values: Any) -> list[Array]:
     """``promote_dtypes`` for what a function combines by itself, whatever the user says of the promotion of operands."""
     with config.numpy_dtype_promotion("standard"):
         return promote_dtypes(*values)
 
 
-def join_inexact(*values: Any) -> list[Any]:
+def join_inexact(*values: Any) -> list[Array]:
     """``promote_inexact`` for what a function combines by itself."""
     with config.numpy_dtype_promotion("standard"):
         return promote_inexact(*values)
 
 
-def promote_numeric(*values: Any) -> list[Any]:
+def promote_numeric(*values: Any) -> list[Array]:
     """Operands converted to their common numeric dtype: bools become ints."""
     values = [as_operand(value) for value in values]  # type: ignore[assignment]
     dtype, weak = _common_type(values)
     return [_converted(value, dtypes.to_numeric_dtype(dtype), weak) for value in values]
 
 
-def broadcast_operands(name: str, *values: Any, keep_scalars: bool = True) -> list[Any]:
+def broadcast_operands(name: str, *values: Any, keep_scalars: bool = True) -> list[Array]:
     """Operands repeated to their common shape by NumPy's rules; plain scalars stay as they are.
 
     Raises:

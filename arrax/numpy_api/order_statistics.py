@@ -22,6 +22,8 @@ from arrax.numpy_api.gathers import take_along_last
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none
 from arrax.numpy_api.reductions import static_axis, with_kept_axes
+from arrax.xla.annotations import Axes, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 # Where the q-quantile of n sorted elements lies: at n q + alpha + q (1 - alpha - beta) - 1 (NumPy reference, ``quantile``).
 _PLOTTING_POSITIONS: dict[str, tuple[float, float]] = {
@@ -180,9 +182,9 @@ def _checked(
 
 
 def quantile(
-    a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False, *, weights: Any = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike, q: ArrayLike, axis: Axes | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False, *, weights: ArrayLike | None = None,
+) -> Array:  # fmt: skip
     """The values below which given shares of the elements over axes lie.
 
     Args:
@@ -203,9 +205,9 @@ def quantile(
 
 
 def nanquantile(
-    a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False, *, weights: Any = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike, q: ArrayLike, axis: Axes | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False, *, weights: ArrayLike | None = None,
+) -> Array:  # fmt: skip
     """Quantiles of the elements that are not NaN. Args: as of ``quantile``.
 
     Example: ``jnp.nanquantile(jnp.array([1., jnp.nan, 3.]), 0.5)`` is 2. Source: ``numpy.nanquantile``.
@@ -220,24 +222,24 @@ def _hundredth(q: Any) -> Any:
 
 
 def percentile(
-    a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False, *, weights: Any = None, out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike, q: ArrayLike, axis: Axes | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False, *, weights: ArrayLike | None = None, out_sharding: ShardingLike | None = None,
+) -> Array:  # fmt: skip
     """Quantiles with shares in percent. Args: as of ``quantile``.
 
     Example: ``jnp.percentile(jnp.array([1., 2., 4.]), 75)`` is 3. Source: ``numpy.percentile``.
     """
     check_arraylike("percentile", a, q)
     if out_sharding is not None:
-        given = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
+        given: dict[str, Any] = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
         return slots.as_asked(out_sharding, functools.partial(percentile, **given), a, q)
     return _checked("percentile", a, _hundredth(q), axis, method, keepdims, weights, out, overwrite_input, False)
 
 
 def nanpercentile(
-    a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False, *, weights: Any = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike, q: ArrayLike, axis: Axes | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False, *, weights: ArrayLike | None = None,
+) -> Array:  # fmt: skip
     """Percentiles of the elements that are not NaN. Args: as of ``quantile``.
 
     Example: ``jnp.nanpercentile(jnp.array([1., jnp.nan, 3.]), 50)`` is 2. Source: ``numpy.nanpercentile``.
@@ -247,7 +249,9 @@ def nanpercentile(
 
 
 @api(static=("axis", "out", "overwrite_input", "keepdims"), stepwise=True)
-def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def median(
+    a: ArrayLike, axis: Axes | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
     """The middle of the sorted elements over axes, or the mean of the two middle ones; NaN where there is any.
 
     Args:
@@ -262,7 +266,9 @@ def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = F
 
 
 @api(static=("axis", "out", "overwrite_input", "keepdims"), stepwise=True)
-def nanmedian(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def nanmedian(
+    a: ArrayLike, axis: Axes | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
     """The median of the elements that are not NaN. Args: as of ``median``.
 
     Example: ``jnp.nanmedian(jnp.array([1., jnp.nan, 3.]))`` is 2. Source: ``numpy.nanmedian``.

@@ -20,6 +20,7 @@ from arrax.numpy_api.operands import is_arraylike
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import settle, shape_of
 from arrax.transforms.vectorize import vmap
+from arrax.xla.arrays import Array, ArrayLike
 
 Widths = tuple[tuple[int, int], ...]
 
@@ -373,7 +374,7 @@ def _call_row(function: Callable[..., Any], width: tuple[int, int], axis: int, k
     return function(row, width, axis, kwargs)
 
 
-def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Any:
+def pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Array:
     """Add elements at the edges of an array.
 
     Args:

@@ -23,6 +23,7 @@ from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, p
 from arrax.numpy_api.polynomials import stripped
 from arrax.numpy_api.products import matmul, outer
 from arrax.numpy_api.routes import settle
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @api()
@@ -37,7 +38,7 @@ def _companion_roots(p: Any) -> Any:
     return linalg.eig(matrix, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 
-def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     """The roots of a polynomial, as complex numbers.
 
     Args:
@@ -90,7 +91,13 @@ def _fitted(x: Any, y: Any, w: Any, degree: int, rcond: float | None) -> tuple[A
 
 
 def polyfit(
-    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: bool | str = False
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: ArrayLike | None = None,
+    cov: bool | str = False,
 ) -> Any:
     """The polynomial that fits points best, by least squares.
 

@@ -23,6 +23,7 @@ from arrax.numpy_api.manipulation import atleast_1d, broadcast_to
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, promote_inexact
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import settle
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _vector(name: str, p: Any) -> Any:
@@ -36,7 +37,7 @@ def _vector(name: str, p: Any) -> Any:
 
 
 @api(static=("unroll",))
-def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """The value of a polynomial, by Horner's scheme.
 
     Args:
@@ -83,7 +84,7 @@ def _aligned(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
     return lengthened(a1), lengthened(a2)
 
 
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The sum of two polynomials.
 
     Args:
@@ -93,7 +94,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return add(*_aligned("polyadd", a1, a2))
 
 
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The difference of two polynomials.
 
     Args:
@@ -103,7 +104,7 @@ def polysub(a1: Any, a2: Any) -> Any:
     return subtract(*_aligned("polysub", a1, a2))
 
 
-def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:
     """The product of two polynomials.
 
     Args:
@@ -147,7 +148,7 @@ def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     )
 
 
-def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
+def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
     """Quotient and remainder of two polynomials.
 
     Args:
@@ -171,7 +172,7 @@ def _order(name: str, m: Any) -> int:
     return order
 
 
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: ArrayLike, m: int = 1) -> Array:
     """The derivative of a polynomial.
 
     Args:
@@ -194,7 +195,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return multiply(structure.slice_in_dim(p, 0, length - order), factors.astype(typeof(p).dtype))
 
 
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     """The integral of a polynomial.
 
     Args:
@@ -226,7 +227,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 # ---- roots ----------------------------------------------------------------------------------------------------------
 
 
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: Any) -> Array:
     """The coefficients of the polynomial with given roots and leading coefficient 1.
 
     Args:

@@ -21,6 +21,7 @@ from arrax.numpy_api.operands import (
     promote_inexact,
     promote_numeric,
 )
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _power(x1: Any, x2: Any) -> Any:
@@ -59,7 +60,7 @@ def _integer_power(x: Any, y: Any) -> Any:
 _power_array = make_api(_power)
 
 
-def power(x1: Any, x2: Any, /) -> Any:
+def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Power, ``x1 ** x2``, elementwise; a constant integer exponent multiplies repeatedly.
 
     Args:
@@ -92,7 +93,7 @@ pow = power
 
 
 @api()
-def float_power(x1: Any, x2: Any, /) -> Any:
+def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Power in floating numbers, elementwise.
 
     Example: ``jnp.float_power(2, -1)`` is 0.5. Source: ``numpy.float_power``.

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.numpy_api.creation import asarray
-from arrax.xla.arrays import array_text
+from arrax.xla.arrays import ArrayLike, array_text
 
 
 def array_repr(
-    arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
+    arr: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
     """The text of an array from which its elements and dtype can be read.
 
@@ -35,7 +33,7 @@ def array_repr(
 
 
 def array_str(
-    a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
+    a: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
     """The elements of an array as text.
 

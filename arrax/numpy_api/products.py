@@ -11,16 +11,19 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import slots, typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
 from arrax.lax.families import kind_of
-from arrax.lax.precision import canonical_precision
+from arrax.lax.precision import PrecisionLike, canonical_precision
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise import multiply, subtract
 from arrax.numpy_api.manipulation import moveaxis
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
+from arrax.xla.annotations import ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 Axes = Sequence[int]
 
@@ -78,7 +81,14 @@ def _dot(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
     return contract("dot", a, b, numbers, precision, preferred_element_type)
 
 
-def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+def dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """The product over the last axis of ``a`` and the last but one of ``b`` (of vectors, over their only axis).
 
     Args:
@@ -152,8 +162,13 @@ def _matmul_unbatched(a: Any, b: Any, precision: Any, preferred: Any) -> Any:
 
 
 def matmul(
-    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
-) -> Any:
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """The product of matrices over leading axes that broadcast; a vector counts as a row on the left, a column on the right.
 
     Args:
@@ -195,7 +210,9 @@ def _conjugate(a: Any) -> Any:
     return arithmetic.conj(a) if kind_of(typeof(a).dtype) == "complex" else a
 
 
-def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vdot(
+    a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None
+) -> Array:
     """The inner product of all elements, the first operand conjugated.
 
     Args:
@@ -223,7 +240,15 @@ def _vecdot(x1: Any, x2: Any, axis: int, precision: Any, preferred_element_type:
     return contract("vecdot", x1, x2, ((last, last), (lead, lead)), precision, preferred_element_type)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axis: int = -1,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """The inner products of vectors along an axis, the first operand conjugated; other axes broadcast.
 
     Args:
@@ -253,7 +278,7 @@ def _vector_and_matrix(name: str, vector: Any, matrix: Any, row: bool) -> Any:
 
 
 @api()
-def matvec(x1: Any, x2: Any, /) -> Any:
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The products of matrices and vectors; leading axes broadcast.
 
     Args:
@@ -268,7 +293,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 
 @api()
-def vecmat(x1: Any, x2: Any, /) -> Any:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The products of vectors, conjugated, and matrices; leading axes broadcast.
 
     Args:
@@ -291,7 +316,9 @@ def _inner(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
     return contract("inner", a, b, (((x - 1,), (y - 1,)), ((), ())), precision, preferred_element_type)
 
 
-def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def inner(
+    a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None
+) -> Array:
     """The product over the last axes of both operands.
 
     Args:
@@ -315,7 +342,7 @@ def _outer(a: Any, b: Any) -> Any:
     return multiply(shapes.broadcast_in_dim(a, shape, (0,)), shapes.broadcast_in_dim(b, shape, (1,)))
 
 
-def outer(a: Any, b: Any, out: None = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """The products of each element of ``a`` with each of ``b``.
 
     Args:
@@ -328,7 +355,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
 
 
 @api()
-def kron(a: Any, b: Any) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """The Kronecker product: each element of ``a`` times the whole of ``b``, as blocks.
 
     Args:
@@ -372,14 +399,14 @@ def _tensordot(a: Any, b: Any, axes: Any, precision: Any, preferred_element_type
 
 
 def tensordot(
-    a: Any,
-    b: Any,
-    axes: Any = 2,
+    a: ArrayLike,
+    b: ArrayLike,
+    axes: int | Sequence[Any] = 2,
     *,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """The product of two tensors over some of their axes.
 
     Args:
@@ -436,7 +463,9 @@ def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Any:
     return moveaxis(joined, -1, axisc)
 
 
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Array:
     """The cross products of vectors with two or three components; other axes broadcast.
 
     Args:

@@ -14,6 +14,7 @@ from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import arithmetic, exponential, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.placement import device_put
@@ -22,6 +23,8 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.operands import check_arraylike
 from arrax.transforms.vectorize import vmap
+from arrax.xla.annotations import DeviceLike, Shape
+from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import check_live
 
 _SCALARS = (int, float, complex, np.number)
@@ -84,9 +87,9 @@ def _known_steps(start: Any, stop: Any, count: int, endpoint: bool, dtype: Any, 
 
 
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0,
-    *, device: Any = None,
-) -> Any:  # fmt: skip
+    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: DTypeLike | None = None, axis: int = 0,
+    *, device: DeviceLike | None = None,
+) -> Array | tuple[Array, Array]:  # fmt: skip
     """Numbers in even steps from ``start`` to ``stop``.
 
     Args:
@@ -106,7 +109,7 @@ def linspace(
     count, steps = _count("linspace", num), None
     if isinstance(start, _SCALARS) and isinstance(stop, _SCALARS):
         shapes.canonical_axis(axis, 1)
-        steps = _known_steps(start, stop, count, bool(endpoint), dtype, config.enable_x64.cell.value)
+        steps = _known_steps(start, stop, count, bool(endpoint), dtype, config.enable_x64.cell.value)  # type: ignore[arg-type]
     if steps is not None:
         out = host.new(steps.copy()) if host.evaluating() else asarray(steps)
     else:
@@ -138,8 +141,14 @@ def _powers(base: Any, exponents: Any, work: Any, dtype: Any) -> Any:
 
 
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
-) -> Any:
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Array:
     """Powers of a base whose exponents go in even steps.
 
     Args:
@@ -173,7 +182,14 @@ def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype
     return shapes.move_axis(convert(out, dtype), 0, axis)
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Array:
     """Numbers of which each is the same multiple of the one before.
 
     Args:
@@ -193,7 +209,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 # ---- from functions, buffers, text ----------------------------------------------------------------------------------
 
 
-def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, **kwargs: Any) -> Array:
     """The values of a function at all places of an array, found by mapping it over each index.
 
     Args:
@@ -215,7 +231,7 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float
     return mapped(*[shapes.iota(chosen, length) for length in lengths])
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
     """An array of the bytes of a buffer.
 
     Args:
@@ -227,10 +243,10 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     """
     if type(buffer) is host.ArrayImpl:
         check_live(buffer)
-    return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
+    return asarray(np.frombuffer(buffer, dtypes.dtype(dtype), count, offset))
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
     """An array of the numbers in a text.
 
     Args:
@@ -240,7 +256,7 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
       sep: what stands between them.
     Example: ``jnp.fromstring("1 2", dtype=int, sep=" ")`` is ``[1, 2]``. Source: ``numpy.fromstring``.
     """
-    return asarray(np.fromstring(string, np.dtype(dtype), count, sep=sep))
+    return asarray(np.fromstring(string, dtypes.dtype(dtype), count, sep=sep))
 
 
 def _impure(name: str) -> NoReturn:
@@ -268,7 +284,7 @@ def fromiter(*args: Any, **kwargs: Any) -> NoReturn:
     _impure("fromiter")
 
 
-def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+def load(file: Any, *args: Any, **kwargs: Any) -> Array:
     """An array from a file of ``numpy.save``.
 
     Args:
@@ -287,7 +303,7 @@ def _on_host(values: Sequence[Any]) -> list[Any]:
     return [np.asarray(value) for value in values]
 
 
-def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
+def save(file: Any, arr: ArrayLike, allow_pickle: bool = True) -> None:
     """Write an array to a file that ``load`` reads.
 
     Example: ``jnp.save("x.npy", jnp.ones(2))``. Source: ``numpy.save``.

@@ -23,6 +23,8 @@ from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.manipulation import ravel, reshape, swapaxes
 from arrax.numpy_api.operands import canonical_axes, check_arraylike
 from arrax.numpy_api.routes import settle, shape_of
+from arrax.xla.annotations import ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def known(value: Any) -> np.ndarray | None:
@@ -40,7 +42,7 @@ def _flip(m: Any, axes: tuple[int, ...]) -> Any:
 
 
 @api(static=("axis",), stepwise=True)
-def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
+def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Reverse the order of the elements along axes.
 
     Args:
@@ -55,7 +57,7 @@ def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     return _flip(m, axes)
 
 
-def fliplr(m: Any) -> Any:
+def fliplr(m: ArrayLike) -> Array:
     """Reverse the order of the elements along the second axis.
 
     Example: ``jnp.fliplr(jnp.eye(2))``. Source: ``numpy.fliplr``.
@@ -63,7 +65,7 @@ def fliplr(m: Any) -> Any:
     return flip(m, 1)
 
 
-def flipud(m: Any) -> Any:
+def flipud(m: ArrayLike) -> Array:
     """Reverse the order of the elements along the first axis.
 
     Example: ``jnp.flipud(jnp.eye(2))``. Source: ``numpy.flipud``.
@@ -72,7 +74,7 @@ def flipud(m: Any) -> Any:
 
 
 @api(static=("k", "axes"), stepwise=True)
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """Turn an array by right angles in the plane of two axes.
 
     Args:
@@ -125,7 +127,7 @@ def _roll_traced(a: Any, shifts: Any, axes: tuple[int, ...]) -> Any:
 
 
 @api(static=("shift", "axis"), stepwise=True)
-def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
+def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
     """Shift elements along axes; those that leave at the end come back at the beginning.
 
     Args:
@@ -194,7 +196,7 @@ def _tile(A: Any, reps: tuple[int, ...]) -> Any:
 
 
 @api(static=("reps",), stepwise=True)
-def tile(A: Any, reps: int | Sequence[int]) -> Any:
+def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
     """Repeat a whole array along its axes.
 
     Args:
@@ -232,8 +234,13 @@ def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Any:
 
 
 def repeat(
-    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: Any = None
-) -> Any:
+    a: ArrayLike,
+    repeats: ArrayLike,
+    axis: int | None = None,
+    *,
+    total_repeat_length: int | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Repeat each slice of an array along an axis.
 
     Args:
@@ -319,7 +326,7 @@ def pick(a: Any, places: np.ndarray, axis: int) -> Any:
 _MANY_COPIES = 8  # copies side by side are quicker than a spread array, but each is an operation to compile
 
 
-def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
+def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
     """An array of another size, filled with repetitions of the elements.
 
     Args:

@@ -14,6 +14,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import arithmetic, bitwise, reductions, shapes, structure
 from arrax.lax.collectives import pmax, pmin, psum
 from arrax.lax.conversion import convert
@@ -21,6 +22,7 @@ from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.named_axes import split_named
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
+from arrax.xla.arrays import Array, ArrayLike
 
 Axis = int | Sequence[int] | None
 
@@ -125,9 +127,9 @@ _prod = _accumulation("prod", 1, (reductions.reduce_prod, arithmetic.mul), (redu
 
 
 def sum(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-    where: Any = None, promote_integers: bool = True,
-) -> Any:  # fmt: skip
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
+    where: ArrayLike | None = None, promote_integers: bool = True,
+) -> Array:  # fmt: skip
     """The sum of the elements over axes.
 
     Args:
@@ -154,9 +156,9 @@ def sum(
 
 
 def prod(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-    where: Any = None, promote_integers: bool = True,
-) -> Any:  # fmt: skip
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
+    where: ArrayLike | None = None, promote_integers: bool = True,
+) -> Array:  # fmt: skip
     """The product of the elements over axes. Args: as of ``sum``.
 
     Example: ``jnp.prod(jnp.array([2, 3]))`` is 6. Source: ``numpy.prod``.
@@ -207,8 +209,13 @@ _min = _extreme("min", reductions.reduce_min, greatest, arithmetic.min_)
 
 
 def max(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The greatest element over axes; NaN where there is any.
 
     Args:
@@ -230,8 +237,13 @@ def max(
 
 
 def min(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The least element over axes; NaN where there is any. Args: as of ``max``.
 
     Example: ``jnp.min(jnp.array([1, 3, 2]))`` is 1. Source: ``numpy.min``.
@@ -252,7 +264,7 @@ def _ptp(a: Any, axis: Any, keepdims: bool) -> Any:
     return arithmetic.sub(_max(a, None, None, axis, keepdims), _min(a, None, None, axis, keepdims))
 
 
-def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
     """The distance from the least to the greatest element over axes.
 
     Example: ``jnp.ptp(jnp.array([1, 3, 2]))`` is 2. Source: ``numpy.ptp``.
@@ -278,7 +290,9 @@ _any = _truth("any", reductions.reduce_or, False)
 _all = _truth("all", reductions.reduce_and, True)
 
 
-def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def any(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+) -> Array:
     """Whether any element over axes is true.
 
     Args:
@@ -292,7 +306,9 @@ def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, 
     return _any(a, where, static_axis(axis), bool(keepdims))
 
 
-def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def all(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+) -> Array:
     """Whether all elements over axes are true. Args: as of ``any``.
 
     Example: ``jnp.all(jnp.array([0, 1]))`` is False. Source: ``numpy.all``.
@@ -309,7 +325,7 @@ def _count_nonzero(a: Any, axis: Any, keepdims: bool) -> Any:
     return with_kept_axes(reductions.reduce_sum(filled, axes), axes, keepdims)
 
 
-def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Array:
     """The number of elements over axes that are not zero.
 
     Example: ``jnp.count_nonzero(jnp.array([0, 2, 3]))`` is 2. Source: ``numpy.count_nonzero``.
@@ -348,7 +364,7 @@ _argmax = _place("argmax", reductions.argmax)
 _argmin = _place("argmin", reductions.argmin)
 
 
-def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """The index of the greatest element along an axis: of several, the first; where there is NaN, the first of those.
 
     Args:
@@ -363,7 +379,7 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     return _argmax(a, axis if axis is None else as_index(axis), bool(keepdims))
 
 
-def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """The index of the least element along an axis. Args: as of ``argmax``.
 
     Example: ``jnp.argmin(jnp.array([1, 3, 2]))`` is 0. Source: ``numpy.argmin``.

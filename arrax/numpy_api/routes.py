@@ -11,11 +11,12 @@ from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.operands import as_operand, check_arraylike
+from arrax.xla.arrays import Array
 
 ArrayImpl = runtime.ArrayImpl
 
 
-def settle(name: str, value: Any) -> Any:
+def settle(name: str, value: Any) -> Array:
     """A checked operand; where operations run at once, NumPy values and numbers become arrays.
 
     Raises:
@@ -28,7 +29,7 @@ def settle(name: str, value: Any) -> Any:
     return asarray(value) if context.interpreter.is_evaluation else value
 
 
-def settle_all(name: str, values: Sequence[Any]) -> list[Any]:
+def settle_all(name: str, values: Sequence[Any]) -> list[Array]:
     """Checked operands, see ``settle``."""
     if not all(type(value) is ArrayImpl or isinstance(value, Tracer) for value in values):
         check_arraylike(name, *values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.rearranging import known, pick
 from arrax.numpy_api.routes import settle
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- places of nonzero elements -------------------------------------------------------------------------------------
 
@@ -73,7 +75,7 @@ def _divided(x: Any, by: int) -> Any:
     return arithmetic.div(x, np.asarray(max(by, 1)).astype(typeof(x).dtype)[()])
 
 
-def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> tuple[Any, ...]:
     """The places of the elements that are not zero.
 
     Args:
@@ -102,7 +104,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     return _nonzero(a, fills, as_index(size))
 
 
-def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The places of the nonzero elements in the flattened array. Args: as of ``nonzero``.
 
     Example: ``jnp.flatnonzero(jnp.array([[0, 3], [4, 0]]))`` is ``[1, 2]``. Source: ``numpy.flatnonzero``.
@@ -110,7 +112,7 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The places of the nonzero elements, one per row. Args: as of ``nonzero``.
 
     Example: ``jnp.argwhere(jnp.array([0, 3]))`` is ``[[1]]``. Source: ``numpy.argwhere``.
@@ -137,8 +139,14 @@ def _taken_or_filled(a: Any, places: Any, count: Any, fill: Any, axis: int) -> A
 
 
 def compress(
-    condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0, out: None = None
-) -> Any:
+    condition: ArrayLike,
+    a: ArrayLike,
+    axis: int | None = None,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike = 0,
+    out: None = None,
+) -> Array:
     """The slices of an array along an axis for which a condition holds.
 
     Args:
@@ -178,7 +186,7 @@ def compress(
     return _taken_or_filled(a, places, count, fill_value, axis)
 
 
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0) -> Array:
     """The elements for which a condition holds, flattened. Args: as of ``compress``.
 
     Example: ``jnp.extract(jnp.array([True, False]), jnp.array([5, 6]))`` is ``[5]``. Source: ``numpy.extract``.
@@ -248,7 +256,9 @@ def _continued(a: Any, count: int) -> Any:
     )
 
 
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+def searchsorted(
+    a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None, *, method: str = "scan"
+) -> Array:
     """Where values would have to be inserted into a sorted vector to keep it sorted.
 
     Args:
@@ -296,7 +306,9 @@ def _digitize(x: Any, bins: Any, right: bool) -> Any:
     return structure.select(ascending, found, arithmetic.sub(total, found))
 
 
-def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+def digitize(
+    x: ArrayLike, bins: ArrayLike | str | Sequence[Any], right: bool = False, *, method: str | None = None
+) -> Array:
     """For each value, the number of the bin that it falls into.
 
     Args:

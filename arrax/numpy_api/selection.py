@@ -25,6 +25,7 @@ from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes
 from arrax.numpy_api.routes import settle
 from arrax.numpy_api.searching import nonzero
 from arrax.transforms.jit import jit
+from arrax.xla.arrays import Array, ArrayLike
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -75,7 +76,15 @@ def _of_dtype(values: np.ndarray, dtype: Any) -> np.ndarray:
         return values.astype(dtype)
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def where(
+    condition: ArrayLike,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> Any:
     """``x`` where a condition holds, else ``y``; with one argument, the places where it holds.
 
     Both ``x`` and ``y`` are computed: the derivative of a branch that gives NaN or infinity where it is not chosen makes
@@ -135,7 +144,7 @@ def _select(conditions: Sequence[Any], choices: Sequence[Any], default: Any) -> 
     return result
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
     """For each place, the choice of the first condition that holds.
 
     Args:
@@ -156,7 +165,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return _select(list(condlist), list(choicelist), default)
 
 
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
     """A function that is defined piece by piece.
 
     Args:
@@ -208,7 +217,7 @@ def _piece(piece: Any, x: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Any
     return operands.broadcast_to(scalar, typeof(x).shape)
 
 
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "raise") -> Array:
     """For each place, the element of the choice with the number that stands there.
 
     Args:
@@ -264,15 +273,15 @@ _MISSING: Any = object()
 
 
 def clip(
-    arr: Any = None,
+    arr: ArrayLike | None = None,
     /,
-    min: Any = None,
-    max: Any = None,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
     *,
-    a: Any = _MISSING,
-    a_min: Any = _MISSING,
-    a_max: Any = _MISSING,
-) -> Any:
+    a: ArrayLike = _MISSING,
+    a_min: ArrayLike = _MISSING,
+    a_max: ArrayLike = _MISSING,
+) -> Array:
     """Limit elements to a range.
 
     Args:
@@ -328,7 +337,7 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 
 
 @api(static=("copy",), stepwise=True)
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
     """Replace NaN and infinities by numbers.
 
     Args:

@@ -26,6 +26,7 @@ from arrax.numpy_api.operands import check_arraylike, promote_dtypes
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import settle, settle_all
 from arrax.numpy_api.searching import compress, index_dtype, places_of
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class UniqueAllResult(NamedTuple):
@@ -159,7 +160,7 @@ def _unique_of_size(name: str, rows: Any, size: int, fill_value: Any, equal_nan:
 
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
-    axis: Known = None, *, equal_nan: bool = True, size: Known = None, fill_value: Any = None,
+    axis: Known = None, *, equal_nan: bool = True, size: Known = None, fill_value: ArrayLike | None = None,
     sorted: bool = True,
 ) -> Any:  # fmt: skip
     """The different elements of an array, sorted.
@@ -186,7 +187,7 @@ def unique(
     return (values, *chosen) if chosen else values
 
 
-def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAllResult:
+def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueAllResult:
     """The different elements, where each stands first, the index of each element's value, the counts; NaNs differ.
 
     Args: as of ``unique``.
@@ -195,7 +196,9 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
     return UniqueAllResult(*_unique("unique_all", x, None, size, fill_value, False))
 
 
-def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCountsResult:
+def unique_counts(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> UniqueCountsResult:
     """The different elements and how many there are of each; NaNs differ.
 
     Args: as of ``unique``.
@@ -205,7 +208,9 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     return UniqueCountsResult(values, counts)
 
 
-def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverseResult:
+def unique_inverse(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> UniqueInverseResult:
     """The different elements and, for each element, the index of its value; NaNs differ.
 
     Args: as of ``unique``.
@@ -215,7 +220,7 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
     return UniqueInverseResult(values, inverse)
 
 
-def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The different elements, sorted; NaNs differ.
 
     Args: as of ``unique``.
@@ -307,7 +312,7 @@ def _values_known(name: str, arrays: Sequence[Any]) -> Any:
     return out
 
 
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The values that are in either array, sorted.
 
     Args:
@@ -319,9 +324,9 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
 
 
 def intersect1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *, size: int | None = None,
-    fill_value: Any = None,
-) -> Any:  # fmt: skip
+    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False, *, size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> Array | tuple[Array, ...]:  # fmt: skip
     """The values that are in both arrays, sorted.
 
     Args:
@@ -347,8 +352,13 @@ def intersect1d(
 
 
 def setdiff1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
-) -> Any:
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """The values of the first array that are not in the second, sorted.
 
     Args:
@@ -370,8 +380,13 @@ def setdiff1d(
 
 
 def setxor1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
-) -> Any:
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """The values that are in one array only, sorted.
 
     Args:

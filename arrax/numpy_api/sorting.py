@@ -10,6 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import arithmetic, selection, shapes, sorting
 from arrax.lax.conversion import convert
 from arrax.lax.cpu import thresholds
@@ -18,6 +19,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import check_arraylike
 from arrax.numpy_api.routes import settle, settle_all
+from arrax.xla.arrays import Array, ArrayLike
 
 Known = int | None  # known while tracing
 
@@ -57,14 +59,14 @@ def _sort(a: Any, axis: int, stable: bool, descending: bool) -> Any:
 
 @api(static=("axis", "kind", "order", "stable", "descending"), stepwise=True)
 def sort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-) -> Any:
+) -> Array:
     """The elements in ascending order along an axis; NaN comes last.
 
     Args:
@@ -96,9 +98,9 @@ def _argsort(a: Any, axis: int, stable: bool, descending: bool, dtype: Any) -> A
 
 @api(static=("axis", "kind", "order", "stable", "descending", "dtype"), stepwise=True)
 def argsort(
-    a: Any, axis: Known = -1, *, kind: None = None, order: None = None, stable: bool = True,
-    descending: bool = False, dtype: Any = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike, axis: Known = -1, *, kind: None = None, order: None = None, stable: bool = True,
+    descending: bool = False, dtype: DTypeLike | None = None,
+) -> Array:  # fmt: skip
     """The indices that sort an array along an axis. Args: as of ``sort``; ``dtype``: an integer dtype for the indices.
 
     Example: ``jnp.argsort(jnp.array([3, 1, 2]))`` is ``[1, 2, 0]``. Source: ``numpy.argsort``.
@@ -129,7 +131,7 @@ def _lexsort(keys: Sequence[Any], axis: int) -> Any:
     return sorting.sort((*reversed(keys), places), axis, True, len(keys))[-1]
 
 
-def lexsort(keys: Any, axis: int = -1) -> Any:
+def lexsort(keys: Any, axis: int = -1) -> Array:
     """The indices that sort by several keys: by the last one first, where it is equal by the one before, and so on.
 
     Args:
@@ -178,7 +180,7 @@ def _argpartition(a: Any, kth: int, axis: int) -> Any:
     return convert(shapes.move_axis(places, last, axis), dtypes.canonicalize_dtype(np.int64))
 
 
-def partition(a: Any, kth: int, axis: int = -1) -> Any:
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """The elements along an axis so that one stands where sorting would put it: lesser ones before, greater ones behind.
 
     Args:
@@ -194,7 +196,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
     return _partition(a, as_index(kth), axis)
 
 
-def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """The indices that ``partition`` an array. Args: as of ``partition``.
 
     Example: ``jnp.argpartition(jnp.array([3, 1, 2]), 1)``. Source: ``numpy.argpartition``.
@@ -203,7 +205,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     return argsort(a, axis) if _on_host(a) else _argpartition(a, as_index(kth), axis)
 
 
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: ArrayLike) -> Array:
     """The elements as complex numbers, sorted by real, then by imaginary part.
 
     Example: ``jnp.sort_complex(jnp.array([2, 1]))`` is ``[1.+0.j, 2.+0.j]``. Source: ``numpy.sort_complex``.

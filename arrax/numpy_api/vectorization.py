@@ -14,9 +14,10 @@ from arrax.lax import shapes
 from arrax.lax.families import checked_operand
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.manipulation import expand_dims
-from arrax.numpy_api.operands import check_arraylike, report_rank_promotion
+from arrax.numpy_api.operands import as_operand, check_arraylike, report_rank_promotion
 from arrax.numpy_api.routes import settle
 from arrax.transforms.vectorize import vmap
+from arrax.xla.arrays import Array, ArrayLike
 
 Dims = tuple[str, ...]
 
@@ -168,7 +169,7 @@ def _without_excluded(
 # ---- functions of vectors -------------------------------------------------------------------------------------------
 
 
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Array:
     """Apply a function to all vectors along an axis.
 
     Args:
@@ -195,7 +196,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     return fun(settle("apply_along_axis", arr))
 
 
-def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
+def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Sequence[int]) -> Array:
     """Apply a reduction along one axis after the other; reduced axes are kept.
 
     Args:
@@ -208,12 +209,12 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
     """
     check_callable(func)
     check_arraylike("apply_over_axes", a)
-    rank = typeof(a).ndim
+    rank, out = typeof(a).ndim, as_operand(a)
     for axis in axes:
-        result = func(a, axis)
+        result = func(out, axis)
         if typeof(result).ndim == rank - 1:
             result = expand_dims(result, shapes.canonical_axis(axis, rank))
         if typeof(result).ndim != rank:
             raise ValueError("apply_over_axes: function is not returning an array of the correct shape")
-        a = result
-    return a
+        out = result
+    return out

@@ -16,6 +16,7 @@ from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
 from arrax.transforms.custom_jvp import custom_jvp
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _window(M: int, values: Any) -> Any:
@@ -24,7 +25,7 @@ def _window(M: int, values: Any) -> Any:
     return asarray(points)
 
 
-def bartlett(M: int) -> Any:
+def bartlett(M: int) -> Array:
     """The triangular window of Bartlett.
 
     Args:
@@ -34,7 +35,7 @@ def bartlett(M: int) -> Any:
     return _window(M, np.bartlett)
 
 
-def blackman(M: int) -> Any:
+def blackman(M: int) -> Array:
     """The window of Blackman: three terms of cosines.
 
     Args:
@@ -44,7 +45,7 @@ def blackman(M: int) -> Any:
     return _window(M, np.blackman)
 
 
-def hamming(M: int) -> Any:
+def hamming(M: int) -> Array:
     """The window of Hamming: a cosine on a pedestal.
 
     Args:
@@ -54,7 +55,7 @@ def hamming(M: int) -> Any:
     return _window(M, np.hamming)
 
 
-def hanning(M: int) -> Any:
+def hanning(M: int) -> Array:
     """The window of von Hann: a raised cosine.
 
     Args:
@@ -65,7 +66,7 @@ def hanning(M: int) -> Any:
 
 
 @api()
-def i0(x: Any) -> Any:
+def i0(x: ArrayLike) -> Array:
     """The modified Bessel function of the first kind and order 0, elementwise.
 
     Args:
@@ -106,7 +107,7 @@ def _kaiser(beta: Any, M: int) -> Any:
     return arithmetic.div(values, shapes.broadcast_in_dim(i0(beta), (M,), ()))
 
 
-def kaiser(M: int, beta: Any) -> Any:
+def kaiser(M: int, beta: ArrayLike) -> Array:
     """The window of Kaiser, made of Bessel functions.
 
     Args:

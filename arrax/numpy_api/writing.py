@@ -18,6 +18,7 @@ from arrax.numpy_api.indexing import floor_modulo, rewriting_take
 from arrax.numpy_api.operands import check_arraylike
 from arrax.numpy_api.routes import settle
 from arrax.numpy_api.updates import update_item
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def refuse_inplace(name: str) -> NoReturn:
@@ -32,7 +33,7 @@ def refuse_inplace(name: str) -> NoReturn:
     )
 
 
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str | None = None, *, inplace: bool = True) -> Array:
     """Write values at places of the flattened array; values repeat as often as needed.
 
     Args:
@@ -78,8 +79,14 @@ def _repeated(values: Any, count: int) -> Any:
 
 
 def put_along_axis(
-    arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: str | None = None
-) -> Any:
+    arr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: str | None = None,
+) -> Array:
     """Write values along an axis, at places of their own for each position along the other axes.
 
     Args:
@@ -116,7 +123,7 @@ def put_along_axis(
     return shapes.reshape(update_item(arr, tuple(index), values, "set", access), shape)
 
 
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
     """Write values, one after the other and repeatedly, where a mask holds.
 
     Args:
@@ -152,7 +159,7 @@ def _placed_values(arr: Any, mask: Any, vals: Any, shape: tuple[int, ...]) -> An
     return shapes.reshape(structure.select(flags, chosen, shapes.reshape(arr, (size,))), shape)
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
     """Write values on the main diagonal.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.dtypes import DTypeLike
 from arrax.lax.arithmetic import abs_, sign
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.bitwise import nextafter
@@ -30,6 +31,8 @@ from arrax.random.uniforms import (
     select_where,
     unit_uniform,
 )
+from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- without parameters --------------------------------------------------------------------------------------------------
 
@@ -49,7 +52,9 @@ def _cauchy(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return cauchy_values(bits, shape, dtype)
 
 
-def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def cauchy(
+    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Numbers of the Cauchy distribution, density 1 / (pi (1 + x^2)).
 
     Args:
@@ -75,7 +80,9 @@ def _exponential(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return exponential_values(bits, shape, dtype)
 
 
-def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def exponential(
+    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Numbers of the exponential distribution of rate 1, density e^-x.
 
     Args:
@@ -104,7 +111,9 @@ def _laplace(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return laplace_values(bits, shape, dtype)
 
 
-def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def laplace(
+    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Numbers of the Laplace distribution, density e^-|x| / 2.
 
     Args:
@@ -131,7 +140,9 @@ def _logistic(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return logistic_values(bits, shape, dtype)
 
 
-def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def logistic(
+    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Numbers of the logistic distribution, whose distribution function is 1 / (1 + e^-x).
 
     Args:
@@ -157,7 +168,9 @@ def _maxwell(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return maxwell_values(bits, shape, dtype)
 
 
-def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def maxwell(
+    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Numbers of the one-sided Maxwell distribution, density sqrt(2/pi) x^2 e^(-x^2/2) for x >= 0.
 
     Args:
@@ -209,7 +222,14 @@ def checked_mode(name: str, mode: str | None) -> str:
     return mode or "low"
 
 
-def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None) -> Any:
+def gumbel(
+    key: Array,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    mode: str | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of the Gumbel distribution, density e^-(x + e^-x).
 
     Args:
@@ -246,8 +266,14 @@ def _truncated_normal(bits: Any, lower: Any, upper: Any, *, shape: tuple[int, ..
 
 
 def truncated_normal(
-    key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+    key: Array,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Standard normal numbers within bounds.
 
     Args:
@@ -272,7 +298,14 @@ def _lognormal(bits: Any, sigma: Any, *, shape: tuple[int, ...], dtype: Any) -> 
     return exp(normal_values(bits, shape, dtype) * broadcast_to(convert(sigma, dtype), shape))
 
 
-def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def lognormal(
+    key: Array,
+    sigma: ArrayLike = 1.0,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers whose logarithms are normal with mean 0.
 
     Args:
@@ -295,7 +328,14 @@ def _pareto(bits: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return exp(exponential_values(bits, shape, dtype) / convert(b, dtype))
 
 
-def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def pareto(
+    key: Array,
+    b: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of the Pareto distribution, density b / x^(b+1) for x >= 1.
 
     Args:
@@ -317,7 +357,14 @@ def _rayleigh(bits: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> A
     return sqrt(logarithm * np.asarray(-2, dtype)[()]) * convert(scale, dtype)
 
 
-def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def rayleigh(
+    key: Array,
+    scale: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of the Rayleigh distribution, density x e^(-x^2 / (2 scale^2)) / scale^2.
 
     Args:
@@ -345,8 +392,15 @@ def _triangular(bits: Any, left: Any, mode: Any, right: Any, *, shape: tuple[int
 
 
 def triangular(
-    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+    key: Array,
+    left: ArrayLike,
+    mode: Any,
+    right: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of the triangular distribution: the density rises from ``left`` to ``mode`` and falls to ``right``.
 
     Args:
@@ -375,7 +429,14 @@ def _wald(bits: Any, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return select_where(u <= mean / (mean + x), x, square / x)
 
 
-def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def wald(
+    key: Array,
+    mean: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of the Wald (inverse Gaussian) distribution of shape parameter 1.
 
     Args:
@@ -397,7 +458,9 @@ def _weibull_min(bits: Any, scale: Any, concentration: Any, *, shape: tuple[int,
     return pow(exponential_values(bits, shape, dtype), 1 / concentration) * scale
 
 
-def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None) -> Any:
+def weibull_min(
+    key: Array, scale: ArrayLike, concentration: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None
+) -> Array:
     """Numbers of the Weibull distribution: the powers 1/concentration of exponential ones, times ``scale``.
 
     Args:
@@ -420,7 +483,9 @@ def _double_sided_maxwell(bits: Any, loc: Any, scale: Any, *, shape: tuple[int, 
     return signs * lengths * convert(scale, dtype) + convert(loc, dtype)
 
 
-def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
+def double_sided_maxwell(
+    key: Array, loc: ArrayLike, scale: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None
+) -> Array:
     """Maxwell numbers with random signs: ``loc`` plus or minus ``scale`` times a Maxwell number.
 
     Args:

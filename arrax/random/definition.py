@@ -8,6 +8,7 @@ from typing import Any
 from arrax.random import key_arrays
 from arrax.random.implementations import Implementation, register_if_named
 from arrax.random.keys import seed_value
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def define_prng_impl(
@@ -31,7 +32,7 @@ def define_prng_impl(
     return register_if_named(Implementation(key_shape, seed, split, random_bits, fold_in, name, tag))
 
 
-def random_seed(seeds: Any, impl: Any) -> Any:
+def random_seed(seeds: Any, impl: Any) -> Array:
     """Keys of a generator from integers, one per element.
 
     Example: ``random_seed(jnp.arange(3), threefry_prng_impl).shape`` is ``(3,)``.
@@ -39,7 +40,7 @@ def random_seed(seeds: Any, impl: Any) -> Any:
     return key_arrays.random_seed_p.bind(seeds if getattr(seeds, "ndim", 0) else seed_value(seeds), impl=impl)
 
 
-def seed_with_impl(impl: Any, seed: Any) -> Any:
+def seed_with_impl(impl: Any, seed: ArrayLike) -> Array:
     """A key of a generator from an integer.
 
     Example: ``seed_with_impl(threefry_prng_impl, 0)`` is ``arrax.random.key(0)``.

@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import shapes
 from arrax.lax.arithmetic import abs_, ceil, floor, max_
 from arrax.lax.control_flow.loops import while_loop
@@ -23,6 +24,8 @@ from arrax.random.keys import check_key
 from arrax.random.parameters import checked_shape, float_dtype, integer_dtype, shape_of, type_of
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import positive_uniform, random_signs, scaled_uniform, select_where, unit_uniform
+from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _any(mask: Any) -> Any:
@@ -42,7 +45,14 @@ def _bernoulli(bits: Bits, p: Any, *, shape: tuple[int, ...], mode: str) -> Any:
     return fine * np.asarray(2.0 ** -dtypes.finfo(dtype).nmant, dtype)[()] < p - coarse
 
 
-def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, out_sharding: Any = None) -> Any:
+def bernoulli(
+    key: Array,
+    p: ArrayLike = 0.5,
+    shape: Shape | None = None,
+    mode: str = "low",
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Booleans that are True with probability ``p``.
 
     Args:
@@ -69,7 +79,9 @@ def _rademacher(bits: Bits, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return random_signs(bits, shape, dtype)
 
 
-def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def rademacher(
+    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Numbers that are 1 or -1 with equal probability.
 
     Args:
@@ -90,7 +102,14 @@ def _geometric(bits: Bits, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any
     return convert(floor(log(u) / broadcast_to(log1p(-p), shape)) + 1, dtype)
 
 
-def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def geometric(
+    key: Array,
+    p: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of independent trials up to the first success, 1 and more.
 
     Args:
@@ -171,7 +190,14 @@ def _poisson(bits: Bits, lam: Any, *, shape: tuple[int, ...], dtype: Any) -> Any
     return select_where(lam == 0, np.zeros((), dtype)[()], drawn)
 
 
-def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def poisson(
+    key: Array,
+    lam: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of the Poisson distribution; -1 where ``lam`` is negative or NaN.
 
     Args:
@@ -305,7 +331,9 @@ def _binomial(bits: Bits, n: Any, p: Any, *, shape: tuple[int, ...], dtype: Any)
     return convert(binomial_values(bits, n, p, shape, _computing_dtype(p)), dtype)
 
 
-def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+def binomial(
+    key: Array, n: ArrayLike, p: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Numbers of successes among ``n`` trials, as floats; NaN for parameters that make no sense.
 
     Args:
@@ -346,7 +374,15 @@ def _means_integers(dtype: Any) -> bool:
     return dtype is not None and dtypes.is_integer(dtypes.check_user_dtype("multinomial", dtype))
 
 
-def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1) -> Any:
+def multinomial(
+    key: Array,
+    n: ArrayLike,
+    p: ArrayLike,
+    *,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    unroll: int | bool = 1,
+) -> Array:
     """How often each of several outcomes comes up in ``n`` trials, as floats.
 
     Args:

@@ -12,6 +12,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import shapes
 from arrax.lax.arithmetic import add, div, max_, mul
 from arrax.lax.control_flow.loops import while_loop
@@ -28,6 +29,8 @@ from arrax.random.parameters import checked_shape, float_dtype, shape_of, static
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import normal_values, random_signs, unit_uniform
 from arrax.transforms.vectorize import vmap
+from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _one_gamma(key: Any, a: Any, log_space: bool) -> Any:
@@ -129,7 +132,14 @@ def _loggamma(bits: Bits, a: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return gamma_values(bits, a, shape, dtype, True)
 
 
-def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def gamma(
+    key: Array,
+    a: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of the gamma distribution of scale 1, density x^(a-1) e^-x / Gamma(a). Differentiable in ``a``.
 
     Args:
@@ -145,7 +155,14 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_shardin
     return _gamma(key, out_sharding, a, shape=shape_of("gamma", shape, a), dtype=float_dtype("gamma", dtype))
 
 
-def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def loggamma(
+    key: Array,
+    a: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Logarithms of gamma numbers: exact also where small ``a`` give numbers below the least float.
 
     Args:
@@ -170,7 +187,15 @@ def _beta(bits: Bits, a: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> 
     return x / (x + y)
 
 
-def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def beta(
+    key: Array,
+    a: ArrayLike,
+    b: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of the beta distribution, density x^(a-1) (1-x)^(b-1) / B(a, b) on (0, 1). Differentiable in a and b.
 
     Args:
@@ -197,7 +222,14 @@ def _chisquare(bits: Bits, df: Any, *, shape: tuple[int, ...], dtype: Any) -> An
     return chisquare_values(bits, df, shape, dtype)
 
 
-def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def chisquare(
+    key: Array,
+    df: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of the chi-squared distribution. Differentiable in ``df``.
 
     Args:
@@ -224,7 +256,15 @@ def _f(bits: Bits, dfnum: Any, dfden: Any, *, shape: tuple[int, ...], dtype: Any
     )
 
 
-def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def f(
+    key: Array,
+    dfnum: Any,
+    dfden: Any,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of Fisher's F distribution: the ratio of two chi-squared numbers, each per degree of freedom.
 
     Args:
@@ -247,7 +287,14 @@ def _t(bits: Bits, df: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     return normal_values(first, shape, dtype) * sqrt(half / gamma_values(second, half, shape, dtype, False))
 
 
-def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def t(
+    key: Array,
+    df: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of Student's t distribution. Differentiable in ``df``.
 
     Args:
@@ -273,7 +320,14 @@ def _dirichlet(bits: Bits, alpha: Any, *, shape: tuple[int, ...], dtype: Any) ->
     return parts / shapes.broadcast_in_dim(reduce_sum(parts, (last,)), shape, kept)
 
 
-def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def dirichlet(
+    key: Array,
+    alpha: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Vectors of the Dirichlet distribution: positive numbers with sum 1. Differentiable in ``alpha``.
 
     Args:
@@ -307,7 +361,14 @@ def _generalized_normal(bits: Bits, p: Any, *, shape: tuple[int, ...], dtype: An
     return generalized_normal_values(bits, p, shape, dtype)
 
 
-def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def generalized_normal(
+    key: Array,
+    p: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers of the generalized normal distribution, whose density is proportional to e^(-|x|^p).
 
     Args:
@@ -338,7 +399,15 @@ def _ball(bits: Bits, p: Any, *, d: int, shape: tuple[int, ...], dtype: Any) -> 
     return g / shapes.expand_dims(radius, (len(shape),))
 
 
-def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def ball(
+    key: Array,
+    d: int,
+    p: ArrayLike = 2,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Vectors distributed uniformly in the unit ball of the p-norm.
 
     Args:

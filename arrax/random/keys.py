@@ -11,6 +11,7 @@ from arrax import dtypes
 from arrax.core import config
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import ShapedArray, typeof
+from arrax.dtypes import DTypeLike
 from arrax.dtypes.canonical import user_stacklevel
 from arrax.lax.conversion import convert
 from arrax.lax.families import kind_of
@@ -24,6 +25,8 @@ from arrax.random.key_arrays import PRNGKeyArray, is_key, unwrap, wrap
 from arrax.random.key_reuse import consume
 from arrax.random.parameters import checked_shape, placed, static_int, type_of
 from arrax.random.threefry import threefry
+from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import array_from_host
 
 ArrayImpl = runtime.ArrayImpl
@@ -61,7 +64,7 @@ def _chosen(name: str, impl: Any, dtype: Any) -> Implementation:
     return default_implementation(impl if dtype is None else dtype)
 
 
-def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) -> Array:
     """A typed key from an integer.
 
     Args:
@@ -93,7 +96,7 @@ def _seed_on_host(value: Any) -> Any:
     )
 
 
-def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
+def PRNGKey(seed: ArrayLike, *, impl: Any = None) -> Array:
     """A raw key from an integer: an array of unsigned ints (a typed key where ``enable_custom_prng`` is on).
 
     Example: ``arrax.random.PRNGKey(0)`` is ``[0, 0]``.
@@ -168,7 +171,7 @@ def _bits_data(data: Any, implementation: Implementation, bit_width: int, shape:
     return implementation.random_bits(data, bit_width, shape)
 
 
-def split(key: Any, num: Any = 2) -> Any:
+def split(key: Array, num: ArrayLike = 2) -> Array:
     """New keys from a key.
 
     Args:
@@ -187,7 +190,7 @@ def split(key: Any, num: Any = 2) -> Any:
     return keys if was_typed else unwrap(keys)
 
 
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: Array, data: ArrayLike) -> Array:
     """A new key from a key and a number.
 
     Args:
@@ -209,7 +212,9 @@ def fold_in(key: Any, data: Any) -> Any:
     return keys if was_typed else unwrap(keys)
 
 
-def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def bits(
+    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Uniformly distributed unsigned ints, all bits random.
 
     Args:
@@ -235,7 +240,7 @@ def random_bits(name: str, key: Any, bit_width: int, shape: tuple[int, ...]) -> 
     return key_arrays.random_bits_p.bind(typed, bit_width=bit_width, shape=shape)
 
 
-def key_data(keys: Any) -> Any:
+def key_data(keys: Array) -> Array:
     """The unsigned ints behind typed keys; raw keys are returned as they are.
 
     Example: ``arrax.random.key_data(arrax.random.key(0))`` is ``[0, 0]``.
@@ -244,7 +249,7 @@ def key_data(keys: Any) -> Any:
     return unwrap(typed) if was_typed else keys
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: DTypeLike | None = None) -> Array:
     """Unsigned ints as typed keys.
 
     Args:
@@ -256,7 +261,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     return wrap(_chosen("wrap_key_data", impl, dtype), key_bits_array)
 
 
-def key_impl(keys: Any) -> Any:
+def key_impl(keys: Array) -> str:
     """The generator of some keys, as ``key(…, impl=…)`` takes it.
 
     Example: ``arrax.random.key_impl(arrax.random.key(0))`` is ``'threefry2x32'``.
@@ -265,7 +270,7 @@ def key_impl(keys: Any) -> Any:
     return typed.aval.dtype.implementation.name
 
 
-def clone(key: Any) -> Any:
+def clone(key: Array) -> Array:
     """The same key once more, which the key-reuse checker takes for a new one.
 
     Example: ``arrax.random.clone(arrax.random.key(0))``.

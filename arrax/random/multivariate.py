@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import shapes
 from arrax.lax.arithmetic import abs_
 from arrax.lax.conversion import convert
@@ -22,6 +23,8 @@ from arrax.numpy_api.operands import broadcast_to
 from arrax.random.parameters import checked_shape, common_shape, float_dtype, static_length, type_of
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import complex_normal_values, normal_values
+from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 METHODS = ("cholesky", "eigh", "svd")
 
@@ -55,15 +58,15 @@ def _multivariate_normal(bits: Bits, mean: Any, cov: Any, *, shape: tuple[int, .
 
 
 def multivariate_normal(
-    key: Any,
-    mean: Any,
-    cov: Any,
-    shape: Any = None,
-    dtype: Any = None,
+    key: Array,
+    mean: ArrayLike,
+    cov: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike | None = None,
     method: str = "cholesky",
     *,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Normal vectors with a given mean and covariance.
 
     Args:
@@ -111,8 +114,14 @@ def _orthogonal(bits: Bits, *, rows: int, columns: int, shape: tuple[int, ...], 
 
 
 def orthogonal(
-    key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None
-) -> Any:
+    key: Array,
+    n: int,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    m: int | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Matrices drawn uniformly from the orthogonal (or unitary) group.
 
     Args:

@@ -13,6 +13,7 @@ from arrax.core.types import typeof
 from arrax.lax.placement import device_put
 from arrax.lax.shapes import broadcast_shapes, canonical_shape
 from arrax.native import runtime
+from arrax.xla.annotations import Shape
 
 _SCALARS = (float, int)
 
@@ -22,7 +23,7 @@ def _known_shape(lengths: tuple[int, ...], kinds: tuple[type, ...]) -> tuple[int
     return canonical_shape(lengths, "random")
 
 
-def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
+def checked_shape(name: str, shape: Shape) -> tuple[int, ...]:
     """A shape as a tuple of ints; tuples met before are found at once.
 
     Raises:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import shapes
 from arrax.lax.conversion import convert
@@ -24,6 +25,8 @@ from arrax.random.keys import check_key
 from arrax.random.parameters import checked_shape, fits, static_int
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import integer_values, unit_uniform
+from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def rows(x: Any, indices: Any, axis: int) -> Any:
@@ -64,7 +67,9 @@ def _permuted_numbers(bits: Bits, *, count: int, dtype: Any) -> Any:
     return shuffled(bits, shapes.iota(dtype, count), 0)
 
 
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Any:
+def permutation(
+    key: Array, x: ArrayLike, axis: int = 0, independent: bool = False, *, out_sharding: ShardingLike | None = None
+) -> Array:
     """The entries of an array along an axis, or the integers below a number, in random order.
 
     Args:
@@ -87,7 +92,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
     if not dtypes.is_integer(aval.dtype):
         raise TypeError(f"permutation: x must be an integer or at least 1-dimensional, got {x!r}")
     canonical_axis(static_int("permutation", "axis", axis), 1, "permutation: axis")
-    return _permuted_numbers(key, out_sharding, count=max(int(x), 0), dtype=dtypes.canonicalize_dtype(np.int64))
+    return _permuted_numbers(key, out_sharding, count=max(as_index(x), 0), dtype=dtypes.canonicalize_dtype(np.int64))
 
 
 # ---- choice --------------------------------------------------------------------------------------------------------------
@@ -137,8 +142,14 @@ def _choice(bits: Bits, a: Any, p: Any, *, shape: tuple[int, ...], replace: bool
 
 
 def choice(
-    key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0, mode: str | None = None
-) -> Any:
+    key: Array,
+    a: ArrayLike,
+    shape: Shape = (),
+    replace: bool = True,
+    p: ArrayLike | None = None,
+    axis: int = 0,
+    mode: str | None = None,
+) -> Array:
     """Entries of an array along an axis, or integers below a number, chosen at random.
 
     Args:
@@ -160,7 +171,7 @@ def choice(
     place = canonical_axis(static_int("choice", "axis", axis), aval.ndim, "choice: axis") if aval.ndim else 0
     if not aval.ndim and not dtypes.is_integer(aval.dtype):
         raise TypeError(f"choice: a must be an integer or at least 1-dimensional, got {a!r}")
-    count, number = aval.shape[place] if aval.ndim else int(a), math.prod(lengths)
+    count, number = aval.shape[place] if aval.ndim else as_index(a), math.prod(lengths)
     _check_choice(count, number, replace, p)
     if p is not None and not dtypes.is_float(typeof(p).dtype):
         p = convert(p, dtypes.canonicalize_dtype(np.float64))
@@ -205,9 +216,9 @@ def _categorical(bits: Bits, logits: Any, *, axis: int, shape: tuple[int, ...], 
 
 
 def categorical(
-    key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True, mode: str | None = None, *,
-    out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    key: Array, logits: ArrayLike, axis: int = -1, shape: Shape | None = None, replace: bool = True, mode: str | None = None, *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:  # fmt: skip
     """Indices along an axis with probabilities proportional to the exponentials of ``logits``.
 
     Args:

@@ -20,6 +20,7 @@ from arrax.lax.conversion import convert
 from arrax.lax.families import batch_with_ranks, broadcast_shapes_strict, memoized_rule
 from arrax.random.implementations import Implementation, register
 from arrax.random.settled import has_short_rows, settled
+from arrax.xla.arrays import Array
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
@@ -60,7 +61,7 @@ threefry2x32_p.batch = batch_with_ranks(threefry2x32_p)
 threefry2x32_p.jvp = None
 
 
-def threefry_2x32(keypair: tuple[Any, Any], count: Any) -> Any:
+def threefry_2x32(keypair: tuple[Any, Any], count: Any) -> Array:
     """Hash counters with a key, the array's first half together with its second half.
 
     Args:

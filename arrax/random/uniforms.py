@@ -12,6 +12,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax import arithmetic, bitwise
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.conversion import convert
@@ -23,6 +24,8 @@ from arrax.numpy_api.operands import broadcast_to
 from arrax.random.parameters import check_broadcast, checked_shape, float_dtype, type_of
 from arrax.random.samplers import sampler, split_in_two
 from arrax.random.settled import has_short_rows, settled
+from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def in_rows(values: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,8 +96,14 @@ def _standard_uniform(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> An
 
 
 def uniform(
-    key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, *, out_sharding: Any = None
-) -> Any:
+    key: Array,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    minval: ArrayLike = 0.0,
+    maxval: ArrayLike = 1.0,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Uniformly distributed numbers in [minval, maxval).
 
     Args:
@@ -139,7 +148,9 @@ def _normal(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     )
 
 
-def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def normal(
+    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Standard normal numbers, complex ones with independent parts of variance 1/2.
 
     Args:
@@ -253,7 +264,15 @@ def _bound(value: int, dtype: Any) -> Any:
     raise OverflowError(f"randint: the bound {value} does not fit into 32 bits, and 64-bit types are off (enable_x64)")
 
 
-def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def randint(
+    key: Array,
+    shape: Shape,
+    minval: ArrayLike,
+    maxval: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Uniformly distributed integers in [minval, maxval).
 
     Args:

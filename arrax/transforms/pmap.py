@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ AxesTree = Any  # int, None, or a pytree prefix of them
 
 def pmap(
     fun: Callable,
-    axis_name: Any = None,
+    axis_name: Hashable | None = None,
     *,
     in_axes: AxesTree = 0,
     out_axes: AxesTree = 0,
@@ -68,11 +68,11 @@ def pmap(
     """
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun!r}")
-    for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
+    for which, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         for leaf in tree_flatten(axes, is_leaf=_is_none)[0]:
             if leaf is not None and (isinstance(leaf, bool) or not isinstance(leaf, int)):
                 raise TypeError(
-                    f"pmap {name} must be an int, None, or (nested) container with those types as leaves, but got {axes!r}"
+                    f"pmap {which} must be an int, None, or (nested) container with those types as leaves, but got {axes!r}"
                 )
     name = DEFAULT_AXIS if axis_name is None else axis_name
     static = as_numbers("static_broadcasted_argnums", static_broadcasted_argnums)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from arrax.core import config
@@ -70,9 +70,9 @@ def vmap(
     fun: F,
     in_axes: Any = 0,
     out_axes: Any = 0,
-    axis_name: Any = None,
+    axis_name: Hashable | None = None,
     axis_size: int | None = None,
-    spmd_axis_name: Any = None,
+    spmd_axis_name: Hashable | None = None,
     sum_match: bool = False,
 ) -> F:
     """Map a function over axes of its arguments, without a loop: the operations themselves are batched.

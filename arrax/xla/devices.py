@@ -36,7 +36,7 @@ def platform_name(client: Any) -> str:
     return "gpu" if name in ("cuda", "rocm") else name
 
 
-def devices(backend: Any = None) -> list[Any]:
+def devices(backend: str | None = None) -> list[Any]:
     """All devices of a platform.
 
     Args:
@@ -46,7 +46,9 @@ def devices(backend: Any = None) -> list[Any]:
     return client_of(backend).devices()
 
 
-def local_devices(process_index: int | None = None, backend: Any = None, host_id: int | None = None) -> list[Any]:
+def local_devices(
+    process_index: int | None = None, backend: str | None = None, host_id: int | None = None
+) -> list[Any]:
     """Devices attached to one process, by default this one."""
     wanted = host_id if process_index is None else process_index
     client = client_of(backend)
@@ -58,27 +60,27 @@ def local_devices(process_index: int | None = None, backend: Any = None, host_id
     return found
 
 
-def device_count(backend: Any = None) -> int:
+def device_count(backend: str | None = None) -> int:
     """Number of devices of a platform, over all processes."""
     return client_of(backend).device_count()
 
 
-def local_device_count(backend: Any = None) -> int:
+def local_device_count(backend: str | None = None) -> int:
     """Number of devices attached to this process."""
     return len(client_of(backend).local_devices())
 
 
-def process_index(backend: Any = None) -> int:
+def process_index(backend: str | None = None) -> int:
     """Index of this process among all that work together."""
     return client_of(backend).process_index()
 
 
-def process_count(backend: Any = None) -> int:
+def process_count(backend: str | None = None) -> int:
     """Number of processes that work together."""
     return max(device.process_index for device in client_of(backend).devices()) + 1
 
 
-def process_indices(backend: Any = None) -> list[int]:
+def process_indices(backend: str | None = None) -> list[int]:
     """Indices of all processes that work together."""
     return sorted({device.process_index for device in client_of(backend).devices()})
 

@@ -13,7 +13,15 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
+from arrax.core import config
 from arrax.debug import Picture, draw
+
+
+@pytest.fixture(autouse=True, scope="module")
+def without_stored_programs():
+    """A program that is found again on disk has the lines of the file that it was compiled from first."""
+    with config.enable_compilation_cache(False):
+        yield
 
 
 def loss(w, x):

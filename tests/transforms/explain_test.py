@@ -14,6 +14,14 @@ from arrax.core import config
 from arrax.debug import Explanation, explain
 from tests.support import run_python
 
+
+@pytest.fixture(autouse=True)
+def without_stored_programs():
+    """A program that is found again on disk has the lines of the file that it was compiled from first."""
+    with config.enable_compilation_cache(False):
+        yield
+
+
 FILE = __file__
 
 
@@ -79,7 +87,8 @@ def test_times_say_what_was_found():
 
 
 def test_programs_are_found_on_disk(tmp_path):
-    with config.compilation_cache_dir(str(tmp_path)), config.persistent_cache_min_compile_time_secs(0.0):
+    folder, at_once = config.compilation_cache_dir(str(tmp_path)), config.persistent_cache_min_compile_time_secs(0.0)
+    with config.enable_compilation_cache(True), folder, at_once:
         assert explain(lambda x: jnp.arctan(x) * 0.125)(jnp.ones(3)).times.compiled_by == "compiler"
         arrax.clear_caches()
         assert explain(lambda x: jnp.arctan(x) * 0.125)(jnp.ones(3)).times.compiled_by == "disk"

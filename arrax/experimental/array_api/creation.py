@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.experimental.array_api.standard import check_arrays, check_dtype, standard
 from arrax.numpy_api import creation, data_types, manipulation, matrices, namespace_info, ranges
+from arrax.xla.annotations import DeviceLike, Shape
+from arrax.xla.arrays import Array, ArrayLike
 
 
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
+def asarray(
+    obj: Any, /, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, copy: bool | None = None
+) -> Array:
     """An array with the elements of an array, a number, nested sequences of numbers, or a buffer.
 
     Source: array API standard, ``asarray``.
@@ -19,78 +24,105 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
 
 
 @standard(creation.arange, arrays=0)
-def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Any:
+def arange(
+    start: ArrayLike,
+    /,
+    stop: ArrayLike | None = None,
+    step: Any = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> None:
     """Numbers at equal distances, the end excluded."""
 
 
 @standard(creation.empty, arrays=0)
-def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def empty(shape: Shape, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
     """An array whose elements don't matter: zeros."""
 
 
 @standard(creation.zeros, arrays=0)
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def zeros(shape: Shape, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
     """An array of zeros."""
 
 
 @standard(creation.ones, arrays=0)
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def ones(shape: Shape, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
     """An array of ones."""
 
 
 @standard(creation.full, arrays=0)
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def full(
+    shape: Shape, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
+) -> Array:
     """An array of one number."""
 
 
 @standard(creation.eye, arrays=0)
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Array:
     """A matrix with ones on a diagonal."""
 
 
 @standard(ranges.linspace, arrays=0)
 def linspace(
-    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
-) -> Any:
+    start: ArrayLike,
+    stop: ArrayLike,
+    /,
+    num: int,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    endpoint: bool = True,
+) -> Array:
     """A number of numbers at equal distances."""
 
 
 @standard(creation.empty_like)
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def empty_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
     """An array like another whose elements don't matter: zeros."""
 
 
 @standard(creation.zeros_like)
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def zeros_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
     """Zeros like another array."""
 
 
 @standard(creation.ones_like)
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def ones_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
     """Ones like another array."""
 
 
 @standard(creation.full_like)
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def full_like(
+    x: ArrayLike, /, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
+) -> Array:
     """One number like another array."""
 
 
 @standard(namespace_info.from_dlpack, arrays=0)
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: ArrayLike, /, *, device: DeviceLike | None = None, copy: bool | None = None) -> Any:
     """An array with the elements of another library's."""
 
 
 @standard(matrices.tril)
-def tril(x: Any, /, *, k: int = 0) -> Any:
+def tril(x: ArrayLike, /, *, k: int = 0) -> Array:
     """The lower triangles of matrices."""
 
 
 @standard(matrices.triu)
-def triu(x: Any, /, *, k: int = 0) -> Any:
+def triu(x: ArrayLike, /, *, k: int = 0) -> Array:
     """The upper triangles of matrices."""
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(*arrays: ArrayLike, indexing: str = "xy") -> tuple[Any, ...]:
     """The coordinates of the points of a grid, from vectors of one dtype.
 
     Source: array API standard, ``meshgrid``.
@@ -101,7 +133,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     return matrices.meshgrid(*arrays, indexing=indexing)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: DeviceLike | None = None) -> Array:
     """The elements of an array as another dtype; complex numbers stay complex.
 
     Source: array API standard, ``astype``.
@@ -131,7 +163,7 @@ def iinfo(type: Any, /) -> Any:
     return data_types.iinfo(type)
 
 
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Whether a dtype is of a kind.
 
     Source: array API standard, ``isdtype``.

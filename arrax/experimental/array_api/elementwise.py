@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arrax.experimental.array_api.standard import binary, check_arrays, check_operands, unary
 from arrax.numpy_api import elementwise, logic, powers, selection
+from arrax.xla.arrays import Array, ArrayLike
 
 # fmt: off
 abs         = unary(elementwise.absolute,  "numeric", "abs")
@@ -78,7 +77,7 @@ bitwise_right_shift = binary(logic.right_shift, "integer", "bitwise_right_shift"
 # fmt: on
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: Array, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """The elements moved into an interval; the dtype of ``x`` stays.
 
     Args:

@@ -7,6 +7,8 @@ from typing import Any
 from arrax.core.types import typeof
 from arrax.experimental.array_api.standard import check_arrays, promoted, standard
 from arrax.numpy_api import determinants, linear_algebra, linear_systems, matrix_products, norms
+from arrax.xla.annotations import Axes
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _pair(name: str, accepts: str, x1: Any, x2: Any) -> None:
@@ -17,53 +19,53 @@ def _pair(name: str, accepts: str, x1: Any, x2: Any) -> None:
 # ---- products --------------------------------------------------------------------------------------------------------
 
 
-def matmul(x1: Any, x2: Any, /) -> Any:
+def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of matrices. Source: array API standard, ``matmul``."""
     _pair("matmul", "numeric", x1, x2)
     return matrix_products.matmul(x1, x2)
 
 
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Axes = 2) -> Array:
     """The sum of products over some axes of both arrays. Source: array API standard, ``tensordot``."""
     _pair("tensordot", "numeric", x1, x2)
     return matrix_products.tensordot(x1, x2, axes=axes)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Scalar products of vectors along an axis, the first conjugated. Source: array API standard, ``vecdot``."""
     _pair("vecdot", "numeric", x1, x2)
     return matrix_products.vecdot(x1, x2, axis=axis)
 
 
-def outer(x1: Any, x2: Any, /) -> Any:
+def outer(x1: Any, x2: Any, /) -> Array:
     """The product of each element of a vector with each of another. Source: array API standard, ``outer``."""
     _pair("outer", "numeric", x1, x2)
     return matrix_products.outer(x1, x2)
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     """Cross products of vectors of three elements. Source: array API standard, ``cross``."""
     _pair("cross", "numeric", x1, x2)
     return matrix_products.cross(x1, x2, axis=axis)
 
 
 @standard(matrix_products.matrix_transpose)
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """Matrices with rows and columns swapped."""
 
 
 @standard(matrix_products.matrix_power, "floating-point")
-def matrix_power(x: Any, n: int, /) -> Any:
+def matrix_power(x: Any, n: int, /) -> Array:
     """Integer powers of square matrices."""
 
 
 @standard(matrix_products.diagonal)
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: Any, /, *, offset: int = 0) -> Array:
     """Diagonals of matrices."""
 
 
 @standard(matrix_products.trace, "numeric")
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     """Sums of the diagonals of matrices."""
 
 
@@ -71,84 +73,84 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 @standard(linear_algebra.cholesky, "floating-point")
-def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+def cholesky(x: Any, /, *, upper: bool = False) -> Array:
     """The triangular factors of positive definite matrices."""
 
 
 @standard(linear_algebra.qr, "floating-point")
-def qr(x: Any, /, *, mode: str = "reduced") -> Any:
+def qr(x: Any, /, *, mode: str = "reduced") -> Array:
     """Orthogonal and upper triangular factors (Q, R)."""
 
 
 @standard(linear_algebra.svd, "floating-point")
-def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
+def svd(x: Any, /, *, full_matrices: bool = True) -> Array:
     """Singular vectors and values (U, S, Vh)."""
 
 
 @standard(linear_algebra.svdvals, "floating-point")
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: Any, /) -> Array:
     """Singular values."""
 
 
 @standard(linear_algebra.eig, "floating-point")
-def eig(x: Any, /) -> Any:
+def eig(x: Any, /) -> Array:
     """Eigenvalues and eigenvectors."""
 
 
 @standard(linear_algebra.eigvals, "floating-point")
-def eigvals(x: Any, /) -> Any:
+def eigvals(x: Any, /) -> Array:
     """Eigenvalues."""
 
 
 @standard(linear_algebra.eigh, "floating-point")
-def eigh(x: Any, /) -> Any:
+def eigh(x: Any, /) -> Array:
     """Eigenvalues and eigenvectors of symmetric or Hermitian matrices."""
 
 
 @standard(linear_algebra.eigvalsh, "floating-point")
-def eigvalsh(x: Any, /) -> Any:
+def eigvalsh(x: Any, /) -> Array:
     """Eigenvalues of symmetric or Hermitian matrices."""
 
 
 # ---- equations, numbers ----------------------------------------------------------------------------------------------
 
 
-def solve(x1: Any, x2: Any, /) -> Any:
+def solve(x1: Any, x2: Any, /) -> Array:
     """Solutions of linear equations; ``x2`` is a vector or matrices. Source: array API standard, ``solve``."""
     _pair("solve", "floating-point", x1, x2)
     return linear_systems.solve(x1, x2)
 
 
 @standard(linear_systems.inv, "floating-point")
-def inv(x: Any, /) -> Any:
+def inv(x: Any, /) -> Array:
     """Inverses of matrices."""
 
 
 @standard(linear_systems.pinv, "floating-point")
-def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+def pinv(x: Any, /, *, rtol: Any = None) -> Array:
     """Pseudo-inverses of matrices."""
 
 
 @standard(determinants.det, "floating-point")
-def det(x: Any, /) -> Any:
+def det(x: Any, /) -> Array:
     """Determinants."""
 
 
 @standard(determinants.slogdet, "floating-point")
-def slogdet(x: Any, /) -> Any:
+def slogdet(x: Any, /) -> Array:
     """Signs and logarithms of the magnitudes of determinants."""
 
 
 @standard(norms.matrix_rank, "floating-point")
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Array:
     """Ranks of matrices."""
 
 
 @standard(norms.matrix_norm, "floating-point")
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """Norms of matrices."""
 
 
 @standard(norms.vector_norm, "floating-point")
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
     """Norms of vectors."""

@@ -19,6 +19,8 @@ from arrax.numpy_api import (
     sets,
     sorting,
 )
+from arrax.xla.annotations import Axes, Shape
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _one_kind(name: str, arrays: Sequence[Any]) -> None:
@@ -27,7 +29,7 @@ def _one_kind(name: str, arrays: Sequence[Any]) -> None:
         promoted(name, *(typeof(array).dtype for array in arrays))
 
 
-def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+def broadcast_arrays(*arrays: ArrayLike) -> tuple[Any, ...]:
     """Arrays repeated to their common shape.
 
     Source: array API standard, ``broadcast_arrays``.
@@ -36,7 +38,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     return manipulation.broadcast_arrays(*arrays)
 
 
-def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Arrays of dtypes of one kind, one after the other.
 
     Source: array API standard, ``concat``.
@@ -45,7 +47,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     return joining.concat(arrays, axis=axis)
 
 
-def stack(arrays: Any, /, *, axis: int = 0) -> Any:
+def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Arrays of dtypes of one kind, along a new axis.
 
     Source: array API standard, ``stack``.
@@ -55,57 +57,57 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
 
 
 @standard(manipulation.broadcast_to)
-def broadcast_to(x: Any, /, shape: Any) -> Any:
+def broadcast_to(x: ArrayLike, /, shape: Shape) -> Array:
     """An array repeated to a shape."""
 
 
 @standard(manipulation.expand_dims)
-def expand_dims(x: Any, /, axis: Any) -> Any:
+def expand_dims(x: ArrayLike, /, axis: Axes) -> Array:
     """New axes of length 1."""
 
 
 @standard(rearranging.flip)
-def flip(x: Any, /, *, axis: Any = None) -> Any:
+def flip(x: ArrayLike, /, *, axis: Axes | None = None) -> Array:
     """The elements along axes in reverse order."""
 
 
 @standard(manipulation.moveaxis)
-def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+def moveaxis(x: ArrayLike, source: Any, destination: Any, /) -> Array:
     """Axes moved to other places."""
 
 
 @standard(manipulation.permute_dims)
-def permute_dims(x: Any, /, axes: Any) -> Any:
+def permute_dims(x: ArrayLike, /, axes: Axes) -> Array:
     """The axes in another order."""
 
 
 @standard(rearranging.repeat)
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+def repeat(x: ArrayLike, repeats: ArrayLike, /, *, axis: int | None = None) -> Array:
     """Each element several times."""
 
 
 @standard(manipulation.reshape)
-def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+def reshape(x: ArrayLike, /, shape: Shape, *, copy: bool | None = None) -> Array:
     """The elements in another shape."""
 
 
 @standard(rearranging.roll)
-def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+def roll(x: ArrayLike, /, shift: ArrayLike, *, axis: Axes | None = None) -> Array:
     """The elements moved along axes, around the end."""
 
 
 @standard(manipulation.squeeze)
-def squeeze(x: Any, /, axis: Any) -> Any:
+def squeeze(x: ArrayLike, /, axis: Axes) -> Array:
     """Some axes of length 1 left out."""
 
 
 @standard(rearranging.tile)
-def tile(x: Any, repetitions: Any, /) -> Any:
+def tile(x: ArrayLike, repetitions: Any, /) -> Array:
     """The array several times along each axis."""
 
 
 @standard(joining.unstack)
-def unstack(x: Any, /, *, axis: int = 0) -> Any:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The slices along an axis, as a tuple."""
 
 
@@ -114,7 +116,7 @@ def _take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     """The slices along an axis at some places."""
 
 
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+def take(x: ArrayLike, indices: ArrayLike, /, *, axis: int | None = None) -> Array:
     """The slices along an axis at the places of an integer array; the axis may be left out for vectors only.
 
     Source: array API standard, ``take``.
@@ -125,7 +127,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     return _take(x, indices, axis=axis)
 
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+def take_along_axis(x: ArrayLike, indices: ArrayLike, /, *, axis: int = -1) -> Array:
     """The elements along an axis at the places that an integer array gives for each row.
 
     Source: array API standard, ``take_along_axis``.
@@ -139,21 +141,21 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 
 
 @standard(reductions.argmax, "real numeric")
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmax(x: ArrayLike, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The places of the greatest elements."""
 
 
 @standard(reductions.argmin, "real numeric")
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmin(x: ArrayLike, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The places of the least elements."""
 
 
 @standard(reductions.count_nonzero)
-def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def count_nonzero(x: ArrayLike, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     """How many elements are not zero."""
 
 
-def nonzero(x: Any, /) -> tuple[Any, ...]:
+def nonzero(x: ArrayLike, /) -> tuple[Any, ...]:
     """The indices of the elements that are not zero, of an array with axes.
 
     Source: array API standard, ``nonzero``.
@@ -164,7 +166,7 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
     return searching.nonzero(x)
 
 
-def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+def searchsorted(x1: ArrayLike, x2: ArrayLike, /, *, side: str = "left", sorter: ArrayLike | None = None) -> Array:
     """Where elements would have to be put into a sorted vector.
 
     Source: array API standard, ``searchsorted``.
@@ -173,7 +175,7 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     return searching.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
-def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Elements of one array where a mask holds, elsewhere those of another.
 
     Source: array API standard, ``where``.
@@ -184,16 +186,16 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
 
 
 @standard(sorting.sort, "real numeric")
-def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def sort(x: ArrayLike, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """The elements along an axis in order."""
 
 
 @standard(sorting.argsort, "real numeric")
-def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def argsort(x: ArrayLike, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """The places of the elements along an axis in order."""
 
 
-def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+def isin(x1: ArrayLike, x2: ArrayLike, /, *, invert: bool = False) -> Array:
     """Which integers are among others.
 
     Source: array API standard, ``isin``.
@@ -203,20 +205,20 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 
 
 @standard(sets.unique_all)
-def unique_all(x: Any, /) -> Any:
+def unique_all(x: ArrayLike, /) -> Any:
     """The different elements, where each occurs first, which one each element is, and how often each occurs."""
 
 
 @standard(sets.unique_counts)
-def unique_counts(x: Any, /) -> Any:
+def unique_counts(x: ArrayLike, /) -> Any:
     """The different elements and how often each occurs."""
 
 
 @standard(sets.unique_inverse)
-def unique_inverse(x: Any, /) -> Any:
+def unique_inverse(x: ArrayLike, /) -> Any:
     """The different elements and which one each element is."""
 
 
 @standard(sets.unique_values)
-def unique_values(x: Any, /) -> Any:
+def unique_values(x: ArrayLike, /) -> Array:
     """The different elements."""

@@ -11,7 +11,8 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.functions import name_function
 from arrax.core.types import typeof
-from arrax.xla.arrays import Array
+from arrax.numpy_api.elementwise_makers import Binary, Unary
+from arrax.xla.arrays import Array, ArrayLike
 
 # fmt: off
 BOOLEAN  = frozenset({np.dtype(np.bool_)})
@@ -121,20 +122,20 @@ def promoted(name: str, *types: Any) -> np.dtype:
     return result
 
 
-def unary(function: Callable[..., Any], accepts: str, name: str) -> Any:
+def unary(function: Callable[..., Array], accepts: str, name: str) -> Unary:
     """An elementwise function of one array."""
 
-    def body(x: Any, /) -> Any:
+    def body(x: Array, /) -> Array:
         check_arrays(name, accepts, x)
         return function(x)
 
     return _named(body, name, accepts)
 
 
-def binary(function: Callable[..., Any], accepts: str, name: str) -> Any:
+def binary(function: Callable[..., Array], accepts: str, name: str) -> Binary:
     """An elementwise function of two arrays, or of an array and a number."""
 
-    def body(x1: Any, x2: Any, /) -> Any:
+    def body(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         check_operands(name, accepts, x1, x2)
         return function(x1, x2)
 
@@ -161,7 +162,7 @@ def operand_dtype(value: Any) -> Any:
     return dtypes.to_dtype(value)
 
 
-def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+def result_type(*arrays_and_dtypes: ArrayLike) -> np.dtype:
     """The dtype that arrays, dtypes and Python numbers promote to, where the standard says so.
 
     Raises:

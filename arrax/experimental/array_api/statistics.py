@@ -2,67 +2,74 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from arrax.dtypes import DTypeLike
 from arrax.experimental.array_api.standard import standard
 from arrax.numpy_api import accumulations, averages, differences, reductions
+from arrax.xla.annotations import Axes
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @standard(reductions.all)
-def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def all(x: ArrayLike, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     """Whether all elements along axes are true."""
 
 
 @standard(reductions.any)
-def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def any(x: ArrayLike, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     """Whether an element along axes is true."""
 
 
 @standard(reductions.max, "real numeric")
-def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def max(x: ArrayLike, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     """The greatest elements along axes."""
 
 
 @standard(reductions.min, "real numeric")
-def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def min(x: ArrayLike, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     """The least elements along axes."""
 
 
 @standard(reductions.sum, "numeric")
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum(x: ArrayLike, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Array:
     """Sums along axes."""
 
 
 @standard(reductions.prod, "numeric")
-def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def prod(x: ArrayLike, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Array:
     """Products along axes."""
 
 
 @standard(averages.mean, "floating-point")
-def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def mean(x: ArrayLike, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     """Means along axes."""
 
 
 @standard(averages.std, "real floating-point")
-def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+def std(x: ArrayLike, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     """Standard deviations along axes."""
 
 
 @standard(averages.var, "real floating-point")
-def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+def var(x: ArrayLike, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     """Variances along axes."""
 
 
 @standard(accumulations.cumulative_sum, "numeric")
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_sum(
+    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+) -> Array:
     """Sums of the elements up to each one, along an axis."""
 
 
 @standard(accumulations.cumulative_prod, "numeric")
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_prod(
+    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+) -> Array:
     """Products of the elements up to each one, along an axis."""
 
 
 @standard(differences.diff, "numeric")
-def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    x: ArrayLike, /, *, axis: int = -1, n: int = 1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
+) -> Array:
     """Differences of neighbours along an axis."""

@@ -26,6 +26,7 @@ from arrax.lax.control_flow.staged_functions import (
 )
 from arrax.lax.conversion import convert
 from arrax.lax.structure import clamp
+from arrax.xla.arrays import ArrayLike
 from arrax.xla.devices import default_device, platform_name
 
 __all__ = ["cond", "cond_p", "platform_dependent", "platform_index_p", "switch"]
@@ -34,7 +35,12 @@ _HOST = (bool, int, float, np.ndarray, np.generic)
 
 
 def cond(
-    pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any, operand: Any = _MISSING, linear: Any = None
+    pred: ArrayLike,
+    true_fun: Callable,
+    false_fun: Callable,
+    *operands: Any,
+    operand: Any = _MISSING,
+    linear: Any = None,
 ) -> Any:
     """Apply ``true_fun`` to the operands where ``pred`` holds, else ``false_fun``; only one of them runs.
 

@@ -19,6 +19,7 @@ from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scans import scan_of
 from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, stage_function
 from arrax.lax.conversion import convert
+from arrax.xla.arrays import ArrayLike
 from arrax.xla.placement import array_from_host
 
 __all__ = ["fori_loop", "while_loop", "while_p"]
@@ -99,7 +100,12 @@ def _check_predicate(cond: StagedFunction) -> None:
 
 
 def fori_loop(
-    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
+    lower: ArrayLike,
+    upper: ArrayLike,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
 ) -> Any:
     """Apply ``body_fun(i, carry)`` for ``i`` from ``lower`` to ``upper - 1``.
 

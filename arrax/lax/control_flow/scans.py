@@ -24,7 +24,7 @@ __all__ = ["scan", "scan_p", "scan_reverse"]
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
-    xs: Any = None,
+    xs: Any | None = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,

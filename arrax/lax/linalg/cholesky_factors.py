@@ -29,6 +29,7 @@ from arrax.lax.linalg.matrices import lower_triangle, matmul, on_diagonal, symme
 from arrax.lax.linalg.triangular_systems import triangular_solve
 from arrax.lax.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from arrax.lax.structure import select
+from arrax.xla.arrays import Array, ArrayLike
 
 cholesky_p = Primitive("cholesky", cost=work_of_rows)
 
@@ -75,7 +76,7 @@ cholesky_p.jvp = _jvp
 batch_in_front(cholesky_p)
 
 
-def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """The lower triangular factors L of ``x = L L^H``.
 
     Args:
@@ -138,7 +139,7 @@ cholesky_update_p.jvp = _update_jvp
 cholesky_update_p.batch = _update_batch
 
 
-def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
+def cholesky_update(r_matrix: Any, w_vector: Any) -> Array:
     """The upper triangular factor of ``R^T R + w w^T``.
 
     Args:

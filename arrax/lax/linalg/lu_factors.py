@@ -36,6 +36,7 @@ from arrax.lax.reductions import reduce_sum
 from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, iota
 from arrax.lax.slicing import dynamic_index_in_dim, dynamic_slice, dynamic_update_index_in_dim, dynamic_update_slice
 from arrax.lax.structure import pad, select
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- permutations of pivots -----------------------------------------------------------------------------------------
 
@@ -107,7 +108,7 @@ lu_pivots_to_permutation_p.lower["cuda"] = _permutation_gpu
 batch_in_front(lu_pivots_to_permutation_p)
 
 
-def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Array:
     """The permutation that a sequence of exchanges of rows amounts to.
 
     Args:
@@ -200,7 +201,7 @@ lu_p.jvp = _jvp
 batch_in_front(lu_p)
 
 
-def lu(x: Any) -> list[Any]:
+def lu(x: ArrayLike) -> list[Any]:
     """LU factors with partial pivoting: ``x[permutation] = L U``.
 
     Args:

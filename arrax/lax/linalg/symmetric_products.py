@@ -13,6 +13,7 @@ from arrax.lax.arithmetic import add, mul, scalar
 from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import batch_in_front, check_matrices
 from arrax.lax.linalg.matrices import lower_triangle, matmul, transposed
+from arrax.xla.arrays import Array
 
 symmetric_product_p = Primitive("symmetric_product", cost=work_of_rows)
 
@@ -46,7 +47,7 @@ batch_in_front(symmetric_product_p)
 
 def symmetric_product(
     a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False
-) -> Any:
+) -> Array:
     """``alpha A A^T + beta C``.
 
     Args:

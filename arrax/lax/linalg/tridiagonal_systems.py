@@ -26,6 +26,7 @@ from arrax.lax.linalg.kernels import (
 from arrax.lax.shapes import broadcast_in_dim, full_like, move_axis, squeeze
 from arrax.lax.structure import pad
 from arrax.xla import lapack
+from arrax.xla.arrays import Array, ArrayLike
 
 tridiagonal_solve_p = Primitive("tridiagonal_solve", cost=work_of_rows)
 
@@ -134,7 +135,7 @@ tridiagonal_solve_p.transpose = _transpose
 batch_in_front(tridiagonal_solve_p)
 
 
-def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
+def tridiagonal_solve(dl: Any, d: ArrayLike, du: Any, b: ArrayLike, *, perturb_singular: bool = False) -> Array:
     """The solutions X of ``T X = B``, where T is tridiagonal.
 
     Args:

@@ -10,9 +10,10 @@ from arrax import numpy as jnp
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.xla.arrays import ArrayLike
 
 
-def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
+def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Any, Any]:
     """The nearest code of each observation, and its distance.
 
     Args:

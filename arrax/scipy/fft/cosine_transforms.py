@@ -12,6 +12,7 @@ from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact, refuse_complex
+from arrax.xla.arrays import Array, ArrayLike
 
 _NORMS = (None, "backward", "ortho", "forward")
 
@@ -134,7 +135,7 @@ def _over(name: str, x: Any, type: int, s: Any, axes: Any, norm: str | None, inv
     return _transformed(x, type=type, lengths=lengths, axes=places, norm=norm, inverse=inverse)
 
 
-def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The discrete cosine transform along an axis.
 
     Args:
@@ -152,7 +153,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
     return _along("dct", x, type, n, axis, norm, False)
 
 
-def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def idct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of ``dct``. Args: as of ``dct``.
 
     Example: ``idct(jnp.array([4., 0.]))`` is ``[1., 1.]``. Source: ``scipy.fft.idct``.
@@ -161,8 +162,12 @@ def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str 
 
 
 def dctn(
-    x: Any, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Any:
+    x: ArrayLike,
+    type: int = 2,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
     """The discrete cosine transform along several axes.
 
     Args:
@@ -178,8 +183,12 @@ def dctn(
 
 
 def idctn(
-    x: Any, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Any:
+    x: ArrayLike,
+    type: int = 2,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
     """The inverse of ``dctn``. Args: as of ``dctn``.
 
     Example: ``idctn(jnp.ones((2, 2)))``. Source: ``scipy.fft.idctn``.

@@ -12,6 +12,7 @@ from arrax.core.types import typeof
 from arrax.lax.linalg import matrices as parts
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def as_matrices(name: str, a: Any, square: bool = False) -> Any:
@@ -45,7 +46,7 @@ def _cholesky(a: Any, lower: bool) -> Any:
     return factor if lower else adjoint(factor)
 
 
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The Cholesky factors: ``a = U^H U``, or ``a = L L^H``.
 
     Args:
@@ -60,7 +61,9 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     return _cholesky(a, lower=bool(lower))
 
 
-def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+def cho_factor(
+    a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Any, bool]:
     """The Cholesky factors for ``cho_solve``, and which ones they are.
 
     Args: as of ``cholesky``.
@@ -73,9 +76,9 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
 
 
 def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
     lapack_driver: str = "gesdd",
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """The singular value decompositions ``a = U diag(s) V^H``.
 
     Args:
@@ -99,9 +102,9 @@ def _svd(a: Any, full: bool, vectors: bool) -> Any:
 
 
 def eigh(
-    a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
+    a: ArrayLike, b: ArrayLike | None = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
     overwrite_b: Any = False, turbo: Any = True, eigvals: Any = None, type: int = 1, check_finite: bool = True,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """Eigenvalues and eigenvectors of Hermitian matrices: ``a v = w v``, or ``a v = w b v``.
 
     Args:
@@ -159,7 +162,7 @@ def _mirrored(a: Any, lower: bool) -> Any:
 # ---- LU and QR ------------------------------------------------------------------------------------------------------
 
 
-def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, ...]:
+def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, ...]:
     """The LU decompositions with pivoting of rows, ``a = P L U``.
 
     Args:
@@ -196,7 +199,7 @@ def _lu_factor(a: Any) -> tuple[Any, Any]:
     return factors, pivots
 
 
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """The LU decompositions for ``lu_solve``: both factors in one matrix, and the rows that are exchanged.
 
     Args:
@@ -212,7 +215,7 @@ _QR_MODES = ("full", "r", "economic")
 
 
 def qr(
-    a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
+    a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
     check_finite: bool = True,
 ) -> tuple[Any, ...]:  # fmt: skip
     """The QR decompositions ``a = Q R``, or ``a[:, P] = Q R``.
@@ -240,7 +243,7 @@ def _qr(a: Any, mode: str, pivoting: bool) -> tuple[Any, ...]:
 
 
 def qr_multiply(
-    a: Any, c: Any, mode: str = "right", pivoting: bool = False, conjugate: bool = False, overwrite_a: bool = False,
+    a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool = False, conjugate: bool = False, overwrite_a: bool = False,
     overwrite_c: bool = False,
 ) -> tuple[Any, ...]:  # fmt: skip
     """The product of the Q of ``a``'s QR decomposition with ``c``, and R.
@@ -285,7 +288,7 @@ def _qr_multiply(a: Any, c: Any, mode: str, pivoting: bool, conjugate: bool) -> 
 # ---- Schur, Hessenberg, polar -----------------------------------------------------------------------------------------
 
 
-def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
+def schur(a: ArrayLike, output: str = "real") -> tuple[Any, Any]:
     """The Schur decompositions ``a = Z T Z^H``.
 
     Args:
@@ -334,7 +337,7 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     return _rsf2csf(T, Z)
 
 
-def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The Hessenberg forms ``a = Q H Q^H``: H is 0 below the diagonal under the main one.
 
     Args:
@@ -366,7 +369,12 @@ def _hessenberg(a: Any, calc_q: bool) -> Any:
 
 
 def polar(
-    a: Any, side: str = "right", *, method: str = "qdwh", eps: float | None = None, max_iterations: int | None = None
+    a: ArrayLike,
+    side: str = "right",
+    *,
+    method: str = "qdwh",
+    eps: float | None = None,
+    max_iterations: int | None = None,
 ) -> tuple[Any, Any]:
     """The polar decompositions ``a = U P``, or ``a = P U``: U with orthonormal rows or columns, P positive semidefinite.
 

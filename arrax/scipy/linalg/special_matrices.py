@@ -10,8 +10,10 @@ import numpy as np
 from arrax import dtypes
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
+from arrax.dtypes import DTypeLike
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _length(name: str, n: Any, least: int = 0) -> int:
@@ -26,7 +28,7 @@ def _floating(table: Any, dtype: Any = None) -> Any:
     return jnp.asarray(np.asarray(table).astype(dtypes.canonicalize_dtype(np.float64 if dtype is None else dtype)))
 
 
-def block_diag(*arrs: Any) -> Any:
+def block_diag(*arrs: ArrayLike) -> Array:
     """The matrix with the given ones along its diagonal and zeros elsewhere.
 
     Args:
@@ -59,7 +61,7 @@ def _block_diag(*arrs: Any) -> Any:
 # ---- by diagonals -------------------------------------------------------------------------------------------------------
 
 
-def toeplitz(c: Any, r: Any = None) -> Any:
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrix of constant diagonals with a given first column and row.
 
     Args:
@@ -84,7 +86,7 @@ def _toeplitz(c: Any, r: Any) -> Any:
     return line[..., m - 1 - np.arange(m)[:, None] + np.arange(n)]
 
 
-def hankel(c: Any, r: Any = None) -> Any:
+def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrix of constant antidiagonals with a given first column and last row.
 
     Args:
@@ -108,7 +110,7 @@ def _hankel(c: Any, r: Any) -> Any:
 
 
 @api()
-def circulant(c: Any) -> Any:
+def circulant(c: ArrayLike) -> Array:
     """The matrix whose columns are a vector, turned on by one each.
 
     Args:
@@ -122,7 +124,7 @@ def circulant(c: Any) -> Any:
     return c[..., (place[:, None] - place) % max(1, c.shape[-1])]
 
 
-def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     """The matrix whose product with a vector of length n is its convolution with ``a``.
 
     Args:
@@ -163,7 +165,7 @@ def _convolution_matrix(a: Any, n: int, mode: str) -> Any:
 
 
 @api()
-def companion(a: Any) -> Any:
+def companion(a: ArrayLike) -> Array:
     """The companion matrix of a polynomial, whose eigenvalues are its roots.
 
     Args:
@@ -185,7 +187,7 @@ def companion(a: Any) -> Any:
 
 
 @api()
-def fiedler(a: Any) -> Any:
+def fiedler(a: ArrayLike) -> Array:
     """The matrix of the distances between numbers, ``|a_i - a_j|``.
 
     Args:
@@ -199,7 +201,7 @@ def fiedler(a: Any) -> Any:
 
 
 @api()
-def fiedler_companion(a: Any) -> Any:
+def fiedler_companion(a: ArrayLike) -> Array:
     """Fiedler's companion matrix of a polynomial: of five diagonals, whose eigenvalues are its roots.
 
     Args:
@@ -230,7 +232,7 @@ def fiedler_companion(a: Any) -> Any:
 
 
 @api()
-def leslie(f: Any, s: Any) -> Any:
+def leslie(f: Any, s: Any) -> Array:
     """Leslie's matrix of a population: fecundities in the first row, survival rates below the diagonal.
 
     Args:
@@ -256,7 +258,7 @@ def leslie(f: Any, s: Any) -> Any:
 # ---- of whole numbers -----------------------------------------------------------------------------------------------------
 
 
-def hilbert(n: int) -> Any:
+def hilbert(n: int) -> Array:
     """The matrix of ``1 / (i + j + 1)``.
 
     Args:
@@ -267,7 +269,7 @@ def hilbert(n: int) -> Any:
     return _floating(1 / (place[:, None] + place + 1.0))
 
 
-def invhilbert(n: int) -> Any:
+def invhilbert(n: int) -> Array:
     """The inverse of the Hilbert matrix, whose elements are whole.
 
     Args:
@@ -288,7 +290,7 @@ def invhilbert(n: int) -> Any:
     return _floating(np.array(rows).reshape(size, size))
 
 
-def hadamard(n: int, dtype: Any = int) -> Any:
+def hadamard(n: int, dtype: DTypeLike = int) -> Array:
     """Sylvester's matrix of 1 and -1 with orthogonal rows.
 
     Args:
@@ -309,7 +311,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
     return jnp.asarray(1 - 2 * parity, dtypes.check_user_dtype("hadamard", dtype))
 
 
-def helmert(n: int, full: bool = False) -> Any:
+def helmert(n: int, full: bool = False) -> Array:
     """Helmert's matrix, with orthonormal rows.
 
     Args:
@@ -339,7 +341,7 @@ def _pascal_rows(size: int, kind: str | None, name: str) -> list[list[int]]:
     return [[math.comb(i + j, i) for j in range(size)] for i in range(size)]
 
 
-def pascal(n: int, kind: str | None = None) -> Any:
+def pascal(n: int, kind: str | None = None) -> Array:
     """The matrix of binomial coefficients.
 
     Args:
@@ -355,7 +357,7 @@ def pascal(n: int, kind: str | None = None) -> Any:
     return _floating(np.array([[float(x) for x in row] for row in rows]).reshape(size, size))
 
 
-def invpascal(n: int, kind: str | None = None) -> Any:
+def invpascal(n: int, kind: str | None = None) -> Array:
     """The inverse of Pascal's matrix, whose elements are whole.
 
     Args: as of ``pascal``.
@@ -371,7 +373,7 @@ def invpascal(n: int, kind: str | None = None) -> Any:
     return _floating(np.array(signed).reshape(size, size))
 
 
-def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
+def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
     """The matrix of the discrete Fourier transform, ``exp(-2 pi i j k / n)``.
 
     Args:

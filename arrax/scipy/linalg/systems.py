@@ -12,9 +12,10 @@ from arrax.lax.linalg.lu_factors import lu_solve as solve_with_factors
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.scipy.linalg.decompositions import _schur, adjoint, as_matrices
+from arrax.xla.arrays import Array, ArrayLike
 
 
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The determinants of matrices ``(..., n, n)``.
 
     Args:
@@ -26,7 +27,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return jnp.linalg.det(a)
 
 
-def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The inverses of matrices ``(..., n, n)``.
 
     Args:
@@ -61,9 +62,9 @@ _KINDS = {"gen": "gen", "sym": "gen", "her": "gen", "pos": "pos", "general": "ge
 
 
 def solve(
-    a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False, debug: bool = False,
+    a: ArrayLike, b: ArrayLike, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False, debug: bool = False,
     check_finite: bool = True, assume_a: str = "gen",
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """The solutions of ``a x = b``.
 
     Args:
@@ -108,7 +109,9 @@ def _by_cholesky(factor: Any, b: Any, lower: bool) -> Any:
     return lax.linalg.triangular_solve(factor, y, left_side=True, lower=lower, transpose_a=lower, conjugate_a=lower)
 
 
-def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def cho_solve(
+    c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
+) -> Array:
     """The solutions of ``a x = b`` for the Cholesky factors of ``a``.
 
     Args:
@@ -131,8 +134,8 @@ def _cho_solve(factor: Any, b: Any, lower: bool) -> Any:
 
 
 def lu_solve(
-    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+    lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Array:
     """The solutions of ``a x = b`` for the LU decomposition of ``a``.
 
     Args:
@@ -164,9 +167,9 @@ _TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 
 def solve_triangular(
-    a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False,
+    a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False,
     debug: Any = None, check_finite: bool = True,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """The solutions of ``a x = b`` for triangular matrices.
 
     Args:
@@ -198,7 +201,7 @@ def _solve_triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool) -> An
 # ---- Sylvester's equation ---------------------------------------------------------------------------------------------
 
 
-def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:
+def solve_sylvester(A: ArrayLike, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Array:
     """The solution of ``A X + X B = C``.
 
     Args:

@@ -14,12 +14,13 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def eigh_tridiagonal(
-    d: Any, e: Any, *, eigvals_only: bool = False, select: str = "a", select_range: Sequence[float] | None = None,
-    tol: Any = None, key: Any = None,
-) -> Any:  # fmt: skip
+    d: ArrayLike, e: Any, *, eigvals_only: bool = False, select: str = "a", select_range: Sequence[float] | None = None,
+    tol: ArrayLike | None = None, key: Array | None = None,
+) -> Array | tuple[Array, Array]:  # fmt: skip
     """Eigenvalues, and eigenvectors, of a Hermitian tridiagonal matrix.
 
     Args:

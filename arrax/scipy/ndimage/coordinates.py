@@ -13,6 +13,7 @@ from arrax import numpy as jnp
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _mirrored(index: Any, size: int) -> Any:
@@ -38,7 +39,9 @@ _MODES: dict[str, Callable[[Any, int], Any]] = {
 }
 
 
-def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0) -> Any:
+def map_coordinates(
+    input: ArrayLike, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: ArrayLike = 0.0
+) -> Array:
     """The values of an array at points given by their coordinates, interpolated along each axis.
 
     Args:

@@ -12,6 +12,7 @@ from arrax import numpy as jnp
 from arrax.numpy_api.operands import check_arraylike
 from arrax.scipy.optimize.line_search import Found, Point, line_search
 from arrax.transforms.gradients import value_and_grad
+from arrax.xla.arrays import ArrayLike
 
 
 class OptimizeResults(NamedTuple):
@@ -50,7 +51,7 @@ class _State(NamedTuple):
 
 
 def minimize(
-    fun: Callable[..., Any], x0: Any, args: Any = (), *, method: str, tol: Any = None,
+    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), *, method: str, tol: ArrayLike | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:  # fmt: skip
     """The minimum of a function, started somewhere.

@@ -11,9 +11,12 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.types import typeof
+from arrax.lax.precision import PrecisionLike
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
 from arrax.numpy_api.products import hashable_precision
+from arrax.xla.annotations import Axes
+from arrax.xla.arrays import Array, ArrayLike
 
 _MODES = ("full", "same", "valid")
 
@@ -79,7 +82,9 @@ def _reversed(x: Any) -> Any:
     return jnp.conj(jnp.flip(jnp.asarray(x)))
 
 
-def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None) -> Any:
+def convolve(
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: PrecisionLike = None
+) -> Array:
     """The convolution of two arrays.
 
     Args:
@@ -96,7 +101,9 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", preci
     return _by_method("convolve", in1, in2, mode, method, precision)
 
 
-def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None) -> Any:
+def correlate(
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: PrecisionLike = None
+) -> Array:
     """The correlation of two arrays: the convolution with the second one reversed and conjugate. Args: as of ``convolve``.
 
     Example: ``signal.correlate(jnp.array([1., 2.]), jnp.array([1., 0.]))`` is ``[0., 1., 2.]``.
@@ -165,7 +172,7 @@ def _by_transform(in1: Any, in2: Any, mode: str, axes: tuple[int, ...], name: st
     return _middle(full, shape)
 
 
-def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axes | None = None) -> Array:
     """The convolution of two arrays by Fourier transforms.
 
     Args:
@@ -217,8 +224,13 @@ def _of_images(name: str, in1: Any, in2: Any, mode: str, boundary: str, fillvalu
 
 
 def convolve2d(
-    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0, precision: Any = None
-) -> Any:
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: str = "full",
+    boundary: str = "fill",
+    fillvalue: ArrayLike = 0,
+    precision: PrecisionLike = None,
+) -> Array:
     """The convolution of two matrices.
 
     Args:
@@ -234,8 +246,13 @@ def convolve2d(
 
 
 def correlate2d(
-    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0, precision: Any = None
-) -> Any:
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: str = "full",
+    boundary: str = "fill",
+    fillvalue: ArrayLike = 0,
+    precision: PrecisionLike = None,
+) -> Array:
     """The correlation of two matrices. Args: as of ``convolve2d``.
 
     Example: ``signal.correlate2d(jnp.ones((2, 2)), jnp.ones((1, 1)))``. Source: ``scipy.signal.correlate2d``.

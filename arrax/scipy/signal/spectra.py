@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
 from arrax.scipy.signal.trends import _detrend
 from arrax.scipy.signal.windows import window_values
+from arrax.xla.arrays import ArrayLike
 
 _EXTENSIONS = ("even", "odd", "constant", "zeros", None)
 
@@ -91,8 +93,8 @@ def _checked_trend(name: str, detrend: Any) -> Any:
 
 
 def stft(
-    x: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int = 256, noverlap: int | None = None, nfft: int | None = None,
-    detrend: Any = False, return_onesided: bool = True, boundary: str | None = "zeros", padded: bool = True, axis: int = -1,
+    x: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int = 256, noverlap: int | None = None, nfft: int | None = None,
+    detrend: str | bool | Callable[[Any], Any] = False, return_onesided: bool = True, boundary: str | None = "zeros", padded: bool = True, axis: int = -1,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """The short-time Fourier transform.
 
@@ -152,7 +154,7 @@ def _stft(
 
 
 def istft(
-    Zxx: Any, fs: Any = 1.0, window: Any = "hann", nperseg: Any = None, noverlap: Any = None, nfft: Any = None,
+    Zxx: Any, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: ArrayLike | None = None, noverlap: Any = None, nfft: Any = None,
     input_onesided: Any = True, boundary: Any = True, time_axis: int = -1, freq_axis: int = -2,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The inverse of ``stft``, by sums of the overlapping windows.
@@ -224,8 +226,8 @@ def _istft(
 
 
 def csd(
-    x: Any, y: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None,
-    nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density",
+    x: ArrayLike, y: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int | None = None, noverlap: int | None = None,
+    nfft: int | None = None, detrend: str | bool | Callable[[Any], Any] = "constant", return_onesided: bool = True, scaling: str = "density",
     axis: int = -1, average: str = "mean",
 ) -> tuple[Any, Any]:  # fmt: skip
     """The cross power spectral density of two signals, by Welch's method.
@@ -245,8 +247,8 @@ def csd(
 
 
 def welch(
-    x: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, noverlap: int | None = None,
-    nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density",
+    x: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int | None = None, noverlap: int | None = None,
+    nfft: int | None = None, detrend: str | bool | Callable[[Any], Any] = "constant", return_onesided: bool = True, scaling: str = "density",
     axis: int = -1, average: str = "mean",
 ) -> tuple[Any, Any]:  # fmt: skip
     """The power spectral density of a signal, by Welch's method. Args: as of ``csd``.

@@ -11,11 +11,12 @@ from arrax import numpy as jnp
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def detrend(
-    data: Any, axis: int = -1, type: str = "linear", bp: int | Sequence[int] | Any = 0, overwrite_data: Any = None
-) -> Any:
+    data: ArrayLike, axis: int = -1, type: str = "linear", bp: int | Sequence[int] | Any = 0, overwrite_data: Any = None
+) -> Array:
     """The signal less its best straight line, or its mean.
 
     Args:

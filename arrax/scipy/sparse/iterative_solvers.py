@@ -16,6 +16,7 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.numpy_api.operands import is_arraylike
+from arrax.xla.arrays import ArrayLike
 
 Operator = Callable[[Any], Any]
 
@@ -230,7 +231,14 @@ def _solve(
 
 
 def cg(
-    A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: int | None = None, M: Any = None
+    A: ArrayLike,
+    b: ArrayLike,
+    x0: ArrayLike | None = None,
+    *,
+    tol: ArrayLike = 1e-5,
+    atol: ArrayLike = 0.0,
+    maxiter: int | None = None,
+    M: ArrayLike | None = None,
 ) -> tuple[Any, None]:
     """The solution of ``A x = b`` for a Hermitian positive definite operator, by conjugate gradients.
 
@@ -251,7 +259,14 @@ def cg(
 
 
 def bicgstab(
-    A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: int | None = None, M: Any = None
+    A: ArrayLike,
+    b: ArrayLike,
+    x0: ArrayLike | None = None,
+    *,
+    tol: ArrayLike = 1e-5,
+    atol: ArrayLike = 0.0,
+    maxiter: int | None = None,
+    M: ArrayLike | None = None,
 ) -> tuple[Any, None]:
     """The solution of ``A x = b`` by stabilized biconjugate gradients. Args: as of ``cg``; ``A`` need not be Hermitian.
 
@@ -262,8 +277,8 @@ def bicgstab(
 
 
 def gmres(
-    A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0, restart: int = 20, maxiter: int | None = None,
-    M: Any = None, solve_method: str = "batched",
+    A: ArrayLike, b: ArrayLike, x0: ArrayLike | None = None, *, tol: ArrayLike = 1e-5, atol: ArrayLike = 0.0, restart: int = 20, maxiter: int | None = None,
+    M: ArrayLike | None = None, solve_method: str = "batched",
 ) -> tuple[Any, None]:  # fmt: skip
     """The solution of ``A x = b`` by minimal residuals over Krylov spaces.
 

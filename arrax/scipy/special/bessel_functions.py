@@ -13,10 +13,11 @@ from arrax.core.calls import as_index
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
 from arrax.scipy.special.definition import elementwise
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @elementwise()
-def i0e(x: Any) -> Any:
+def i0e(x: ArrayLike) -> Array:
     """``exp(-|x|) I_0(x)``, the scaled modified Bessel function of order 0.
 
     Args:
@@ -27,7 +28,7 @@ def i0e(x: Any) -> Any:
 
 
 @elementwise()
-def i1e(x: Any) -> Any:
+def i1e(x: ArrayLike) -> Array:
     """``exp(-|x|) I_1(x)``, the scaled modified Bessel function of order 1.
 
     Args:
@@ -44,7 +45,7 @@ def _grown(x: Any, scaled: Any) -> Any:
 
 
 @elementwise()
-def i0(x: Any) -> Any:
+def i0(x: ArrayLike) -> Array:
     """The modified Bessel function of order 0.
 
     Args:
@@ -55,7 +56,7 @@ def i0(x: Any) -> Any:
 
 
 @elementwise()
-def i1(x: Any) -> Any:
+def i1(x: ArrayLike) -> Array:
     """The modified Bessel function of order 1.
 
     Args:
@@ -118,7 +119,7 @@ def _downward(z: Any, v: int, start: int) -> list[Any]:
     return list(kept / total)
 
 
-def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
+def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     """The Bessel functions of the first kind, of the orders 0 to v.
 
     Args:

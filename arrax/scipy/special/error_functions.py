@@ -14,13 +14,14 @@ from arrax.numpy_api.operands import check_arraylike
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import between, chebyshev, elementwise, exp_square, log1p, with_slopes
 from arrax.transforms.custom_jvp import custom_jvp
+from arrax.xla.arrays import Array, ArrayLike
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_HALF = math.sqrt(0.5)
 
 
 @elementwise()
-def erf(x: Any) -> Any:
+def erf(x: ArrayLike) -> Array:
     """The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
 
     Args:
@@ -51,7 +52,7 @@ def scaled_complement(x: Any) -> Any:
 
 
 @elementwise()
-def erfcx(x: Any) -> Any:
+def erfcx(x: ArrayLike) -> Array:
     """The scaled complementary error function, exp(x^2) erfc(x).
 
     Args:
@@ -72,7 +73,7 @@ complement = with_slopes(lambda ans, x: -2 / _ROOT_PI * jnp.exp(-x * x))(_comple
 
 
 @elementwise()
-def erfc(x: Any) -> Any:
+def erfc(x: ArrayLike) -> Array:
     """The complementary error function, 1 - erf(x).
 
     Args:
@@ -104,7 +105,7 @@ normal_cdf = with_slopes(lambda ans, x: normal_density(x))(_normal_value)
 
 
 @elementwise()
-def ndtr(x: Any) -> Any:
+def ndtr(x: ArrayLike) -> Array:
     """The distribution function of the normal distribution.
 
     Args:
@@ -128,7 +129,7 @@ def _log_normal_slope(ans: Any, x: Any) -> Any:
 log_normal_cdf = with_slopes(_log_normal_slope)(_log_normal_value)
 
 
-def log_ndtr(x: Any, series_order: int = 3) -> Any:
+def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """The logarithm of the distribution function of the normal distribution, with all digits in both tails.
 
     Args:
@@ -180,7 +181,7 @@ inverse_error_function = with_slopes(lambda ans, y: 0.5 * _ROOT_PI * jnp.exp(ans
 
 
 @elementwise()
-def ndtri(p: Any) -> Any:
+def ndtri(p: ArrayLike) -> Array:
     """The inverse of the distribution function of the normal distribution.
 
     Args:
@@ -192,7 +193,7 @@ def ndtri(p: Any) -> Any:
 
 
 @elementwise()
-def erfinv(x: Any) -> Any:
+def erfinv(x: ArrayLike) -> Array:
     """The inverse of the error function.
 
     Args:
@@ -218,7 +219,7 @@ def dawson(x: Any) -> Any:
 
 
 @elementwise()
-def dawsn(x: Any) -> Any:
+def dawsn(x: ArrayLike) -> Array:
     """Dawson's integral, exp(-x^2) times the integral of exp(t^2) from 0 to x.
 
     Args:
@@ -281,7 +282,7 @@ def faddeeva(z: Any) -> Any:
 
 
 @elementwise(complexes=True)
-def wofz(z: Any) -> Any:
+def wofz(z: ArrayLike) -> Array:
     """The Faddeeva function, w(z) = exp(-z^2) erfc(-i z).
 
     Args:
@@ -338,7 +339,7 @@ def _fresnel_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @elementwise()
-def fresnel(x: Any) -> tuple[Any, Any]:
+def fresnel(x: ArrayLike) -> tuple[Any, Any]:
     """The Fresnel integrals: those of sin(pi t^2 / 2) and of cos(pi t^2 / 2) from 0 to x.
 
     Args:

@@ -13,6 +13,7 @@ from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import around_root, between, chebyshev, elementwise, with_slopes
 from arrax.scipy.special.gamma_functions import digamma_function
 from arrax.transforms.custom_jvp import custom_jvp
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _greatest(x: Any) -> float:
@@ -52,7 +53,7 @@ def _exponential_integral(x: Any) -> Any:
 
 
 @elementwise()
-def expi(x: Any) -> Any:
+def expi(x: ArrayLike) -> Array:
     """The exponential integral Ei(x), the integral of e^t / t from minus infinity to x.
 
     Args:
@@ -69,7 +70,7 @@ def _e1(x: Any) -> Any:
 
 
 @elementwise()
-def exp1(x: Any) -> Any:
+def exp1(x: ArrayLike) -> Array:
     """The exponential integral E1(x), the integral of e^-t / t from x to infinity.
 
     Args:
@@ -129,7 +130,7 @@ def _en_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @elementwise()
-def expn(n: Any, x: Any) -> Any:
+def expn(n: ArrayLike, x: ArrayLike) -> Array:
     """The exponential integral E_n(x), the integral of e^(-xt) / t^n over t from 1 on.
 
     Args:
@@ -179,7 +180,7 @@ def _sici_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @elementwise()
-def sici(x: Any) -> tuple[Any, Any]:
+def sici(x: ArrayLike) -> tuple[Any, Any]:
     """The sine integral, that of sin(t) / t from 0 to x, and the cosine integral, minus that of cos(t) / t from x on.
 
     Args:

@@ -10,7 +10,7 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.types import typeof
-from arrax.numpy_api.operands import check_arraylike, concrete_int
+from arrax.numpy_api.operands import as_operand, check_arraylike, concrete_int
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import (
     around_root,
@@ -24,6 +24,7 @@ from arrax.scipy.special.definition import (
     sin_pi,
     with_slopes,
 )
+from arrax.xla.arrays import Array, ArrayLike
 
 # Of log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2) in 1/x, and of log x - 1/(2x) - digamma(x) in 1/x^2 (DLMF 5.11).
 _STIRLING = (
@@ -87,7 +88,7 @@ def log_gamma(x: Any) -> Any:
 
 
 @elementwise()
-def gammaln(x: Any) -> Any:
+def gammaln(x: ArrayLike) -> Array:
     """The logarithm of the magnitude of the gamma function.
 
     Args:
@@ -126,7 +127,7 @@ def _complex_log_gamma(z: Any) -> Any:
 
 
 @elementwise(complexes=True)
-def loggamma(x: Any) -> Any:
+def loggamma(x: ArrayLike) -> Array:
     """The principal branch of the logarithm of the gamma function.
 
     Args:
@@ -134,6 +135,7 @@ def loggamma(x: Any) -> Any:
     Returns: array; NaN for negative real numbers, whose gamma function may be negative: see ``gammaln``.
     Example: ``special.loggamma(3.)`` is log 2. Source: ``scipy.special.loggamma``; Hare (1997).
     """
+    x = as_operand(x)
     if jnp.iscomplexobj(x):
         return _complex_log_gamma(x)
     return jnp.where(x < 0, np.nan, log_gamma(x))
@@ -143,7 +145,7 @@ def loggamma(x: Any) -> Any:
 
 
 @elementwise()
-def gammasgn(x: Any) -> Any:
+def gammasgn(x: ArrayLike) -> Array:
     """The sign of the gamma function.
 
     Args:
@@ -192,7 +194,7 @@ def gamma_function(x: Any) -> Any:
 
 
 @elementwise(complexes=True)
-def gamma(x: Any) -> Any:
+def gamma(x: ArrayLike) -> Array:
     """The gamma function, the integral of t^(x-1) e^-t over positive t.
 
     Args:
@@ -203,7 +205,7 @@ def gamma(x: Any) -> Any:
     return jnp.exp(_complex_log_gamma(x)) if jnp.iscomplexobj(x) else gamma_function(x)
 
 
-def factorial(n: Any, exact: bool = False) -> Any:
+def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """The factorial n! = Gamma(n + 1).
 
     Args:
@@ -266,7 +268,7 @@ def digamma_function(x: Any) -> Any:
 
 
 @elementwise()
-def digamma(x: Any) -> Any:
+def digamma(x: ArrayLike) -> Array:
     """The digamma function, the derivative of log Gamma.
 
     Args:
@@ -278,7 +280,7 @@ def digamma(x: Any) -> Any:
 
 
 @elementwise()
-def polygamma(n: Any, x: Any) -> Any:
+def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     """The n-th derivative of the digamma function.
 
     Args:
@@ -342,7 +344,7 @@ def _is_nothing(a: Any, b: Any) -> Any:
 
 
 @elementwise()
-def betaln(a: Any, b: Any) -> Any:
+def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     """The logarithm of the magnitude of the beta function.
 
     Args:
@@ -376,7 +378,7 @@ def beta_function(a: Any, b: Any) -> Any:
 
 
 @elementwise()
-def beta(a: Any, b: Any) -> Any:
+def beta(a: ArrayLike, b: ArrayLike) -> Array:
     """The beta function, Gamma(a) Gamma(b) / Gamma(a + b).
 
     Args:
@@ -387,7 +389,7 @@ def beta(a: Any, b: Any) -> Any:
 
 
 @elementwise()
-def poch(z: Any, m: Any) -> Any:
+def poch(z: ArrayLike, m: ArrayLike) -> Array:
     """The rising factorial, Gamma(z + m) / Gamma(z).
 
     Args:
@@ -427,7 +429,7 @@ _rising = with_slopes(
 )(_rising_value)
 
 
-def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
+def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
     """How many ways there are to take k of N things.
 
     Args:
@@ -458,7 +460,7 @@ def _comb_repeated(N: Any, k: Any) -> Any:
     return jnp.where((k == 0) & (N >= 0), 1, jnp.where((N < 0) | (k < 0), 0, _choices(N + k - 1, k)))
 
 
-def multigammaln(a: Any, d: Any) -> Any:
+def multigammaln(a: ArrayLike, d: ArrayLike) -> Array:
     """The logarithm of the multivariate gamma function of dimension d.
 
     Args:
@@ -480,7 +482,7 @@ def multigammaln(a: Any, d: Any) -> Any:
 
 
 @elementwise()
-def gammainc(a: Any, x: Any) -> Any:
+def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
     """The regularized lower incomplete gamma function P(a, x).
 
     Args:
@@ -493,7 +495,7 @@ def gammainc(a: Any, x: Any) -> Any:
 
 
 @elementwise()
-def gammaincc(a: Any, x: Any) -> Any:
+def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
     """The regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x). Args: as of ``gammainc``.
 
     Example: ``special.gammaincc(1., 1.)`` is 1/e. Source: ``scipy.special.gammaincc``; DLMF 8.2.4.
@@ -502,7 +504,7 @@ def gammaincc(a: Any, x: Any) -> Any:
 
 
 @elementwise()
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The regularized incomplete beta function I_x(a, b).
 
     Args:

@@ -12,6 +12,7 @@ from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, concrete_int, promote_inexact
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def _normed_table(order: int, degree: int, cosine: Any, sine: Any) -> Any:
@@ -62,7 +63,7 @@ def _checked(name: str, m: Any, n: Any, z: Any) -> tuple[int, int]:
     return order, degree
 
 
-def lpmn(m: int, n: int, z: Any) -> tuple[Any, Any]:
+def lpmn(m: int, n: int, z: ArrayLike) -> tuple[Any, Any]:
     """Associated Legendre functions of the first kind and their derivatives.
 
     Args:
@@ -105,7 +106,7 @@ def _values(z: Any, order: int, degree: int, normed: bool) -> Any:
     return table if normed else table / jnp.asarray(_norms(order, degree)[..., None], table.dtype)
 
 
-def lpmn_values(m: int, n: int, z: Any, is_normalized: bool) -> Any:
+def lpmn_values(m: int, n: int, z: ArrayLike, is_normalized: bool) -> Array:
     """Associated Legendre functions of the first kind.
 
     Args:
@@ -128,7 +129,9 @@ def _lpmn_values(z: Any, order: int, degree: int, normed: bool) -> Any:
     return _values(z, order, degree, normed)
 
 
-def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: int | None = None, n_max: int | None = None) -> Any:
+def sph_harm_y(
+    n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, diff_n: int | None = None, n_max: int | None = None
+) -> Array:
     """Spherical harmonics Y of degree n and order m.
 
     Args:
@@ -167,7 +170,7 @@ def _sph_harm(n: Any, m: Any, theta: Any, phi: Any, n_max: int) -> Any:
     return (lax.complex(jnp.cos(angle), jnp.sin(angle)) * (sign * legendre)).reshape(shape)
 
 
-def sph_harm(m: Any, n: Any, theta: Any, phi: Any, n_max: int | None = None) -> Any:
+def sph_harm(m: ArrayLike, n: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_max: int | None = None) -> Array:
     """Spherical harmonics Y of order m and degree n; ``sph_harm_y`` has another order of arguments.
 
     Args:

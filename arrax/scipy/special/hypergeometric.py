@@ -17,6 +17,7 @@ from arrax.scipy.special.gamma_functions import (
     log_gamma,
     sign_of_gamma,
 )
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- 1F1 ------------------------------------------------------------------------------------------------------------
 
@@ -110,7 +111,7 @@ _hyp1f1 = with_slopes(
 
 
 @elementwise()
-def hyp1f1(a: Any, b: Any, x: Any) -> Any:
+def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The confluent hypergeometric function 1F1(a; b; x), the sum of (a)_n x^n / ((b)_n n!).
 
     Args:
@@ -210,7 +211,7 @@ _hyp2f1 = with_slopes(
 
 
 @elementwise()
-def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
+def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     """The hypergeometric function of Gauss, 2F1(a, b; c; x), the sum of (a)_n (b)_n x^n / ((c)_n n!).
 
     Args:

@@ -10,8 +10,11 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.nn import activations
+from arrax.numpy_api.operands import as_operand
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import chebyshev, elementwise, horner, log1p, with_slopes
+from arrax.xla.annotations import Axes
+from arrax.xla.arrays import Array, ArrayLike
 
 # ---- x log y --------------------------------------------------------------------------------------------------------
 
@@ -37,7 +40,7 @@ def times_log1p(x: Any, y: Any) -> Any:
 
 
 @elementwise(complexes=True)
-def xlogy(x: Any, y: Any) -> Any:
+def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
     """``x log(y)``, which is 0 where x is 0, whatever y is.
 
     Args:
@@ -48,7 +51,7 @@ def xlogy(x: Any, y: Any) -> Any:
 
 
 @elementwise(complexes=True)
-def xlog1py(x: Any, y: Any) -> Any:
+def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
     """``x log(1 + y)``, which is 0 where x is 0, whatever y is.
 
     Args:
@@ -59,13 +62,14 @@ def xlog1py(x: Any, y: Any) -> Any:
 
 
 @elementwise()
-def entr(x: Any) -> Any:
+def entr(x: ArrayLike) -> Array:
     """``-x log(x)``: 0 at 0, minus infinity for negative x.
 
     Args:
       x: real array or number.
     Example: ``special.entr(1.)`` is 0. Source: ``scipy.special.entr``.
     """
+    x = as_operand(x)
     return jnp.where(x < 0, -np.inf, -times_log(jnp.where(x < 0, 1, x), jnp.where(x < 0, 1, x)))
 
 
@@ -91,7 +95,7 @@ def _relative(p: Any, q: Any) -> Any:
 
 
 @elementwise()
-def rel_entr(p: Any, q: Any) -> Any:
+def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     """``p log(p / q)``, the terms of the relative entropy; 0 where p is 0, infinite outside of the domain.
 
     Args:
@@ -102,7 +106,7 @@ def rel_entr(p: Any, q: Any) -> Any:
 
 
 @elementwise()
-def kl_div(p: Any, q: Any) -> Any:
+def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     """``p log(p / q) - p + q``, which is never negative; infinite outside of the domain.
 
     Args:
@@ -133,7 +137,7 @@ def log_odds(p: Any) -> Any:
 
 
 @elementwise()
-def logit(x: Any) -> Any:
+def logit(x: ArrayLike) -> Array:
     """``log(x / (1 - x))``, the inverse of ``expit``.
 
     Args:
@@ -145,7 +149,7 @@ def logit(x: Any) -> Any:
 
 
 @elementwise(complexes=True)
-def expit(x: Any) -> Any:
+def expit(x: ArrayLike) -> Array:
     """The logistic function, ``1 / (1 + exp(-x))``.
 
     Args:
@@ -169,7 +173,7 @@ def _power_slope(log: Any, power: Any) -> Any:
 
 
 @elementwise()
-def boxcox(x: Any, lmbda: Any) -> Any:
+def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """``(x^lmbda - 1) / lmbda``, and ``log(x)`` where ``lmbda`` is 0.
 
     Args:
@@ -178,11 +182,12 @@ def boxcox(x: Any, lmbda: Any) -> Any:
     Returns: array; NaN for negative x.
     Example: ``special.boxcox(4., 0.5)`` is 2. Source: ``scipy.special.boxcox``; Box and Cox (1964).
     """
+    x = as_operand(x)
     return _transformed(jnp.where(x < 0, np.nan, x), 0.0, lmbda)
 
 
 @elementwise()
-def boxcox1p(x: Any, lmbda: Any) -> Any:
+def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """``((1 + x)^lmbda - 1) / lmbda``, and ``log(1 + x)`` where ``lmbda`` is 0.
 
     Args:
@@ -191,6 +196,7 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
     Returns: array; NaN for x below -1.
     Example: ``special.boxcox1p(3., 0.5)`` is 2. Source: ``scipy.special.boxcox1p``.
     """
+    x = as_operand(x)
     return _transformed(jnp.where(x < -1, np.nan, x), -1.0, lmbda)
 
 
@@ -230,7 +236,7 @@ def _spence(x: Any) -> Any:
 
 
 @elementwise()
-def spence(x: Any) -> Any:
+def spence(x: ArrayLike) -> Array:
     """Spence's function, the integral of log(t) / (1 - t) from 1 to x: the dilogarithm Li2(1 - x).
 
     Args:
@@ -246,7 +252,7 @@ def spence(x: Any) -> Any:
 logsumexp = activations.logsumexp
 
 
-def softmax(x: Any, /, *, axis: Any = None) -> Any:
+def softmax(x: ArrayLike, /, *, axis: Axes | None = None) -> Array:
     """``exp(x) / sum(exp(x))`` along axes, by default all.
 
     Args:
@@ -257,7 +263,7 @@ def softmax(x: Any, /, *, axis: Any = None) -> Any:
     return activations.softmax(x, axis)
 
 
-def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
+def log_softmax(x: ArrayLike, /, *, axis: Axes | None = None) -> Array:
     """``log(softmax(x))`` along axes, by default all.
 
     Args:

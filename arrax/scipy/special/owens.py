@@ -10,6 +10,7 @@ import numpy as np
 from arrax import numpy as jnp
 from arrax.scipy.special.definition import elementwise, with_slopes
 from arrax.scipy.special.error_functions import normal_cdf, normal_density
+from arrax.xla.arrays import Array, ArrayLike
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _REACH = 9.0  # exp(-h^2 x^2 / 2) is below the precision from x = 9 / h on
@@ -47,7 +48,7 @@ _owens_t = with_slopes(
 
 
 @elementwise()
-def owens_t(h: Any, a: Any) -> Any:
+def owens_t(h: Any, a: ArrayLike) -> Array:
     """Owen's T function: the probability that X > h and 0 < Y < a X, for independent normal X and Y.
 
     Args:

@@ -15,6 +15,7 @@ from arrax.core.calls import as_index
 from arrax.numpy_api.operands import check_arraylike
 from arrax.scipy.special.definition import elementwise, sin_pi
 from arrax.scipy.special.gamma_functions import gamma_function
+from arrax.xla.arrays import Array, ArrayLike
 
 _BORWEIN_TERMS = 22  # with errors below (3 + sqrt 8)^-22
 
@@ -32,7 +33,7 @@ def _bernoulli_numbers(n: int) -> tuple[Fraction, ...]:
     return tuple(numbers)
 
 
-def bernoulli(n: int) -> Any:
+def bernoulli(n: int) -> Array:
     """The Bernoulli numbers B_0, …, B_n, where B_1 is -1/2.
 
     Args:
@@ -97,7 +98,7 @@ def _riemann(s: Any) -> Any:
     return jnp.where(s == 1, np.inf, jnp.where(s == -np.inf, np.nan, out))
 
 
-def zeta(x: Any, q: Any = None) -> Any:
+def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
     """The zeta function: the sum of (n + q)^-x over n from 0 on (Hurwitz); with q = 1, that of Riemann.
 
     Args:

@@ -12,6 +12,7 @@ from arrax.core.types import typeof
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
+from arrax.xla.arrays import Array, ArrayLike
 
 _METHODS = ("average", "min", "max", "dense", "ordinal")
 
@@ -53,7 +54,7 @@ def _runs(ordered: Any) -> tuple[Any, Any]:
 # ---- mode -----------------------------------------------------------------------------------------------------------
 
 
-def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
+def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
     """The most frequent value along an axis, the least of several, and how often it occurs.
 
     Args:
@@ -94,7 +95,7 @@ def _mode(a: Any, axis: int | None, keepdims: bool) -> ModeResult:
 # ---- ranks ----------------------------------------------------------------------------------------------------------
 
 
-def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Any:
+def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Array:
     """The ranks of the elements, from 1 on.
 
     Args:
@@ -155,7 +156,9 @@ def _ranks_of_ordered(ordered: Any, method: str) -> Any:
 # ---- the standard error ---------------------------------------------------------------------------------------------
 
 
-def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
+def sem(
+    a: ArrayLike, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
+) -> Array:
     """The standard error of the mean: the standard deviation over the square root of the number of values.
 
     Args:

@@ -1,0 +1,13 @@
+"""Types for the annotations of public functions, beside ``Array``, ``ArrayLike`` and ``DTypeLike``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arrax.core.partition_specs import PartitionSpec
+from arrax.native import runtime
+
+Shape = int | Sequence[int]  # lengths of axes; an int for a single one
+Axes = int | Sequence[int]
+DeviceLike = runtime.Device | runtime.Sharding
+ShardingLike = runtime.Sharding | PartitionSpec  # a spec where a mesh is in force
