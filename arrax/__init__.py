@@ -96,7 +96,7 @@ from arrax.xla.devices import process_indices as process_indices
 from arrax.xla.environment import print_environment_info as print_environment_info
 
 _ROOMS = (
-    "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug", "distributed", "dlpack",
+    "ad_checkpoint", "api_util", "collect_profile", "core", "custom_batching", "custom_derivatives", "debug", "distributed", "dlpack",
     "example_libraries", "experimental", "extend", "flatten_util", "image", "interpreters", "lib", "monitoring", "nn", "ops",
     "profiler", "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
 )  # fmt: skip

@@ -6,7 +6,10 @@ import functools
 import gzip
 import os
 import shutil
+import socket
+import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +18,7 @@ from typing import Any
 from arrax.core.calls import check_callable
 from arrax.native import profiler
 from arrax.xla.devices import client_of
+from arrax.xla.profile_requests import request_trace
 from arrax.xla.trace_page import serve_once
 
 ProfileData, ProfileEvent, ProfilePlane = profiler.ProfileData, profiler.ProfileEvent, profiler.ProfilePlane
@@ -187,6 +191,48 @@ def stop_server() -> None:
         if _recording.server is None:
             raise ValueError("No active profiler server.")
         _recording.server = None
+
+
+def collect_profile(
+    port: int, duration_ms: int, host: str, log_dir: os.PathLike | str | None, create_perfetto_link: bool,
+    levels: tuple[int, int, int],
+) -> None:  # fmt: skip
+    """Record a trace of a process whose profiler server listens on a port, and say where it is.
+
+    Args:
+      host: the machine of the process. On another one than this it writes the trace there.
+      log_dir: folder for the trace; a temporary one for None.
+      create_perfetto_link: print a link that shows the trace in a browser, and wait until it is opened.
+      levels: of tracing on the host, on devices and of Python.
+    Raises:
+      ValueError: a duration that is not positive.
+      OSError: no server answers, or it has written nothing.
+      RuntimeError: the server fails.
+    """
+    if duration_ms <= 0:
+        raise ValueError(f"collect_profile: duration_in_ms must be positive, got {duration_ms}")
+    folder = Path(tempfile.mkdtemp(prefix="arrax-profile-") if log_dir is None else log_dir).absolute()
+    session = time.strftime("%Y_%m_%d_%H_%M_%S")
+    if not _is_here(host):
+        request_trace(host, port, duration_ms, str(folder / "plugins" / "profile"), session, levels)
+        print(f"{host} has written the trace to {folder}", flush=True)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as written:
+        request_trace(host, port, duration_ms, written, session, levels)
+        found = next(iter(sorted(Path(written).glob("*/*.xplane.pb"))), None)
+        if found is None:
+            raise OSError(f"collect_profile: the profiler server at {host}:{port} has written no trace")
+        exporter = profiler.ProfilerSession()
+        exporter.export(found.read_bytes(), str(folder))
+        exporter.stop()
+    print(f"The trace is in {folder}", flush=True)
+    if create_perfetto_link:
+        serve_once(_write_perfetto(folder))
+
+
+def _is_here(host: str) -> bool:
+    return host in ("localhost", "127.0.0.1", "::1", socket.gethostname())
 
 
 def register_subprocess(pid: int, port: int) -> Callable[[], None]:

@@ -2,7 +2,11 @@
 
 import gzip
 import json
+import pathlib
+import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 import urllib.request
@@ -11,8 +15,9 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
-from arrax import profiler
-from arrax.xla import trace_page
+from arrax import collect_profile, profiler
+from arrax.xla import profiling, trace_page
+from arrax.xla.profile_requests import request_trace
 
 
 def free_port():
@@ -92,6 +97,77 @@ def test_one_server_runs_at_a_time():
     with pytest.raises(ValueError, match="Only one profiler server"):
         profiler.start_server(port)
     profiler.stop_server()
+
+
+@pytest.fixture
+def busy_server():
+    """The port of a profiler server of this process, which computes meanwhile."""
+    port, over = free_port(), threading.Event()
+
+    def compute():
+        while not over.is_set():
+            work(jnp.arange(3.0))
+
+    profiler.start_server(port)
+    worker = threading.Thread(target=compute)
+    worker.start()
+    yield str(port)
+    over.set()
+    worker.join()
+    profiler.stop_server()
+
+
+def test_a_trace_of_another_process_is_collected(busy_server, tmp_path, capsys):
+    quiet = ["--python_tracer_level", "0", "--no_perfetto_link"]
+    assert collect_profile.main([busy_server, "50", "--log_dir", str(tmp_path), *quiet]) == 0
+    assert capsys.readouterr().out == f"The trace is in {tmp_path}\n"
+    assert "work" in events(tmp_path)
+    assert list(tmp_path.glob("plugins/profile/*/*.trace.json.gz"))
+    assert collect_profile.main([busy_server, "20", *quiet]) == 0
+    folder = pathlib.Path(capsys.readouterr().out.split()[-1])
+    assert list(folder.glob("plugins/profile/*/*.xplane.pb"))
+    shutil.rmtree(folder)
+
+
+def test_a_collected_trace_is_offered_to_the_viewer(busy_server, tmp_path, monkeypatch):
+    offered = []
+    monkeypatch.setattr(profiling, "serve_once", offered.append)
+    assert collect_profile.main([busy_server, "20", "--log_dir", str(tmp_path)]) == 0
+    assert [path.name for path in offered] == ["perfetto_trace.json.gz"]
+
+
+def test_what_fails_is_said_on_standard_error(capsys):
+    port = free_port()
+    assert collect_profile.main([str(port), "10"]) == 1
+    assert f"no profiler server answers at 127.0.0.1:{port}" in capsys.readouterr().err
+    assert collect_profile.main([str(port), "0"]) == 1
+    assert "duration_in_ms must be positive, got 0" in capsys.readouterr().err
+    done = subprocess.run([sys.executable, "-m", "arrax.collect_profile", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "duration_in_ms" in done.stdout and "--no_perfetto_link" in done.stdout
+
+
+def test_answers_of_a_server_that_fails(tmp_path):
+    """A server that speaks the protocol and refuses."""
+    trailers = b"@\x0bgrpc-status\x0212@\x0cgrpc-message\x04oops"
+    answers = {  # frames: length, type, flags, stream, payload
+        len(trailers).to_bytes(3, "big") + b"\x01\x05\x00\x00\x00\x01" + trailers: (RuntimeError, "failed: 12: oops"),
+        b"\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x02": (OSError, "has ended the call"),
+        b"": (OSError, "has closed the connection"),
+    }
+    for answer, (kind, text) in answers.items():
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+
+            def serve(listener=listener, answer=answer):
+                connection, _ = listener.accept()
+                connection.recv(4096)
+                connection.sendall(answer)
+                connection.close()
+
+            thread = threading.Thread(target=serve)
+            thread.start()
+            with pytest.raises(kind, match=text):
+                request_trace("127.0.0.1", listener.getsockname()[1], 1, str(tmp_path), "s", (2, 1, 1))
+            thread.join()
 
 
 def test_memory_profiles_are_gzipped(tmp_path):
