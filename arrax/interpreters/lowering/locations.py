@@ -30,6 +30,14 @@ _BETWEEN = frozenset((contextlib.__file__, functools.__file__))
 # what stands for the name of its primitive, if anything does. Plain tuples: one is made per equation.
 Origin = tuple[Any, Any, Any]
 NOWHERE: Origin = (None, "", None)
+LIBRARY = "library"  # in place of what holds a program: a function of the library, whose lines are no user's
+
+
+def is_users(inside: Any) -> bool:
+    """Whether the lines of equations are a user's, given what holds their program."""
+    while isinstance(inside, tuple):
+        inside = inside[1]
+    return inside is not None and inside is not LIBRARY
 
 
 class Locations:
@@ -87,7 +95,8 @@ class Locations:
                 elif origin is not NOWHERE:
                     if location is None:
                         traceback = origin[0].source_info.traceback
-                        place = unknown if traceback is None else places.get(traceback)
+                        known = traceback is not None and is_users(origin[1])
+                        place = places.get(traceback) if known else unknown
                         location = ir.Location.name(printable(_text(origin, texts)), place)
                     noted.location = location
             block, names = self.arguments
@@ -105,7 +114,7 @@ def _text(origin: Origin, texts: dict[int, str]) -> str:
         if around is None:
             around = texts[id(inside)] = _text(inside, texts)
     else:
-        around = inside
+        around = "" if inside is LIBRARY else inside
     name = eqn.primitive.name if name is None else name
     names = eqn.source_info.name_stack
     text = stack_text((*names, name)) if name.endswith(")") else "/".join(filter(None, (stack_text(names), name)))

@@ -14,7 +14,7 @@ from arrax.core.name_stacks import Names
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder, sharding_text
-from arrax.interpreters.lowering.locations import NOWHERE, Locations, Origin, noted_in
+from arrax.interpreters.lowering.locations import LIBRARY, NOWHERE, Locations, Origin, is_users, noted_in
 from arrax.interpreters.platform_forms import with_forms
 from arrax.interpreters.staging import stage
 from arrax.xla.host_kernels import table as host_kernels
@@ -56,6 +56,12 @@ class ModuleContext:
     def add_keepalive(self, value: Any) -> None:
         """Keep an object as long as the program."""
         self.keepalives.append(value)
+
+    def show_as(self, name: str) -> None:
+        """Let ``name`` stand for the primitive that is being lowered in the names of what is made from here on."""
+        if self.origin is not NOWHERE:
+            self.origin = (*self.origin[:2], name)
+            self.locations.record.append(self.origin)
 
     def fresh_name(self, name: str) -> str:
         """A symbol that is not taken yet."""
@@ -145,7 +151,7 @@ def lower_eqns(
                 out = [_as_typed(ctx, value, var.aval) for value, var in zip(out, outvars, strict=True)]
             env.update(zip(outvars, out, strict=True))
     except Exception as error:
-        if inside is not None:
+        if is_users(inside):
             errors.blame(error, eqn)
         raise
     ctx.origin = outer
@@ -193,11 +199,12 @@ def call_program(
     """Call the function of a nested program; ``one_kernel`` and ``apart`` as in ``call_function``.
 
     Args:
-      shown_as: what stands for the call in the names of operations; None where all of them have that of the equation.
+      shown_as: what stands for the call in the names of operations; None for a function of the library, whose operations
+        have the line of the call.
     """
-    function = inner_function(ctx, name, program, None if shown_as is None else "")
-    if shown_as is not None and ctx.origin is not NOWHERE:
-        ctx.locations.record.append((*ctx.origin[:2], shown_as))
+    function = inner_function(ctx, name, program, LIBRARY if shown_as is None else "")
+    if shown_as is not None:
+        ctx.show_as(shown_as)
     types = [builder.ir_type(aval) for aval in program.out_avals]
     callee = native.mlir.ir.StringAttr(function.attributes["sym_name"]).value
     return call_function(callee, types, args, one_kernel, apart)

@@ -241,6 +241,7 @@ def _lower(
     unroll: Any, **params: Any,
 ) -> list[Any]:  # fmt: skip
     """A ``while`` over a counter; ``unroll`` steps per turn, what remains of them after the loop."""
+    ctx.module_context.show_as("while")
     consts, init, xs = groups(args, num_consts, num_carry)
     x_avals = [_physical(aval) for aval in jaxpr.in_avals[num_consts + num_carry :]]
     y_avals = [_physical(aval) for aval in jaxpr.out_avals[num_carry:]]

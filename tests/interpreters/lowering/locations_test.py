@@ -13,6 +13,7 @@ from arrax.core import config
 from arrax.extend.core import Primitive
 from arrax.interpreters import ad, mlir
 from arrax.xla.compilation import executables
+from arrax.xla.hlo_text import read_hlo
 
 FILE = __file__
 
@@ -246,3 +247,16 @@ def test_eager_calls_of_the_library_are_compiled_without_names_and_found_by_othe
     with config.enable_compilation_cache(False):
         jnp.arctan(jnp.ones(11))
         assert "jit(arctan)/atan" in jnp.arctan.lower(jnp.ones(12)).compile().as_text()
+
+
+def test_functions_of_the_library_have_names_but_no_lines_of_their_own():
+    def solved(a):
+        return jnp.linalg.solve(a, a[0])  # the call
+
+    text = arrax.jit(solved).lower(jnp.eye(3)).as_text(debug_info=True)
+    body = text[text.index("func.func private @permutation_of_pivots") :]
+    inner = re.search(r"stablehlo.iota .* loc\((#loc\d+)\)", body)[1]
+    assert f'{inner} = loc("iota")\n' in text
+    instructions = read_hlo(arrax.jit(solved).lower(jnp.eye(3)).compile().as_text()).instructions()
+    named = {one.op_name for one in instructions}
+    assert any("lu_pivots_to_permutation/while/body/" in name for name in named), named
