@@ -78,7 +78,9 @@ def flatten_fun_nokwargs(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Store
 
 
 @transformation
-def _with_other_arguments(dyn_argnums: tuple[int, ...], args: tuple, *given: Any) -> Generator[Any, Any, None]:
+def _with_other_arguments(
+    dyn_argnums: tuple[int, ...], args: tuple[Any, ...], *given: Any
+) -> Generator[Any, Any, None]:
     whole = list(args)
     for number, value in zip(dyn_argnums, given, strict=True):
         whole[number] = value
@@ -88,7 +90,7 @@ def _with_other_arguments(dyn_argnums: tuple[int, ...], args: tuple, *given: Any
 
 def argnums_partial(
     f: WrappedFun, dyn_argnums: int | Sequence[int], args: Sequence[Any], require_static_args_hashable: bool = True
-) -> tuple[WrappedFun, tuple]:
+) -> tuple[WrappedFun, tuple[Any, ...]]:
     """The function of some of its arguments, the others given; and those arguments.
 
     Args:

@@ -27,7 +27,7 @@ class FunctionInfo(NamedTuple):
         return self.argument_names[index]
 
 
-def unwrap(fun: Callable) -> Callable:
+def unwrap(fun: Callable[..., Any]) -> Callable[..., Any]:
     """The function under partials and wrappers."""
     while True:
         if isinstance(fun, functools.partial):
@@ -38,14 +38,14 @@ def unwrap(fun: Callable) -> Callable:
             return fun
 
 
-def named_like(fun: Callable) -> Callable[[Callable], Callable]:
+def named_like(fun: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator that gives a function the name, place and documentation of the user's, as far as that has them."""
     names = ("__module__", "__name__", "__qualname__", "__doc__")
     texts = [name for name in names if isinstance(getattr(fun, name, None), str)]
     return functools.wraps(fun, assigned=texts)
 
 
-def function_name(fun: Callable) -> str:
+def function_name(fun: Callable[..., Any]) -> str:
     """A name to show for ``fun``."""
     inner = fun
     while isinstance(inner, functools.partial):
@@ -66,13 +66,13 @@ def name_function(function: Any, name: str) -> None:
         function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
 
 
-def function_place(fun: Callable) -> str:
+def function_place(fun: Callable[..., Any]) -> str:
     """``file.py:3`` of the definition, or an empty text."""
     code = getattr(unwrap(fun), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
 
 
-def signature_of(fun: Callable) -> inspect.Signature | None:
+def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
     """The signature, or None where Python knows none."""
     try:
         return inspect.signature(fun)
@@ -80,14 +80,14 @@ def signature_of(fun: Callable) -> inspect.Signature | None:
         return None
 
 
-def describe_function(fun: Callable, transformation: str, names: Sequence[str] | None = None) -> FunctionInfo:
+def describe_function(fun: Callable[..., Any], transformation: str, names: Sequence[str] | None = None) -> FunctionInfo:
     """The FunctionInfo of a user's function."""
     return FunctionInfo(
         transformation, function_name(fun), function_place(fun), None if names is None else tuple(names)
     )
 
 
-def argument_names(fun: Callable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+def argument_names(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
     """Parameter names of positional and keyword arguments, as the signature has them."""
     signature = signature_of(fun)
     names: list[str] = []

@@ -34,7 +34,7 @@ class Interpreter:
         """What identifies the interpretation: interpreters that read each other's tracers have it in common."""
         return self
 
-    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The result of an operation: one value, or a list where the primitive has several results."""
         raise NotImplementedError
 
@@ -77,7 +77,7 @@ def current_interpreters() -> list[Interpreter]:
     return found
 
 
-def run_in(interpreter: Interpreter, fun: Callable, *args: Any, name: Transformation | None = None) -> Any:
+def run_in(interpreter: Interpreter, fun: Callable[..., Any], *args: Any, name: Transformation | None = None) -> Any:
     """Call a function with a new interpreter current, which ends with it; its operations have the name in their stacks.
 
     Ctrl-C may come at any call: nothing is called before all is as it was.
@@ -189,26 +189,30 @@ class Primitive:
         cost: float | Callable[[Any], float] | None = None,
     ):  # fmt: skip
         self.name, self.multiple_results, self.rounding, self.cost = name, multiple_results, rounding, cost
-        self.forms: dict[str, Callable] = {}
-        self.own_impl: Callable | None = None
-        self.type_rule: Callable | None = None
-        self.effects_rule: Callable | None = None  # params -> effects
-        self.jvp: Callable | None = None
-        self.transpose: Callable | None = None
-        self.batch: Callable | None = None
-        self.collective: Callable | None = None
-        self.lower: dict[str | None, Callable] = {}
-        self.partial_eval: Callable | None = None
-        self.partial_eval_jaxpr: Callable | None = None
-        self.dce: Callable | None = None
-        self.stage: Callable | None = None  # how staging records it, where that is not one plain equation
-        self.by_operation: Callable | None = None  # those that hold programs: evaluation, one operation after the other
-        self.with_token: Callable | None = None  # how it takes part in an order of effects: see interpreters/ordering
+        self.forms: dict[str, Callable[..., Any]] = {}
+        self.own_impl: Callable[..., Any] | None = None
+        self.type_rule: Callable[..., Any] | None = None
+        self.effects_rule: Callable[..., Any] | None = None  # params -> effects
+        self.jvp: Callable[..., Any] | None = None
+        self.transpose: Callable[..., Any] | None = None
+        self.batch: Callable[..., Any] | None = None
+        self.collective: Callable[..., Any] | None = None
+        self.lower: dict[str | None, Callable[..., Any]] = {}
+        self.partial_eval: Callable[..., Any] | None = None
+        self.partial_eval_jaxpr: Callable[..., Any] | None = None
+        self.dce: Callable[..., Any] | None = None
+        self.stage: Callable[..., Any] | None = None  # how staging records it, where that is not one plain equation
+        self.by_operation: Callable[..., Any] | None = (
+            None  # those that hold programs: evaluation, one operation after the other
+        )
+        self.with_token: Callable[..., Any] | None = (
+            None  # how it takes part in an order of effects: see interpreters/ordering
+        )
         # From the mesh axes that operands vary over (and parameters) to those that results do; by default the same.
-        self.varies: Callable[..., frozenset] | None = None
+        self.varies: Callable[..., frozenset[Any]] | None = None
         # From how explicit mesh axes divide operands to how they divide results: see core/explicit_axes.
         self.divides: Callable[..., Any] | None = None
-        self.compiled: dict = {}  # params -> compiled function of one eager operation
+        self.compiled: dict[Any, Any] = {}  # params -> compiled function of one eager operation
         self.hidden_params: frozenset[str] = frozenset()
         self.param_texts: dict[str, Callable[[Any], str]] = {}  # how parameters print, where str does not do
         self.call_primitive = self.map_primitive = self.holds_programs = False
@@ -224,31 +228,31 @@ class Primitive:
         return dict(params)
 
     @property
-    def impl(self) -> Callable:
+    def impl(self) -> Callable[..., Any]:
         """The function for concrete values: its own one, or what compiles and runs the operation."""
         return self.own_impl if self.own_impl is not None else _Implementation(self)
 
     @impl.setter
-    def impl(self, function: Callable | None) -> None:
+    def impl(self, function: Callable[..., Any] | None) -> None:
         self.own_impl = function
 
-    def def_impl(self, impl: Callable) -> Callable:
+    def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
         """Set the function for concrete values; returns it."""
         self.impl = impl
         return impl
 
-    def def_abstract_eval(self, rule: Callable) -> Callable:
+    def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set the rule from argument types to the result's type; returns it."""
         self.type_rule = rule
         return rule
 
-    def def_effectful_abstract_eval(self, rule: Callable) -> Callable:
+    def def_effectful_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set a rule that returns (types, effects); returns it."""
         self.type_rule = lambda *avals, **params: rule(*avals, **params)[0]
         self.effects_rule = lambda *avals, **params: frozenset(rule(*avals, **params)[1])
         return rule
 
-    def abstract_eval(self, *avals: Any, **params: Any) -> tuple[Any, frozenset]:
+    def abstract_eval(self, *avals: Any, **params: Any) -> tuple[Any, frozenset[Any]]:
         """(types of the results, effects)."""
         return self.infer(avals, params), frozenset()
 

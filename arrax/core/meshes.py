@@ -53,7 +53,7 @@ class MeshDescription:
     size: int
 
     @property
-    def shape(self) -> OrderedDict:
+    def shape(self) -> OrderedDict[Any, Any]:
         """Sizes by name, in order."""
         return OrderedDict(zip(self.axis_names, self.axis_sizes, strict=True))
 
@@ -95,9 +95,9 @@ def mesh_repr(mesh: MeshDescription) -> str:
 class ManualAxisType(NamedTuple):
     """Over which manual mesh axes a value varies, is a sum that is still to be made, or was made."""
 
-    varying: frozenset = frozenset()
-    unreduced: frozenset = frozenset()
-    reduced: frozenset = frozenset()
+    varying: frozenset[Any] = frozenset()
+    unreduced: frozenset[Any] = frozenset()
+    reduced: frozenset[Any] = frozenset()
 
 
 class AbstractDevice(NamedTuple):
@@ -134,7 +134,7 @@ class AbstractMesh(MeshDescription):
         self.axis_types = checked_axis_types(axis_types, len(names))
         self.size, self.abstract_device = math.prod(self.axis_sizes), abstract_device
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[Any, ...]:
         return self.axis_sizes, self.axis_names, self.axis_types, self.abstract_device
 
     def __eq__(self, other: object) -> bool:
@@ -156,7 +156,7 @@ class AbstractMesh(MeshDescription):
         """An abstract mesh has none."""
         raise ValueError(f"{self} is abstract: it has no devices")
 
-    def with_axis_types(self, names: frozenset, kind: AxisType) -> AbstractMesh:
+    def with_axis_types(self, names: frozenset[Any], kind: AxisType) -> AbstractMesh:
         """The mesh with the type of some axes changed."""
         types = [kind if n in names else t for n, t in zip(self.axis_names, self.axis_types, strict=True)]
         return AbstractMesh(self.axis_sizes, self.axis_names, tuple(types), abstract_device=self.abstract_device)

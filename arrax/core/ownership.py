@@ -39,7 +39,7 @@ class _Refusal:
 
 def refuse_other_from_now_on() -> None:
     """Let a later import of the other front end raise ImportError."""
-    sys.meta_path.insert(0, _Refusal())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Refusal())
 
 
 refuse_other_owner()

@@ -19,7 +19,7 @@ class _Unconstrained:
     def __repr__(self) -> str:
         return "UNCONSTRAINED"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _Unconstrained, ()
 
 
@@ -46,11 +46,11 @@ class PartitionSpec:
     __slots__ = ("_partitions", "unreduced", "reduced", "_hash", "__weakref__")
     UNCONSTRAINED = UNCONSTRAINED
     _partitions: tuple[Any, ...]
-    unreduced: frozenset
-    reduced: frozenset
+    unreduced: frozenset[Any]
+    reduced: frozenset[Any]
     _hash: int
 
-    def __init__(self, *partitions: Any, unreduced: Iterable = frozenset(), reduced: Iterable = frozenset()):
+    def __init__(self, *partitions: Any, unreduced: Iterable[Any] = frozenset(), reduced: Iterable[Any] = frozenset()):
         fields = tuple(map(_entry, partitions)), frozenset(unreduced), frozenset(reduced)
         for name, value in zip(("_partitions", "unreduced", "reduced"), fields, strict=True):
             object.__setattr__(self, name, value)
@@ -99,7 +99,7 @@ class PartitionSpec:
                 inner += f"{', ' if inner else ''}{name}={set(names)!r}"
         return f"P({inner})"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._partitions, self.unreduced, self.reduced)
 
     def index(self, value: Any) -> int:
@@ -116,7 +116,7 @@ class PartitionSpec:
         return PartitionSpec(*partitions, **{"unreduced": self.unreduced, "reduced": self.reduced, **changes})
 
 
-def _rebuild(partitions: tuple, unreduced: frozenset, reduced: frozenset) -> PartitionSpec:
+def _rebuild(partitions: tuple[Any, ...], unreduced: frozenset[Any], reduced: frozenset[Any]) -> PartitionSpec:
     return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
 
 

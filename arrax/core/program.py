@@ -13,7 +13,7 @@ from arrax.core.types import AbstractValue, ShapedArray, typeof
 if TYPE_CHECKING:
     from arrax.core.interpreter import Primitive
 
-Effects = frozenset
+Effects = frozenset[Any]
 no_effects: Effects = frozenset()
 
 

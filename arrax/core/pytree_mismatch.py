@@ -32,7 +32,7 @@ class Opened(NamedTuple):
 class Mismatch(NamedTuple):
     """A place where a prefix does not fit the pytree that it should be a prefix of."""
 
-    path: tuple
+    path: tuple[Any, ...]
     prefix: Opened
     full: Opened | None  # None for a leaf
     leaf: str  # what to call that leaf
@@ -71,7 +71,7 @@ def mismatches(
     prefix: Any,
     full: Any,
     registry: pytree.PyTreeRegistry,
-    is_leaf: Callable[[tuple, Any], bool] | None = None,
+    is_leaf: Callable[[tuple[Any, ...], Any], bool] | None = None,
     full_is_treedef: bool = False,
 ) -> Iterator[Mismatch]:
     """The places where ``prefix`` is not a tree prefix of ``full``, from left to right.
@@ -84,7 +84,7 @@ def mismatches(
       full_is_treedef: whether ``full`` is a PyTreeDef (which may also be a leaf of a pytree).
     Returns: iterator of mismatches; nothing below a mismatch is looked at.
     """
-    pending: list[tuple[tuple, Any, Any]] = [((), prefix, full)]
+    pending: list[tuple[tuple[Any, ...], Any, Any]] = [((), prefix, full)]
     while pending:
         path, node, other = pending.pop()
         if is_leaf is not None and is_leaf(path, node):
@@ -119,7 +119,7 @@ def different_structures(first: str, one: PyTreeDef, second: str, other: PyTreeD
     return ""
 
 
-def by_path(is_leaf: Callable[[Any], bool] | None) -> Callable[[tuple, Any], bool] | None:
+def by_path(is_leaf: Callable[[Any], bool] | None) -> Callable[[tuple[Any, ...], Any], bool] | None:
     """A leaf predicate of a subtree as one of key path and subtree."""
     return None if is_leaf is None else lambda _, node: is_leaf(node)
 

@@ -79,7 +79,7 @@ def register_pytree_with_keys(
     Example: ``register_pytree_with_keys(Box, lambda box: ([("value", box.value)], None), lambda _, c: Box(*c))``.
     """
 
-    def without_keys(node: Any) -> tuple[tuple, Hashable]:
+    def without_keys(node: Any) -> tuple[tuple[Any, ...], Hashable]:
         pairs, static = flatten_with_keys(node)
         return tuple(child for _, child in pairs), static
 
@@ -154,7 +154,7 @@ def register_dataclass(
     return nodetype
 
 
-def _init_fields(nodetype: type) -> list[dataclasses.Field]:
+def _init_fields(nodetype: type) -> list[dataclasses.Field[Any]]:
     return [field for field in dataclasses.fields(nodetype) if field.init]
 
 
@@ -257,7 +257,7 @@ class _Callee:
 
     __slots__ = ("function",)
 
-    def __init__(self, function: Callable) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -273,7 +273,7 @@ class _Callee:
         return repr(self.function)
 
 
-class Partial(functools.partial):
+class Partial(functools.partial[Any]):
     """``functools.partial`` as a node of pytrees: the arguments are children, the function is static data.
 
     A partial of a partial keeps the inner one, with its arguments, as its function.
@@ -285,7 +285,7 @@ class Partial(functools.partial):
     Example: ``tree_map(lambda x: 10 * x, Partial(max, 1))(2)`` is 10. Source: ``functools.partial``.
     """
 
-    def __new__(cls, func: Callable, /, *args: Any, **kw: Any) -> Partial:
+    def __new__(cls, func: Callable[..., Any], /, *args: Any, **kw: Any) -> Partial:
         return super().__new__(cls, _Callee(func) if isinstance(func, functools.partial) else func, *args, **kw)
 
 
@@ -314,12 +314,12 @@ register_pytree_node(
 )
 
 
-def _open_defaultdict(tree: defaultdict) -> tuple[tuple, Hashable]:
+def _open_defaultdict(tree: defaultdict[Any, Any]) -> tuple[tuple[Any, ...], Hashable]:
     keys = tuple(sorted(tree))
     return tuple(tree[key] for key in keys), (tree.default_factory, keys)
 
 
-def _open_defaultdict_with_keys(tree: defaultdict) -> tuple[tuple, Hashable]:
+def _open_defaultdict_with_keys(tree: defaultdict[Any, Any]) -> tuple[tuple[Any, ...], Hashable]:
     keys = tuple(sorted(tree))
     return tuple((DictKey(key), tree[key]) for key in keys), (tree.default_factory, keys)
 

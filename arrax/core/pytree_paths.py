@@ -20,7 +20,7 @@ LeafOrPathPredicate = Callable[..., bool] | None
 _flatten_with_path = with_room_to_recover(default_registry.flatten_with_path)
 
 
-def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
+def keystr(keys: KeyPath[Any], *, simple: bool = False, separator: str = "") -> str:
     """A key path in words, as Python would write the access.
 
     Args:
@@ -48,7 +48,7 @@ def _bare(key: Any) -> str:
 
 def tree_flatten_with_path(
     tree: Any, is_leaf: LeafOrPathPredicate = None, is_leaf_takes_path: bool = False
-) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+) -> tuple[list[tuple[KeyPath[Any], Any]], PyTreeDef]:
     """The leaves of a pytree, each with its key path, and its structure.
 
     Args:
@@ -69,7 +69,7 @@ def tree_flatten_with_path(
 
 def tree_leaves_with_path(
     tree: Any, is_leaf: LeafOrPathPredicate = None, is_leaf_takes_path: bool = False
-) -> list[tuple[KeyPath, Any]]:
+) -> list[tuple[KeyPath[Any], Any]]:
     """The leaves of a pytree, each with its key path.
 
     Args:
@@ -107,7 +107,7 @@ def tree_map_with_path(
     return treedef.unflatten(map(f, paths, leaves, *columns("tree_map_with_path", treedef, tree, rest, predicate)))
 
 
-def generate_key_paths(tree: Any) -> list[KeyPath]:
+def generate_key_paths(tree: Any) -> list[KeyPath[Any]]:
     """The key paths of the leaves of a pytree, from left to right.
 
     Args:

@@ -35,7 +35,7 @@ _take_recursion = ctypes.pythonapi.Py_EnterRecursiveCall
 _take_recursion.argtypes = (ctypes.c_char_p,)
 
 
-def with_room_to_recover(flatten: Callable) -> Callable:
+def with_room_to_recover(flatten: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, called in such a way that one level of recursion is free after it raised.
 
     Args:
@@ -106,7 +106,9 @@ def _ancestors_of_failure(
     registry: pytree.PyTreeRegistry, tree: Any, is_leaf: Callable[..., bool] | None, takes_path: bool
 ) -> list[tuple[Any, int]] | None:
     """The parents, and numbers of children, that lead to the first node, in flattening order, that cannot be opened."""
-    pending: list[tuple[tuple | None, Any]] = [(None, tree)]  # the way to a node is (way to its parent, parent, number)
+    pending: list[tuple[tuple[Any, ...] | None, Any]] = [
+        (None, tree)
+    ]  # the way to a node is (way to its parent, parent, number)
     for _ in range(MOST_NODES_SEARCHED):
         if not pending:
             break
@@ -122,7 +124,7 @@ def _ancestors_of_failure(
     return None
 
 
-def _steps(way: tuple | None) -> list[tuple[Any, int]]:
+def _steps(way: tuple[Any, ...] | None) -> list[tuple[Any, int]]:
     steps = []
     while way is not None:
         way, parent, number = way
@@ -130,7 +132,7 @@ def _steps(way: tuple | None) -> list[tuple[Any, int]]:
     return steps[::-1]
 
 
-def _keys(registry: pytree.PyTreeRegistry, ancestors: list[tuple[Any, int]]) -> tuple:
+def _keys(registry: pytree.PyTreeRegistry, ancestors: list[tuple[Any, int]]) -> tuple[Any, ...]:
     return tuple(child_keys(registry, parent)[number] for parent, number in ancestors)
 
 
@@ -152,7 +154,7 @@ def _restore_budget() -> None:
         _give_back(_full_room(chain) - room)
 
 
-def _full_room(chain: list) -> int:
+def _full_room(chain: list[Any]) -> int:
     """How deep a pytree this thread should be able to flatten."""
     if sys.version_info < (3, 12):  # Python's own calls are counted too
         frame, frames = sys._getframe().f_back, 0
@@ -184,19 +186,19 @@ def _flattening_loses_recursion() -> bool:
     return lost
 
 
-def _raise_at_the_end(node: list) -> bool:
+def _raise_at_the_end(node: list[Any]) -> bool:
     return not node and bool(1 // len(node))
 
 
-def _chain() -> list:
+def _chain() -> list[Any]:
     """Nested lists, of which the nth is nested n deep."""
-    chain: list[list] = [[]]
+    chain: list[list[Any]] = [[]]
     while len(chain) < DEEPEST_PROBED:
         chain.append([chain[-1]])
     return chain
 
 
-def _deepest(chain: list) -> int:
+def _deepest(chain: list[Any]) -> int:
     """How deep a pytree this thread can flatten just now, by halving."""
     low, high = 0, len(chain)
     while low < high:

@@ -140,7 +140,11 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: LeafPredicat
 
 
 def columns(
-    function: str, treedef: PyTreeDef, tree: Any, rest: Sequence[Any], is_leaf: Callable[[tuple, Any], bool] | None
+    function: str,
+    treedef: PyTreeDef,
+    tree: Any,
+    rest: Sequence[Any],
+    is_leaf: Callable[[tuple[Any, ...], Any], bool] | None,
 ) -> list[list[Any]]:
     """The subtrees of each tree of ``rest`` where ``tree`` has its leaves.
 

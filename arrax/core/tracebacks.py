@@ -153,7 +153,7 @@ def boundary(fun: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-_BOUNDARY = boundary(boundary).__code__  # type: ignore[attr-defined]
+_BOUNDARY = boundary(boundary).__code__
 pass_over(_BOUNDARY)
 
 

@@ -28,8 +28,8 @@ class AbstractValue:
         return type(self).__name__
 
 
-_interned: dict[tuple, ShapedArray] = {}
-_NO_AXES: frozenset = frozenset()
+_interned: dict[tuple[Any, ...], ShapedArray] = {}
+_NO_AXES: frozenset[Any] = frozenset()
 _INTERNED_LIMIT = 1 << 17
 
 
@@ -51,12 +51,17 @@ class ShapedArray(AbstractValue):
     size: int
     ndim: int
     explicit: Any
-    vma: frozenset
+    vma: frozenset[Any]
     _hash: int
     _tangent: ShapedArray | None
 
     def __new__(
-        cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, sharding: Any = None, vma: frozenset = _NO_AXES
+        cls,
+        shape: Sequence[int],
+        dtype: Any,
+        weak_type: bool = False,
+        sharding: Any = None,
+        vma: frozenset[Any] = _NO_AXES,
     ) -> ShapedArray:
         key = (shape, dtype, weak_type, sharding, vma)
         try:
@@ -140,7 +145,7 @@ class ShapedArray(AbstractValue):
     def __repr__(self) -> str:
         return f"ShapedArray({self.str_short(False)}{', weak_type=True' if self.weak_type else ''})"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return ShapedArray, (self.shape, self.dtype, self.weak_type)
 
 
@@ -208,8 +213,8 @@ class TypeSlots:
     add: Callable[[Any, Any], Any]  # sum of two cotangents
     broadcast: Callable[[Any, int, int], Any]  # (value, size, axis): a new axis along which the value repeats
     move_axis: Callable[[Any, int, int], Any]  # (value, from, to)
-    vary: Callable[[Any, frozenset], Any]  # the value, declared to vary over mesh axes
-    sum_over: Callable[[Any, frozenset], Any]  # the sum of a cotangent over mesh axes
+    vary: Callable[[Any, frozenset[Any]], Any]  # the value, declared to vary over mesh axes
+    sum_over: Callable[[Any, frozenset[Any]], Any]  # the sum of a cotangent over mesh axes
     # (sharding, function, *arrays): what the function gives, laid out so, whatever the arrays' types say
     as_asked: Callable[..., Any]
     like: Callable[[Any, ShapedArray], Any]  # a cotangent, divided by explicit mesh axes like the value of a type

@@ -52,7 +52,7 @@ class WrappedFun:
     __slots__ = ("f", "transforms", "stores", "params", "in_type", "debug_info")
 
     def __init__(
-        self, f: Callable[..., Any], transforms: tuple[tuple[Transformation, tuple], ...] = (),
+        self, f: Callable[..., Any], transforms: tuple[tuple[Transformation, tuple[Any, ...]], ...] = (),
         stores: tuple[Store | None, ...] = (), params: Mapping[str, Any] | None = None, in_type: Any = None,
         debug_info: Any = None,
     ):  # fmt: skip
@@ -63,7 +63,7 @@ class WrappedFun:
     def __name__(self) -> str:
         return getattr(self.f, "__name__", "<unnamed wrapped function>")
 
-    def wrap(self, transformation: Transformation, given: tuple, store: Store | None) -> WrappedFun:
+    def wrap(self, transformation: Transformation, given: tuple[Any, ...], store: Store | None) -> WrappedFun:
         """The function with one more transformation around it."""
         transforms = ((transformation, given), *self.transforms)
         return WrappedFun(self.f, transforms, (store, *self.stores), self.params, None, self.debug_info)

@@ -72,7 +72,7 @@ class Batch(Interpreter):
             raise errors.escaped_tracer(value)
         return value, None
 
-    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         values: list[Any] = []
         dims: list[int | None] = []
         mapped = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arrax.core.program import DropVar, Jaxpr, JaxprEqn, Var, joined_effects
+from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var, joined_effects
 
 
 def dce_jaxpr(
@@ -56,6 +56,6 @@ def dce_closed_call(used: Sequence[bool], eqn: JaxprEqn, param: str) -> JaxprEqn
     )
 
 
-def _dce_closed(program, used):  # type: ignore[no-untyped-def]
+def _dce_closed(program: ClosedJaxpr, used: Sequence[bool]) -> tuple[ClosedJaxpr, list[bool]]:
     lean, kept = dce_jaxpr(program.jaxpr, used)
     return program.replace(jaxpr=lean), kept

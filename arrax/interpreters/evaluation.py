@@ -30,7 +30,7 @@ class Evaluation(Interpreter):
     def describe(self) -> str:
         return "evaluation"
 
-    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if primitive.own_impl is not None:
             for arg in args:
                 if isinstance(arg, Tracer):
@@ -50,7 +50,7 @@ class KnownEvaluation(Evaluation):
         super().__init__()
         self.outer = outer
 
-    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if not any(isinstance(arg, Tracer) for arg in args):
             return super().process(primitive, args, params)
         with current(self.outer):

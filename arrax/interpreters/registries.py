@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from arrax.core.interpreter import Primitive, context
 
 
-class SlotView(MutableMapping):
+class SlotView(MutableMapping[Any, Any]):
     """A mapping from primitives to one of their slots."""
 
     def __init__(self, slot: str):

@@ -89,12 +89,12 @@ class Staging(Interpreter):
         self.constants[id(value)] = (var, value)
         return var
 
-    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if primitive.stage is not None:
             return primitive.stage(self, args, params)
         return self.record(primitive, args, params)
 
-    def record(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+    def record(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Record an operation as one equation."""
         atoms = [
             arg.variable if type(arg) is StagedTracer and arg.interpreter is self else self.atom(arg) for arg in args
@@ -152,7 +152,7 @@ def stage(
     return jaxpr, consts
 
 
-def refuse_leaks(reference: weakref.ref, info: FunctionInfo | None) -> None:
+def refuse_leaks(reference: weakref.ref[Any], info: FunctionInfo | None) -> None:
     """Raise where something still holds a tracer of a finished trace."""
     if reference() is None:
         return

@@ -45,7 +45,7 @@ def as_names(name: str, value: str | Iterable[str] | None) -> tuple[str, ...]:
 
 
 def resolve(
-    fun: Callable, what: str, argnums: Any, argnames: Any, *, infer: bool = True
+    fun: Callable[..., Any], what: str, argnums: Any, argnames: Any, *, infer: bool = True
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Numbers and names of some arguments, each completed from the other through the signature.
 
@@ -74,7 +74,7 @@ def resolve(
     return numbers, names
 
 
-def _check(fun: Callable, signature: Any, what: str, numbers: Sequence[int], names: Sequence[str]) -> None:
+def _check(fun: Callable[..., Any], signature: Any, what: str, numbers: Sequence[int], names: Sequence[str]) -> None:
     parameters = signature.parameters.values()
     has_rest = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
     has_keywords = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
@@ -117,7 +117,7 @@ class StaticArgument:
 
     __slots__ = ("value", "hash")
 
-    def __init__(self, value: Any, place: str, fun: Callable):
+    def __init__(self, value: Any, place: str, fun: Callable[..., Any]):
         self.value = value
         try:
             self.hash = hash(value)
@@ -140,7 +140,7 @@ class AnyStaticArgument(StaticArgument):
 
     __slots__ = ("hashable",)
 
-    def __init__(self, value: Any, place: str, fun: Callable):
+    def __init__(self, value: Any, place: str, fun: Callable[..., Any]):
         try:
             super().__init__(value, place, fun)
             self.hashable = True
@@ -166,7 +166,7 @@ class Split:
     __slots__ = ("dynamic", "dynamic_kwargs", "static", "static_kwargs", "count", "key")
 
     def __init__(
-        self, fun: Callable, numbers: Sequence[int], names: Sequence[str], args: tuple, kwargs: dict,
+        self, fun: Callable[..., Any], numbers: Sequence[int], names: Sequence[str], args: tuple[Any, ...], kwargs: dict[Any, Any],
         kind: type[StaticArgument] = StaticArgument,
     ):  # fmt: skip
         self.count = len(args)

@@ -38,7 +38,7 @@ def check_callable(fun: Any) -> None:
 
 
 def flat_function(
-    fun: Callable, in_tree: PyTreeDef, has_aux: bool, outputs: dict[str, Any]
+    fun: Callable[..., Any], in_tree: PyTreeDef, has_aux: bool, outputs: dict[str, Any]
 ) -> Callable[..., list[Any]]:
     """``fun`` as a function of leaves; the tree of its output (and its auxiliary output) go to ``outputs``."""
 
@@ -59,7 +59,7 @@ def flat_function(
     return flat
 
 
-def check_output(fun: Callable, value: Any) -> None:
+def check_output(fun: Callable[..., Any], value: Any) -> None:
     """Raise TypeError where a function's output is no array."""
     try:
         typeof(value)
@@ -128,7 +128,9 @@ def _tangent_beside(value: Any, tangent: Any) -> Any:
     return concrete_zero(tangent) if computed or type(tangent) is Zero else tangent
 
 
-def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple[Any, ...]:
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]:
     """The value of a function and its derivative along a direction (forward mode).
 
     Args:
@@ -268,7 +270,7 @@ register_pytree_node(
 )
 
 
-def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function at a point and its derivative there, as a linear function computed once.
 
     Args:
@@ -328,7 +330,9 @@ class Static:
         return "<linear program>"
 
 
-def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()) -> tuple[Any, ...]:
+def vjp(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()
+) -> tuple[Any, ...]:
     """The value of a function and the function that pulls cotangents of its output back to its inputs (reverse mode).
 
     Args:
@@ -370,7 +374,9 @@ class run_pullback_of:
         return run_pullback(self.static, residuals, cotangents[0])
 
 
-def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence[Any] = ()) -> Callable[[Any], tuple[Any, ...]]:
+def linear_transpose(
+    fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()
+) -> Callable[[Any], tuple[Any, ...]]:
     """The transpose of a function that is linear in its arguments.
 
     Args:

@@ -85,7 +85,9 @@ def first_failure(code: Any, sites: Sites, payload: Sequence[Any]) -> Finding:
     return Finding(at_place(flat), sites, [at_place(value) for value in payload])
 
 
-def check_equation(eqn: JaxprEqn, args: Sequence[Any], outs: Sequence[Any], errors: frozenset) -> Iterator[Finding]:
+def check_equation(
+    eqn: JaxprEqn, args: Sequence[Any], outs: Sequence[Any], errors: frozenset[Any]
+) -> Iterator[Finding]:
     """Run the automatic checks of one operation."""
     if ErrorCategory.INDEX in errors and eqn.primitive in _INDICES:
         found = _check_indices(eqn, args)

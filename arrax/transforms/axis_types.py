@@ -54,12 +54,12 @@ def _axes_as(kind: AxisType, axes: Any) -> Iterator[None]:
         yield
 
 
-def _whole(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+def _whole(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call that is traced as a whole: what is concrete has a type by where it lies, whatever the mesh in force says."""
     return (function if context.explicit_axes else jit(function))(*args, **kwargs)
 
 
-def auto_axes(fun: Callable | None = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
+def auto_axes(fun: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
     """A function inside of which the compiler lays values out, and whose results lie as told.
 
     Args:
@@ -85,7 +85,7 @@ def auto_axes(fun: Callable | None = None, /, *, axes: Any = None, out_sharding:
     return wrapped
 
 
-def explicit_axes(fun: Callable | None = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
+def explicit_axes(fun: Callable[..., Any] | None = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
     """A function inside of which types say how values lie, and whose arguments lie as told.
 
     Args:

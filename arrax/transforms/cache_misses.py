@@ -36,7 +36,9 @@ class TraceKey(NamedTuple):
     axes: tuple[Any, ...]
 
 
-def explain(fun: Callable, key: tuple, earlier: Sequence[tuple], names: Sequence[str] | None) -> None:
+def explain(
+    fun: Callable[..., Any], key: tuple[Any, ...], earlier: Sequence[tuple[Any, ...]], names: Sequence[str] | None
+) -> None:
     """Log why a call is traced.
 
     Args:
@@ -68,7 +70,9 @@ class Difference(NamedTuple):
     text: str
 
 
-def nearest_differences(key: tuple, earlier: Sequence[tuple], names: Sequence[str] | None) -> list[Difference]:
+def nearest_differences(
+    key: tuple[Any, ...], earlier: Sequence[tuple[Any, ...]], names: Sequence[str] | None
+) -> list[Difference]:
     """What is new about a call, against the nearest of some earlier ones, the latest of these where several are."""
     now = TraceKey(*key)
     return min((list(_differences(now, TraceKey(*other), names)) for other in reversed(earlier)), key=len)

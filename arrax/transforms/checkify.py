@@ -189,7 +189,7 @@ def check_error(error: Error) -> None:
         bind_check(error._code, error._payload, error._metadata)
 
 
-def checkify(f: Callable[..., Any], errors: frozenset = user_checks) -> Callable[..., tuple[Error, Any]]:
+def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Callable[..., tuple[Error, Any]]:
     """The function that returns what failed beside its result, instead of raising.
 
     Args:
@@ -226,7 +226,7 @@ def checkify(f: Callable[..., Any], errors: frozenset = user_checks) -> Callable
     return checked_fun
 
 
-def _wanted(errors: Any) -> frozenset:
+def _wanted(errors: Any) -> frozenset[Any]:
     try:
         wanted = frozenset(errors)
     except TypeError:

@@ -87,7 +87,7 @@ class checkpoint_policies:
 
 
 def checkpoint(
-    fun: Callable | None = None, *, prevent_cse: Any = True, policy: Policy | None = None,
+    fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True, policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (), concrete: bool = False,
 ) -> Any:  # fmt: skip
     """Recompute ``fun``'s intermediate values on the backward pass instead of keeping them.
@@ -152,7 +152,7 @@ def checkpoint_name(x: Any, name: str) -> Any:
     )
 
 
-def saved_residuals(f: Callable, *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
+def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
     """What the backward pass of ``f`` keeps: (type, where it comes from), arguments first."""
     leaves, tree = tree_flatten((args, kwargs))
     names = _leaf_names(f, args, kwargs)
@@ -185,7 +185,7 @@ def saved_residuals(f: Callable, *args: Any, **kwargs: Any) -> list[tuple[Any, s
     return found
 
 
-def _leaf_names(f: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+def _leaf_names(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
     names = argument_names(f, args, kwargs)
     result: list[str] = []
     for name, value in zip(names, [*args, *kwargs.values()], strict=True):
@@ -201,7 +201,7 @@ def _describe(eqn: Any) -> str:
     return f"output of {eqn.primitive.name} from {place}"
 
 
-def print_saved_residuals(f: Callable, *args: Any, **kwargs: Any) -> None:
+def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Print what the backward pass of ``f`` keeps, one value a line.
 
     Example: ``print_saved_residuals(jnp.sin, 1.)`` prints ``f32[] output of cos from …``.

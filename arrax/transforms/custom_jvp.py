@@ -53,7 +53,7 @@ def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     return tree_map(make, zeros, is_leaf=lambda node: type(node) is Zero)
 
 
-def resolve_arguments(fun: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple:
+def resolve_arguments(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """All arguments as positional ones, defaults filled in.
 
     Raises:
@@ -80,7 +80,9 @@ def resolve_arguments(fun: Callable, args: tuple, kwargs: dict[str, Any]) -> tup
     return bound.args
 
 
-def split_nondiff(fun: Callable, numbers: Sequence[int], args: tuple) -> tuple[list[Any], list[Any], list[int]]:
+def split_nondiff(
+    fun: Callable[..., Any], numbers: Sequence[int], args: tuple[Any, ...]
+) -> tuple[list[Any], list[Any], list[int]]:
     """(differentiable arguments, the others in order, positions of the differentiable ones).
 
     Raises:
@@ -110,7 +112,9 @@ class custom_jvp:
       ``f = custom_jvp(jnp.sin); f.defjvp(lambda primals, tangents: (f(*primals), 2 * tangents[0]))``.
     """
 
-    def __init__(self, fun: Callable, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()):
+    def __init__(
+        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ):
         functools.update_wrapper(self, fun)
         self.fun, self.symbolic_zeros = fun, False
         self.jvp: Callable[..., Any] | None = None
@@ -123,7 +127,7 @@ class custom_jvp:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def defjvp(self, jvp: Callable, symbolic_zeros: bool = False) -> Callable:
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Set the rule ``jvp(*nondiff, primals, tangents) -> (primal out, tangent out)``; returns it.
 
         Args:
@@ -133,7 +137,7 @@ class custom_jvp:
         return jvp
 
     @boundary
-    def defjvps(self, *jvps: Callable | None) -> None:
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
         """Set one rule per argument, ``rule(tangent, primal_out, *primals)``, whose results add up; None is zero."""
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
@@ -172,7 +176,7 @@ class custom_jvp:
         )  # fmt: skip
         return tree_unflatten(trees["out"], outs)
 
-    def _rule(self, fixed: list[Any], in_tree: Any, trees: dict[str, Any]) -> Callable:
+    def _rule(self, fixed: list[Any], in_tree: Any, trees: dict[str, Any]) -> Callable[..., Any]:
         jvp, symbolic, name = self.jvp, self.symbolic_zeros, function_name(self.fun)
         assert jvp is not None
 
@@ -238,7 +242,7 @@ def _without_tangents(value: Any) -> Any:
     return tree_unflatten(tree, [stop_gradient(leaf) if isinstance(leaf, Tracer) else leaf for leaf in leaves])
 
 
-def _check_leaves(fun: Callable, leaves: Sequence[Any]) -> None:
+def _check_leaves(fun: Callable[..., Any], leaves: Sequence[Any]) -> None:
     for leaf in leaves:
         if not isinstance(leaf, Tracer):
             try:
@@ -261,7 +265,7 @@ def _add_trees(x: Any, y: Any) -> Any:
     return tree_unflatten(tree, [slots.add(a, slots.convert(b, typeof(a))) for a, b in zip(xs, ys, strict=True)])
 
 
-def _positions_of(fun: Callable, names: str | Sequence[str]) -> list[int]:
+def _positions_of(fun: Callable[..., Any], names: str | Sequence[str]) -> list[int]:
     if not names:
         return []
     listed = (names,) if isinstance(names, str) else tuple(names)

@@ -92,7 +92,7 @@ class _Call:
         return bytecode_of(module), self.hlos(ins, avals), self.hlos(gives, outs)
 
     def _module(
-        self, mesh: Any, lower_fn: Callable, pieces: Sequence[ShapedArray], expected: Sequence[ShapedArray]
+        self, mesh: Any, lower_fn: Callable[..., Any], pieces: Sequence[ShapedArray], expected: Sequence[ShapedArray]
     ) -> Any:
         region = Region(
             mesh if mesh is not None else AbstractMesh((), ()), frozenset(mesh.axis_names if mesh else ()), False
@@ -194,24 +194,24 @@ class custom_partitioning:
     Example: ``f = custom_partitioning(jnp.sin)``, then ``f.def_partition(...)``.
     """
 
-    def __init__(self, fun: Callable, static_argnums: int | Sequence[int] = ()):
+    def __init__(self, fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()):
         if not callable(fun):
             raise TypeError(f"custom_partitioning: expected a function, got {fun!r}")
         self.fun, self.static_argnums = fun, as_numbers("static_argnums", static_argnums)
-        self.partition: Callable | None = None
-        self.infer_sharding_from_operands: Callable | None = None
-        self.propagate_user_sharding: Callable | None = None
+        self.partition: Callable[..., Any] | None = None
+        self.infer_sharding_from_operands: Callable[..., Any] | None = None
+        self.propagate_user_sharding: Callable[..., Any] | None = None
         self.decode_shardings = True
         self.sharding_rule: Any = None
         self.factors: dict[str, Any] = {}
         functools.update_wrapper(self, fun)
 
     def def_partition(
-        self, partition: Callable, infer_sharding_from_operands: Callable | None = None,
-        propagate_user_sharding: Callable | None = None, decode_shardings: bool = True, sharding_rule: Any = None, *,
+        self, partition: Callable[..., Any], infer_sharding_from_operands: Callable[..., Any] | None = None,
+        propagate_user_sharding: Callable[..., Any] | None = None, decode_shardings: bool = True, sharding_rule: Any = None, *,
         reduction_factors: Sequence[str] = (), need_replication_factors: Sequence[str] = (),
         permutation_factors: Sequence[str] = (), **factor_sizes: int,
-    ) -> Callable:  # fmt: skip
+    ) -> Callable[..., Any]:  # fmt: skip
         """Say how the function is divided.
 
         Args:

@@ -64,7 +64,9 @@ class custom_vjp:
       ``f = custom_vjp(jnp.sin); f.defvjp(lambda x: (f(x), jnp.cos(x)), lambda c, ct: (c * ct,))``.
     """
 
-    def __init__(self, fun: Callable, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()):
+    def __init__(
+        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ):
         functools.update_wrapper(self, fun)
         self.fun, self.symbolic_zeros = fun, False
         self.fwd: Callable[..., Any] | None = None
@@ -78,7 +80,13 @@ class custom_vjp:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def defvjp(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
         """Set the rules.
 
         Args:
@@ -117,7 +125,9 @@ class custom_vjp:
         )  # fmt: skip
         return tree_unflatten(trees["out"], outs)
 
-    def _forward(self, fixed: list[Any], positions: list[int], in_tree: Any, trees: dict[str, Any]) -> Callable:
+    def _forward(
+        self, fixed: list[Any], positions: list[int], in_tree: Any, trees: dict[str, Any]
+    ) -> Callable[..., Any]:
         fwd, symbolic, name = self.fwd, self.symbolic_zeros, function_name(self.fun)
         assert fwd is not None
 
@@ -145,7 +155,7 @@ class custom_vjp:
 
         return forward
 
-    def _backward(self, fixed: list[Any], in_tree: Any, avals: list[Any], trees: dict[str, Any]) -> Callable:
+    def _backward(self, fixed: list[Any], in_tree: Any, avals: list[Any], trees: dict[str, Any]) -> Callable[..., Any]:
         bwd, symbolic, name = self.bwd, self.symbolic_zeros, function_name(self.fun)
         assert bwd is not None
 
@@ -244,7 +254,7 @@ def _traced_nondiff(name: str, value: Any) -> errors.UnexpectedTracerError:
     )
 
 
-def custom_gradient(fun: Callable) -> Callable:
+def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     """A function that returns its result together with its own pullback.
 
     Args:
@@ -292,7 +302,7 @@ register_pytree_node(
 )
 
 
-def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[Any]]:
+def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
     """A function's closed-over traced values as explicit arguments.
 
     Args:

@@ -48,7 +48,7 @@ def _moved(x: Any, direction: Any, step: float) -> Any:
     return np.asarray(x + direction * step, typeof(x).dtype) if _differentiable(x) else x
 
 
-def _difference_quotient(f: Callable, args: Any, directions: Any, step: float) -> Any:
+def _difference_quotient(f: Callable[..., Any], args: Any, directions: Any, step: float) -> Any:
     """(f(args + step directions) - f(args - step directions)) / (2 step)."""
     ahead = f(*tree_map(lambda x, d: _moved(x, d, step), args, directions))
     behind = f(*tree_map(lambda x, d: _moved(x, d, -step), args, directions))
@@ -83,8 +83,8 @@ def _options(args: Any, atol: float | None, rtol: float | None, eps: float | Non
 
 
 def check_jvp(
-    f: Callable,
-    f_jvp: Callable,
+    f: Callable[..., Any],
+    f_jvp: Callable[..., Any],
     args: Sequence[Any],
     atol: float | None = None,
     rtol: float | None = None,
@@ -124,8 +124,8 @@ def _product(left: Any, right: Any) -> float:
 
 
 def check_vjp(
-    f: Callable,
-    f_vjp: Callable,
+    f: Callable[..., Any],
+    f_vjp: Callable[..., Any],
     args: Sequence[Any],
     atol: float | None = None,
     rtol: float | None = None,
@@ -157,7 +157,7 @@ def check_vjp(
 
 
 def check_grads(
-    f: Callable,
+    f: Callable[..., Any],
     args: Sequence[Any],
     order: int,
     modes: Sequence[str] = ("fwd", "rev"),
@@ -188,7 +188,14 @@ def check_grads(
 
 
 def _check_order(
-    f: Callable, args: tuple, order: int, modes: tuple[str, ...], atol: float, rtol: float, eps: float, of: str
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    order: int,
+    modes: tuple[str, ...],
+    atol: float,
+    rtol: float,
+    eps: float,
+    of: str,
 ) -> None:
     if "fwd" in modes:
         check_jvp(f, functools.partial(jvp, f), args, atol, rtol, eps, f"(jvp {of})")
@@ -202,10 +209,10 @@ def _check_order(
             _check_order(functools.partial(_pulled, f), args, order - 1, modes, atol, rtol, eps, f"of the vjp {of}")
 
 
-def _slopes(f: Callable, tangents: tuple, *args: Any) -> Any:
+def _slopes(f: Callable[..., Any], tangents: tuple[Any, ...], *args: Any) -> Any:
     return tuple(x for x in tree_leaves(jvp(f, args, tangents)) if typeof(x).dtype != dtypes.float0)
 
 
-def _pulled(f: Callable, *args: Any) -> Any:
+def _pulled(f: Callable[..., Any], *args: Any) -> Any:
     outs, pullback = vjp(f, *args)
     return tuple(x for x in tree_leaves(pullback(outs)) if typeof(x).dtype != dtypes.float0)

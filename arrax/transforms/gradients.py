@@ -36,7 +36,7 @@ class Chosen:
 
     __slots__ = ("numbers", "single", "values", "args", "kwargs")
 
-    def __init__(self, name: str, argnums: int | Sequence[int], args: tuple, kwargs: dict[str, Any]):
+    def __init__(self, name: str, argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]):
         argnums = int(argnums) if isinstance(argnums, np.integer) else argnums
         self.single = isinstance(argnums, int)
         listed = (argnums,) if isinstance(argnums, int) else tuple(operator.index(n) for n in argnums)
@@ -52,7 +52,7 @@ class Chosen:
         self.values = tuple(args[n] for n in self.numbers)
         self.args, self.kwargs = list(args), kwargs
 
-    def call(self, fun: Callable, *values: Any) -> Any:
+    def call(self, fun: Callable[..., Any], *values: Any) -> Any:
         """Call with other values of the chosen arguments."""
         args = list(self.args)
         for n, value in zip(self.numbers, values, strict=True):
@@ -92,7 +92,9 @@ def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> No
         )
 
 
-def _check_scalar_output(name: str, holomorphic: bool, fun: Callable, leaves: Sequence[Any], tree: Any) -> None:
+def _check_scalar_output(
+    name: str, holomorphic: bool, fun: Callable[..., Any], leaves: Sequence[Any], tree: Any
+) -> None:
     if tree != tree_structure(0):
         raise TypeError(
             f"Gradient only defined for scalar-output functions. Output was: {tree_unflatten(tree, leaves)}."
@@ -132,7 +134,7 @@ def value_and_grad(
     reduce_axes: tuple[Any, ...] = ...,
 ) -> Callable[P, tuple[R, Any]]: ...
 @overload  # type checkers take functions without types, such as lambdas, better so
-def value_and_grad(  # type: ignore[overload-cannot-match]
+def value_and_grad(
     fun: Callable[..., Any],
     argnums: Argnums = ...,
     has_aux: bool = ...,
@@ -143,7 +145,7 @@ def value_and_grad(  # type: ignore[overload-cannot-match]
 
 
 def value_and_grad(
-    fun: Callable,
+    fun: Callable[..., Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
@@ -217,7 +219,7 @@ def grad(  # type: ignore[overload-cannot-match]
 
 
 def grad(
-    fun: Callable,
+    fun: Callable[..., Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
@@ -270,7 +272,9 @@ def _split_leading(x: Any, avals: Sequence[ShapedArray], shape_rest: tuple[int, 
     return pieces
 
 
-def jacfwd(fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+def jacfwd(
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
     """The Jacobian of ``fun``, column by column (forward mode): for more outputs than inputs.
 
     Args: as of ``grad``; ``fun`` returns an array or a pytree of arrays.
@@ -311,7 +315,7 @@ def jacfwd(fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorph
 
 
 def jacrev(
-    fun: Callable,
+    fun: Callable[..., Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
@@ -368,7 +372,7 @@ jacobian = jacrev
 
 
 def hessian(
-    fun: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """The Hessian of ``fun``: the Jacobian, forward over reverse.
 

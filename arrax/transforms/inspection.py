@@ -74,7 +74,7 @@ class ShapeDtypeStruct:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[Any, ...]:
         return self.shape, self.dtype, self.sharding, self.weak_type
 
 
@@ -109,7 +109,7 @@ def struct_of(aval: Any) -> ShapeDtypeStruct:
 
 
 def make_jaxpr(
-    fun: Callable, static_argnums: int | Sequence[int] = (), axis_env: Sequence[tuple[Any, int]] | None = None,
+    fun: Callable[..., Any], static_argnums: int | Sequence[int] = (), axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: bool = False, abstracted_axes: Any = None,
 ) -> Callable[..., Any]:  # fmt: skip
     """A function that returns the program (ClosedJaxpr) of ``fun`` for its arguments.
@@ -149,7 +149,7 @@ def make_jaxpr(
     return make_jaxpr_f
 
 
-def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The structure of ``fun``'s result, with ShapeDtypeStructs for arrays, without computing anything.
 
     Args:
@@ -214,7 +214,7 @@ class named_scope:
     def __exit__(self, *_: object) -> None:
         context.scopes = self.previous
 
-    def __call__(self, fun: Callable) -> Callable:
+    def __call__(self, fun: Callable[..., Any]) -> Callable[..., Any]:
         @boundary
         @functools.wraps(fun)
         def scoped(*args: Any, **kwargs: Any) -> Any:
@@ -224,7 +224,7 @@ class named_scope:
         return scoped
 
 
-def named_call(fun: Callable, *, name: str | None = None) -> Callable:
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
     """``fun`` inside a named scope of its own name, or of ``name``.
 
     Example: ``named_call(jnp.sin, name="wave")(1.)``.

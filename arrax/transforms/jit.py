@@ -72,7 +72,7 @@ class JitOptions:
         for name in self.__slots__:
             object.__setattr__(self, name, fields.get(name))
 
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         """What two jitted functions of one function must share to share compiled calls."""
         options = tuple(sorted((self.compiler_options or {}).items()))
         return (
@@ -93,7 +93,7 @@ class Jitted:
 
     advice = " Arguments must be arrays, numbers, or nested containers of them; mark others as static."
 
-    def __init__(self, fun: Callable, options: JitOptions):
+    def __init__(self, fun: Callable[..., Any], options: JitOptions):
         self.fun, self.options, self.name = fun, options, function_name(fun)
         self.store = traces_of(fun)
 
@@ -134,7 +134,7 @@ class Jitted:
         )
         return result
 
-    def split(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Split, list[Any], Any]:
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Split, list[Any], Any]:
         """The call's arguments, static ones apart, and the leaves of the others."""
         split = Split(self.fun, self.options.static_argnums, self.options.static_argnames, args, kwargs)
         leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
@@ -282,7 +282,7 @@ def jit(
     compiler_options: dict[str, Any] | None = ...,
 ) -> Callable[[Callable[P, R]], Wrapped[P, R]]: ...
 def jit(
-    fun: Callable | None = None,
+    fun: Callable[..., Any] | None = None,
     /,
     *,
     in_shardings: Any = None,

@@ -11,7 +11,7 @@ from arrax.transforms.jit import jit
 
 
 def fwd_and_bwd(
-    fun: Callable, argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
+    fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The forward and the backward pass of a function, to be run (and compiled) apart from each other.
 

@@ -34,7 +34,7 @@ AxesTree = Any  # int, None, or a pytree prefix of them
 
 
 def pmap(
-    fun: Callable,
+    fun: Callable[..., Any],
     axis_name: Hashable | None = None,
     *,
     in_axes: AxesTree = 0,
@@ -95,7 +95,7 @@ class Pmapped:
     """A function and how it is mapped over devices."""
 
     def __init__(
-        self, fun: Callable, axis_name: Any, in_axes: AxesTree, out_axes: AxesTree, static: tuple[int, ...],
+        self, fun: Callable[..., Any], axis_name: Any, in_axes: AxesTree, out_axes: AxesTree, static: tuple[int, ...],
         donated: tuple[int, ...], devices: Sequence[Any] | None, backend: str | None, axis_size: int | None,
     ):  # fmt: skip
         self.fun, self.axis_name, self.in_axes, self.out_axes = fun, axis_name, in_axes, out_axes
@@ -103,8 +103,10 @@ class Pmapped:
         self.devices = None if devices is None else list(devices)
         self.backend = backend
         self.process_count: int | None = None
-        self.settled: dict[Any, tuple[Callable, list[Any]]] = {}  # of arrays of some types
-        self.programs: dict[Any, tuple[Callable, list[Any]]] = {}  # by structure, static values and axis length
+        self.settled: dict[Any, tuple[Callable[..., Any], list[Any]]] = {}  # of arrays of some types
+        self.programs: dict[
+            Any, tuple[Callable[..., Any], list[Any]]
+        ] = {}  # by structure, static values and axis length
 
     def processes(self) -> int:
         """How many processes take part."""
@@ -119,7 +121,7 @@ class Pmapped:
         client = client_of(self.backend)
         return client.local_devices() if process_count(self.backend) == 1 else client.devices()
 
-    def call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The results of all devices, put together."""
         leaves, tree = tree_flatten((args, kwargs))
         plain = not self.static and all(type(x) is ArrayImpl for x in leaves) and context.interpreter.is_evaluation
@@ -149,7 +151,9 @@ class Pmapped:
         dynamic = tuple(arg for n, arg in enumerate(args) if n not in normalize(self.static, len(args)))
         return program.lower(*leaves).with_arguments_in(tree_structure((dynamic, kwargs)))  # type: ignore[attr-defined]
 
-    def prepared(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Callable, list[Any], list[Any] | None]:
+    def prepared(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Callable[..., Any], list[Any], list[Any] | None]:
         """The compiled function of flat arguments, these, and how they lie (None where they are traced)."""
         fixed = normalize(self.static, len(args))
         static = {n: StaticArgument(args[n], f"argument {n}", self.fun) for n in fixed}
@@ -166,7 +170,7 @@ class Pmapped:
         tracing = inside or not context.interpreter.is_evaluation or any(isinstance(x, Tracer) for x in leaves)
         return found[0], leaves, None if tracing else found[1]
 
-    def _axes(self, dynamic: tuple, kwargs: dict[str, Any], static: dict[int, Any]) -> list[int | None]:
+    def _axes(self, dynamic: tuple[Any, ...], kwargs: dict[str, Any], static: dict[int, Any]) -> list[int | None]:
         """The mapped axis of each leaf."""
         axes = self.in_axes
         if isinstance(axes, list):
@@ -230,7 +234,7 @@ class Pmapped:
     def _program(
         self, tree: Any, static: dict[int, Any], count: int, axes: Sequence[int | None], size: int,
         leaves: Sequence[Any], inside: bool,
-    ) -> tuple[Callable, list[Any]]:  # fmt: skip
+    ) -> tuple[Callable[..., Any], list[Any]]:  # fmt: skip
         def of_slices(*slices: Any) -> tuple[list[Any], Any]:
             dynamic, kwargs = tree_unflatten(tree, slices)
             rest = iter(dynamic)
@@ -245,7 +249,9 @@ class Pmapped:
         donate = self._donated_leaves(tree, static, count)
         return jit(whole, donate_argnums=donate), [NamedSharding(mesh, spec) for spec in ins]
 
-    def _on_one_device(self, of_slices: Callable, axes: Sequence[int | None], size: int) -> Callable:
+    def _on_one_device(
+        self, of_slices: Callable[..., Any], axes: Sequence[int | None], size: int
+    ) -> Callable[..., Any]:
         def whole(*leaves: Any) -> Any:
             structure: list[Any] = []
 
@@ -290,7 +296,14 @@ class Pmapped:
 class _WithResults:
     """The function of whole leaves; what it returns is known only after ``fun`` was traced."""
 
-    def __init__(self, owner: Pmapped, of_slices: Callable, axes: Sequence[int | None], ins: tuple, mesh: Mesh):
+    def __init__(
+        self,
+        owner: Pmapped,
+        of_slices: Callable[..., Any],
+        axes: Sequence[int | None],
+        ins: tuple[Any, ...],
+        mesh: Mesh,
+    ):
         self.owner, self.of_slices, self.axes, self.ins, self.mesh = owner, of_slices, axes, ins, mesh
         self.__name__ = function_name(owner.fun)
 

@@ -227,7 +227,7 @@ def _with_name(difference: Difference, function: Any) -> Difference:
 _PARTS = ("donated arguments", "keep_unused", "compiler_options", "eager")
 
 
-def _placement_change(now: tuple, before: tuple, names: Sequence[str]) -> Difference:
+def _placement_change(now: tuple[Any, ...], before: tuple[Any, ...], names: Sequence[str]) -> Difference:
     """What is new about a compilation of a trace that was compiled before: where values lie, or an option."""
     (place, *options), (earlier, *others) = now, before
     for number, (new, old) in enumerate(zip(place.in_shardings, earlier.in_shardings, strict=False)):

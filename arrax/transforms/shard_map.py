@@ -42,13 +42,13 @@ Specs = Any  # a pytree prefix of PartitionSpecs
 
 
 def shard_map(
-    f: Callable | None = None,
+    f: Callable[..., Any] | None = None,
     /,
     *,
     out_specs: Specs,
     in_specs: Specs = infer,
     mesh: MeshDescription | None = None,
-    axis_names: Iterable = frozenset(),
+    axis_names: Iterable[Any] = frozenset(),
     check_vma: bool = True,
 ) -> Any:
     """A function that runs ``f`` on every device of a mesh, on the pieces of the arguments that specs say.
@@ -146,7 +146,13 @@ class Mapped:
     __slots__ = ("f", "mesh", "in_specs", "out_specs", "axis_names", "check_vma", "store", "prints")
 
     def __init__(
-        self, f: Callable, mesh: Any, in_specs: Specs, out_specs: Specs, axis_names: frozenset, check_vma: bool
+        self,
+        f: Callable[..., Any],
+        mesh: Any,
+        in_specs: Specs,
+        out_specs: Specs,
+        axis_names: frozenset[Any],
+        check_vma: bool,
     ):
         self.f, self.mesh, self.in_specs, self.out_specs = f, mesh, in_specs, out_specs
         self.axis_names, self.check_vma = axis_names, check_vma
@@ -181,7 +187,7 @@ class Mapped:
             raise ValueError(f"shard_map: the program is already per device over {sorted(map(str, axes & taken))}")
         return Region(mesh, axes, self.check_vma)
 
-    def call(self, args: tuple) -> Any:
+    def call(self, args: tuple[Any, ...]) -> Any:
         """The function's results, put together."""
         leaves, _ = tree_flatten(args)
         region = self.region(leaves)
@@ -215,7 +221,7 @@ class Mapped:
         return tree_unflatten(traced.out_tree, results)
 
     def operation_by_operation(
-        self, args: tuple, leaves: Sequence[Any], ins: Sequence[PartitionSpec], region: Region
+        self, args: tuple[Any, ...], leaves: Sequence[Any], ins: Sequence[PartitionSpec], region: Region
     ) -> Any:
         """The function's results, where it looks at values: each operation runs at once on all devices."""
         tree = tree_flatten(args)[1]
@@ -229,12 +235,12 @@ class Mapped:
         _, avals, together = per_device(region, flat, leaves, ins)
         return tree_unflatten(found[0], together(self.output_specs(found[0], avals, region)))
 
-    def _traced(self, args: tuple, leaves: Sequence[Any], pieces: tuple) -> Traced:
+    def _traced(self, args: tuple[Any, ...], leaves: Sequence[Any], pieces: tuple[Any, ...]) -> Traced:
         split = Split(self.f, (), (), args, {})
         tree = tree_flatten((split.dynamic, split.dynamic_kwargs))[1]
         return trace(self.f, split, "shard_map", self.store, leaves, tree, pieces)
 
-    def input_specs(self, args: tuple, leaves: Sequence[Any], region: Region) -> tuple[PartitionSpec, ...]:
+    def input_specs(self, args: tuple[Any, ...], leaves: Sequence[Any], region: Region) -> tuple[PartitionSpec, ...]:
         """One spec per leaf of the arguments.
 
         Raises:
@@ -262,7 +268,9 @@ class Mapped:
             _inferred(leaf, region) if isinstance(s, Infer) else s for s, leaf in zip(found, leaves, strict=True)
         )
 
-    def check_inputs(self, avals: Sequence[Any], specs: Sequence[PartitionSpec], region: Region, args: tuple) -> None:
+    def check_inputs(
+        self, avals: Sequence[Any], specs: Sequence[PartitionSpec], region: Region, args: tuple[Any, ...]
+    ) -> None:
         """Refuse arguments that their specs do not fit."""
         for index, (aval, spec) in enumerate(zip(avals, specs, strict=True)):
 

@@ -11,15 +11,15 @@ from arrax.transforms import shard_map as current
 
 
 def shard_map(
-    f: Callable | None = None,
+    f: Callable[..., Any] | None = None,
     mesh: MeshDescription | None = None,
     in_specs: Any = None,
     out_specs: Any = None,
     check_rep: bool = True,
-    auto: Iterable = frozenset(),
+    auto: Iterable[Any] = frozenset(),
     *,
     check_vma: bool | None = None,
-    axis_names: Iterable = frozenset(),
+    axis_names: Iterable[Any] = frozenset(),
 ) -> Any:
     """A function that runs ``f`` on every device of a mesh; see ``arrax.shard_map``.
 

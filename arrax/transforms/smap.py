@@ -20,7 +20,7 @@ def _specs(axes: Any, name: Any) -> Any:
     return tree_map(spec, axes, is_leaf=lambda axis: axis is None)
 
 
-def smap(f: Callable | None = None, /, *, in_axes: Any = infer, out_axes: Any, axis_name: Hashable) -> Any:
+def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = infer, out_axes: Any, axis_name: Hashable) -> Any:
     """A function that runs ``f`` on each device's pieces along one axis of the mesh in force.
 
     Args:

@@ -269,7 +269,7 @@ class Compiled(_Stage):
             )
 
 
-def _trace_stage(function: Any, args: tuple, kwargs: dict[str, Any]) -> Traced:
+def _trace_stage(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     jitted: Jitted = function._jitted
     split, leaves, tree = jitted.split(args, kwargs)
     avals = tuple(shaped_type(leaf) for leaf in leaves)

@@ -52,7 +52,7 @@ class Traced:
         "key",
         "__weakref__",
     )
-    key: tuple
+    key: tuple[Any, ...]
 
     def __init__(
         self, program: Any, captured: list[Any], out_tree: Any, info: Any, in_avals: Any, in_tree: Any,
@@ -88,7 +88,7 @@ def leaf_type(value: Any, describe: Callable[[], str], advice: str = "") -> Any:
         raise TypeError(f"{reason}. Error interpreting {describe()}.{advice}") from None
 
 
-def flat_names(fun: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+def flat_names(fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
     """A name for each leaf of the arguments, in the order of the leaves of ``(args, kwargs)``: ``x``, ``params['w']``."""
     pairs = [*zip(argument_names(fun, args, {}), args, strict=True), *sorted(kwargs.items())]
     return [f"{name}{keystr(path)}" for name, value in pairs for path, _ in tree_flatten_with_path(value)[0]]
@@ -98,10 +98,10 @@ class _Traces:
     """Traces by function (weakly) and key."""
 
     def __init__(self) -> None:
-        self.by_function: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+        self.by_function: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.lock = threading.Lock()
 
-    def of(self, fun: Callable) -> dict[Any, Traced]:
+    def of(self, fun: Callable[..., Any]) -> dict[Any, Traced]:
         """The traces of a function; those of functions that cannot be keys live with the caller."""
         with self.lock:
             found = self.by_function.get(fun)
@@ -120,7 +120,7 @@ traces = _Traces()
 cleared_by(traces.clear)
 
 
-def traces_of(fun: Callable) -> dict[Any, Traced]:
+def traces_of(fun: Callable[..., Any]) -> dict[Any, Traced]:
     """The store of a function's traces: shared by all transformations of the same (equal) function."""
     try:
         return traces.of(fun)
@@ -129,7 +129,7 @@ def traces_of(fun: Callable) -> dict[Any, Traced]:
 
 
 def trace(
-    fun: Callable,
+    fun: Callable[..., Any],
     split: Split,
     transformation: str,
     store: dict[Any, Traced] | None = None,
@@ -176,14 +176,16 @@ def trace(
     return traced
 
 
-def dynamic_names(fun: Callable, split: Split) -> list[str]:
+def dynamic_names(fun: Callable[..., Any], split: Split) -> list[str]:
     """A name for each leaf of the arguments that are not static."""
     dynamic = iter(split.dynamic)
     args = [None if n in split.static else next(dynamic) for n in range(split.count)]  # None has no leaves
     return flat_names(fun, args, split.dynamic_kwargs)
 
 
-def _flat(fun: Callable, split: Split, tree: Any, info: FunctionInfo, out_tree: list[Any]) -> Callable[..., list[Any]]:
+def _flat(
+    fun: Callable[..., Any], split: Split, tree: Any, info: FunctionInfo, out_tree: list[Any]
+) -> Callable[..., list[Any]]:
     """The function of flat arguments and results; a call appends the structure of the results to ``out_tree``."""
 
     def flat(*tracers: Any) -> list[Any]:

@@ -22,7 +22,7 @@ from arrax.transforms.wrapped import F
 
 
 def _axis_sizes(
-    name: str, fun: Callable, args: Any, leaves: Sequence[Any], axes: Sequence[int | None]
+    name: str, fun: Callable[..., Any], args: Any, leaves: Sequence[Any], axes: Sequence[int | None]
 ) -> dict[int, list[int]]:
     """Indices of the leaves by the length of their mapped axis."""
     sizes: dict[int, list[int]] = {}
@@ -40,7 +40,12 @@ def _axis_sizes(
 
 
 def _common_size(
-    name: str, fun: Callable, args: Any, leaves: Sequence[Any], axes: Sequence[int | None], axis_size: int | None
+    name: str,
+    fun: Callable[..., Any],
+    args: Any,
+    leaves: Sequence[Any],
+    axes: Sequence[int | None],
+    axis_size: int | None,
 ) -> int:
     sizes = _axis_sizes(name, fun, args, leaves, axes)
     if axis_size is not None:
@@ -128,9 +133,9 @@ def _axes_of_arguments(tree: Any, in_axes: Any) -> list[Any]:
 
 
 def _mapped(
-    fun: Callable, leaves: Sequence[Any], tree: Any, axes: Sequence[int | None], out_axes: Any, size: int,
+    fun: Callable[..., Any], leaves: Sequence[Any], tree: Any, axes: Sequence[int | None], out_axes: Any, size: int,
     axis_name: Any, spmd_axis_name: Any,
-) -> tuple[Any, weakref.ref]:  # fmt: skip
+) -> tuple[Any, weakref.ref[Any]]:  # fmt: skip
     """The result of a function over a batch, and a weak reference to the interpreter, which nothing should hold now."""
     batch = Batch(context.interpreter, size, axis_name, spmd_axis_name)
     dims = [None if a is None else a % typeof(x).ndim for a, x in zip(axes, leaves, strict=True)]
@@ -159,7 +164,7 @@ def _check_axes(which: str, entry: Any) -> None:
         )
 
 
-def _place(fun: Callable, batch: Batch, out: Any, target: int | None) -> Any:
+def _place(fun: Callable[..., Any], batch: Batch, out: Any, target: int | None) -> Any:
     check_leaf("vmap", out)
     value, dim = batch.lift(out)
     if target is None:

@@ -80,7 +80,7 @@ def _positions(entry: Any, what: str) -> dict[int, Any]:
 
 
 def xmap(
-    fun: Callable,
+    fun: Callable[..., Any],
     in_axes: Any,
     out_axes: Any,
     *,
@@ -127,14 +127,21 @@ class Named:
     """A function and which axes of its arguments and results have names."""
 
     def __init__(
-        self, fun: Callable, in_axes: Any, out_axes: Any, sizes: dict, resources: dict, donate: Any, backend: Any
+        self,
+        fun: Callable[..., Any],
+        in_axes: Any,
+        out_axes: Any,
+        sizes: dict[Any, Any],
+        resources: dict[Any, Any],
+        donate: Any,
+        backend: Any,
     ):
         self.fun, self.out_axes, self.sizes, self.resources = fun, out_axes, sizes, resources
         self.in_axes = tuple(in_axes) if isinstance(in_axes, list) and not _is_mapping(in_axes) else in_axes
         self.donate, self.backend = donate, backend
-        self.programs: dict[Any, Callable] = {}
+        self.programs: dict[Any, Callable[..., Any]] = {}
 
-    def call(self, args: tuple) -> Any:
+    def call(self, args: tuple[Any, ...]) -> Any:
         """The results."""
         program, args = self.prepared(args)
         return program(*args)
@@ -144,7 +151,7 @@ class Named:
         program, args = self.prepared(args)
         return program.lower(*args)  # type: ignore[attr-defined]
 
-    def prepared(self, args: tuple) -> tuple[Callable, tuple]:
+    def prepared(self, args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """The compiled function, and the arguments laid out over the mesh."""
         leaves, tree = tree_flatten(args)
         leaves = [checked_operand("xmap", leaf) for leaf in leaves]
@@ -163,13 +170,13 @@ class Named:
             found = self.programs[key] = jit(whole, donate_argnums=self.donate, backend=self.backend)
         return found, tree_unflatten(tree, leaves)
 
-    def _mappings(self, args: tuple) -> list[Any]:
+    def _mappings(self, args: tuple[Any, ...]) -> list[Any]:
         try:
             return broadcast_prefix(self.in_axes, args, is_leaf=_is_mapping)
         except ValueError as error:
             raise ValueError(f"xmap: in_axes must be a tree prefix of the tuple of arguments: {error}") from None
 
-    def sizes_of(self, args: tuple, leaves: Sequence[Any], axes: Sequence[dict[int, Any]]) -> dict[Any, int]:
+    def sizes_of(self, args: tuple[Any, ...], leaves: Sequence[Any], axes: Sequence[dict[int, Any]]) -> dict[Any, int]:
         """The size of each name, in the order of their appearance."""
         sizes = dict(self.sizes)
         for number, (leaf, at) in enumerate(zip(leaves, axes, strict=True)):
@@ -259,7 +266,13 @@ class Named:
         return tree_unflatten(out_tree, results)
 
     def _batched(
-        self, flat: Callable, names: list, sizes: dict, held: Sequence[set], structure: list, values: Sequence[Any]
+        self,
+        flat: Callable[..., Any],
+        names: list[Any],
+        sizes: dict[Any, Any],
+        held: Sequence[set[Any]],
+        structure: list[Any],
+        values: Sequence[Any],
     ) -> list[Any]:
         if not names:
             return flat(*values)
@@ -277,7 +290,7 @@ class Named:
         return self._with_axis_in_front(name, sizes[name], outs, out_dims, structure[1])
 
     def _with_axis_in_front(
-        self, name: Any, size: int, outs: Sequence[Any], dims: Sequence[int | None], places: Sequence[dict]
+        self, name: Any, size: int, outs: Sequence[Any], dims: Sequence[int | None], places: Sequence[dict[Any, Any]]
     ) -> list[Any]:
         """Results with the axis of a name in front, where they have it."""
         placed = []
@@ -294,7 +307,13 @@ class Named:
         return placed
 
     def _looped(
-        self, flat: Callable, names: list, sizes: dict, held: Sequence[set], structure: list, values: Sequence[Any]
+        self,
+        flat: Callable[..., Any],
+        names: list[Any],
+        sizes: dict[Any, Any],
+        held: Sequence[set[Any]],
+        structure: list[Any],
+        values: Sequence[Any],
     ) -> list[Any]:
         """The same, where the elements along the first name are worked on in a loop, a part of them in each step."""
         name, rest, steps = names[0], names[1:], self.resources[names[0]].length

@@ -49,7 +49,7 @@ class JVP(Interpreter):
             raise errors.escaped_tracer(value)
         return value, Zero.of(value)
 
-    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         primals, tangents = [], []
         constant = True
         for arg in args:

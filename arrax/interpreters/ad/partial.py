@@ -76,7 +76,7 @@ class Partial(Interpreter):
         self.constants[id(value)] = (var, value)
         return var
 
-    def process(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for arg in args:
             if type(arg) is UnknownTracer and arg.interpreter is self:
                 break

@@ -133,7 +133,7 @@ def get_primitive_transpose(primitive: Primitive) -> Callable[..., Any]:
     return primitive.transpose
 
 
-def _transpose_eqn(eqn: Any, known: dict, linear: set, sums: dict, accumulate: Any) -> None:
+def _transpose_eqn(eqn: Any, known: dict[Any, Any], linear: set[Any], sums: dict[Any, Any], accumulate: Any) -> None:
     cts = [sums.pop(var, None) for var in eqn.outvars]
     if all(ct is None for ct in cts) and not eqn.effects:
         return

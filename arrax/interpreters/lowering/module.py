@@ -88,7 +88,7 @@ class LoweringContext:
         """The platform that is lowered for."""
         return self.module_context.platform
 
-    dim_var_values: tuple = ()
+    dim_var_values: tuple[Any, ...] = ()
     tokens_in = property(lambda self: self.tokens, doc="Tokens of ordered effects.")
     tokens_out = property(lambda self: self.tokens, doc="Tokens of ordered effects.")
 

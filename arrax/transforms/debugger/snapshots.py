@@ -134,7 +134,8 @@ class Snapshot:
             made.__dict__.update(zip(names, parts, strict=True))
             return made
 
-        if kind.__new__ is not object.__new__ or hasattr(kind, "__del__"):  # it may not bear being copied
+        makes: Any = kind.__new__
+        if makes is not object.__new__ or hasattr(kind, "__del__"):  # it may not bear being copied
             return None
         names = list(attributes)
         return self._joined(list(attributes.values()), join)

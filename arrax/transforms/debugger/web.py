@@ -47,7 +47,7 @@ class Console:
 
     def __init__(self, host: str, port: int):
         self.secret = secrets.token_urlsafe(16)
-        self.given: queue.SimpleQueue = queue.SimpleQueue()
+        self.given: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.text, self.changed = "", threading.Condition()
         handler = type("Handler", (_Handler,), {"console": self})
         self.server = ThreadingHTTPServer((host, port), handler)

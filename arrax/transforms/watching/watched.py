@@ -94,7 +94,7 @@ class Watched:
         finally:
             self.calls += 1
 
-    def _run(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         split, leaves, tree = self._own.split(args, kwargs)
         avals = self._own.types_of(split, leaves)
         traced = trace(self._own.fun, split, "watch", self._own.store, leaves, tree, avals)

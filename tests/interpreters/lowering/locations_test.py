@@ -18,6 +18,13 @@ from arrax.xla.hlo_text import read_hlo
 FILE = __file__
 
 
+@pytest.fixture(autouse=True)
+def without_stored_programs():
+    """A program that is found again on disk has the lines of the file that it was compiled from first."""
+    with config.enable_compilation_cache(False):
+        yield
+
+
 def names_of(function, *args):
     """The names of all operations before the compiler sees them."""
     text = arrax.jit(function).lower(*args).as_text(debug_info=True)
