@@ -110,7 +110,7 @@ def _explanation(traced: Any, lowering: LoweredProgram, compiled: Compiled, time
         donations=tuple(_donations(traced, lowering, program)),
         constants=tuple(_constants(lowering, instructions, program)),
         host_calls=tuple(_host_calls(lowering.jaxpr)),
-        transfers=tuple(_place(one, program) for one in instructions if _is_transfer(one, program)),
+        transfers=tuple(_place(one, program) for one in _transfers(instructions)),
         collectives=tuple(
             _place(one, program) for one in instructions if one.opcode.removesuffix("-start") in _COLLECTIVES
         ),
@@ -181,14 +181,13 @@ def _constants(lowering: LoweredProgram, instructions: Sequence[Instruction], pr
             yield _place(one, program)
 
 
-def _is_transfer(one: Instruction, program: HloProgram) -> bool:
-    """Whether an instruction moves a value between a device and the host."""
-    if one.opcode in _TRANSFERS:
-        return True
-    if one.opcode not in ("copy", "copy-start"):
-        return False
-    sources = [each for each in program.instructions() if each.name in one.operands]
-    return any(source.on_host is not one.on_host for source in sources) or (one.opcode == "copy-start" and one.on_host)
+def _transfers(instructions: Sequence[Instruction]) -> Iterator[Instruction]:
+    """The instructions that move a value between a device and the host."""
+    on_host = {one.name: one.on_host for one in instructions}
+    for one in instructions:
+        copies = one.opcode in ("copy", "copy-start")
+        if one.opcode in _TRANSFERS or (copies and any(on_host.get(name) is not one.on_host for name in one.operands)):
+            yield one
 
 
 def _host_calls(jaxpr: Jaxpr) -> Iterator[Place]:

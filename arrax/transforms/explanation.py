@@ -9,6 +9,7 @@ from typing import Any
 
 from arrax.core.terminal_styles import Paint, paint_for, plain, rich_markup
 
+_SHOWN_ARGUMENTS = 6
 _UNITS = ("", "k", "M", "G", "T", "P")
 
 
@@ -135,7 +136,9 @@ class Explanation:
 
     def title(self) -> str:
         """The function, its arguments, and where it runs."""
-        arguments = ", ".join(f"{name}: {text}" for name, text in self.arguments.items())
+        named = [f"{name}: {text}" for name, text in self.arguments.items()]
+        left_out = len(named) - _SHOWN_ARGUMENTS
+        arguments = ", ".join([*named[:_SHOWN_ARGUMENTS], *([f"… {left_out} more"] if left_out > 0 else [])])
         where = self.platform if self.devices == 1 else f"{self.devices} devices of platform {self.platform}"
         return f"{self.function}({arguments}) on {where}"
 

@@ -199,3 +199,8 @@ def test_static_arguments_methods_and_errors():
         explain(f)("text", 2)
     with pytest.raises(ZeroDivisionError):
         explain(lambda x: 1 / 0)(1.0)
+
+
+def test_long_lists_of_arguments_are_cut_in_the_text_only():
+    report = explain(lambda xs: sum(xs))([1.0] * 9)
+    assert report.title().endswith("xs[5]: f32[], … 3 more) on cpu") and len(report.arguments) == 9

@@ -267,3 +267,14 @@ def test_functions_of_the_library_have_names_but_no_lines_of_their_own():
     instructions = read_hlo(arrax.jit(solved).lower(jnp.eye(3)).compile().as_text()).instructions()
     named = {one.op_name for one in instructions}
     assert any("lu_pivots_to_permutation/while/body/" in name for name in named), named
+
+
+def test_traces_of_the_profiler_hold_names_and_files(tmp_path):
+    with config.enable_compilation_cache(False):
+        function = arrax.jit(arrax.grad(lambda x: wave(x).sum()))
+        function(jnp.ones(13))
+        with arrax.profiler.trace(tmp_path):
+            function(jnp.ones(13)).block_until_ready()
+    (path,) = tmp_path.rglob("*.xplane.pb")
+    recorded = path.read_bytes()
+    assert b"jit(<lambda>)/jvp(outer)/inner/cos" in recorded and FILE.encode() in recorded
