@@ -146,9 +146,12 @@ class Lowered(_Stage):
 
     @boundary
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The program as an object: an MLIR module, or with ``dialect="hlo"`` an XLA computation."""
+        """The program as an object: an MLIR module, or with ``dialect="hlo"`` an XLA computation.
+
+        The module is the caller's own: what is done to it does not change what is compiled.
+        """
         if dialect in (None, "stablehlo", "mhlo"):
-            return self._lowering.module
+            return self._lowering.locations.copy()
         if dialect == "hlo":
             return runtime._jax.mlir.mlir_module_to_xla_computation(
                 self._lowering.locations.text(), use_tuple_args=False, return_tuple=False

@@ -71,6 +71,10 @@ class Locations:
         self.put_in()
         return self.module.operation.get_asm(enable_debug_info=True)
 
+    def copy(self) -> Any:
+        """Another module of the same program, with locations."""
+        return native.mlir.ir.Module.parse(self.full_bytecode(), builder.ir_context())
+
     def put_in(self) -> None:
         """Give all operations their locations."""
         with self._lock:

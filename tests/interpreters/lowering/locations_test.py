@@ -278,3 +278,12 @@ def test_traces_of_the_profiler_hold_names_and_files(tmp_path):
     (path,) = tmp_path.rglob("*.xplane.pb")
     recorded = path.read_bytes()
     assert b"jit(<lambda>)/jvp(outer)/inner/cos" in recorded and FILE.encode() in recorded
+
+
+def test_a_module_that_was_handed_out_can_be_changed_without_harm():
+    lowered = arrax.jit(doubled).lower(jnp.ones(3))
+    module = lowered.compiler_ir()
+    assert "scope/mul" in module.operation.get_asm(enable_debug_info=True)
+    body = module.body.operations[0].regions[0].blocks[0]
+    body.operations[len(body.operations) - 1].operation.erase()
+    assert lowered.compile()(jnp.ones(3)).shape == (3,) and "stablehlo.cosine" in lowered.as_text()
