@@ -7,22 +7,17 @@ that led to the call.
 
 from __future__ import annotations
 
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
-
-_PATIENCE = 0.5  # seconds that a function waits for a caller that has not come to wait yet
-_callers: list[queue.SimpleQueue] = []
-_running: list[int] = []  # the threads that run or wait for programs whose callers are needed
-_changed = threading.Condition()
 
 
 class _Request:
     """What a caller is asked to run."""
 
     def __init__(self, function: Callable[[], Any]):
-        self.function, self.done = function, threading.Event()
+        self.function, self.done, self.left = function, threading.Event(), False
         self.error: BaseException | None = None
 
     def run(self) -> None:
@@ -32,6 +27,17 @@ class _Request:
             self.error = error
         finally:
             self.done.set()
+
+    def leave(self) -> None:
+        """Let whoever asks run it."""
+        self.left = True
+        self.done.set()
+
+
+_PATIENCE = 0.5  # seconds that a function waits for a caller that has not come to wait yet
+_callers: list[deque[_Request | None]] = []  # what each waiting caller is to run; None: its program has ended
+_running: list[int] = []  # the threads that run or wait for programs whose callers are needed
+_changed = threading.Condition()
 
 
 class needed_caller:
@@ -48,42 +54,50 @@ class needed_caller:
 
 def wait_and_serve(token: Any) -> None:
     """Wait for a program; run here what its functions on the host ask for."""
-    requests: queue.SimpleQueue = queue.SimpleQueue()
+    requests: deque[_Request | None] = deque()
 
     def wait() -> None:
         try:
             token.block_until_ready()
         except Exception:  # noqa: S110  (the caller asks again)
             pass
-        requests.put(None)
+        with _changed:
+            requests.append(None)
+            _changed.notify_all()
 
     with _changed:
         _callers.append(requests)
         _changed.notify_all()
     try:
         threading.Thread(target=wait, daemon=True, name="arrax-wait").start()
-        while (request := requests.get()) is not None:
+        while (request := _next(requests)) is not None:
             request.run()
     finally:
         with _changed:
             _callers.remove(requests)
+            for request in filter(None, requests):  # an interrupt has come in between
+                request.leave()
     token.block_until_ready()
+
+
+def _next(requests: deque) -> _Request | None:
+    with _changed:
+        _changed.wait_for(lambda: requests)
+        return requests.popleft()
 
 
 def in_caller(function: Callable[[], Any]) -> None:
     """Run a function in the thread of a caller, or here: where this is such a thread, or none comes to wait."""
-    here = threading.get_ident()
-    with _changed:
-        if here in _running or not _running:
-            requests = None
-        else:
-            _changed.wait_for(lambda: _callers, _PATIENCE)
-            requests = _callers[-1] if _callers else None
-    if requests is None:
-        function()
-        return
     request = _Request(function)
-    requests.put(request)
+    with _changed:
+        elsewhere = bool(_running) and threading.get_ident() not in _running
+        if elsewhere and _changed.wait_for(lambda: _callers, _PATIENCE):
+            _callers[-1].append(request)
+            _changed.notify_all()
+        else:
+            request.leave()
     request.done.wait()
-    if request.error is not None:
+    if request.left:
+        function()
+    elif request.error is not None:
         raise request.error

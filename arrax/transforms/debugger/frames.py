@@ -104,8 +104,12 @@ def _shown(frame: FrameType | None, filtered: bool, limit: int | None) -> list[F
     while frame is not None and (limit is None or len(found) < limit):
         path = frame.f_code.co_filename
         inside = is_internal(path) or (inside and path in _BETWEEN)
-        if not (filtered and (inside or path.startswith("<frozen "))):
+        if not (filtered and inside):
             found.append(frame)
+        if (
+            filtered and frame.f_code.co_name == "<module>"
+        ):  # what has started a program or a notebook's cell is not of it
+            break
         frame = frame.f_back
     return found
 

@@ -326,6 +326,13 @@ def test_the_prompt_runs_in_the_thread_of_the_caller_though_the_program_does_not
     assert session.answers()[0][1:3] == ["True", "(1000, 1000)"], caller
 
 
+def test_frames_end_with_the_program_or_the_cell_of_a_notebook():
+    session = Session("w", "c")
+    cell = compile("f(1.0)", "<cell>", "exec")
+    exec(cell, {"f": arrax.jit(lambda x: debug.breakpoint(**session.streams))})
+    assert session.answers()[0][0].startswith('Traceback:\n  File "<cell>", line 1, in <module>')
+
+
 # ---- processes -----------------------------------------------------------------------------------------------------
 
 PROGRAM = """
