@@ -26,7 +26,7 @@ from arrax.interpreters.lowering.module import lower_module
 from arrax.interpreters.ordering import in_order
 from arrax.interpreters.placements import Placement
 from arrax.native import runtime
-from arrax.xla import callers, compat, compilation
+from arrax.xla import callers, compat, compilation, startup
 from arrax.xla.devices import single_sharding
 from arrax.xla.distribution import naming_value, put_on
 from arrax.xla.draining import drain
@@ -216,7 +216,7 @@ class CompiledProgram:
 
     __slots__ = (
         "executable", "placement", "kept", "const_args", "out_avals", "in_shardings", "out_shardings", "handlers", "effects",
-        "name", "donated", "lowered", "physical", "paced", "_keys", "_on_host",
+        "name", "donated", "lowered", "physical", "paced", "to_agree", "_keys", "_on_host",
     )  # fmt: skip
 
     def __init__(self, lowered: LoweredProgram, placement: Placement, name: str, compiler_options: Any = None):
@@ -225,6 +225,7 @@ class CompiledProgram:
         if lowered.host_callbacks:
             drain.expect(device)
         self.paced = spread is not None and device.platform == "cpu"
+        self.to_agree = spread is not None and not spread.devices.is_fully_addressable
         if self.paced:
             pace.watch()
         # Small programs that are many, and no user's: with names of their operations they would take a tenth longer to load.
@@ -299,6 +300,10 @@ class CompiledProgram:
         for leaf, keep in zip(leaves, self.kept, strict=True):
             if keep:
                 arrays.append(self._place(leaf, self.in_shardings[len(arrays)]))
+        if self.to_agree:
+            for agree in startup.before_first_runs:
+                agree(self.executable, self.name, self.placement.devices)
+            self.to_agree = False
         try:
             outs = self._run_with_effects(arrays) if self.effects else self._run(arrays)
         except errors.JaxRuntimeError as error:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import atexit
 import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 
 from arrax.core import config
 from arrax.native import runtime
 from arrax.xla import startup
+from arrax.xla.agreement import agree
 from arrax.xla.clusters import Cluster, detect
+from arrax.xla.ports import check_free, wait_until
 
 logger = logging.getLogger("arrax")
+_PAUSE, _PATIENCE = 0.03, 1.0  # seconds around the end of a service, after which another may start at its address
 Text = str | None
 Number = int | None
 
@@ -83,14 +87,21 @@ def initialize(
     state.local_devices = (local_device_ids,) if isinstance(local_device_ids, int) else local_device_ids
     if number == 0:
         logger.info("Starting the coordination service at %s", bind)
-        state.service = runtime._jax.get_distributed_runtime_service(
-            bind, count, heartbeat_timeout=heartbeat_timeout_seconds, shutdown_timeout=shutdown_timeout_seconds
-        )
+        try:
+            check_free(bind)
+            state.service = runtime._jax.get_distributed_runtime_service(
+                bind, count, heartbeat_timeout=heartbeat_timeout_seconds, shutdown_timeout=shutdown_timeout_seconds
+            )
+        except Exception as error:
+            raise RuntimeError(
+                f"distributed.initialize: the coordination service could not be started at {bind}; is the port in use? {error}"
+            ) from None
     client = runtime._jax.get_distributed_runtime_client(
         address, number, init_timeout=initialization_timeout, heartbeat_timeout=heartbeat_timeout_seconds,
         shutdown_timeout=shutdown_timeout_seconds, use_compression=True, shutdown_on_destruction=False,
     )  # fmt: skip
     logger.info("Connecting process %d of %d to %s", number, count, address)
+    wait_until(address, True, initialization_timeout / 2)  # a connection that fails first is tried again a second later
     try:
         client.connect()
     except Exception as error:
@@ -151,11 +162,15 @@ def shutdown() -> None:
         return
     if state.preemption is not None:
         state.preemption.shutdown()
-    client, service = state.client, state.service
+    client, service, address = state.client, state.service, state.coordinator_address
     state.__init__()  # type: ignore[misc]
     client.shutdown()
     if service is not None:
+        time.sleep(_PAUSE)  # in which the others end their side: to lose the service before would end their processes
         service.shutdown()
+        time.sleep(_PAUSE)  # in which they see that it has ended
+    elif address is not None:
+        wait_until(address, False, _PATIENCE)  # who joined again at once would meet the service that is about to end
 
 
 def _cpu_options() -> dict[str, Any]:
@@ -185,5 +200,6 @@ def _plugin_options() -> tuple[dict[str, Any], Any]:
     return options, state.client
 
 
+startup.before_first_runs.append(lambda *program: agree(state.client, state.process_id, *program))
 startup.cpu_options.append(_cpu_options)
 startup.plugin_options.append(_plugin_options)

@@ -83,6 +83,8 @@ cpu_options: list[Callable[[], dict[str, Any]]] = []  # what else CPU clients ar
 plugin_options: list[
     Callable[[], tuple[dict[str, Any], Any]]
 ] = []  # and others: options, connection to other processes
+# functions of (executable, name, devices), called before a program over several processes runs for the first time
+before_first_runs: list[Callable[[Any, str, Any], None]] = []
 
 
 def started() -> bool:
