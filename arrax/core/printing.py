@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,15 +12,21 @@ import numpy as np
 
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.name_stacks import stack_text
-from arrax.core.printing_styles import page_part, painted
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, SpareVar, Var, printers
-from arrax.core.terminal_styles import paint_for, rich_markup, terminal
+from arrax.core.text_styles import Paint, html_block, html_markup, paint_for, rich_markup, terminal
 from arrax.core.types import AbstractValue
 
 _WIDTH = 80
 _INDENT = "    "
 _COMMENT = "\0"  # what stands between a line and its comment, before these are aligned
 _COMMENT_COLUMN = 60
+_TOKENS = (
+    r"(?P<comment>  # .*$)"
+    r"|(?P<keyword>\blambda\b(?= )|\blet\b(?=\s|$)|(?:^|(?<= ))in(?= \())"
+    r"|(?P<type>(?<=\w):[\w<>]+\[[^\]]*\](?:\{[^}]*\})?)"
+    r"|(?P<primitive>(?<== )[A-Za-z_][\w.]*(?=[\[ ]|$)(?! *=))"
+)
+_STYLES = {"comment": "dim", "keyword": "bold", "type": "magenta", "primitive": "blue"}
 
 
 def variable_names() -> Iterator[str]:
@@ -223,12 +230,23 @@ def eqn_text(eqn: JaxprEqn) -> str:
     return _eqn_text(eqn, Names(Jaxpr((), used, eqn.outvars, [eqn])))
 
 
+def painted(text: str, paint: Paint) -> str:
+    """The text of a program, each part in its style."""
+    parts, end = [], 0
+    for found in re.finditer(_TOKENS, text, re.MULTILINE):
+        parts.append(paint(text[end : found.start()], ""))
+        parts.append(paint(found[0], _STYLES[found.lastgroup or "comment"]))
+        end = found.end()
+    parts.append(paint(text[end:], ""))
+    return "".join(parts)
+
+
 def _shown(jaxpr: Jaxpr | ClosedJaxpr) -> str:
     return painted(jaxpr_text(jaxpr), paint_for(sys.stdout))
 
 
 printers.jaxpr = jaxpr_text
 printers.shown = _shown
-printers.html = lambda jaxpr: page_part(jaxpr_text(jaxpr))
+printers.html = lambda jaxpr: html_block(painted(jaxpr_text(jaxpr), html_markup))
 printers.rich = lambda jaxpr: painted(jaxpr_text(jaxpr), rich_markup)
 printers.eqn = eqn_text

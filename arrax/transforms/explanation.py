@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from arrax.core.terminal_styles import Paint, paint_for, plain, rich_markup
+from arrax.core.text_styles import Paint, Report
 
 _SHOWN_ARGUMENTS = 6
 _UNITS = ("", "k", "M", "G", "T", "P")
@@ -75,8 +74,8 @@ class Donation:
     result: int | None
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Report):
     """All that is known of a function compiled for some arguments; ``print`` it, or take its fields or ``to_dict()``.
 
     Attributes:
@@ -111,19 +110,6 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """The fields as dictionaries, lists, texts and numbers, as ``json`` takes them."""
         return {key: [*value] if isinstance(value, tuple) else value for key, value in asdict(self).items()}
-
-    def __str__(self) -> str:
-        return self.text(plain)
-
-    __repr__ = __str__
-
-    def __rich__(self) -> str:
-        """The report in the markup of ``rich``, which prints it so."""
-        return self.text(rich_markup)
-
-    def show(self) -> None:
-        """Print the report, in colours where the output is a terminal."""
-        print(self.text(paint_for(sys.stdout)))
 
     def text(self, paint: Paint) -> str:
         """The report as text."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from arrax.core.terminal_styles import Paint, paint_for, plain, rich_markup
+from arrax.core.text_styles import Paint, Report
 from arrax.transforms.explanation import seconds_text
 from arrax.transforms.recompilations import History, advice, histories
 
@@ -48,8 +47,8 @@ class FunctionHistory:
     advice: str
 
 
-@dataclass(frozen=True)
-class Recompilations:
+@dataclass(frozen=True, repr=False)
+class Recompilations(Report):
     """What ``debug.recompiles`` gives: the histories of functions, that with the most seconds first."""
 
     functions: tuple[FunctionHistory, ...]
@@ -57,19 +56,6 @@ class Recompilations:
     def to_dict(self) -> dict[str, Any]:
         """The histories as dictionaries, lists, texts and numbers, as ``json`` takes them."""
         return asdict(self)
-
-    def __str__(self) -> str:
-        return self.text(plain)
-
-    __repr__ = __str__
-
-    def __rich__(self) -> str:
-        """The histories in the markup of ``rich``, which prints them so."""
-        return self.text(rich_markup)
-
-    def show(self) -> None:
-        """Print the histories, in colours where the output is a terminal."""
-        print(self.text(paint_for(sys.stdout)))
 
     def text(self, paint: Paint) -> str:
         """The histories as text."""

@@ -204,3 +204,8 @@ def test_static_arguments_methods_and_errors():
 def test_long_lists_of_arguments_are_cut_in_the_text_only():
     report = explain(lambda xs: sum(xs))([1.0] * 9)
     assert report.title().endswith("xs[5]: f32[], … 3 more) on cpu") and len(report.arguments) == 9
+
+
+def test_notebooks_show_reports():
+    shown = explain(lambda x: x < 1)(jnp.ones(3))._repr_html_()
+    assert shown.startswith("<pre") and "&lt;lambda&gt;(x: f32[3])" in shown and "<lambda>" not in shown
