@@ -48,6 +48,7 @@ from arrax.dtypes import float0 as float0
 from arrax.lax.placement import device_get as device_get
 from arrax.lax.placement import device_put as device_put
 from arrax.transforms import layouts as _layouts  # noqa: F401  (gives arrays their format)
+from arrax.transforms import pickled_functions as _pickled_functions  # lets jitted functions be pickled
 from arrax.transforms import stages as _stages  # noqa: F401  (gives jitted functions lower, trace, eval_shape)
 from arrax.transforms.autodiff import jvp as jvp
 from arrax.transforms.autodiff import linear_transpose as linear_transpose

@@ -377,13 +377,21 @@ class Configuration:
                 option.set_global(flag.value if option.kind is bool else option.parse(flag.value))
 
     def parse_flags_with_absl(self) -> None:
-        """Take options given as ``--jax_NAME=value`` on the command line, leaving the rest for the program."""
+        """Take options given as ``--jax_NAME=value`` on the command line, leaving the rest for the program.
+
+        In programs that use absl its flags have values from then on.
+        """
+        given_here = []
         for argument in sys.argv[1:]:
             name, given, text = argument.removeprefix("--").partition("=")
             short = name.removeprefix("jax_")
             if argument.startswith("--jax_") and short in _options:
                 option = _options[short]
                 option.set_global(option.parse(text) if given else True)
+                given_here.append(argument)
+        if "absl.flags" in sys.modules and not native.absl_flags.flags.FLAGS.is_parsed():
+            self.config_with_absl()
+            native.absl_flags.flags.FLAGS([sys.argv[0], *given_here], known_only=True)
 
 
 config = Configuration()

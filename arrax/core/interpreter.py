@@ -55,6 +55,9 @@ class Context(threading.local):
     explicit_axes: bool = False  # whether types say how explicit axes of a mesh divide values
     batching: Any = None  # the batching interpreter whose rule is running
 
+    def __reduce__(self) -> str:
+        return "context"  # functions that are pickled with what they use find that of their process
+
 
 context = Context()
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from arrax.core.tracebacks import bound_names, bounded
+from arrax.core.tracebacks import bound_names, published
 
 
 def late_names(
@@ -32,7 +32,7 @@ def late_names(
     def find(name: str) -> Any:
         own_name = aliases.get(name, name)
         if own_name in homes:
-            found = bounded(getattr(import_module(homes[own_name]), own_name))
+            found = published(getattr(import_module(homes[own_name]), own_name), face, name)
         elif own_name in rooms:
             found = import_module(f"{face}.{own_name}")
         else:

@@ -167,12 +167,25 @@ def bounded(value: Any) -> Any:
     return found
 
 
+def published(value: Any, module: str, name: str) -> Any:
+    """The value of a name of a public module: bounded, and at home in the first one that has it by its own name.
+
+    Pickles look for functions where these say that they are.
+    """
+    found = bounded(value)
+    if found is not value and found.__module__ == value.__module__ and found.__qualname__ == name:
+        found.__module__ = module
+    return found
+
+
 def bound_names(module: str) -> None:
     """Let all public functions of a public module be boundaries; it calls this after its imports."""
     names = sys.modules[module].__dict__
     for name, value in names.items():
         if not name.startswith("_"):
-            names[name] = bounded(value)  # no name is added, so that the dictionary may change meanwhile
+            names[name] = published(
+                value, module, name
+            )  # no name is added, so that the dictionary may change meanwhile
 
 
 # The settings stand below this file.

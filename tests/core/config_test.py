@@ -127,6 +127,15 @@ def test_the_command_line_sets_options():
     assert run(code, "--jax_enable_x64", "--jax_default_prng_impl=rbg", "other") == ["True", "rbg"]
 
 
+def test_flags_of_absl_programs_have_values_once_the_command_line_is_parsed():
+    code = (
+        "import arrax; from absl import flags; flags.DEFINE_string('own', 'default', '')\n"
+        "arrax.config.parse_flags_with_absl()\n"
+        "print(flags.FLAGS.own, flags.FLAGS.jax_debug_nans, arrax.config.jax_debug_nans)"
+    )
+    assert run(code, "--jax_debug_nans", "--unknown=1") == ["default", "True", "True"]
+
+
 def test_absl_programs_set_options():
     code = (
         "import arrax, absl.app; arrax.config.config_with_absl()\n"

@@ -1,1 +1,1 @@
-"""Arrays written to and read from storage: the interface of what manages checkpoints."""
+"""Arrays written to and read from storage by TensorStore, while the program goes on."""
