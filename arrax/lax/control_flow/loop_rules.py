@@ -20,7 +20,7 @@ from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import core_call_p
-from arrax.lax.control_flow.reported_loops import STEPS, counted_steps, loop_ir
+from arrax.lax.control_flow.reported_loops import STEPS, counted_steps, loop_ir, with_values
 from arrax.lax.control_flow.staged_functions import chosen, either, groups, others, rearranged
 from arrax.lax.families import shape_slots
 from arrax.lax.reductions import reduce_or
@@ -331,12 +331,13 @@ def _lower(
 ) -> list[Any]:
     cond_consts, body_consts, init = groups(args, cond_nconsts, body_nconsts)
     module = ctx.module_context
+    program, value_avals = with_values(body_jaxpr)
 
     def cond(carry: list[Any]) -> Any:
         return inline_program(module, cond_jaxpr, [*cond_consts, *carry], "while/cond")[0]
 
     def body(carry: list[Any]) -> list[Any]:
-        return inline_program(module, body_jaxpr, [*body_consts, *carry], "while/body")
+        return inline_program(module, program, [*body_consts, *carry], "while/body")
 
     def total() -> Any:
         counted = counted_steps(cond_jaxpr.jaxpr, body_jaxpr.jaxpr, cond_nconsts, body_nconsts)
@@ -345,7 +346,7 @@ def _lower(
         first, last = (builder.op("convert", STEPS, [*cond_consts, *init][place]) for place in counted)
         return builder.op("subtract", STEPS, last, first)
 
-    return loop_ir(ctx, body_jaxpr, init, body_jaxpr.out_avals, cond, body, total)
+    return loop_ir(ctx, body_jaxpr, init, body_jaxpr.out_avals, cond, body, total, value_avals)
 
 
 def _by_operation(

@@ -16,6 +16,7 @@ from arrax.core.effects import Effect
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray
+from arrax.interpreters.batching import bdim_at_front, running_batch
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import add, lt
 from arrax.lax.host_functions import call_host
@@ -28,13 +29,16 @@ UNKNOWN = -1
 class Listener(Protocol):
     """Who hears of a loop's steps. Hashable: it is a parameter of operations."""
 
-    def __call__(self, handle: int, steps: int, total: int, ended: bool) -> tuple[int, int]:
+    def __call__(
+        self, handle: int, steps: int, total: int, ended: bool, values: Sequence[np.ndarray]
+    ) -> tuple[int, int]:
         """Hear that a loop has taken some steps; give a handle of this run, and how many steps to take next.
 
         Args:
           handle: what the last call of this run has given; 0 at first.
           total: how many steps there will be, or ``UNKNOWN``.
           ended: whether these were all.
+          values: those of the last step that go with the mark; zeros before the first.
         """
 
 
@@ -46,15 +50,31 @@ class ReportEffect(Effect):
 
 report_effect = ReportEffect("Report")
 report_p = Primitive("report", multiple_results=True, cost=0)
-report_p.type_rule = lambda **params: []
-report_p.effects_rule = lambda **params: frozenset({report_effect})
-report_p.impl = lambda **params: []
-report_p.lower[None] = lambda ctx, **params: []
+report_p.type_rule = lambda *avals, **params: []
+report_p.effects_rule = lambda *avals, **params: frozenset({report_effect})
+report_p.impl = lambda *values, **params: []
+report_p.jvp = lambda primals, tangents, **params: (report_p.bind(*primals, **params), [])
+report_p.lower[None] = lambda ctx, *values, **params: []
 
 
-def mark_loop(listener: Listener) -> None:
-    """Let the loop around the function that is being traced report to a listener."""
-    report_p.bind(listener=listener)
+def _batch(values: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+    """One loop serves all examples: the values of all of them go with it."""
+    size = running_batch().size
+    moved = [x if d is None else bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)]
+    return report_p.bind(*moved, **params), []
+
+
+report_p.batch = _batch
+
+
+def mark_loop(listener: Listener, values: Sequence[Any] = ()) -> None:
+    """Let the loop around the function that is being traced report to a listener.
+
+    Args:
+      values: arrays that go with the report, those of the last step. Only the loop's own body can give them, not a function
+        that is jitted inside of it.
+    """
+    report_p.bind(*values, listener=listener)
 
 
 def listener_of(program: ClosedJaxpr) -> Listener | None:
@@ -75,6 +95,21 @@ def _listener_in(jaxpr: Jaxpr) -> Listener | None:
                 if found is not None:
                     return found
     return None
+
+
+def with_values(program: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
+    """The body of a loop with the values of its mark as further results, and their types."""
+    if listener_of(program) is None:
+        return program, []
+    return program.memo("with values", lambda: _with_values(program))
+
+
+def _with_values(program: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
+    mark = next((eqn for eqn in program.jaxpr.eqns if eqn.primitive is report_p), None)
+    if mark is None:
+        return program, []
+    jaxpr = program.jaxpr.replace(outvars=[*program.jaxpr.outvars, *mark.invars])
+    return program.replace(jaxpr=jaxpr), [atom.aval for atom in mark.invars]
 
 
 # ---- lowering --------------------------------------------------------------------------------------------------------
@@ -104,25 +139,30 @@ def loop_ir(
     cond: Callable[[list[Any]], Any],
     body: Callable[[list[Any]], list[Any]],
     total: Callable[[], Any],
+    value_avals: Sequence[ShapedArray] = (),
     steps_per_turn: int = 1,
 ) -> list[Any]:
     """Like ``while_ir``; if the steps' program is marked, the loop reports.
 
     Args:
       program: of one step.
+      body: gives the values of the mark, too, behind the carry.
       total: gives the number of steps in the program, or None.
+      value_avals: types of the values of the mark.
       steps_per_turn: how many steps ``body`` takes.
     """
     listener = listener_of(program)
     if listener is None:
         return while_ir(init, avals, cond, body)
+    count = len(avals)
     number = lambda value: builder.constant(np.int64(value))  # noqa: E731
     whole = total()
     whole = number(UNKNOWN) if whole is None else whole
 
-    def call(handle: Any, steps: Any, ended: bool) -> list[Any]:
-        operands = [handle, steps, whole, builder.constant(np.bool_(ended))]
-        kinds = [STEPS, STEPS, STEPS, _FLAG]
+    def call(handle: Any, turns: Any, values: list[Any], ended: bool) -> list[Any]:
+        steps = builder.op("multiply", STEPS, turns, number(steps_per_turn))
+        operands = [handle, steps, whole, builder.constant(np.bool_(ended)), *values]
+        kinds = [STEPS, STEPS, STEPS, _FLAG, *value_avals]
         name, entry = "debug.progress", _entry(listener)
         return call_host(ctx.module_context, name, entry, operands, kinds, [STEPS, STEPS], side_effect=True)
 
@@ -132,27 +172,32 @@ def loop_ir(
 
     def inner(state: list[Any]) -> list[Any]:
         left, _, *carry = state
-        carry = body(carry)
-        return [builder.op("subtract", STEPS, left, number(1)), cond(carry), *carry]  # which asks once for each step
+        carry = body(carry[:count])
+        return [
+            builder.op("subtract", STEPS, left, number(1)),
+            cond(carry[:count]),
+            *carry,
+        ]  # which asks once for each step
 
     def outer(state: list[Any]) -> list[Any]:
         handle, turns, going, *carry = state
-        handle, wanted = call(handle, builder.op("multiply", STEPS, turns, number(steps_per_turn)), False)
-        left, going, *carry = while_ir([wanted, going, *carry], [STEPS, _FLAG, *avals], inner_goes_on, inner)
+        handle, wanted = call(handle, turns, carry[count:], False)
+        left, going, *carry = while_ir([wanted, going, *carry], [STEPS, _FLAG, *carried], inner_goes_on, inner)
         taken = builder.op("subtract", STEPS, wanted, left)
         return [handle, builder.op("add", STEPS, turns, taken), going, *carry]
 
-    start = [number(0), number(0), cond(list(init)), *init]
-    handle, turns, _, *carry = while_ir(start, [STEPS, STEPS, _FLAG, *avals], lambda state: state[2], outer)
-    call(handle, builder.op("multiply", STEPS, turns, number(steps_per_turn)), True)
-    return carry
+    carried = [*avals, *value_avals]
+    start = [number(0), number(0), cond(list(init)), *init, *(builder.full(0, aval) for aval in value_avals)]
+    handle, turns, _, *carry = while_ir(start, [STEPS, STEPS, _FLAG, *carried], lambda state: state[2], outer)
+    call(handle, turns, carry[count:], True)
+    return carry[:count]
 
 
 def _entry(listener: Listener) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
     def run(*values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        handle, steps, total, ended = (value.item() for value in values)
+        handle, steps, total, ended = (value.item() for value in values[:4])
         try:
-            handle, following = listener(handle, steps, total, ended)
+            handle, following = listener(handle, steps, total, ended, values[4:])
         except BaseException as error:
             host_failures.remember(error)
             raise

@@ -19,7 +19,7 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr
-from arrax.lax.control_flow.reported_loops import loop_ir
+from arrax.lax.control_flow.reported_loops import loop_ir, with_values
 from arrax.lax.control_flow.staged_functions import chosen, either, groups, rearranged
 from arrax.lax.kept_bits import kept_type, with_type
 from arrax.lax.shapes import expand_dims, squeeze
@@ -251,7 +251,10 @@ def _lower(
     xs = [with_type(x, kept_type(ctx, _stack(aval, length))) for x, aval in zip(xs, x_avals, strict=True)]
     buffers = [builder.full(0, aval) for aval in stacks]
 
-    def step(position: Any, carry: list[Any], ys: list[Any]) -> tuple[list[Any], list[Any]]:
+    program, value_avals = with_values(jaxpr)
+    rows = num_carry + len(y_avals)
+
+    def step(position: Any, carry: list[Any], ys: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         if not isinstance(position, int):
             index = (
                 builder.op("subtract", _COUNTER, builder.constant(np.int32(length - 1)), position)
@@ -261,21 +264,21 @@ def _lower(
         else:
             index = builder.constant(np.int32(length - 1 - position if reverse else position))
         elements = [_element(ctx, x, aval, index) for x, aval in zip(xs, x_avals, strict=True)]
-        outs = inline_program(ctx.module_context, jaxpr, [*consts, *carry, *elements], "while/body")
+        outs = inline_program(ctx.module_context, program, [*consts, *carry, *elements], "while/body")
         new = [
             _with_element(stack, whole, y, aval, index)
-            for stack, whole, aval, y in zip(ys, stacks, y_avals, outs[num_carry:], strict=True)
+            for stack, whole, aval, y in zip(ys, stacks, y_avals, outs[num_carry:rows], strict=True)
         ]
-        return outs[:num_carry], new
+        return outs[:num_carry], new, outs[rows:]
 
     def body(state: list[Any]) -> list[Any]:
         counter, carry, ys = state[0], state[1 : 1 + num_carry], state[1 + num_carry :]
         for offset in range(per_turn):
             shift = builder.constant(np.int32(offset))
             position = counter if offset == 0 else builder.op("add", _COUNTER, counter, shift)
-            carry, ys = step(position, carry, ys)
+            carry, ys, values = step(position, carry, ys)
         following = builder.op("add", _COUNTER, counter, builder.constant(np.int32(per_turn)))
-        return [following, *carry, *ys]
+        return [following, *carry, *ys, *values]
 
     def goes_on(state: list[Any]) -> Any:
         end = builder.constant(np.int32(length - length % per_turn))
@@ -287,11 +290,11 @@ def _lower(
         start = [builder.constant(np.int32(0)), *carry, *ys]
         state = loop_ir(
             ctx, jaxpr, start, [_COUNTER, *carry_avals, *stacks], goes_on, body,
-            lambda: builder.constant(np.int64(length)), per_turn,
+            lambda: builder.constant(np.int64(length)), value_avals, per_turn,
         )  # fmt: skip
         carry, ys, done = state[1 : 1 + num_carry], state[1 + num_carry :], length - length % per_turn
     for position in range(done, length):
-        carry, ys = step(position, carry, ys)
+        carry, ys, _ = step(position, carry, ys)
     return [*carry, *map(with_type, ys, results)]
 
 

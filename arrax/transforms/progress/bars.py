@@ -25,8 +25,8 @@ class AnyBar(ABC):
     def __init__(self, label: str, total: int | None): ...
 
     @abstractmethod
-    def show(self, steps: int, seconds: float) -> None:
-        """Show that so many steps are done, since so many seconds."""
+    def show(self, steps: int, seconds: float, words: str) -> None:
+        """Show that so many steps are done, since so many seconds, and some words behind that."""
 
     @abstractmethod
     def close(self) -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeVar, overload
 
+import numpy as np
+
 from arrax.core.calls import check_callable
 from arrax.lax.control_flow.reported_loops import UNKNOWN, mark_loop
+from arrax.lax.families import checked_operand
 from arrax.transforms.progress.bars import AnyBar, bar_of, checked_style
 from arrax.xla import host_failures
 
 F = TypeVar("F", bound=Callable[..., Any])
+Show = Callable[[Any], dict[str, Any]]
 logger = logging.getLogger("arrax")
 _GROWTH = 16  # how many times as many steps there are, at most, between reports than between those before
 
@@ -58,14 +63,18 @@ class Reporter:
     style: str
     every: float
     delay: float
+    names: tuple[str, ...] = ()  # of the values that are shown
 
-    def __call__(self, handle: int, steps: int, total: int, ended: bool) -> tuple[int, int]:
+    def __call__(
+        self, handle: int, steps: int, total: int, ended: bool, values: Sequence[np.ndarray]
+    ) -> tuple[int, int]:
         if handle == 0:
             return (0 if ended else self._begin()), 1
         run, now = _runs.get(handle) or _Run(), perf_counter()
         try:
             if ended or run.bar is not None or now - run.began >= self.delay:
-                self._show(run, steps, total, now, ended)
+                words = ", ".join(f"{name}={_text(value)}" for name, value in zip(self.names, values, strict=False))
+                self._show(run, steps, total, now, ended, words)
         except Exception:  # what watches a program does not end it
             logger.exception("arrax.debug.progress: the bar cannot be shown")
             run.bar = None
@@ -83,27 +92,39 @@ class Reporter:
             _runs[handle] = _Run()
         return handle
 
-    def _show(self, run: _Run, steps: int, total: int, now: float, ended: bool) -> None:
+    def _show(self, run: _Run, steps: int, total: int, now: float, ended: bool, words: str) -> None:
         if run.bar is None:
             if ended and now - run.began < self.delay:
                 return
             known = self.total if self.total is not None else None if total == UNKNOWN else total
             run.bar = bar_of(self.style)(self.label, known)
-        run.bar.show(steps, now - run.began)
+        run.bar.show(steps, now - run.began, words)
         if ended:
             run.close()
+
+
+def _text(value: np.ndarray) -> str:
+    """A number; of several, such as those of mapped examples, the mean and how many."""
+    if value.ndim == 0 or value.size == 1:
+        return f"{value.item():.4g}" if value.dtype.kind in "fc" else str(value.item())
+    return f"{value.astype(np.float64, copy=False).mean():.4g} (mean of {value.size})"
 
 
 class Reporting:
     """A body of loops that report."""
 
-    def __init__(self, fun: Callable[..., Any], reporter: Reporter):
+    def __init__(self, fun: Callable[..., Any], reporter: Reporter, show: Show | None):
         functools.update_wrapper(self, fun, updated=())
-        self.fun, self.reporter = fun, reporter
+        self.fun, self.reporter, self.show = fun, reporter, show
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        mark_loop(self.reporter)
-        return self.fun(*args, **kwargs)
+        result = self.fun(*args, **kwargs)
+        shown = {} if self.show is None else self.show(result)
+        if not isinstance(shown, dict):
+            raise TypeError(f"progress: show must return a dict of names and numbers, got {shown!r}")
+        values = [checked_operand("progress", value) for value in shown.values()]
+        mark_loop(dataclasses.replace(self.reporter, names=tuple(map(str, shown))), values)
+        return result
 
 
 @overload
@@ -118,13 +139,14 @@ def progress(
 ) -> F: ...
 @overload
 def progress(
-    fun: None = None, label: str = ..., *, total: int | None = ..., style: str | None = ..., every: float = ...,
-    delay: float = ...,
+    fun: None = None, label: str = ..., *, show: Show | None = ..., total: int | None = ..., style: str | None = ...,
+    every: float = ..., delay: float = ...,
 ) -> Callable[[F], F]: ...  # fmt: skip
 def progress(
     fun: Callable[..., Any] | None = None,
     label: str = "",
     *,
+    show: Show | None = None,
     total: int | None = None,
     style: str | None = None,
     every: float = 0.1,
@@ -139,6 +161,8 @@ def progress(
     Args:
       fun: what the loop repeats. Without it, the rest makes a decorator.
       label: stands in front of the bar.
+      show: from what ``fun`` returns, a dict of names and numbers that stand behind the bar, as they are after the last step.
+        Nothing is shown of a function that is jitted inside of the loop.
       total: how many steps there will be, where the loop itself does not know (``while_loop``).
       style: ``"tqdm"``, ``"rich"``, ``"text"``; None for the first of them whose package is installed.
       every: seconds between reports.
@@ -151,10 +175,12 @@ def progress(
     Example: ``lax.fori_loop(0, 10, arrax.debug.progress(lambda i, x: x + i, "adding"), 0)``.
     """
     if fun is None:
-        return lambda body: progress(body, label, total=total, style=style, every=every, delay=delay)
+        return lambda body: progress(body, label, show=show, total=total, style=style, every=every, delay=delay)
     check_callable(fun)
+    if show is not None:
+        check_callable(show)
     if every < 0 or delay < 0:
         raise ValueError(f"progress: every and delay must not be negative, got {every} and {delay}")
     if total is not None and total < 1:
         raise ValueError(f"progress: total must be positive, got {total}")
-    return Reporting(fun, Reporter(str(label), total, checked_style(style), float(every), float(delay)))
+    return Reporting(fun, Reporter(str(label), total, checked_style(style), float(every), float(delay)), show)

@@ -30,9 +30,9 @@ class Bar(AnyBar):
             self.task = self.display.add_task(label, total=total, rate="")
             _open.append(self)
 
-    def show(self, steps: int, seconds: float) -> None:
+    def show(self, steps: int, seconds: float, words: str) -> None:
         rate = f"{steps / seconds:.3g} steps/s" if seconds > 0 else ""
-        self.display.update(self.task, completed=steps, rate=rate, refresh=True)
+        self.display.update(self.task, completed=steps, rate=f"{rate} {words}".strip(), refresh=True)
 
     def close(self) -> None:
         with _lock:

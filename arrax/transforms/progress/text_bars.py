@@ -25,9 +25,9 @@ class Bar(AnyBar):
         with _lock:
             _open.append(self)
 
-    def show(self, steps: int, seconds: float) -> None:
+    def show(self, steps: int, seconds: float, words: str) -> None:
         with _lock:
-            self.text = _text(self.label, self.total, steps, seconds)
+            self.text = f"{_text(self.label, self.total, steps, seconds)} {words}".rstrip()
             if _can_draw_over():
                 _draw()
             elif time.monotonic() - Bar.shown > _PAUSE:

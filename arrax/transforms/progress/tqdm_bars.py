@@ -26,9 +26,10 @@ class Bar(AnyBar):
         self.bar = make(desc=label or None, total=total, leave=not _open, unit="step", dynamic_ncols=True)
         _open.append(self)
 
-    def show(self, steps: int, seconds: float) -> None:
+    def show(self, steps: int, seconds: float, words: str) -> None:
         self.bar.start_t = self.bar._time() - seconds  # the loop began before the bar did
         self.bar.n = steps
+        self.bar.set_postfix_str(words, refresh=False)
         self.bar.refresh()
 
     def close(self) -> None:

@@ -29,12 +29,13 @@ class Bar:
     made = []
 
     def __init__(self, label, total):
-        self.label, self.total, self.steps, self.closed = label, total, [], 0
+        self.label, self.total, self.steps, self.words, self.closed = label, total, [], [], 0
         Bar.made.append(self)
 
-    def show(self, steps, seconds):
+    def show(self, steps, seconds, words):
         assert not self.closed and seconds >= 0
         self.steps.append(steps)
+        self.words.append(words)
 
     def close(self):
         self.closed += 1
@@ -133,17 +134,21 @@ def test_reports_are_few_and_as_often_as_asked():
     calls = []
 
     class Recorder(reporting.Reporter):
-        def __call__(self, handle, steps, total, ended):
-            found = super().__call__(handle, steps, total, ended)
+        def __call__(self, *args):
+            steps, found = args[1], super().__call__(*args)
             calls.append((steps, found[1]))
             return found
 
-    body = reporting.Reporting(add, Recorder("", None, "text", 1e9, 1e9))  # so seldom that only the growth is bounded
+    body = reporting.Reporting(
+        add, Recorder("", None, "text", 1e9, 1e9), None
+    )  # so seldom that only the growth is bounded
     lax.fori_loop(0, 100_000, body, 0)
     arrax.effects_barrier()
     assert [steps for steps, _ in calls] == [0, 1, 17, 273, 4369, 69905, 100_000]
     calls.clear()
-    lax.fori_loop(0, 50, reporting.Reporting(add, Recorder("", None, "text", 0.0, 1e9)), 0)  # as often as possible
+    lax.fori_loop(
+        0, 50, reporting.Reporting(add, Recorder("", None, "text", 0.0, 1e9), None), 0
+    )  # as often as possible
     arrax.effects_barrier()
     assert [steps for steps, _ in calls] == [*range(51)]
 
@@ -167,6 +172,35 @@ def test_settings_reach_the_bar(made):
     assert lax.fori_loop(0, 5, body, 0) == 10
     arrax.effects_barrier()
     assert [(bar.label, bar.total) for bar in made] == [("count", 8), ("decorated", 5)]
+
+
+def last(x):
+    return {"now": x, "int": jnp.int32(7)}
+
+
+# fmt: off
+SHOWN = {  # a call of a loop that shows values, and what stands behind the bar in the end
+    "scan":     (lambda s: lax.scan(s(step, lambda out: {"carry": out[0], "row": out[1]}), 0.5, X), "carry=0.5853, row=8.273"),
+    "unrolled": (lambda s: lax.scan(s(step, lambda out: {"c": out[0]}), 0.5, X, unroll=4), "c=0.5853"),
+    "fori":     (lambda s: lax.fori_loop(0, 5, s(add, last), 1.5), "now=11.5, int=7"),
+    "while":    (lambda s: lax.while_loop(lambda x: x > 1, s(half, last), 64.0), "now=1, int=7"),
+    "map":      (lambda s: lax.map(s(jnp.sqrt, lambda y: {"y": y}), X), "y=4.359"),
+    "vmap":     (lambda s: arrax.vmap(lambda x: lax.fori_loop(0, 5, s(add, last), x))(X), "now=19.5 (mean of 20), int=7"),
+    "jit":      (lambda s: arrax.jit(lambda x: lax.fori_loop(0, 5, s(add, last), x))(1.5), "now=11.5, int=7"),
+    "grad":     (lambda s: arrax.grad(lambda x: lax.scan(s(step, lambda out: {"c": out[0]}), x, X)[0])(0.5), "c=0.5853"),
+    "nothing":  (lambda s: lax.fori_loop(0, 5, s(add, lambda x: {}), 1.5), ""),
+    "jitted":   (lambda s: lax.fori_loop(0, 5, arrax.jit(s(add, last)), 1.5), ""),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_values_of_the_last_step_stand_behind_the_bar(name, made):
+    call, expected = SHOWN[name]
+    found = call(lambda fun, show: shown(fun, show=show))
+    arrax.tree.map(same, found, call(lambda fun, show: fun))
+    arrax.effects_barrier()
+    assert made[0].words[-1] == expected
 
 
 def test_loops_in_loops_have_bars_of_their_own(made):
@@ -217,14 +251,14 @@ def test_exceptions_close_bars_and_the_next_run_has_a_new_one(made):
 
 
 def test_a_bar_that_fails_does_not_end_the_loop(made, monkeypatch, caplog):
-    monkeypatch.setattr(Bar, "show", lambda self, steps, seconds: 1 / 0)
+    monkeypatch.setattr(Bar, "show", lambda self, steps, seconds, words: 1 / 0)
     assert lax.fori_loop(0, 5, shown(add), 0) == 10
     arrax.effects_barrier()
     assert "the bar cannot be shown" in caplog.text
 
 
 def test_a_report_is_where_an_interrupt_ends_the_loop(made, monkeypatch):
-    def interrupt(self, steps, seconds):
+    def interrupt(self, steps, seconds, words):
         if steps > 3:
             raise KeyboardInterrupt
 
@@ -253,6 +287,10 @@ def test_misuse():
         progress(add, style="paint")
     with pytest.raises(ValueError, match="must not be negative"):
         progress(add, every=-1)
+    with pytest.raises(TypeError, match="argument show: must be callable"):
+        progress(add, show=3)
+    with pytest.raises(TypeError, match="show must return a dict of names and numbers"):
+        lax.fori_loop(0, 3, progress(add, show=lambda x: x), 0)
     with pytest.raises(ValueError, match="total must be positive, got 0"):
         progress(add, total=0)
 
@@ -279,7 +317,7 @@ def slow(i, x):
     return x + i
 
 def outer(i, x):
-    return lax.fori_loop(0, 10, progress(slow, "inner", style=STYLE, delay=0, every=0.02), x)
+    return lax.fori_loop(0, 10, progress(slow, "inner", show=lambda x: {"sum": x}, style=STYLE, delay=0, every=0.02), x)
 
 print("sum", lax.fori_loop(0, 4, progress(outer, "outer", style=STYLE, delay=0, every=0), 0))
 print("end", lax.while_loop(lambda x: x < 5, progress(lambda x: x + 1, style=STYLE, delay=0), 0))
@@ -305,6 +343,7 @@ def test_bars_in_a_terminal(style):
     text = found.decode()
     assert process.wait(60) == 0 and "sum 180" in text and "end 5" in text
     assert "outer" in text and "inner" in text and "4/4" in text and "10/10" in text and "\r" in text
+    assert "sum=180" in text
     if style == "text":
         assert " | inner: 100%" in text and "5 steps [00:0" in text
 
