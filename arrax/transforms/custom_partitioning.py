@@ -15,6 +15,7 @@ from arrax import native
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Primitive
 from arrax.core.meshes import AbstractMesh
+from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, typeof
@@ -29,6 +30,7 @@ from arrax.transforms.arguments import as_numbers
 from arrax.transforms.inspection import ShapeDtypeStruct
 from arrax.xla.modules import bytecode_of
 from arrax.xla.shardings import GSPMDSharding, named_like
+from arrax.xla.tilings import hlo_to_spec, spec_to_hlo
 
 TARGET = "ArraxCustomPartitioning"
 BATCHING = "..."
@@ -217,7 +219,8 @@ class custom_partitioning:
         Args:
           partition: function ``(mesh, arg_shapes, result_shape)`` to ``(mesh, function of pieces, result shardings, argument
             shardings)``; shapes have the shardings that the compiler suggests.
-          infer_sharding_from_operands: function ``(mesh, arg_shapes, result_shape)`` to the result shardings.
+          infer_sharding_from_operands: function ``(mesh, arg_shapes, result_shape)`` to the result shardings. Without a
+            ``sharding_rule`` it is asked what becomes of operands of which one axis is divided.
           propagate_user_sharding: accepted.
           decode_shardings: give rules NamedShardings where possible.
           sharding_rule: how axes of operands and results belong together, such as ``"i j, j k -> i k"``, or a function
@@ -240,6 +243,8 @@ class custom_partitioning:
         rule = self.sharding_rule
         if callable(rule):
             rule = rule(*call.static, call.mesh, avals_in, avals_out)
+        elif rule is None and self.infer_sharding_from_operands is not None and call.mesh is not None:
+            rule = inferred_rule(call)
         return None if rule is None else rule_attribute(str(rule), avals_in, avals_out, self.factors)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -319,6 +324,36 @@ def rule_attribute(rule: str, avals_in: Sequence[Any], avals_out: Sequence[Any],
     )  # fmt: skip
     count = len(avals_in)
     return f"#sdy.op_sharding_rule<({', '.join(texts[:count])})->({', '.join(texts[count:])}) {{{listed}}}{special}, custom>"
+
+
+def inferred_rule(call: _Call) -> str:
+    """The rule by which the results of a call are divided as its function infers it, for operands of which one axis is divided."""
+    mesh, avals, outs = call.mesh, call.program.in_avals, call.program.out_avals
+    operands = [[f"i{n}_{d}" for d in range(aval.ndim)] for n, aval in enumerate(avals)]
+    results = [[f"o{n}_{d}" for d in range(aval.ndim)] for n, aval in enumerate(outs)]
+    for n, aval in enumerate(avals):
+        for d, length in enumerate(aval.shape):
+            name = next((name for name, size in mesh.shape_tuple if size > 1 and length and length % size == 0), None)
+            if name is None:
+                continue
+            hlos = [runtime.HloSharding.replicate()] * len(avals)
+            hlos[n] = spec_to_hlo(mesh, PartitionSpec(*[None] * d, name), aval.ndim)
+            try:
+                found = call.infer(hlos)
+            except (IndexError, TypeError, ValueError):  # it expects shardings of another kind
+                continue
+            for out, names, hlo in zip(outs, results, found, strict=True):
+                for e, entry in enumerate(hlo_to_spec(mesh, hlo, out.ndim) or ()):
+                    if name in entry_names(entry) and out.shape[e] == length:
+                        _unify(operands[n][d], names[e], [*operands, *results])
+    return " -> ".join(", ".join(map(" ".join, values)) for values in (operands, results))
+
+
+def _unify(name: str, other: str, values: Sequence[list[str]]) -> None:
+    """Give two axes one name, unless both stand in one value."""
+    if not any(name in names and other in names for names in values):
+        for names in values:
+            names[:] = [name if each == other else each for each in names]
 
 
 def _axes(text: str) -> list[tuple[str, ...]]:

@@ -49,6 +49,9 @@ def test_the_function_runs_on_pieces_without_communication():
     np.testing.assert_allclose(compiled(x), np.fft.fft(X), rtol=1e-4, atol=1e-4)
     text = compiled.lower(x).compile().as_text()
     assert "all-gather" not in text and "dynamic-slice" not in text
+    inferred, _ = transform()  # without a rule: the function that infers shardings is asked
+    assert arrax.jit(inferred)(x).sharding == over("x")
+    assert "all-gather" not in arrax.jit(inferred).lower(x).compile().as_text()
     plain, _ = transform()
     asked = arrax.jit(plain, in_shardings=over("x"), out_shardings=over("x"))
     np.testing.assert_allclose(asked(X), np.fft.fft(X), rtol=1e-4, atol=1e-4)
@@ -71,6 +74,32 @@ def test_pieces_may_talk_to_each_other_and_results_may_be_several():
     total, scaled = arrax.jit(lambda x: moments(x, 2.0))(x)
     np.testing.assert_allclose(total, 2 * X.real.sum(0), rtol=1e-5)
     np.testing.assert_allclose(scaled, 2 * X.real)
+
+
+def test_shardings_are_inferred_without_a_rule():
+    grid = arrax.make_mesh((4, 2), ("x", "y"))
+
+    @custom_partitioning
+    def product(a, b):
+        return a @ b, a.sum()
+
+    def infer(mesh, args, results):
+        (rows, _), (_, columns) = ((*each.sharding.spec, None, None)[:2] for each in args)
+        return NamedSharding(mesh, P(rows, columns)), NamedSharding(mesh, P())
+
+    def partition(mesh, args, results):
+        spec = (*results[0].sharding.spec, None, None)
+        shardings = NamedSharding(mesh, P(spec[0], None)), NamedSharding(mesh, P(None, spec[1]))
+        names = () if spec[0] is None else spec[0]
+        return mesh, lambda a, b: (a @ b, lax.psum(a.sum(), names)), infer(mesh, args, results), shardings
+
+    product.def_partition(partition, infer)
+    a = arrax.device_put(X.real, NamedSharding(grid, P("x")))
+    b = arrax.device_put(X.real.T, NamedSharding(grid, P(None, "y")))
+    found, total = arrax.jit(product)(a, b)
+    np.testing.assert_allclose(found, X.real @ X.real.T, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(total, X.real.sum(), rtol=1e-5)
+    assert found.sharding.is_equivalent_to(NamedSharding(grid, P("x", "y")), 2)
 
 
 def test_rules_are_read():
