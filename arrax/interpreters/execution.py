@@ -304,13 +304,15 @@ class CompiledProgram:
             for agree in startup.before_first_runs:
                 agree(self.executable, self.name, self.placement.devices)
             self.to_agree = False
+        ended = None
         try:
             outs = self._run_with_effects(arrays) if self.effects else self._run(arrays)
         except errors.JaxRuntimeError as error:
-            exit_or_interrupt = interruption(error)
-            if exit_or_interrupt is None:
+            ended = interruption(error)
+            if ended is None:
                 raise
-            raise exit_or_interrupt from None
+        if ended is not None:  # raised without the other one, whose frames hold results that there will never be
+            raise ended
         if any(self._keys) or any(self._on_host):
             outs = [_in_its_type(out, aval) for out, aval in zip(outs, self.out_avals, strict=True)]
         if config.debug_nans.cell.value or config.debug_infs.cell.value:
@@ -339,9 +341,8 @@ class CompiledProgram:
 
     def _run_and_serve(self, arrays: list[Any]) -> list[Any]:
         results = self.executable.execute_sharded(arrays, with_tokens=True)
-        outs = results.consume_with_handlers(self.handlers)
         callers.wait_and_serve(results.consume_token())
-        return outs
+        return results.consume_with_handlers(self.handlers)
 
     def fast_path(self, result: Any, leaves: Sequence[Any]) -> FastPath | None:
         """The record for the C++ call path, or None where calls must pass through Python.

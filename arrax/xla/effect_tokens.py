@@ -50,13 +50,15 @@ class Pending:
                 if not self.tokens:
                     return
                 token = self.tokens.popleft()
+            ended = None
             try:
                 token.block_until_ready()
             except RuntimeFault as error:
-                exit_or_interrupt = interruption(error)
-                if exit_or_interrupt is None:
+                ended = interruption(error)
+                if ended is None:
                     raise
-                raise exit_or_interrupt from None
+            if ended is not None:
+                raise ended
 
 
 pending = Pending()

@@ -72,4 +72,8 @@ def _both(kind: Any) -> type | None:
 def interruption(error: BaseException) -> BaseException | None:
     """What ended a program on purpose: an exit or an interrupt in a function on the host, behind an error of the runtime."""
     cause = error.__cause__
-    return cause if cause is not None and not isinstance(cause, Exception) else None
+    if cause is None or isinstance(cause, Exception):
+        return None
+    for entry in [entry for entry in _recent if entry[1] is cause]:
+        _recent.remove(entry)
+    return cause

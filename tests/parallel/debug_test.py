@@ -129,3 +129,31 @@ def test_taps_and_calls_of_older_programs_name_their_device():
     )
     hcb.barrier_wait()
     assert seen[8:] == [(8, 0)]
+
+
+def test_quitting_a_breakpoint_leaves_nothing_behind_on_any_device():
+    given = io.StringIO("q\n" * 8)
+    f = arrax.pmap(lambda x: (arrax.debug.breakpoint(stdin=given, stdout=io.StringIO()), x * 2)[1])
+    with pytest.raises(SystemExit):
+        f(jnp.arange(8.0))
+    arrax.effects_barrier()
+    np.testing.assert_array_equal(arrax.pmap(lambda x: x + 1)(jnp.arange(8.0)), np.arange(1, 9))
+
+
+@pytest.mark.parametrize("wrap", ["jit", "shard_map", "pmap"])
+def test_bars_and_watched_values_on_several_devices(wrap, capsys):
+    mesh = arrax.make_mesh((8,), ("x",))
+    watched = arrax.debug.watch(lambda x: jnp.sin(x), "sin")
+    body = arrax.debug.progress(lambda i, x: watched(x), "bar", show=lambda x: {"x": x.sum()}, style="text", delay=0)
+    loop = lambda x: arrax.lax.fori_loop(0, 3, body, x)  # noqa: E731
+    call = {
+        "jit": arrax.jit(loop), "shard_map": arrax.jit(arrax.shard_map(loop, mesh=mesh, in_specs=P("x"), out_specs=P("x"))),
+        "pmap": arrax.pmap(loop),
+    }[wrap]  # fmt: skip
+    x = arrax.device_put(jnp.arange(8.0), NamedSharding(mesh, P("x")))
+    expected = np.sin(np.sin(np.sin(np.arange(8.0))))
+    np.testing.assert_allclose(call(x), expected, rtol=1e-6)
+    arrax.effects_barrier()
+    assert len(watched.samples) == (3 if wrap == "jit" else 24)
+    shown = capsys.readouterr().err
+    assert "3/3" in shown and (wrap != "jit" or f"x={expected.sum():.4g}" in shown)

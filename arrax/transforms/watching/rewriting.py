@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax.core.interpreter import context
 from arrax.core.program import (
     ClosedJaxpr,
     DropVar,
@@ -15,7 +16,7 @@ from arrax.core.program import (
     subprograms,
 )
 from arrax.interpreters.staging import stage
-from arrax.lax.effectful_callbacks import ordered_attended_effect, watch_on_host
+from arrax.lax.effectful_callbacks import attended_effect, ordered_attended_effect, watch_on_host
 from arrax.transforms.watching.places import Around, Pattern, Place, is_recorded, matches, place_of
 from arrax.transforms.watching.statistics import statistics
 
@@ -32,6 +33,8 @@ class Rewriting:
     def __init__(self, patterns: Sequence[Pattern], tell: Tell, whole: bool):
         self.patterns, self.tell, self.whole = patterns, tell, whole
         self.places: list[Place] = []
+        # Programs per device have no common order.
+        self.effect = attended_effect if context.axes else ordered_attended_effect
 
     def program(self, program: ClosedJaxpr, around: Around) -> ClosedJaxpr:
         """The program with calls; the same object where nothing in it is watched."""
@@ -81,7 +84,7 @@ class Rewriting:
 
         def flat(*values: Any) -> list[Any]:
             numbers = [statistics(value) for value in values]
-            watch_on_host("debug.watch", tell, [*numbers, *(values if self.whole else ())], {}, ordered_attended_effect)
+            watch_on_host("debug.watch", tell, [*numbers, *(values if self.whole else ())], {}, self.effect)
             return []
 
         return ClosedJaxpr(*stage(flat, avals))
