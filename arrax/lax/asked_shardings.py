@@ -13,6 +13,7 @@ from arrax.interpreters.staging import stage
 from arrax.lax.calls import jit_p, opened_program
 from arrax.lax.placement import device_put
 from arrax.lax.sharding_constraints import constrained, constraint_sharding
+from arrax.xla.shardings import NamedSharding
 
 # The value itself, in whose type something else stands on how explicit axes divide it: a sharding, or None.
 mesh_cast_p = Primitive("mesh_cast", rounding=Rounding.NONE)
@@ -47,7 +48,12 @@ def declared(x: Any, place: Any) -> Any:
 
 
 def laid_out(x: Any, place: Any) -> Any:
-    """The value where it is asked to be: a sharding, or a spec over the mesh in force."""
+    """The value where it is asked to be: a sharding, or a spec over the mesh in force.
+
+    The sharding of a type that no mesh divides asks for nothing.
+    """
+    if isinstance(place, NamedSharding) and place.mesh.empty:
+        return x
     if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
         return constrained(x, place)
     return device_put(x, place)

@@ -46,9 +46,13 @@ device_put_p.batch = lambda values, dims, *, device: (device_put_p.bind(*values,
 def target_sharding(device: Any) -> Any:
     """The sharding that a device, sharding or spec (over the mesh in force) means, or None.
 
+    The sharding of a type that no mesh divides says of no place.
+
     Raises:
       ValueError: something else.
     """
+    if isinstance(device, NamedSharding) and device.mesh.empty:
+        return None
     if device is None or isinstance(device, runtime.Sharding):
         return device
     if isinstance(device, runtime.Device):
@@ -134,7 +138,8 @@ def _put(x: Any, device: Any, donate: Any = False, may_alias: Any = None) -> Any
         x = x.__jax_array__()
     if typeof(x).dtype == dtypes.float0:  # it has no elements that could lie anywhere
         return x
-    target_sharding(device)
+    if target_sharding(device) is None:
+        device = None
     if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
         out = device_put_p.bind(x, device=device)
         return copy(out) if may_alias is False else out

@@ -37,3 +37,18 @@ def test_shardings_without_devices_need_no_runtime():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "P('x',)\nFalse\n", done.stderr
+
+
+def test_the_sharding_of_a_type_that_nothing_divides_asks_for_nothing():
+    x, key = jnp.ones(3), arrax.random.key(0)
+    sharding = arrax.typeof(x).sharding
+    makers = [
+        lambda: jnp.zeros(3, out_sharding=sharding),
+        lambda: arrax.random.normal(key, (3,), out_sharding=sharding),
+        lambda: jnp.dot(jnp.eye(3), x, out_sharding=sharding),
+        lambda: jnp.reshape(x, (3,), out_sharding=sharding),
+        lambda: x.at[np.arange(3)].get(out_sharding=sharding),
+        lambda: arrax.device_put(x, sharding),
+    ]
+    for make in makers:
+        assert make().sharding == arrax.jit(make)().sharding == x.sharding
