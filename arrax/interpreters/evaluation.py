@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from arrax.core import errors
-from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, current
+from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, context, current
 from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.types import typeof
 from arrax.interpreters.dispatch import operation_callable
 from arrax.interpreters.execution import CompiledProgram, SpecialValueFound, lower_program
 from arrax.interpreters.placements import places_of_results, settle_placement
 from arrax.interpreters.staging import stage
+from arrax.native import runtime
 from arrax.xla.devices import platform_name
 
 _OPERATIONS_PER_PRIMITIVE = 1024
@@ -78,6 +79,7 @@ def compiled_operation(primitive: Primitive, params: dict[str, Any]) -> Callable
 
 def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
     """A function on the C++ call path that compiles and runs one operation with fixed parameters."""
+    with_effects: dict[Any, CompiledProgram] = {}  # whose calls all come through Python
 
     def run_first(*args: Any) -> tuple[Any, Any]:
         for arg in args:
@@ -93,9 +95,14 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
         results = places_of_results.get(primitive.name)
         wanted = () if results is None else results(params)
         placement = settle_placement(args, primitive.name, out_shardings=wanted, program=program)
-        platform = platform_name(placement.device.client)
-        lowered = lower_program(program, primitive.name, platform, eager=True, placement=placement)
-        compiled = CompiledProgram(lowered, placement, primitive.name)
+        key = (tuple(avals), placement, runtime.trace_context(), context.axes)
+        compiled = with_effects.get(key)
+        if compiled is None:
+            platform = platform_name(placement.device.client)
+            lowered = lower_program(program, primitive.name, platform, eager=True, placement=placement)
+            compiled = CompiledProgram(lowered, placement, primitive.name)
+            if compiled.effects:
+                with_effects[key] = compiled
         try:
             outs = compiled.call(args)
         except SpecialValueFound:

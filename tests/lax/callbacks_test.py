@@ -464,6 +464,23 @@ def test_lines_of_threads_do_not_mix(capsys):
     assert len(lines) == 321 and all(line.split(" ")[1] == "x" * 50 for line in lines)
 
 
+def test_eager_loops_with_effects_are_compiled_once(log):
+    def step(c, x):
+        noting(log, "step", c)
+        return c + x, None
+
+    compiled = []
+    arrax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.append(event))
+    try:
+        for n in range(3):
+            lax.scan(step, np.float32(n), X)
+            arrax.effects_barrier()
+    finally:
+        arrax.monitoring.clear_event_listeners()
+    assert [event for event in compiled if "backend_compile" in event] == ["/jax/core/compile/backend_compile_duration"]
+    assert [c for _, c in log] == [n + c for n in range(3) for c in (0, 0, 1)]
+
+
 def test_options_of_prints_and_callbacks_may_come_first(capsys):
     seen = []
     arrax.debug.print(ordered=True)("x: {x}", x=3)
