@@ -38,12 +38,12 @@ def check_free(address: str) -> None:
             raise
 
 
-def wait_until(address: str, listening: bool, seconds: float) -> bool:
-    """Wait until somebody listens at an address, or nobody does; False if it takes longer than so many seconds."""
+def wait_for_listener(address: str, seconds: float) -> bool:
+    """Wait until somebody listens at an address; False if nobody does for so many seconds."""
     end, pause = time.monotonic() + seconds, 0.001
-    while listens(address) is not listening:
+    while not listens(address):
         if time.monotonic() > end:
             return False
         time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE) if listening else pause
+        pause = min(2 * pause, _LONGEST_PAUSE)
     return True

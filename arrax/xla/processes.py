@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +12,11 @@ from arrax.native import runtime
 from arrax.xla import startup
 from arrax.xla.agreement import agree
 from arrax.xla.clusters import Cluster, detect
-from arrax.xla.ports import check_free, wait_until
+from arrax.xla.farewells import Farewells, say_farewell
+from arrax.xla.ports import check_free, wait_for_listener
 
 logger = logging.getLogger("arrax")
-_PAUSE, _PATIENCE = 0.03, 1.0  # seconds around the end of a service, after which another may start at its address
+_FAREWELLS, _PATIENCE = "arrax/farewells", 5.0  # seconds that processes wait for each other once they have left
 Text = str | None
 Number = int | None
 
@@ -32,6 +32,7 @@ class State:
         self.client: Any = None
         self.service: Any = None
         self.preemption: Any = None
+        self.farewells: Any = None
         self.process_id = 0
         self.num_processes: int | None = None
         self.coordinator_address: str | None = None
@@ -101,7 +102,9 @@ def initialize(
         shutdown_timeout=shutdown_timeout_seconds, use_compression=True, shutdown_on_destruction=False,
     )  # fmt: skip
     logger.info("Connecting process %d of %d to %s", number, count, address)
-    wait_until(address, True, initialization_timeout / 2)  # a connection that fails first is tried again a second later
+    wait_for_listener(
+        address, initialization_timeout / 2
+    )  # a connection that fails first is tried again a second later
     try:
         client.connect()
     except Exception as error:
@@ -111,6 +114,9 @@ def initialize(
             f"{initialization_timeout} seconds: {error}"
         ) from None
     state.client = client
+    if number == 0:
+        state.farewells = Farewells()
+        client.key_value_set(_FAREWELLS, str(state.farewells.port))
     state.preemption = runtime._jax.create_preemption_sync_manager()
     state.preemption.initialize(client)
     atexit.register(shutdown)
@@ -162,15 +168,24 @@ def shutdown() -> None:
         return
     if state.preemption is not None:
         state.preemption.shutdown()
-    client, service, address = state.client, state.service, state.coordinator_address
+    client, service, others = state.client, state.service, (state.num_processes or 1) - 1
+    address, farewells = state.coordinator_address or "", state.farewells
+    port = None if service is not None else _port_for_farewells(client)
     state.__init__()  # type: ignore[misc]
     client.shutdown()
     if service is not None:
-        time.sleep(_PAUSE)  # in which the others end their side: to lose the service before would end their processes
-        service.shutdown()
-        time.sleep(_PAUSE)  # in which they see that it has ended
-    elif address is not None:
-        wait_until(address, False, _PATIENCE)  # who joined again at once would meet the service that is about to end
+        with farewells.awaited(others, _PATIENCE):
+            service.shutdown()
+    elif port is not None:
+        say_farewell(address.rpartition(":")[0], port, _PATIENCE)
+
+
+def _port_for_farewells(client: Any) -> int | None:
+    """Where process 0 waits for the others to leave."""
+    try:
+        return int(client.blocking_key_value_get(_FAREWELLS, 1000))
+    except runtime.RuntimeFault:  # process 0 is not there any more
+        return None
 
 
 def _cpu_options() -> dict[str, Any]:
