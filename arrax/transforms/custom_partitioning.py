@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-import string
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import ModuleContext, inline_program, lower_main
+from arrax.interpreters.lowering.sharding_text import factor
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401  (how collectives are lowered)
 from arrax.lax.families import checked_operand
@@ -277,13 +277,6 @@ class custom_partitioning:
         return tree_unflatten(structure[0], outs)
 
 
-_SYMBOLS = string.ascii_lowercase[string.ascii_lowercase.index("i") :]
-
-
-def _symbol(number: int) -> str:
-    return _SYMBOLS[number] if number < len(_SYMBOLS) else f"z_{number - len(_SYMBOLS) + 1}"
-
-
 def rule_attribute(rule: str, avals_in: Sequence[Any], avals_out: Sequence[Any], factors: dict[str, Any]) -> str:
     """A rule such as ``"i j -> i j"`` as an attribute of Shardy's dialect.
 
@@ -313,13 +306,13 @@ def rule_attribute(rule: str, avals_in: Sequence[Any], avals_out: Sequence[Any],
                 numbers.setdefault(name, len(numbers))
             if len(names) == 1:
                 sizes.setdefault(names[0], size)
-        texts.append("[" + ", ".join("".join(_symbol(numbers[name]) for name in names) for names in axes) + "]")
+        texts.append("[" + ", ".join("".join(factor(numbers[name]) for name in names) for names in axes) + "]")
     missing = [name for name in numbers if name not in sizes]
     if missing:
         raise ValueError(f"custom_partitioning: the sharding rule {rule!r} needs the sizes of {missing}")
-    listed = ", ".join(f"{_symbol(number)}={sizes[name]}" for name, number in numbers.items())
+    listed = ", ".join(f"{factor(number)}={sizes[name]}" for name, number in numbers.items())
     special = "".join(
-        f" {kind}={{{', '.join(_symbol(numbers[name]) for name in factors[kind])}}}"
+        f" {kind}={{{', '.join(factor(numbers[name]) for name in factors[kind])}}}"
         for kind in ("reduction", "need_replication", "permutation") if factors.get(kind)
     )  # fmt: skip
     count = len(avals_in)

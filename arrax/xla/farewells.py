@@ -27,7 +27,8 @@ class Farewells:
     @contextlib.contextmanager
     def awaited(self, count: int, seconds: float) -> Iterator[None]:
         """Context manager: begins when so many have left, or after a time; at its end they are told that they may go on."""
-        end, connections = time.monotonic() + seconds, []
+        end = time.monotonic() + seconds
+        connections: list[socket.socket] = []
         try:
             with contextlib.suppress(OSError):
                 while len(connections) < count:

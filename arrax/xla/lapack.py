@@ -29,5 +29,6 @@ def prepare() -> None:
         for platform, targets in native.lapack.registrations().items():
             for name, capsule, version in targets:
                 register(name, capsule, platform=_NAMES.get(platform, platform), api_version=version)
+                runtime.xla_client.register_custom_call_as_batch_partitionable(name)
         native.lapack.initialize()
         _ready = True

@@ -199,3 +199,25 @@ def test_formats_are_layouts_and_shardings():
     assert compiled.input_formats == ((rows, rows), {}) and compiled.output_formats == {"sum": rows}
     unused = arrax.jit(lambda x, y: y * 2).lower(np.ones(3), np.ones((2, 2))).compile()
     assert unused.input_formats[0][0] is None and unused.input_formats[0][1].layout == Layout((0, 1))
+
+
+# fmt: off
+DECOMPOSITIONS = {
+    "cholesky": jnp.linalg.cholesky, "eigh": lambda a: jnp.linalg.eigh(a)[1], "solve": lambda a: jnp.linalg.solve(a, a[..., :1]),
+    "qr": lambda a: jnp.linalg.qr(a)[1], "svd": lambda a: jnp.linalg.svd(a, full_matrices=False)[1],
+    "eigvals": lambda a: jnp.sort(jnp.abs(jnp.linalg.eigvals(a))), "det": jnp.linalg.det, "inverse": jnp.linalg.inv,
+    "triangular": lambda a: arrax.lax.linalg.triangular_solve(a, a, left_side=True, lower=True),
+    "tridiagonal": lambda a: arrax.lax.linalg.tridiagonal_solve(a[..., 0], a[..., 1] + 9, a[..., 2], a),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", DECOMPOSITIONS)
+def test_batches_of_matrices_are_decomposed_where_they_lie(name):
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(8, 2, 4, 4)).astype(np.float32)
+    a = a @ a.swapaxes(-1, -2) + 4 * np.eye(4, dtype=np.float32)
+    compiled = arrax.jit(DECOMPOSITIONS[name])
+    divided = arrax.device_put(a, over("x", "y"))
+    np.testing.assert_allclose(np.abs(compiled(divided)), np.abs(compiled(a)), rtol=1e-3, atol=1e-4)
+    assert collectives(compiled.lower(divided).compile().as_text()) == {}

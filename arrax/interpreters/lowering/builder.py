@@ -217,6 +217,14 @@ def string(text: str) -> Any:
     return native.mlir.ir.StringAttr.get(text)
 
 
+def partitions() -> int:
+    """How many devices share the module that is being built."""
+    operation_ = native.mlir.ir.InsertionPoint.current.block.owner
+    while operation_.name != "builtin.module":
+        operation_ = operation_.parent
+    return native.mlir.ir.IntegerAttr(operation_.attributes["mhlo.num_partitions"]).value
+
+
 def block_with(operation_: Any, index: int, avals: Sequence[ShapedArray]) -> Any:
     """A new block in a region of an operation, with scalar (or other) arguments of the given types."""
     ir = native.mlir.ir

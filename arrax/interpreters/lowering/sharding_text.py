@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,6 +57,14 @@ def spec_text(mesh: MeshDescription, spec: Any, rank: int, open_axes: bool = Fal
             names.append("?")
         parts.append(f"{{{', '.join(names)}}}")
     return f"[{', '.join(parts)}]"
+
+
+_FACTORS = string.ascii_lowercase[string.ascii_lowercase.index("i") :]
+
+
+def factor(number: int) -> str:
+    """The symbol of a factor in a rule of how axes of operands and results belong together."""
+    return _FACTORS[number] if number < len(_FACTORS) else f"z_{number - len(_FACTORS) + 1}"
 
 
 def sharding_text(ctx: Any, sharding: Any, rank: int, open_axes: bool = False) -> str:

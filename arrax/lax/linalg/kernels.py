@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
 from arrax.interpreters.batching import batch_size, bdim_at_front
-from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering import builder, sharding_text
 from arrax.lax.families import kind_of
 from arrax.xla import lapack
 
@@ -101,6 +101,7 @@ def kernel_call(
       texts: further attributes, as text.
     """
     rank = avals[0].ndim if matrix_rank is None else matrix_rank
+    batch = rank - 2 if target.startswith("lapack_") and builder.partitions() > 1 else 0
     pairs = ", ".join(
         f"#stablehlo.output_operand_alias<output_tuple_indices = [{out if len(outs) > 1 else ''}], "
         f"operand_index = {number}, operand_tuple_indices = []>"
@@ -118,9 +119,26 @@ def kernel_call(
             "operand_layouts": builder.attribute(f"[{', '.join(_layout(aval, rank) for aval in avals)}]"),
             "result_layouts": builder.attribute(f"[{', '.join(_layout(aval, rank) for aval in outs)}]"),
             "output_operand_aliases": builder.attribute(f"[{pairs}]"),
+            **(_divided_batch(avals, outs, batch) if batch > 0 else {}),
         },
     )
     return list(operation.results)
+
+
+def _divided_batch(avals: Sequence[ShapedArray], outs: Sequence[ShapedArray], batch: int) -> dict[str, Any]:
+    """What tells the compiler that devices may have parts of the leading axes of all operands and results."""
+    sizes = list(avals[0].shape[:batch])
+    texts = []
+    for aval in (*avals, *outs):
+        own = range(len(sizes), len(sizes) + aval.ndim - batch)
+        sizes += aval.shape[batch:]
+        texts.append(f"[{', '.join(map(sharding_text.factor, (*range(batch), *own)))}]")
+    factors = ", ".join(f"{sharding_text.factor(number)}={size}" for number, size in enumerate(sizes))
+    operands, results = ", ".join(texts[: len(avals)]), ", ".join(texts[len(avals) :])
+    return {
+        "mhlo.frontend_attributes": builder.attribute(f'{{num_batch_dims = "{batch}"}}'),
+        "sdy.sharding_rule": builder.attribute(f"#sdy.op_sharding_rule<({operands})->({results}) {{{factors}}}>"),
+    }
 
 
 def lapack_call(
