@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from types import FunctionType
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -127,6 +128,16 @@ class Reporting:
         return result
 
 
+def _reporting(fun: Callable[..., Any], reporter: Reporter, show: Show | None) -> Reporting:
+    """One for each function and settings, which lives as long as the function: loops that run at once find their programs."""
+    if type(fun) is not FunctionType:
+        return Reporting(fun, reporter, show)
+    made = fun.__dict__.setdefault("__progress__", {})
+    if (reporter, show) not in made:
+        made[reporter, show] = Reporting(fun, reporter, show)
+    return made[reporter, show]
+
+
 @overload
 def progress(
     fun: F,
@@ -183,4 +194,4 @@ def progress(
         raise ValueError(f"progress: every and delay must not be negative, got {every} and {delay}")
     if total is not None and total < 1:
         raise ValueError(f"progress: total must be positive, got {total}")
-    return Reporting(fun, Reporter(str(label), total, checked_style(style), float(every), float(delay)), show)
+    return _reporting(fun, Reporter(str(label), total, checked_style(style), float(every), float(delay)), show)
