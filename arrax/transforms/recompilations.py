@@ -191,15 +191,15 @@ def _complain(history: History) -> None:
 def _change(event: Event, earlier: list[Event]) -> list[Difference]:
     """What was new about an event against earlier ones of its kind."""
     traced = event.traced()
+    others = [other for other in earlier if (other.source is None) is (event.source is None)]
+    if not others:
+        return []
     if traced is None:
         return [Difference("function", "", "another function object of this definition, which is gone")]
     if event.source is not None:  # of one trace, only the place or the settings of a call can be new
-        others = [other for other in earlier if other.source is not None]
         same = [other for other in others if other.traced() is traced]
         if same:
             return [_placement_change(event.key, same[-1].key, traced.info.argument_names or ())]
-    else:
-        others = [other for other in earlier if other.source is None]
     function = event.function()
     known = [other.traced() for other in others if other.function() is function]
     keys = [one.key for one in known if one is not None]
@@ -209,9 +209,7 @@ def _change(event: Event, earlier: list[Event]) -> list[Difference]:
         return differences or [
             Difference("forgotten", "", "the same call: caches were cleared, or it was one of too many")
         ]
-    if others:
-        return [Difference("function", "", "another function object of this definition")]
-    return []
+    return [Difference("function", "", "another function object of this definition")]
 
 
 def _with_name(difference: Difference, function: Any) -> Difference:
@@ -276,4 +274,6 @@ def advice(history: History) -> str:
     if not counted:
         return "What changed is not known any more."
     (kind, what), _ = counted.most_common(1)[0]
+    if kind == "static" and not history.place:
+        return f"The argument {what} of a function of the library keeps changing: each value of it is another program."
     return _REMEDIES[kind].format(what=what or "an argument") + "."

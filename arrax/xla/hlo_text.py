@@ -125,11 +125,11 @@ def _instruction(line: str, frames: dict[int, str]) -> Instruction | None:
     inner, end = _balanced(rest, len(opcode))
     rest = rest[end:].lstrip(", ")
     operands = () if opcode in ("parameter", "constant") else tuple(_NAMED.findall(inner))
-    named = re.search(r'op_name="([^"]*)"', rest)
+    named = re.search(r'op_name="((?:[^"\\]|\\.)*)"', rest)
     frame = re.search(r"stack_frame_id=(\d+)", rest)
     called = tuple(one for group in _CALLED.findall(rest) for one in re.findall(r"[\w.-]+", group))
     return Instruction(
-        name, opcode, type_text, size_of_type(type_text), operands, called, bool(root), named[1] if named else "",
+        name, opcode, type_text, size_of_type(type_text), operands, called, bool(root), re.sub(r"\\(.)", r"\1", named[1]) if named else "",
         frames.get(int(frame[1]), "") if frame else "", int(inner) if opcode == "parameter" else None, on_host,
         rest,
     )  # fmt: skip

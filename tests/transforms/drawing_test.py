@@ -124,6 +124,15 @@ def test_graphviz_texts_fold_to_the_wanted_depth(picture):
     assert ends <= names
 
 
+def test_large_graphs_are_laid_out_quickly_rather_than_well(picture):
+    def long(x):
+        for _ in range(350):
+            x = x + 1.0
+        return x
+
+    assert "mclimit" in draw(long)(1.0).dot() and "mclimit" not in picture.dot()
+
+
 def test_pictures_are_drawn_by_graphviz(picture, compiled):
     if shutil.which("dot") is None:
         pytest.skip("graphviz is not installed")

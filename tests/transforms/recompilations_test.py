@@ -258,3 +258,10 @@ def test_repeated_calls_do_not_enter_python():
     finally:
         sys.setprofile(None)
     assert entered == []
+
+
+def test_lengths_given_to_library_functions_are_no_arrays():
+    for length in range(1, 4):
+        jnp.linspace(0.0, jnp.float32(1.0), length + 70)
+    listed = [one for one in recompiles().functions if one.function == "arrax.numpy.linspace"]
+    assert all("is another program" in one.advice for one in listed)

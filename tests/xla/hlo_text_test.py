@@ -28,7 +28,7 @@ StackFrames
 }
 
 ENTRY %main (a.1: f32[8], b: f32[8]) -> (s32[], f32[8]) {
-  %a.1 = f32[8]{0:T(128)S(5)} parameter(1), metadata={op_name="a"}
+  %a.1 = f32[8]{0:T(128)S(5)} parameter(1), metadata={op_name="a[\\'b\\']"}
   %zero = s32[] constant(0)
   %copied = f32[8]{0} copy(%a.1)
   %start = (s32[], f32[8]{0}) tuple(%zero, %copied)
@@ -45,6 +45,7 @@ def test_instructions_are_read_with_names_lines_and_calls():
     assert (wide.op_name, wide.line) == ("jit(f)/while/body/wide", "/home/me/f.py:7 (f)")
     loop = program.computations["main"][-1]
     assert loop.root and set(loop.called) == {"cond", "body"} and loop.size == 36
+    assert program.computations["main"][0].op_name == "a['b']"
     argument = program.computations["main"][0]
     assert argument.number == 1 and argument.on_host and not loop.on_host
     assert program.aliases == (("1", 0), ("", 2)) and program.donors == (3,)

@@ -12,6 +12,8 @@ from arrax.transforms.drawing.graph import Graph, Node, colour, hottest
 _HEAD = """  compound=true; rankdir=TB; fontname="Helvetica";
   node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=10, height=0.25, margin="0.08,0.04"];
   edge [fontname="Helvetica", fontsize=8, color="#777777", arrowsize=0.5];"""
+# Large graphs would take graphviz many minutes to lay out well.
+_MANY, _LARGE = 300, "  splines=line; nslimit=1; nslimit1=1; mclimit=0.1;"
 
 
 def dot_text(title: str, graph: Graph, unfold: int | None) -> str:
@@ -21,8 +23,10 @@ def dot_text(title: str, graph: Graph, unfold: int | None) -> str:
       unfold: how many levels of nested programs are drawn; None for all.
     """
     drawing = _Dot(hottest(graph), unfold)
+    nodes = list(drawing.nodes(graph, 0, "  "))
     lines = [f"digraph {_quoted(title)} {{", _HEAD, f"  label={_quoted(title)}; labelloc=t;"]
-    lines += drawing.nodes(graph, 0, "  ")
+    lines += [_LARGE] if len(nodes) > _MANY else []
+    lines += nodes
     lines += drawing.edges(graph, 0)
     return "\n".join([*lines, "}"]) + "\n"
 
