@@ -19,8 +19,6 @@ _plain_init = RuntimeFault.__init__
 _MOST = 8  # remembered ones keep the frames alive that they came through
 _recent: deque[tuple[str, BaseException]] = deque(maxlen=_MOST)
 cleared_by(_recent.clear)
-
-
 _cleanings: list[Callable[[], None]] = []
 
 
@@ -45,8 +43,7 @@ def _find_cause(self: Any, *args: Any) -> None:
     self.__cause__ = cause
     for clean in _cleanings:
         clean()
-    made_of: Any = type(cause)
-    kind = _both(made_of)
+    kind = _both(type(cause))  # type: ignore[arg-type]  # classes are hashable
     if kind is not None:
         self.__dict__.update({name: value for name, value in vars(cause).items() if not name.startswith("__")})
         self.__class__ = kind

@@ -173,11 +173,8 @@ def loop_ir(
     def inner(state: list[Any]) -> list[Any]:
         left, _, *carry = state
         carry = body(carry[:count])
-        return [
-            builder.op("subtract", STEPS, left, number(1)),
-            cond(carry[:count]),
-            *carry,
-        ]  # which asks once for each step
+        going = cond(carry[:count])  # which is asked once for each step
+        return [builder.op("subtract", STEPS, left, number(1)), going, *carry]
 
     def outer(state: list[Any]) -> list[Any]:
         handle, turns, going, *carry = state
@@ -208,13 +205,10 @@ def _entry(listener: Listener) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
 
 def counted_steps(cond: Jaxpr, body: Jaxpr, cond_nconsts: int, body_nconsts: int) -> tuple[int, int] | None:
     """Where a loop counts up by one, from which of its numbers it does so and to which: places among the inputs of ``cond``."""
-    if (
-        len(cond.eqns) != 1
-        or cond.eqns[0].primitive is not lt.primitive
-        or cond.outvars[0] is not cond.eqns[0].outvars[0]
-    ):
+    if len(cond.eqns) != 1 or cond.eqns[0].primitive is not lt.primitive or cond.outvars != cond.eqns[0].outvars:
         return None
-    counter, end = (None if isinstance(atom, Literal) else cond.invars.index(atom) for atom in cond.eqns[0].invars)
+    places = {var: place for place, var in enumerate(cond.invars)}
+    counter, end = (None if isinstance(atom, Literal) else places.get(atom) for atom in cond.eqns[0].invars)
     if counter is None or end is None or counter < cond_nconsts:
         return None
     if cond.invars[counter].aval.shape or not np.issubdtype(cond.invars[counter].aval.dtype, np.signedinteger):

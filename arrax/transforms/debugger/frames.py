@@ -106,10 +106,8 @@ def _shown(frame: FrameType | None, filtered: bool, limit: int | None) -> list[F
         inside = is_internal(path) or (inside and path in _BETWEEN)
         if not (filtered and inside):
             found.append(frame)
-        if (
-            filtered and frame.f_code.co_name == "<module>"
-        ):  # what has started a program or a notebook's cell is not of it
-            break
+        if filtered and frame.f_code.co_name == "<module>":
+            break  # what has started a program, or a cell of a notebook, is not of it
         frame = frame.f_back
     return found
 
@@ -138,9 +136,12 @@ def _is_above(frame: FrameType, boundary: FrameType) -> bool:
 
 
 def _record(frame: FrameType, snapshot: Snapshot | None) -> FrameRecord:
-    local = frame.f_locals
+    code, local = frame.f_code, frame.f_locals
+    variables: Callable[[Sequence[Any]], dict[str, Any]]
     if snapshot is None:  # what its variables hold now says nothing of when the program runs
-        local = {}
-    at_module_level = local is frame.f_globals
-    variables = (lambda values: local) if snapshot is None or at_module_level else snapshot.take(dict(local))
-    return FrameRecord(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, variables, frame.f_globals)
+        variables = lambda values: {}  # noqa: E731
+    elif local is frame.f_globals:  # of a module, which is there anyway
+        variables = lambda values: local  # noqa: E731
+    else:
+        variables = snapshot.take(dict(local))
+    return FrameRecord(code.co_filename, frame.f_lineno, code.co_name, variables, frame.f_globals)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmd
+import contextlib
 import pprint
 import sys
 import threading
@@ -65,7 +66,8 @@ class Prompt(cmd.Cmd):
         return self.frames[self.index]
 
     def _say(self, text: str) -> None:
-        print(text, file=self.stdout, flush=True)
+        if text:
+            print(text, file=self.stdout, flush=True)
 
     def _names(self) -> dict[str, Any]:
         return {**self.frame.globals, **self.frame.variables}
@@ -75,9 +77,12 @@ class Prompt(cmd.Cmd):
             self._say("*** an expression is missing")
             return
         try:
-            self._say(show(eval(text, self._names())))
+            with contextlib.redirect_stdout(self.stdout):
+                shown = show(eval(text, self._names()))
         except Exception:
             self._fail()
+        else:
+            self._say(shown)
 
     def _fail(self) -> None:
         self._say("*** " + traceback.format_exception_only(*sys.exc_info()[:2])[-1].strip())
@@ -104,23 +109,18 @@ class Prompt(cmd.Cmd):
     def default(self, line: str) -> None:
         """Evaluate an expression, or run a statement: names that it binds belong to the frame from then on."""
         try:
-            code = compile(line, "<jdb>", "eval")
+            compile(line, "<jdb>", "eval")
         except SyntaxError:
             self._execute(line)
-            return
-        try:
-            value = eval(code, self._names())
-        except Exception:
-            self._fail()
-            return
-        if value is not None:
-            self._say(repr(value))
+        else:
+            self._evaluate(line, lambda value: "" if value is None else repr(value))
 
     def _execute(self, line: str) -> None:
         names = self._names()
         before = dict(names)
         try:
-            exec(compile(line, "<jdb>", "single"), names)
+            with contextlib.redirect_stdout(self.stdout):
+                exec(compile(line + "\n", "<jdb>", "single"), names)
         except Exception:
             self._fail()
         changed = {name: value for name, value in names.items() if name not in before or before[name] is not value}
@@ -184,5 +184,8 @@ class Prompt(cmd.Cmd):
 
 def _in_short(value: Any) -> str:
     aval = getattr(value, "aval", None)
-    text = repr(value) if aval is None or not getattr(aval, "shape", ()) else aval.str_short(True)
+    try:
+        text = repr(value) if aval is None or not getattr(aval, "shape", ()) else aval.str_short(True)
+    except Exception as error:  # of the user's class
+        text = f"<{type(value).__name__}, which cannot be shown: {error}>"
     return text if len(text) <= 80 else text[:77] + "..."

@@ -281,6 +281,26 @@ def test_traced_values_are_found_in_objects_closures_and_methods():
     assert [number(text) for text in session.answers()[0][:6]] == [4, 12, 6, 12, 3, 3]
 
 
+class Unshowable:
+    def __repr__(self):
+        raise OSError("no")
+
+
+def test_what_cannot_be_shown_does_not_end_the_program():
+    session = Session("p thing", "thing", "vars", "print(2 + 3)", "for n in range(2): print(n)", "c")
+
+    def f(x):
+        thing = Unshowable()  # noqa: F841
+        debug.breakpoint(**session.streams)
+        return x
+
+    assert arrax.jit(f)(1.0) == 1
+    answers = session.answers()[0]
+    assert answers[:2] == ["*** OSError: no"] * 2
+    assert "thing: <Unshowable, which cannot be shown: no>" in answers[2]
+    assert answers[3:5] == ["5", "0\n1"]
+
+
 def test_keys_and_whole_arrays_are_shown():
     session = Session("p arrax.random.uniform(key).shape, x.shape", "p key", "c")
 
