@@ -83,11 +83,14 @@ class History:
 
     def changes(self) -> list[tuple[Event, list[Difference]]]:
         """For each of the latest events what was new about it, nothing for the first of all."""
+        all_kept = self.traces + self.compilations == len(self.events)
         found: list[tuple[Event, list[Difference]]] = []
         earlier: list[Event] = []
         for event in list(self.events):
-            found.append((event, _change(event, earlier)))
+            differences = _change(event, earlier)
             earlier.append(event)
+            if differences or all_kept:
+                found.append((event, differences))
         return found
 
 
@@ -111,7 +114,7 @@ class _Histories:
             with self.lock:
                 if len(self.by_definition) >= _FUNCTIONS:
                     self.by_definition.pop(next(iter(self.by_definition)))
-                name = f"{fun.__module__}.{function_name(fun)}" if internal else function_name(fun)
+                name = f"{getattr(fun, '__module__', '')}.{function_name(fun)}" if internal else function_name(fun)
                 history = History(name, "" if internal else place)
                 found = self.by_definition.setdefault(definition, history)
         return found

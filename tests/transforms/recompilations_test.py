@@ -265,3 +265,13 @@ def test_lengths_given_to_library_functions_are_no_arrays():
         jnp.linspace(0.0, jnp.float32(1.0), length + 70)
     listed = [one for one in recompiles().functions if one.function == "arrax.numpy.linspace"]
     assert all("is another program" in one.advice for one in listed)
+
+
+def test_of_many_changes_the_latest_are_kept():
+    function = arrax.jit(lambda x: x - 5)
+    for length in range(1, 41):
+        function(jnp.ones(length))
+    history = history_of("<lambda>")
+    assert history.compilations == 40 and 20 < len(history.changes) < 40
+    assert all(change.changed for change in history.changes)
+    assert history.changes[-1].changed == ("type of x: now f32[40], before f32[39]",)

@@ -1,7 +1,7 @@
 """Where the operations of a module come from: names of scopes and transformations, and the user's lines.
 
-A program is looked up by its content, so its module is made without locations. What they are is only noted, at the cost of
-two lists; they are put in where the module is compiled or read.
+A program is looked up by its content, so its module is made without locations. What they are is only noted, in one
+list; they are put in where the module is compiled or read.
 """
 
 from __future__ import annotations
