@@ -92,7 +92,7 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
             return out if primitive.multiple_results else [out]
 
         program = ClosedJaxpr(*stage(flat, avals))
-        results = places_of_results.get(primitive.name)
+        results = places_of_results.get(primitive)
         wanted = () if results is None else results(params)
         placement = settle_placement(args, primitive.name, out_shardings=wanted, program=program)
         key = (tuple(avals), placement, runtime.trace_context(), context.axes)

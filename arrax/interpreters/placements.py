@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr, Jaxpr, subprograms
 from arrax.native import runtime
 from arrax.xla.devices import default_device, platform_name
@@ -13,11 +14,11 @@ from arrax.xla.shardings import named_like
 
 ArrayImpl = runtime.ArrayImpl
 NamedSharding = runtime.NamedSharding
-# By name of a primitive: the sharding or mesh that its parameters ask for, or None.
-places_of_primitive: dict[str, Callable[[dict[str, Any]], Any]] = {}
+# By primitive: the sharding or mesh that its parameters ask for, or None.
+places_of_primitive: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
 
-# By name of a primitive: how its results lie where it runs by itself.
-places_of_results: dict[str, Callable[[dict[str, Any]], list[Any]]] = {}
+# By primitive: how its results lie where it runs by itself.
+places_of_results: dict[Primitive, Callable[[dict[str, Any]], list[Any]]] = {}
 
 
 class Placement(NamedTuple):
@@ -211,7 +212,7 @@ def places_in(program: ClosedJaxpr) -> tuple[Any, ...]:
 
 def _places(jaxpr: Jaxpr) -> Iterator[Any]:
     for eqn in jaxpr.eqns:
-        find = places_of_primitive.get(eqn.primitive.name)
+        find = places_of_primitive.get(eqn.primitive)
         place = find(eqn.params) if find is not None else None
         if place is not None:
             yield place

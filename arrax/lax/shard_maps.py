@@ -301,5 +301,5 @@ shard_map_p.transpose = _transpose
 shard_map_p.batch = _batch
 shard_map_p.dce = _dce
 shard_map_p.lower[None] = _lower
-places_of_primitive["shard_map"] = lambda params: params["mesh"]
-places_of_results["shard_map"] = result_shardings
+places_of_primitive[shard_map_p] = lambda params: params["mesh"]
+places_of_results[shard_map_p] = result_shardings

@@ -15,7 +15,7 @@ from arrax.interpreters.batching import running_batch
 from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import places_of_primitive
 from arrax.lax.families import checked_operand
-from arrax.lax.placement import put_value
+from arrax.lax.placement import device_put_p, put_value
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.distribution import naming_value
@@ -31,8 +31,8 @@ sharding_constraint_p.impl = lambda x, *, sharding, **params: put_value(x, shard
 sharding_constraint_p.transpose = lambda ct, x, **params: [
     Zero(x.aval) if type(ct) is Zero else sharding_constraint_p.bind(ct, **params)
 ]
-places_of_primitive["sharding_constraint"] = lambda params: params["sharding"]
-places_of_primitive["device_put"] = lambda params: _spread(params["device"])
+places_of_primitive[sharding_constraint_p] = lambda params: params["sharding"]
+places_of_primitive[device_put_p] = lambda params: _spread(params["device"])
 
 
 def _spread(device: Any) -> Any:

@@ -23,6 +23,7 @@ from arrax.lax.incomplete_gamma import random_gamma_grad
 from arrax.lax.reductions import reduce_max, reduce_sum
 from arrax.lax.structure import select
 from arrax.numpy_api.operands import broadcast_to
+from arrax.random import key_reuse
 from arrax.random.continuous import exponential_values
 from arrax.random.key_arrays import key_primitive, wrap
 from arrax.random.parameters import checked_shape, float_dtype, shape_of, static_length, type_of
@@ -114,6 +115,7 @@ def _derivative(primals: Any, tangents: Any, *, log_space: bool) -> tuple[Any, A
 
 
 random_gamma_p = key_primitive("random_gamma", _gamma_type, _evaluate)
+key_reuse.rules[random_gamma_p] = key_reuse.consuming
 random_gamma_p.jvp = _derivative
 
 

@@ -216,7 +216,7 @@ def key_primitive(name: str, type_rule: Any, evaluate: Any) -> Primitive:
     compiled = make_api(on_data, static=("avals", "fixed"))
 
     def impl(*args: Any, **params: Any) -> Any:
-        if config.debug_key_reuse.cell.value and name in key_reuse.CONSUMING:
+        if config.debug_key_reuse.cell.value and key_reuse.rules.get(primitive) is key_reuse.consuming:
             key_reuse.consume(name, args[0])
         raw = [arg._base_array if isinstance(arg, PRNGKeyArray) else arg for arg in args]
         avals = tuple(typeof(arg) for arg in args)
@@ -336,3 +336,9 @@ def wrap(implementation: Implementation, data: Any) -> Any:
 def unwrap(keys: Any) -> Any:
     """The data of an array of keys."""
     return random_unwrap_p.bind(keys)
+
+
+key_reuse.rules |= {
+    random_bits_p: key_reuse.consuming, random_split_p: key_reuse.consuming,
+    random_wrap_p: key_reuse.handing_on(key_reuse.wrapped), random_unwrap_p: key_reuse.handing_on(key_reuse.unwrapped),
+}  # fmt: skip

@@ -16,11 +16,20 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config, errors
 from arrax.core.errors import KeyReuseError
-from arrax.core.interpreter import Tracer
+from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subprograms
+from arrax.lax.control_flow.conditional_rules import cond_p
+from arrax.lax.control_flow.loop_rules import while_p
+from arrax.lax.control_flow.scan_rules import scan_p
+from arrax.lax.placement import copy_p, device_put_p
+from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
+from arrax.lax.structure import concatenate_p, select_n_p, slice_p
 
 Identities = np.ndarray | None
-CONSUMING = frozenset({"random_bits", "random_split", "random_gamma"})
+Rule = Callable[["Uses", JaxprEqn, list[Identities]], Sequence[Identities]]
+rules: dict[
+    Primitive, Rule
+] = {}  # how an operation consumes keys or hands them on; others run their programs, or make new ones
 _numbers = itertools.count()
 
 
@@ -78,6 +87,11 @@ def _of_type(aval: Any) -> Identities:
     return _fresh(aval.shape) if _is_key(aval) else None
 
 
+def new_keys(eqn: JaxprEqn) -> list[Identities]:
+    """Identities of their own for the keys among the results of an equation."""
+    return [_of_type(var.aval) for var in eqn.outvars]
+
+
 class Uses:
     """Which identities are consumed so far. A selected key stands for all those among which it was selected."""
 
@@ -128,26 +142,20 @@ class Uses:
             known.update(zip(eqn.outvars, self.follow(eqn, args), strict=True))
         return [None if type(atom) is Literal else known.get(atom) for atom in jaxpr.outvars]
 
-    def follow(self, eqn: JaxprEqn, args: list[Identities]) -> list[Identities]:
+    def follow(self, eqn: JaxprEqn, args: list[Identities]) -> Sequence[Identities]:
         """One equation."""
-        name, params = eqn.primitive.name, eqn.params
-        if name in CONSUMING:
-            self.consume(name, args[0])
-        elif name == "select_n":
-            return [self.select(args[1:])]
-        elif name in _STRUCTURAL and args[0] is not None:
-            return [_STRUCTURAL[name](args, eqn, params)]
-        elif name in ("scan", "while", "cond"):
-            getattr(self, f"follow_{name}")(eqn, args, params)
-        else:
-            for inner in subprograms(params):
-                jaxpr = inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner
-                if len(jaxpr.invars) == len(args) and len(jaxpr.outvars) == len(eqn.outvars):
-                    return self.run(inner, args)
-        return [_of_type(var.aval) for var in eqn.outvars]
+        rule = rules.get(eqn.primitive)
+        if rule is not None:
+            return rule(self, eqn, args)
+        for inner in subprograms(eqn.params):
+            jaxpr = inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner
+            if len(jaxpr.invars) == len(args) and len(jaxpr.outvars) == len(eqn.outvars):
+                return self.run(inner, args)
+        return new_keys(eqn)
 
-    def follow_scan(self, eqn: JaxprEqn, args: list[Identities], params: dict[str, Any]) -> None:
+    def follow_scan(self, eqn: JaxprEqn, args: list[Identities]) -> Sequence[Identities]:
         """Two turns; the keys of further ones are consumed as those of the first."""
+        params = eqn.params
         first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
         consts, carry, columns = args[:first], args[first:last], args[last:]
         for turn in range(min(2, params["length"])):
@@ -156,23 +164,27 @@ class Uses:
         for column in columns:
             if column is not None and column.size and column.ravel()[0] in self.consumed:
                 self.consumed.update(column.ravel().tolist())
+        return new_keys(eqn)
 
-    def follow_while(self, eqn: JaxprEqn, args: list[Identities], params: dict[str, Any]) -> None:
+    def follow_while(self, eqn: JaxprEqn, args: list[Identities]) -> Sequence[Identities]:
         """Condition and body, twice."""
+        params = eqn.params
         first, last = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
         cond_consts, body_consts, carry = args[:first], args[first:last], args[last:]
         for _ in range(2):
             self._turn("while_loop", eqn, params["cond_jaxpr"], [*cond_consts, *carry])
             carry = self._turn("while_loop", eqn, params["body_jaxpr"], [*body_consts, *carry])
+        return new_keys(eqn)
 
-    def follow_cond(self, eqn: JaxprEqn, args: list[Identities], params: dict[str, Any]) -> None:
+    def follow_cond(self, eqn: JaxprEqn, args: list[Identities]) -> Sequence[Identities]:
         """Each branch by itself; what one of them consumes is consumed."""
         before, after = set(self.consumed), set(self.consumed)
-        for branch in params["branches"]:
+        for branch in eqn.params["branches"]:
             self.consumed = set(before)
             self.run(branch, args[1:])
             after |= self.consumed
         self.consumed = after
+        return new_keys(eqn)
 
     def _turn(self, name: str, eqn: JaxprEqn, program: Any, args: list[Identities]) -> list[Identities]:
         before = set(self.consumed)
@@ -185,30 +197,50 @@ class Uses:
             raise
 
 
-def _slice(args: Any, eqn: Any, params: Any) -> np.ndarray:
+# ---- what operations do with keys ----------------------------------------------------------------------------------------
+
+
+def consuming(uses: Uses, eqn: JaxprEqn, args: list[Identities]) -> Sequence[Identities]:
+    """The rule of operations that consume the keys of their first operand."""
+    uses.consume(eqn.primitive.name, args[0])
+    return new_keys(eqn)
+
+
+def handing_on(move: Callable[[list[Any], JaxprEqn], np.ndarray]) -> Rule:
+    """The rule of an operation that moves elements.
+
+    Args:
+      move: from the identities of the operands and the equation, those of its result.
+    """
+    return lambda uses, eqn, args: new_keys(eqn) if args[0] is None else [move(args, eqn)]
+
+
+def _slice(args: list[Any], eqn: JaxprEqn) -> np.ndarray:
+    params = eqn.params
     strides = params["strides"] or (1,) * args[0].ndim
     places = zip(params["start_indices"], params["limit_indices"], strides, strict=True)
     return args[0][tuple(slice(*place) for place in places)]
 
 
-def _broadcast(args: Any, eqn: Any, params: Any) -> np.ndarray:
-    shape = [1] * len(params["shape"])
-    for length, place in zip(args[0].shape, params["broadcast_dimensions"], strict=True):
+def _broadcast(args: list[Any], eqn: JaxprEqn) -> np.ndarray:
+    shape = [1] * len(eqn.params["shape"])
+    for length, place in zip(args[0].shape, eqn.params["broadcast_dimensions"], strict=True):
         shape[place] = length
-    return np.broadcast_to(args[0].reshape(shape), params["shape"])
+    return np.broadcast_to(args[0].reshape(shape), eqn.params["shape"])
 
 
-def _concatenate(args: Any, eqn: Any, params: Any) -> np.ndarray:
+def _concatenate(args: list[Any], eqn: JaxprEqn) -> np.ndarray:
     parts = [_fresh(atom.aval.shape) if ids is None else ids for ids, atom in zip(args, eqn.invars, strict=True)]
-    return np.concatenate(parts, params["dimension"])
+    return np.concatenate(parts, eqn.params["dimension"])
 
 
-def _unwrap(args: Any, eqn: Any, params: Any) -> np.ndarray:
+def unwrapped(args: list[Any], eqn: JaxprEqn) -> np.ndarray:
+    """Each word of a key is that key."""
     own = eqn.invars[0].aval.dtype.physical_shape
     return np.broadcast_to(args[0].reshape(args[0].shape + (1,) * len(own)), args[0].shape + own)
 
 
-def _wrap(args: Any, eqn: Any, params: Any) -> np.ndarray:
+def wrapped(args: list[Any], eqn: JaxprEqn) -> np.ndarray:
     """Words that belong to one key each are that key; others are new keys."""
     shape = eqn.outvars[0].aval.shape
     words = args[0].reshape((*shape, -1))
@@ -216,16 +248,25 @@ def _wrap(args: Any, eqn: Any, params: Any) -> np.ndarray:
 
 
 # fmt: off
-_STRUCTURAL: dict[str, Callable[..., np.ndarray]] = {
-    "slice": _slice, "broadcast_in_dim": _broadcast, "concatenate": _concatenate, "random_unwrap": _unwrap,
-    "random_wrap": _wrap,
-    "reshape":   lambda args, eqn, params: args[0].reshape(eqn.outvars[0].aval.shape),
-    "squeeze":   lambda args, eqn, params: args[0].reshape(eqn.outvars[0].aval.shape),
-    "transpose": lambda args, eqn, params: args[0].transpose(params["permutation"]),
-    "rev":       lambda args, eqn, params: np.flip(args[0], params["dimensions"]),
-    "copy":      lambda args, eqn, params: args[0], "device_put": lambda args, eqn, params: args[0],
+rules |= {
+    slice_p:            handing_on(_slice),
+    broadcast_in_dim_p: handing_on(_broadcast),
+    concatenate_p:      handing_on(_concatenate),
+    reshape_p:          handing_on(lambda args, eqn: args[0].reshape(eqn.outvars[0].aval.shape)),
+    squeeze_p:          handing_on(lambda args, eqn: args[0].reshape(eqn.outvars[0].aval.shape)),
+    transpose_p:        handing_on(lambda args, eqn: args[0].transpose(eqn.params["permutation"])),
+    rev_p:              handing_on(lambda args, eqn: np.flip(args[0], eqn.params["dimensions"])),
+    copy_p:             handing_on(lambda args, eqn: args[0]),
+    device_put_p:       handing_on(lambda args, eqn: args[0]),
+    select_n_p:         lambda uses, eqn, args: [uses.select(args[1:])],
+    scan_p:             Uses.follow_scan,
+    while_p:            Uses.follow_while,
+    cond_p:             Uses.follow_cond,
 }
 # fmt: on
+
+
+# ---- calls ---------------------------------------------------------------------------------------------------------------
 
 
 def check_call(jaxpr: Jaxpr, values: Sequence[Any], name: str) -> Callable[[Sequence[Any]], None] | None:
@@ -249,7 +290,9 @@ def check_call(jaxpr: Jaxpr, values: Sequence[Any], name: str) -> Callable[[Sequ
             continue
         used = uses.is_consumed(ids)
         if np.any(used & value._consumed):
-            operation = name if name in CONSUMING else "jit-compiled function"
+            operation = (
+                name if name in {p.name for p, rule in rules.items() if rule is consuming} else "jit-compiled function"
+            )
             raise KeyReuseError(f"Previously-consumed key passed to {operation} at index {index}")
         if used.any():
             value._consumed = np.asarray(used | value._consumed)
