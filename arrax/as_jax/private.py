@@ -26,6 +26,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "extended": "arrax.dtypes:extended",
         "finfo": "arrax.dtypes:finfo",
     },
+    "jax._src.flatten_util": {"ravel_pytree": "arrax.flatten_util:ravel_pytree"},  # blackjax
     "jax._src.interpreters": {},
     "jax._src.interpreters.ad": {},  # diffrax
     "jax._src.interpreters.pxla": {},  # flax

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import enum
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
@@ -21,13 +22,17 @@ from arrax.native import runtime
 
 
 class Interpreter:
-    """Gives operations a meaning. Subclasses define ``process``."""
+    """Gives operations a meaning. Subclasses define ``process``.
+
+    Those of libraries may define ``process_primitive(primitive, args, params)`` instead, and for functions with rules of
+    their own ``process_custom_jvp_call`` and ``process_custom_vjp_call``.
+    """
 
     __slots__ = ("parent", "alive", "__weakref__")
     is_evaluation = False
 
-    def __init__(self, parent: Interpreter):
-        self.parent, self.alive = parent, True
+    def __init__(self, parent: Interpreter | None = None):
+        self.parent, self.alive = Context.interpreter if parent is None else parent, True
 
     @property
     def main(self) -> Any:
@@ -36,7 +41,11 @@ class Interpreter:
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The result of an operation: one value, or a list where the primitive has several results."""
-        raise NotImplementedError
+        return primitive.hand_to(self, args, params)
+
+    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The same, for interpreters that leave calls of functions with rules of their own to other methods."""
+        raise NotImplementedError(f"{type(self).__name__} gives operations no meaning: it has no method process")
 
     def describe(self) -> str:
         """The transformation that this interpreter performs, for error messages."""
@@ -112,6 +121,31 @@ class current:
 
     def __exit__(self, *_: object) -> None:
         swap_interpreter(self.previous)
+
+
+@contextmanager
+def take_current_trace() -> Iterator[Interpreter]:
+    """Context manager: gives the interpreter that is current, in place of which operations run at once inside.
+
+    Example: ``with take_current_trace() as trace: print(trace)``.
+    """
+    taken = context.interpreter
+    with current(Context.interpreter):
+        yield taken
+
+
+@contextmanager
+def set_current_trace(trace: Interpreter | None) -> Iterator[None]:
+    """Context manager: an interpreter is current; without one, operations run at once.
+
+    Example: ``with set_current_trace(None): jnp.sin(1.0)``.
+    """
+    with current(Context.interpreter if trace is None else trace):
+        yield
+
+
+class TraceTag:
+    """Tells interpretations apart that are of one kind."""
 
 
 class named_axes:
@@ -225,6 +259,15 @@ class Primitive:
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the operation to ``args`` in the current interpretation."""
         return context.interpreter.process(self, args, params)
+
+    def bind_with_trace(self, trace: Interpreter, args: Sequence[Any], *described: Any) -> Any:
+        """Apply the operation in an interpretation; the parameters come last, behind the types of the arguments if given."""
+        with current(trace):
+            return trace.process(self, tuple(args), described[-1])
+
+    def hand_to(self, trace: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Let an interpreter of a library give the operation its meaning."""
+        return trace.process_primitive(self, args, params)
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
         """The parameters with which ``bind`` does again what an equation of these parameters says."""

@@ -35,6 +35,14 @@ class CustomCall(Primitive):
         """The parameters of an equation, with ``subfuns``, whose first is the function."""
         return {**params, "subfuns": (wrap_init(_function(params["fun"], params["call_jaxpr"])),)}
 
+    def hand_to(self, trace: Any, args: tuple, params: dict[str, Any]) -> Any:
+        """Let an interpreter of a library give the call its meaning, by a method of its own."""
+        fun, zeros = wrap_init(_function(params["fun"], params["call_jaxpr"])), params["symbolic_zeros"]
+        if self is custom_jvp_call_p:
+            return trace.process_custom_jvp_call(self, fun, params["jvp_jaxpr_fun"], args, symbolic_zeros=zeros)
+        rules = params["fwd_jaxpr_thunk"], params["bwd"]
+        return trace.process_custom_vjp_call(self, fun, *rules, args, out_trees=None, symbolic_zeros=zeros)
+
     def bind(self, *args: Any, subfuns: Any = None, **params: Any) -> Any:
         """Apply the operation; ``subfuns`` says nothing that the other parameters don't."""
         return context.interpreter.process(self, args, params)

@@ -7,6 +7,9 @@ from arrax.core.checking import check_jaxpr as check_jaxpr
 from arrax.core.effects import Effect as Effect
 from arrax.core.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 from arrax.core.interpreter import Primitive as Primitive
+from arrax.core.interpreter import TraceTag as TraceTag
+from arrax.core.interpreter import set_current_trace as set_current_trace
+from arrax.core.interpreter import take_current_trace as take_current_trace
 from arrax.core.program import ClosedJaxpr as ClosedJaxpr
 from arrax.core.program import DropVar as DropVar
 from arrax.core.program import Jaxpr as Jaxpr
@@ -16,6 +19,7 @@ from arrax.core.program import Var as Var
 from arrax.core.program import no_effects as no_effects
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.core.types import AbstractToken as AbstractToken
+from arrax.extend.core import primitives as primitives
 from arrax.interpreters.mapped_types import mapped_aval as mapped_aval
 from arrax.interpreters.mapped_types import unmapped_aval as unmapped_aval
 from arrax.interpreters.programs import concrete_or_error as concrete_or_error

@@ -1,0 +1,96 @@
+"""Interpreters that libraries write: classes of traces and tracers, and the context managers that make them current."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import core
+from arrax.extend import core as extend_core
+from arrax.extend.core import primitives
+
+
+class CountingTracer(core.Tracer):
+    def __init__(self, trace, value):
+        super().__init__(trace, arrax.typeof(value))
+        self.value = value
+
+
+class CountingTrace(core.Trace):
+    """Runs operations in the interpretation around it, and counts them by name."""
+
+    def __init__(self, parent):
+        super().__init__()
+        self.outer, self.tag, self.counts = parent, extend_core.TraceTag(), {}
+
+    def lower(self, value):
+        return value.value if isinstance(value, CountingTracer) and value._trace.tag is self.tag else value
+
+    def process_primitive(self, primitive, tracers, params):
+        self.counts[primitive.name] = self.counts.get(primitive.name, 0) + 1
+        values = [self.lower(tracer) for tracer in tracers]
+        out = primitive.bind_with_trace(self.outer, values, list(map(arrax.typeof, values)), params)
+        return arrax.tree.map(lambda value: CountingTracer(self, value), out)
+
+    def process_custom_jvp_call(self, primitive, fun, jvp, tracers, *, symbolic_zeros):
+        self.counts[primitive.name] = self.counts.get(primitive.name, 0) + 1
+        return fun.call_wrapped(*tracers)
+
+
+def counted(f, *args):
+    with extend_core.take_current_trace() as parent:
+        trace = CountingTrace(parent)
+        with extend_core.set_current_trace(trace):
+            out = f(*(CountingTracer(trace, arg) for arg in args))
+    return trace.lower(out), trace.counts
+
+
+@arrax.custom_jvp
+def squared(x):
+    return jnp.multiply(x, x)
+
+
+squared.defjvp(lambda primals, tangents: (squared(*primals), tangents[0]))
+
+
+def test_operations_are_handed_to_the_interpreter():
+    out, counts = counted(lambda x: arrax.lax.sin(x) + squared(arrax.lax.sin(x)), jnp.float32(2))
+    np.testing.assert_allclose(out, np.sin(2) + np.sin(2) ** 2, rtol=1e-6)
+    assert counts["sin"] == 2 and counts["custom_jvp_call"] == 1 and counts["mul"] == counts["add"] == 1
+
+
+def test_it_runs_inside_of_other_transformations():
+    def f(x):
+        return counted(lambda x: arrax.lax.mul(x, x), x)[0]
+
+    np.testing.assert_allclose(arrax.grad(f)(3.0), 6)
+    np.testing.assert_allclose(arrax.jit(arrax.vmap(f))(jnp.arange(3.0)), [0, 1, 4])
+
+
+def test_operations_run_at_once_where_the_interpreter_is_taken_away():
+    def f(x):
+        with extend_core.take_current_trace() as trace:
+            assert trace is x._trace and extend_core.find_top_trace().is_evaluation
+            assert isinstance(jnp.ones(2) + 1, arrax.Array)
+            with extend_core.set_current_trace(trace):
+                assert extend_core.find_top_trace() is trace
+        with extend_core.set_current_trace(None):
+            assert core.trace_state_clean()
+        return x
+
+    assert arrax.jit(f)(1.0) == 1
+
+
+def test_an_interpreter_without_meaning_says_so():
+    with extend_core.set_current_trace(core.Trace()), pytest.raises(NotImplementedError, match="no method process"):
+        arrax.lax.sin(1.0)
+
+
+def test_primitives_have_their_names():
+    assert (
+        primitives.add_p is arrax.lax.add_p
+        and arrax.make_jaxpr(arrax.jit(jnp.sin))(1.0).eqns[0].primitive is primitives.jit_p
+    )
+    program = arrax.make_jaxpr(lambda key: arrax.random.fold_in(key, 1))(arrax.random.key(0))
+    assert str(primitives.random_fold_in_p) in str(program) and primitives.call_p is primitives.closed_call_p
+    assert "scan_p" in dir(primitives) and not hasattr(primitives, "no_such_p")
