@@ -13,6 +13,7 @@ class Effect:
 
     ordered = False
     exactly_once = False  # it may neither happen again nor in a branch that is not taken
+    stops = False  # such a program ends soon after Ctrl-C
     needs_caller = False  # whoever calls the program waits for it, and does what the effect asks for: see xla/callers
 
     def __init__(self, name: str = ""):

@@ -332,16 +332,16 @@ class CompiledProgram:
         if ordered:
             pending.wait_for_turn()
         if any(effect.needs_caller for effect in self.effects):
-            with callers.needed_caller():
-                return self._run_and_serve(arrays)
+            can_stop = any(effect.stops for effect in self.effects)
+            return callers.attended(lambda: self._run_to_the_end(arrays), can_stop)
         results = self.executable.execute_sharded(arrays, with_tokens=True)
         outs = results.consume_with_handlers(self.handlers)
         pending.add(results.consume_token(), ordered)
         return outs
 
-    def _run_and_serve(self, arrays: list[Any]) -> list[Any]:
+    def _run_to_the_end(self, arrays: list[Any]) -> list[Any]:
         results = self.executable.execute_sharded(arrays, with_tokens=True)
-        callers.wait_and_serve(results.consume_token())
+        results.consume_token().block_until_ready()
         return results.consume_with_handlers(self.handlers)
 
     def fast_path(self, result: Any, leaves: Sequence[Any]) -> FastPath | None:

@@ -1,8 +1,9 @@
-"""Functions on the host that need their caller's thread, such as those that read from a keyboard.
+"""Programs whose caller takes part: functions on the host ask for its thread, and Ctrl-C can end them.
 
-The runtime calls functions on the host from threads of its own. A caller that waits for its program can run what they ask
-for meanwhile: only there does Ctrl-C arrive, only there can a notebook be asked for input, and only there stand the frames
-that led to the call.
+The runtime calls functions on the host from threads of its own, and Python handles Ctrl-C only in the main thread, between
+two steps of Python. So such a program is started by a thread of ours, while its caller waits in Python and runs what the
+functions ask for: only there does Ctrl-C arrive, only there can a notebook be asked for input, and only there stand the
+frames that led to the call.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+R = TypeVar("R")
 
 
 class _Request:
@@ -34,65 +37,87 @@ class _Request:
         self.done.set()
 
 
-_PATIENCE = 0.5  # seconds that a function waits for a caller that has not come to wait yet
-_callers: list[deque[_Request | None]] = []  # what each waiting caller is to run; None: its program has ended
-_running: list[int] = []  # the threads that run or wait for programs whose callers are needed
+class Caller:
+    """A thread that waits for a program which it has called.
+
+    Attributes:
+      interrupted: whether Ctrl-C has come: the program is to end.
+    """
+
+    def __init__(self) -> None:
+        self.requests: deque[_Request] = deque()
+        self.interrupted = self.ended = False
+        self.helper: threading.Thread | None = None
+
+    def next_request(self) -> _Request | None:
+        """What to run next; None at the end of the program."""
+        with _changed:
+            _changed.wait_for(lambda: self.requests or self.ended)
+            return self.requests.popleft() if self.requests else None
+
+
+_callers: list[Caller] = []
 _changed = threading.Condition()
 
 
-class needed_caller:
-    """Context manager: this thread runs a program whose functions on the host may ask for it."""
+def attended(run: Callable[[], R], can_stop: bool) -> R:
+    """The result of a function that runs a program and waits for it, on another thread; this one serves it.
 
-    def __enter__(self) -> None:
-        with _changed:
-            _running.append(threading.get_ident())
+    Args:
+      can_stop: whether the program ends soon after Ctrl-C (it looks at ``Caller.interrupted``), which is waited for then.
+    """
+    caller, results, errors = Caller(), deque[R](), deque[BaseException]()
 
-    def __exit__(self, *_: object) -> None:
-        with _changed:
-            _running.remove(threading.get_ident())
-
-
-def wait_and_serve(token: Any) -> None:
-    """Wait for a program; run here what its functions on the host ask for."""
-    requests: deque[_Request | None] = deque()
-
-    def wait() -> None:
+    def work() -> None:
         try:
-            token.block_until_ready()
-        except Exception:  # noqa: S110  (the caller asks again)
-            pass
-        with _changed:
-            requests.append(None)
-            _changed.notify_all()
+            results.append(run())
+        except BaseException as error:  # raised where the program was called
+            errors.append(error)
+        finally:
+            with _changed:
+                caller.ended = True
+                _changed.notify_all()
 
+    caller.helper = threading.Thread(target=work, daemon=True, name="arrax-program")
     with _changed:
-        _callers.append(requests)
-        _changed.notify_all()
+        _callers.append(caller)
     try:
-        threading.Thread(target=wait, daemon=True, name="arrax-wait").start()
-        while (request := _next(requests)) is not None:
-            request.run()
+        caller.helper.start()
+        try:
+            _serve(caller)
+        except KeyboardInterrupt:
+            if not can_stop:
+                raise
+            caller.interrupted = True
+            _serve(caller)  # the next Ctrl-C does not wait
     finally:
         with _changed:
-            _callers.remove(requests)
-            for request in filter(None, requests):  # an interrupt has come in between
-                request.leave()
-    token.block_until_ready()
+            _callers.remove(caller)
+            while caller.requests:  # an interrupt has come in between
+                caller.requests.popleft().leave()
+    if errors:
+        raise errors.pop()
+    return results.pop()
 
 
-def _next(requests: deque) -> _Request | None:
+def _serve(caller: Caller) -> None:
+    while (request := caller.next_request()) is not None:
+        request.run()
+
+
+def current_caller() -> Caller | None:
+    """The caller of the program that calls this function on the host, as far as that is known."""
+    here = threading.current_thread()
     with _changed:
-        _changed.wait_for(lambda: requests)
-        return requests.popleft()
+        return next((caller for caller in _callers if caller.helper is here), _callers[-1] if _callers else None)
 
 
 def in_caller(function: Callable[[], Any]) -> None:
-    """Run a function in the thread of a caller, or here: where this is such a thread, or none comes to wait."""
-    request = _Request(function)
+    """Run a function in the thread of the program's caller; here if nobody waits for it."""
+    request, caller = _Request(function), current_caller()
     with _changed:
-        elsewhere = bool(_running) and threading.get_ident() not in _running
-        if elsewhere and _changed.wait_for(lambda: _callers, _PATIENCE):
-            _callers[-1].append(request)
+        if caller in _callers:
+            caller.requests.append(request)  # type: ignore[union-attr]  # it is not None there
             _changed.notify_all()
         else:
             request.leave()

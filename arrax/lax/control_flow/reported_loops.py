@@ -46,6 +46,7 @@ class ReportEffect(Effect):
     """A loop that reports."""
 
     __slots__ = ()
+    needs_caller = stops = True
 
 
 report_effect = ReportEffect("Report")

@@ -20,6 +20,7 @@ from arrax.lax.control_flow.reported_loops import UNKNOWN, mark_loop
 from arrax.lax.families import checked_operand
 from arrax.transforms.progress.bars import AnyBar, bar_of, checked_style
 from arrax.xla import host_failures
+from arrax.xla.callers import current_caller
 
 F = TypeVar("F", bound=Callable[..., Any])
 Show = Callable[[Any], dict[str, Any]]
@@ -30,11 +31,12 @@ _GROWTH = 16  # how many times as many steps there are, at most, between reports
 class _Run:
     """One run of a loop: how fast it is, and the bar that shows it."""
 
-    __slots__ = ("began", "since", "steps", "bar")
+    __slots__ = ("began", "since", "steps", "bar", "caller")
 
     def __init__(self) -> None:
         self.began = self.since = perf_counter()
         self.steps = 0
+        self.caller = current_caller()
         self.bar: AnyBar | None = None
 
     def close(self) -> None:
@@ -72,6 +74,8 @@ class Reporter:
         if handle == 0:
             return (0 if ended else self._begin()), 1
         run, now = _runs.get(handle) or _Run(), perf_counter()
+        if run.caller is not None and run.caller.interrupted:
+            raise KeyboardInterrupt
         try:
             if ended or run.bar is not None or now - run.began >= self.delay:
                 words = ", ".join(f"{name}={_text(value)}" for name, value in zip(self.names, values, strict=False))

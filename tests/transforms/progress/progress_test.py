@@ -5,6 +5,7 @@ import importlib.util
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -358,6 +359,29 @@ def test_bars_in_a_terminal(style):
     assert "sum=180" in text
     if style == "text":
         assert " | inner: 100%" in text and "5 steps [00:0" in text
+
+
+ENDLESS = """
+import arrax, arrax.numpy as jnp
+from arrax import lax
+from arrax.debug import progress
+
+body = progress(lambda i, x: jnp.sin(x) + 1, "endless", style="text", delay=0)
+try:
+    arrax.jit(lambda x: lax.fori_loop(0, 2**31 - 1, body, x))(jnp.ones(SIZE))
+except KeyboardInterrupt:
+    print("stopped", arrax.jit(lambda x: x + 1)(1))
+"""
+
+
+@pytest.mark.parametrize("size", [10, 100_000])  # the larger one runs on several threads
+def test_ctrl_c_ends_a_compiled_loop(size):
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS.replace("SIZE", str(size))], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )  # fmt: skip
+    assert process.stderr.readline().startswith("endless:   0%")
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "stopped 2\n" and process.returncode == 0
 
 
 def test_bars_in_a_pipe():
