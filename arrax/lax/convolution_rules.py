@@ -14,7 +14,7 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, example_type
 from arrax.interpreters.cost_model import PRODUCTS_PER_ADDITION, largest_size
-from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering import builder, sharding_text
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
 from arrax.lax.cpu.convolving import use_products_for_vectors
@@ -115,6 +115,8 @@ def _lower(
     x = convert_ir(x, x_aval, ShapedArray(x_aval.shape, work))
     y = convert_ir(y, y_aval, ShapedArray(y_aval.shape, work))
     lhs, rhs, result = dimension_numbers
+    # The compiler sums over too many devices where they have parts of a kernel along its space.
+    y = sharding_text.undivided(ctx.module_context, y, rhs[2:])
     numbers = f"#stablehlo.conv<{_letters(lhs, 'bf')}x{_letters(rhs, 'oi')}->{_letters(result, 'bf')}>"
     attributes = {
         "window_strides": builder.ints(window_strides),

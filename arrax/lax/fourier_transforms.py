@@ -12,7 +12,7 @@ import numpy as np
 from arrax.core.calls import as_indices
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
-from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering import builder, sharding_text
 from arrax.lax.arithmetic import conj, mul, real_part
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.families import checked_operand, compose_jvp, kind_of
@@ -67,7 +67,14 @@ def _lower(ctx: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...])
     if aval.size == 0 or out.size == 0:
         return [builder.full(0, out)]
     kind = builder.attribute(f"#stablehlo<fft_type {FftType(fft_type).name}>")
-    return [builder.op("fft", out, x, fft_type=kind, fft_length=builder.ints(fft_lengths))]
+    attributes = {"fft_type": kind, "fft_length": builder.ints(fft_lengths)}
+    if ctx.module_context.num_devices == 1:
+        return [builder.op("fft", out, x, **attributes)]
+    # For CPUs the compiler fails where transformed axes or several others are divided.
+    batch, rank = math.prod(aval.shape[: -len(fft_lengths)]), len(fft_lengths)
+    flat, result = (ShapedArray((batch, *each.shape[-rank:]), each.dtype) for each in (aval, out))
+    x = sharding_text.undivided(ctx.module_context, builder.op("reshape", flat, x), range(1, rank + 1))
+    return [builder.op("reshape", out, builder.op("fft", result, x, **attributes))]
 
 
 def _rfft_transpose(ct: Any, lengths: tuple[int, ...], dtype: Any) -> Any:

@@ -159,6 +159,16 @@ def everywhere(ctx: Any, x: Any) -> Any:
     return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]
 
 
+def undivided(ctx: Any, x: Any, axes: Sequence[int]) -> Any:
+    """A value of a program of which devices have all along some axes; the compiler divides the others as it likes."""
+    if ctx.num_devices == 1 or ctx.manual is not None:
+        return x
+    mesh = ctx.mesh if ctx.mesh is not None else _prime_mesh(ctx.num_devices)
+    dims = ", ".join("{}" if axis in axes else "{?}" for axis in range(x.type.rank))
+    text = f"#sdy.sharding<@{mesh_symbol(ctx, mesh)}, [{dims}]>"
+    return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]
+
+
 def constrain(ctx: Any, x: Any, sharding: Any, open_axes: bool = False) -> Any:
     """A value of a program, laid out by a sharding there; with ``open_axes`` the compiler may divide it further."""
     text = sharding_text(ctx, sharding, x.type.rank, open_axes)
