@@ -10,6 +10,7 @@ from arrax.dtypes.extended_dtypes import extended as extended
 from arrax.dtypes.extended_dtypes import prng_key as prng_key
 from arrax.dtypes.kinds import DType as DType
 from arrax.dtypes.kinds import DTypeLike as DTypeLike
+from arrax.dtypes.kinds import OptionalDType as OptionalDType
 from arrax.dtypes.kinds import bfloat16 as bfloat16
 from arrax.dtypes.kinds import bool_dtypes as bool_dtypes
 from arrax.dtypes.kinds import complex_dtypes as complex_dtypes

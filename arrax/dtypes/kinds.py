@@ -23,6 +23,7 @@ class HasDType(Protocol):
 DTypeLike = (
     str | type[Any] | np.dtype | ExtendedDType | HasDType
 )  # a name, a class of numbers, a dtype, or what has one
+OptionalDType = DTypeLike | None
 _CONCRETE = (np.dtype, ExtendedDType)  # tuples: a union would be built anew at each isinstance
 _TYPES = (type, np.dtype, ExtendedDType)
 

@@ -18,7 +18,7 @@ from arrax.interpreters.lowering import builder
 from arrax.lax.families import checked_operand
 from arrax.lax.host_functions import HostFunction, lower_host_call
 from arrax.lax.shapes import canonical_shape, full
-from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 stop_gradient_p = Primitive("stop_gradient")
@@ -100,7 +100,7 @@ def dtype(x: ArrayLike, *, canonicalize: bool = False) -> Any:
     return dtypes.dtype(x, canonicalize=canonicalize)
 
 
-def empty(shape: Shape, dtype: DTypeLike, *, out_sharding: ShardingLike | None = None) -> Array:
+def empty(shape: Shape, dtype: DTypeLike, *, out_sharding: OptionalSharding = None) -> Array:
     """Zeros: there are no uninitialized arrays.
 
     Example: ``lax.empty((2,), jnp.float32)``.

@@ -16,7 +16,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.partition_specs import UNCONSTRAINED
 from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray, Zero, slots, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.cost_model import PRODUCTS_PER_ADDITION, largest_size
 from arrax.interpreters.lowering import builder
@@ -31,7 +31,7 @@ from arrax.lax.precision import (
     precision_attribute,
 )
 from arrax.lax.shapes import transpose
-from arrax.xla.annotations import ShardingLike
+from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
 DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
@@ -252,8 +252,8 @@ dot_general_p.batch = _batch
 
 
 def dot_general(
-    lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None, *,
-    out_sharding: ShardingLike | None = None,
+    lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None, *,
+    out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """Contract two arrays over any axes, with any batch axes.
 
@@ -289,8 +289,8 @@ def dot_general(
 
 
 def dot(
-    lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None, *,
-    dimension_numbers: Any = None, out_sharding: ShardingLike | None = None,
+    lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None, *,
+    dimension_numbers: Any = None, out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """Products of vectors and matrices; with ``dimension_numbers``, ``dot_general``.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax.core.calls import as_index, as_indices
 from arrax.core.types import slots, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax.contractions import dot_general
 from arrax.lax.convolution_geometry import (
     ConvDimensionNumbers,
@@ -26,7 +26,7 @@ from arrax.lax.families import checked_operand
 from arrax.lax.precision import PrecisionLike, accumulation_dtype, canonical_precision
 from arrax.lax.shapes import rev, transpose
 from arrax.lax.window_geometry import dilated
-from arrax.xla.annotations import ShardingLike
+from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
 Lengths = Sequence[int]
@@ -38,7 +38,7 @@ _ACCUMULATED: dict[str, tuple[str, ...]] = {"i": ("i", "f"), "u": ("u", "i", "f"
 def conv_general_dilated(
     lhs: ArrayLike, rhs: ArrayLike, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None = None,
     rhs_dilation: Lengths | None = None, dimension_numbers: Any = None, feature_group_count: int = 1,
-    batch_group_count: int = 1, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None, out_sharding: ShardingLike | None = None,
+    batch_group_count: int = 1, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None, out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """The sums of products of a kernel (not reversed) with the input under it, at each place of the kernel.
 
@@ -102,7 +102,7 @@ def conv(
     window_strides: Lengths,
     padding: str,
     precision: PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None,
+    preferred_element_type: OptionalDType = None,
 ) -> Array:
     """A convolution of ``NCHW``-like input and ``OIHW``-like kernel, without dilation.
 
@@ -117,7 +117,7 @@ def conv(
 
 def conv_with_general_padding(
     lhs: ArrayLike, rhs: ArrayLike, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None,
-    rhs_dilation: Lengths | None, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
+    rhs_dilation: Lengths | None, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None,
 ) -> Array:  # fmt: skip
     """A convolution of ``NCHW``-like input and ``OIHW``-like kernel, with dilations and any padding.
 
@@ -142,7 +142,7 @@ _LAYOUTS = {
 def conv_transpose(
     lhs: ArrayLike, rhs: ArrayLike, strides: Lengths, padding: Padding, rhs_dilation: Lengths | None = None,
     dimension_numbers: Any = None, transpose_kernel: bool = False, precision: PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None, use_consistent_padding: bool = False,
+    preferred_element_type: OptionalDType = None, use_consistent_padding: bool = False,
 ) -> Array:  # fmt: skip
     """A convolution with fractional strides, which undoes the shapes of one with strides.
 
@@ -188,7 +188,7 @@ def conv_transpose(
 def conv_general_dilated_patches(
     lhs: ArrayLike, filter_shape: Lengths, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None = None,
     rhs_dilation: Lengths | None = None, dimension_numbers: Any = None, precision: PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None,
+    preferred_element_type: OptionalDType = None,
 ) -> Array:  # fmt: skip
     """The elements that a kernel sees at each of its places, as channels.
 

@@ -21,7 +21,7 @@ from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.reductions import reduce_and
 from arrax.lax.shapes import broadcast_in_dim, canonical_shape, full
 from arrax.lax.structure import select
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 Axes = tuple[int, ...]
 
@@ -314,7 +314,7 @@ def gather(
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
     mode: str | GatherScatterMode | None = None,
-    fill_value: ArrayLike | None = None,
+    fill_value: OptionalArray = None,
 ) -> Array:
     """Windows of an array, which begin at the given indices.
 

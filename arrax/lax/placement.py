@@ -17,7 +17,7 @@ from arrax.core.types import Zero, typeof
 from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves pieces between devices)
 from arrax.interpreters.lowering import sharding_text
 from arrax.native import runtime
-from arrax.xla.annotations import DeviceLike
+from arrax.xla.annotations import OptionalDevice
 from arrax.xla.arrays import Array, ArrayLike, copy_of
 from arrax.xla.devices import single_sharding
 from arrax.xla.distribution import put_on
@@ -98,7 +98,7 @@ device_put_p.lower[None] = _lower
 
 
 def device_put(
-    x: ArrayLike, device: DeviceLike | None = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+    x: ArrayLike, device: OptionalDevice = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
 ) -> Array:
     """Put an array, or all leaves of a pytree, on a device or over several; with one given, the result is committed.
 

@@ -20,7 +20,7 @@ from arrax import dtypes
 from arrax.core.calls import as_indices
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering.module import cached_lower_fun
@@ -34,8 +34,8 @@ from arrax.lax.precision import PrecisionLike, canonical_precision
 from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, move_axis, reshape, transpose
 from arrax.lax.slicing import dynamic_slice_in_dim
 from arrax.lax.structure import select
-from arrax.xla.annotations import ShardingLike
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import OptionalSharding
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ ragged_dot_general_p.batch = _batch
 
 def ragged_dot_general(
     lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-    precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None, group_offset: ArrayLike | None = None, out_sharding: ShardingLike | None = None,
+    precision: PrecisionLike = None, preferred_element_type: OptionalDType = None, group_offset: OptionalArray = None, out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """A product of arrays, of which one axis of ``lhs`` comes in groups.
 
@@ -319,8 +319,8 @@ def ragged_dot_general(
 
 
 def ragged_dot(
-    lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
-    group_offset: ArrayLike | None = None, out_sharding: ShardingLike | None = None,
+    lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None,
+    group_offset: OptionalArray = None, out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """Products of consecutive groups of rows, each with a matrix of its own.
 

@@ -17,7 +17,7 @@ from arrax.lax.families import checked_operand, floating, integers, kind_of
 from arrax.lax.shapes import canonical_shape, reshape
 from arrax.lax.slicing import dynamic_update_slice
 from arrax.lax.structure import slice_in_dim
-from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -110,7 +110,7 @@ def rng_bit_generator(
     dtype: DTypeLike = np.uint32,
     algorithm: Any = RandomAlgorithm.RNG_DEFAULT,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> tuple[Any, Any]:
     """Random bits by the compiler's own generator, and the advanced key. The bits may differ between platforms.
 

@@ -41,7 +41,7 @@ from arrax.lax.families import (
 )
 from arrax.lax.shapes import broadcast_in_dim, reshape, transpose
 from arrax.lax.structure import concatenate, slice_in_dim
-from arrax.xla.annotations import ShardingLike
+from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -150,7 +150,7 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
     if jvp is not None:
         primitive.jvp = compose_jvp(primitive, [jvp])
 
-    def function(operand: ArrayLike, axes: Sequence[int], *, out_sharding: ShardingLike | None = None) -> Array:
+    def function(operand: ArrayLike, axes: Sequence[int], *, out_sharding: OptionalSharding = None) -> Array:
         if out_sharding is not None:
             return slots.as_asked(out_sharding, functools.partial(function, axes=axes), operand)
         return primitive.bind(checked_operand(name, operand), axes=as_indices(axes))
@@ -338,7 +338,7 @@ def reduce(
     init_values: ArrayLike,
     computation: Callable[[Any, Any], Any],
     dimensions: Sequence[int],
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Combine all elements along some axes by an associative computation, in any order.
 

@@ -10,14 +10,14 @@ from arrax import dtypes
 from arrax.core.calls import as_indices
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import mul
 from arrax.lax.contractions import dot_general, dot_general_p
 from arrax.lax.conversion import convert
 from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.shapes import broadcast_in_dim, full, reshape
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 scaled_dot_p = Primitive("scaled_dot")
 
@@ -67,8 +67,8 @@ scaled_dot_p.lower[None] = lower_fun(_product, multiple_results=False)
 
 
 def scaled_dot(
-    lhs: ArrayLike, rhs: ArrayLike, *, lhs_scale: ArrayLike | None = None, rhs_scale: ArrayLike | None = None, dimension_numbers: Any = None,
-    preferred_element_type: DTypeLike | None = None,
+    lhs: ArrayLike, rhs: ArrayLike, *, lhs_scale: OptionalArray = None, rhs_scale: OptionalArray = None, dimension_numbers: Any = None,
+    preferred_element_type: OptionalDType = None,
 ) -> Array:  # fmt: skip
     """The product of two arrays, each the product of small floats with the scales of their blocks.
 

@@ -405,6 +405,9 @@ def _parameters(
     }  # fmt: skip
 
 
+Mode = str | GatherScatterMode | None
+
+
 def _public(name: str, primitive: Primitive, doc: str) -> Any:
     """The public function of a scatter."""
 
@@ -416,7 +419,7 @@ def _public(name: str, primitive: Primitive, doc: str) -> Any:
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: str | GatherScatterMode | None = None,
+        mode: Mode = None,
     ) -> Array:
         x, indices, new = (
             checked_operand(name, operand),
@@ -471,7 +474,7 @@ def scatter_apply(
     update_shape: Sequence[int] = (),
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
-    mode: str | GatherScatterMode | None = None,
+    mode: Mode = None,
 ) -> Array:
     """Apply a function to the elements of windows of an array, once for each time that an element is indexed.
 

@@ -16,12 +16,12 @@ from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.explicit_axes import regrouped, without_axes
 from arrax.core.interpreter import Primitive, Rounding, Tracer
 from arrax.core.types import ShapedArray, Zero, slots, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import DTypeLike, OptionalDType
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, scalar_of
 from arrax.lax.families import checked_operand, compose_jvp, shape_slots
 from arrax.lax.placement import device_put, own_place
-from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 _INDEX_LIMIT = 2**31 if np.dtype(np.intp).itemsize == 4 else 2**63
@@ -145,7 +145,7 @@ broadcast_in_dim_p.transpose = _broadcast_transpose
 
 
 def broadcast_in_dim(
-    operand: ArrayLike, shape: Shape, broadcast_dimensions: Sequence[int], *, out_sharding: ShardingLike | None = None
+    operand: ArrayLike, shape: Shape, broadcast_dimensions: Sequence[int], *, out_sharding: OptionalSharding = None
 ) -> Array:
     """Repeat an array to ``shape``, its axis ``i`` becoming axis ``broadcast_dimensions[i]``.
 
@@ -184,7 +184,7 @@ def broadcast_in_dim(
 shape_slots.broadcast_in_dim = broadcast_in_dim
 
 
-def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: ShardingLike | None = None) -> Array:
+def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: OptionalSharding = None) -> Array:
     """Add leading axes of the given lengths, along which the array repeats.
 
     Example: ``lax.broadcast(jnp.arange(3), (2,)).shape`` is ``(2, 3)``.
@@ -282,7 +282,7 @@ def reshape(
     new_sizes: Any,
     dimensions: Sequence[int] | None = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Give the elements, in row-major order, another shape.
 
@@ -507,17 +507,7 @@ iota_p.lower[None] = lambda ctx, *, dtype, shape, dimension, sharding=None: [
 ]
 
 
-def iota(dtype: DTypeLike, size: int) -> Array:
-    """The numbers 0, 1, …, size - 1.
-
-    Example: ``lax.iota(jnp.int32, 3)`` is ``[0, 1, 2]``.
-    """
-    return broadcasted_iota(dtype, (size,), 0)
-
-
-def broadcasted_iota(
-    dtype: DTypeLike, shape: Shape, dimension: int, *, out_sharding: ShardingLike | None = None
-) -> Array:
+def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int, *, out_sharding: OptionalSharding = None) -> Array:
     """Indices along one axis of an array of the given shape.
 
     Args:
@@ -538,7 +528,15 @@ def broadcasted_iota(
     return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension, sharding=None)
 
 
-def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, sharding: Any = None) -> Array:
+def iota(dtype: DTypeLike, size: int) -> Array:
+    """The numbers 0, 1, …, size - 1.
+
+    Example: ``lax.iota(jnp.int32, 3)`` is ``[0, 1, 2]``.
+    """
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def full(shape: Shape, fill_value: ArrayLike, dtype: OptionalDType = None, *, sharding: Any = None) -> Array:
     """An array of the given shape, filled with a scalar.
 
     Args:
@@ -571,7 +569,7 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None, *,
 def full_like(
     x: ArrayLike,
     fill_value: ArrayLike,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     shape: Shape | None = None,
     sharding: Any = None,
 ) -> Array:

@@ -12,6 +12,9 @@ from arrax.interpreters.lowering import builder
 _PADDINGS = ("VALID", "SAME", "SAME_LOWER")
 
 
+Padding = str | Sequence[tuple[int, int]]  # "SAME", "VALID", or what is added at both ends of each axis
+
+
 def dilated(length: int, dilation: int) -> int:
     """The length of an axis with ``dilation - 1`` places between its entries."""
     return 0 if length == 0 else (length - 1) * dilation + 1
@@ -21,7 +24,7 @@ def padtype_to_pads(
     in_shape: Sequence[int],
     window_shape: Sequence[int],
     window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
+    padding: Padding,
 ) -> list[tuple[int, int]]:
     """The numbers of places that a named padding adds before and after each axis.
 
@@ -151,7 +154,7 @@ class Windows(NamedTuple):
 
 
 def reduce_window_shape_tuple(
-    operand_shape: Sequence[int], window_dimensions: Sequence[int], window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    operand_shape: Sequence[int], window_dimensions: Sequence[int], window_strides: Sequence[int], padding: Padding,
     base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None,
 ) -> tuple[int, ...]:  # fmt: skip
     """The shape of a reduction over windows.

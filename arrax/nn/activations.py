@@ -11,7 +11,7 @@ from arrax import dtypes, lax
 from arrax.core import config
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.reductions import max_for_shift
 from arrax.numpy_api import averages, elementwise, logic, manipulation, reductions, selection
@@ -29,7 +29,7 @@ from arrax.numpy_api.operands import (
 )
 from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.annotations import Axes
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def _relu_value(x: Any) -> Any:
@@ -284,7 +284,7 @@ def _shift(x: Any, axis: Any) -> Any:
     return stop_gradient(reductions.with_kept_axes(max_for_shift(x, axes), axes, True))
 
 
-def softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike | None = None, initial: ArrayLike | None = None) -> Array:
+def softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: OptionalArray = None) -> Array:
     """``exp(x) / sum(exp(x))`` along an axis.
 
     Args:
@@ -321,9 +321,7 @@ def _softmax(x: Any, where: Any, axis: Any, careful: bool) -> Any:
     return rule(x) if where is None else _softmax_value(x, where, axis)
 
 
-def log_softmax(
-    x: ArrayLike, axis: Any = -1, where: ArrayLike | None = None, initial: ArrayLike | None = None
-) -> Array:
+def log_softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: OptionalArray = None) -> Array:
     """``log(softmax(x))`` along an axis, without overflow. Args: as of ``softmax``.
 
     Example: ``nn.log_softmax(jnp.zeros(2))`` is ``[-0.6931, -0.6931]``.
@@ -345,10 +343,10 @@ def _log_softmax(x: Any, where: Any, axis: Any) -> Any:
 def logsumexp(
     a: ArrayLike,
     axis: Axes | None = None,
-    b: ArrayLike | None = None,
+    b: OptionalArray = None,
     keepdims: bool = False,
     return_sign: bool = False,
-    where: ArrayLike | None = None,
+    where: OptionalArray = None,
 ) -> Array | tuple[Array, Array]:
     """``log(sum(b exp(a)))`` along axes, without overflow.
 
@@ -396,7 +394,7 @@ def _logsumexp(a: Any, b: Any, where: Any, axis: Any, keepdims: bool) -> tuple[A
 
 
 def standardize(
-    x: ArrayLike, axis: Any = -1, mean: ArrayLike | None = None, variance: Any = None, epsilon: Any = 1e-5, where: ArrayLike | None = None, *,
+    x: ArrayLike, axis: Any = -1, mean: OptionalArray = None, variance: Any = None, epsilon: Any = 1e-5, where: OptionalArray = None, *,
     algorithm: str | None = None,
 ) -> Array:  # fmt: skip
     """``(x - mean) / sqrt(variance + epsilon)`` along an axis.
@@ -430,7 +428,7 @@ def _mean(x: Any, where: Any, axis: Any) -> Any:
     return averages.mean(x, axis=axis, keepdims=True, where=where)
 
 
-def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: int = -1) -> Array:
+def one_hot(x: ArrayLike, num_classes: int, *, dtype: OptionalDType = None, axis: int = -1) -> Array:
     """Vectors with 1 at the given positions, 0 elsewhere; positions out of range give zeros.
 
     Args:
@@ -479,7 +477,7 @@ def log1mexp(x: ArrayLike) -> Array:
     return selection.where(x < math.log(2), small, elementwise.log1p(-elementwise.exp(-x)))
 
 
-def logmeanexp(x: ArrayLike, axis: Axes | None = None, where: ArrayLike | None = None, keepdims: bool = False) -> Array:
+def logmeanexp(x: ArrayLike, axis: Axes | None = None, where: OptionalArray = None, keepdims: bool = False) -> Array:
     """``log(mean(exp(x)))`` along axes, without overflow.
 
     Args:

@@ -13,7 +13,7 @@ from arrax.core.types import typeof
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none
 from arrax.transforms.checkpointing import checkpoint
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 from arrax.xla.devices import default_backend
 
 _QUERIES = 256  # how many queries are looked at together: what is in memory at once grows with the keys alone
@@ -21,7 +21,7 @@ _IMPLEMENTATIONS = (None, "xla", "cudnn")
 
 
 def dot_product_attention(
-    query: ArrayLike, key: Array, value: ArrayLike, bias: ArrayLike | None = None, mask: ArrayLike | None = None, *, scale: float | None = None,
+    query: ArrayLike, key: Array, value: ArrayLike, bias: OptionalArray = None, mask: OptionalArray = None, *, scale: float | None = None,
     is_causal: bool = False, query_seq_lengths: Any = None, key_value_seq_lengths: Any = None,
     local_window_size: int | tuple[int, int] | None = None, implementation: str | None = None,
     return_residual: bool = False,

@@ -10,10 +10,10 @@ import numpy as np
 
 from arrax import dtypes, random
 from arrax import numpy as jnp
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax.linalg import qr
 from arrax.random.parameters import checked_shape
-from arrax.xla.annotations import ShardingLike
+from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
 # The standard deviations by which numbers that are cut at magnitude 2 are divided: that of real ones, and the one that
@@ -38,7 +38,7 @@ def _number_dtype(name: str, dtype: Any) -> Any:
 
 
 def zeros(
-    key: Array, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: ShardingLike | None = None
+    key: Array, shape: Sequence[int], dtype: OptionalDType = None, out_sharding: OptionalSharding = None
 ) -> Array:
     """Zeros.
 
@@ -52,9 +52,7 @@ def zeros(
     return jnp.zeros(shape, _default_dtype("zeros", dtype), out_sharding=out_sharding)
 
 
-def ones(
-    key: Array, shape: Sequence[int], dtype: DTypeLike | None = None, out_sharding: ShardingLike | None = None
-) -> Array:
+def ones(key: Array, shape: Sequence[int], dtype: OptionalDType = None, out_sharding: OptionalSharding = None) -> Array:
     """Ones. Args: as of ``zeros``.
 
     Example: ``nn.initializers.ones(None, (2,))`` is ``[1, 1]``.
@@ -66,7 +64,7 @@ def _default_dtype(name: str, dtype: Any) -> Any:
     return dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype(name, dtype)
 
 
-def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
+def constant(value: ArrayLike, dtype: OptionalDType = None) -> Initializer:
     """An initializer that gives one number everywhere.
 
     Args:
@@ -81,7 +79,7 @@ def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
     return init
 
 
-def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
+def uniform(scale: ArrayLike = 1e-2, dtype: OptionalDType = None) -> Initializer:
     """An initializer of uniform numbers in ``[0, scale)``.
 
     Args:
@@ -97,7 +95,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initiali
     return init
 
 
-def normal(stddev: Any = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
+def normal(stddev: Any = 1e-2, dtype: OptionalDType = None) -> Initializer:
     """An initializer of normal numbers of mean 0.
 
     Args:
@@ -114,7 +112,7 @@ def normal(stddev: Any = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
 
 
 def truncated_normal(
-    stddev: Any = 1e-2, dtype: DTypeLike | None = None, lower: ArrayLike = -2.0, upper: ArrayLike = 2.0
+    stddev: Any = 1e-2, dtype: OptionalDType = None, lower: ArrayLike = -2.0, upper: ArrayLike = 2.0
 ) -> Initializer:
     """An initializer of normal numbers of mean 0 that lie between two bounds.
 
@@ -204,7 +202,7 @@ _DRAWS = {
 
 def variance_scaling(
     scale: ArrayLike, mode: str, distribution: str, in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1,
-    batch_axis: int | Sequence[int] = (), dtype: DTypeLike | None = None,
+    batch_axis: int | Sequence[int] = (), dtype: OptionalDType = None,
 ) -> Initializer:  # fmt: skip
     """An initializer that keeps the variance of what passes through a layer: ``scale / n``, with n by the shape.
 
@@ -238,7 +236,7 @@ def variance_scaling(
 
 def glorot_uniform(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
 ) -> Initializer:  # fmt: skip
     """Uniform numbers of variance 2 / (inputs + outputs). Args: as of ``variance_scaling``.
 
@@ -249,7 +247,7 @@ def glorot_uniform(
 
 def glorot_normal(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
 ) -> Initializer:  # fmt: skip
     """Normal numbers, cut, of variance 2 / (inputs + outputs). Args: as of ``variance_scaling``.
 
@@ -260,7 +258,7 @@ def glorot_normal(
 
 def lecun_uniform(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
 ) -> Initializer:  # fmt: skip
     """Uniform numbers of variance 1 / inputs. Args: as of ``variance_scaling``.
 
@@ -271,7 +269,7 @@ def lecun_uniform(
 
 def lecun_normal(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
 ) -> Initializer:  # fmt: skip
     """Normal numbers, cut, of variance 1 / inputs. Args: as of ``variance_scaling``.
 
@@ -282,7 +280,7 @@ def lecun_normal(
 
 def he_uniform(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
 ) -> Initializer:  # fmt: skip
     """Uniform numbers of variance 2 / inputs. Args: as of ``variance_scaling``.
 
@@ -293,7 +291,7 @@ def he_uniform(
 
 def he_normal(
     in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
 ) -> Initializer:  # fmt: skip
     """Normal numbers, cut, of variance 2 / inputs. Args: as of ``variance_scaling``.
 
@@ -318,7 +316,7 @@ def _orthogonal_matrix(key: Any, rows: int, columns: int, dtype: Any) -> Any:
     return q if rows >= columns else q.T
 
 
-def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None) -> Initializer:
+def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: OptionalDType = None) -> Initializer:
     """An initializer of orthogonal matrices: that of the shape ``(-1, shape[column_axis])`` has orthonormal rows or columns.
 
     Args:
@@ -344,7 +342,7 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike |
     return init
 
 
-def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None) -> Initializer:
+def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: OptionalDType = None) -> Initializer:
     """An initializer of convolution kernels that are orthogonal in the middle of the window and 0 elsewhere.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import cumulative, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
@@ -17,6 +17,7 @@ from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, check_arraylike, refuse_out
 from arrax.numpy_api.reductions import sum_dtype
+from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
 _OPERATIONS: dict[str, tuple[Any, Any]] = {
@@ -32,7 +33,7 @@ _OPERATIONS: dict[str, tuple[Any, Any]] = {
 
 
 @api(static=("name", "axis", "dtype", "include_initial"))
-def _accumulate(a: Any, name: str, axis: int | None, dtype: Any, include_initial: bool = False) -> Any:
+def _accumulate(a: Any, name: str, axis: OneAxis, dtype: Any, include_initial: bool = False) -> Any:
     check_arraylike(name, a)
     a = as_operand(a)
     operation, neutral = _OPERATIONS[name]
@@ -58,7 +59,7 @@ def _index(axis: Any) -> int | None:
     return None if axis is None else as_index(axis)
 
 
-def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
+def cumsum(a: ArrayLike, axis: OneAxis = None, dtype: OptionalDType = None, out: None = None) -> Array:
     """The sums of the elements up to each one, along an axis.
 
     Args:
@@ -74,7 +75,7 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
     return _accumulate(a, "cumsum", _index(axis), dtype)
 
 
-def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
+def cumprod(a: ArrayLike, axis: OneAxis = None, dtype: OptionalDType = None, out: None = None) -> Array:
     """The products of the elements up to each one, along an axis. Args: as of ``cumsum``.
 
     Example: ``jnp.cumprod(jnp.array([1, 2, 3]))`` is ``[1, 2, 6]``. Source: ``numpy.cumprod``.
@@ -83,7 +84,7 @@ def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = Non
     return _accumulate(a, "cumprod", _index(axis), dtype)
 
 
-def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
+def nancumsum(a: ArrayLike, axis: OneAxis = None, dtype: OptionalDType = None, out: None = None) -> Array:
     """Cumulative sums that count NaN as zero. Args: as of ``cumsum``.
 
     Example: ``jnp.nancumsum(jnp.array([1., jnp.nan]))`` is ``[1., 1.]``. Source: ``numpy.nancumsum``.
@@ -92,7 +93,7 @@ def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = N
     return _accumulate(a, "nancumsum", _index(axis), dtype)
 
 
-def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
+def nancumprod(a: ArrayLike, axis: OneAxis = None, dtype: OptionalDType = None, out: None = None) -> Array:
     """Cumulative products that count NaN as one. Args: as of ``cumsum``.
 
     Example: ``jnp.nancumprod(jnp.array([2., jnp.nan]))`` is ``[2., 2.]``. Source: ``numpy.nancumprod``.
@@ -101,7 +102,7 @@ def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = 
     return _accumulate(a, "nancumprod", _index(axis), dtype)
 
 
-def _standard(name: str, x: Any, axis: int | None, dtype: Any, include_initial: bool) -> Any:
+def _standard(name: str, x: Any, axis: OneAxis, dtype: Any, include_initial: bool) -> Any:
     check_arraylike(name, x)
     rank = typeof(x).ndim
     if rank == 0:
@@ -114,7 +115,7 @@ def _standard(name: str, x: Any, axis: int | None, dtype: Any, include_initial: 
 
 
 def cumulative_sum(
-    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+    x: ArrayLike, /, *, axis: OneAxis = None, dtype: OptionalDType = None, include_initial: bool = False
 ) -> Array:
     """The sums of the elements up to each one, along an axis.
 
@@ -131,7 +132,7 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+    x: ArrayLike, /, *, axis: OneAxis = None, dtype: OptionalDType = None, include_initial: bool = False
 ) -> Array:
     """The products of the elements up to each one, along an axis. Args: as of ``cumulative_sum``.
 
@@ -140,11 +141,11 @@ def cumulative_prod(
     return _standard("cumulative_prod", x, axis, dtype, include_initial)
 
 
-def running_maximum(a: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+def running_maximum(a: Any, axis: OneAxis = 0, dtype: Any = None) -> Any:
     """The greatest of the elements up to each one, along an axis: ``maximum.accumulate``."""
     return _accumulate(a, "maximum.accumulate", _index(axis), dtype)
 
 
-def running_minimum(a: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+def running_minimum(a: Any, axis: OneAxis = 0, dtype: Any = None) -> Any:
     """The least of the elements up to each one, along an axis: ``minimum.accumulate``."""
     return _accumulate(a, "minimum.accumulate", _index(axis), dtype)

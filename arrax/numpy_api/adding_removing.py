@@ -20,6 +20,7 @@ from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ra
 from arrax.numpy_api.operands import canonical_axes
 from arrax.numpy_api.rearranging import known, pick, pick_compiled
 from arrax.numpy_api.routes import settle, shape_of
+from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -54,7 +55,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     return filt
 
 
-def _along(name: str, arr: Any, axis: int | None) -> tuple[Any, int]:
+def _along(name: str, arr: Any, axis: OneAxis) -> tuple[Any, int]:
     """An array with at least one axis, and the axis to work along."""
     arr = settle(name, arr)
     if axis is None:
@@ -79,7 +80,7 @@ def check_arraylike_at(name: str, value: Any, position: int) -> None:
         raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(value)} at position {position}.")
 
 
-def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: OneAxis = None) -> Array:
     """Insert slices before given places of an axis.
 
     Args:
@@ -167,7 +168,7 @@ def _interleaved(places: Any, length: int, count: int) -> Any:
     return structure.select(inserted, arithmetic.add(which, np.int32(length)), old)
 
 
-def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Array:
+def delete(arr: ArrayLike, obj: Any, axis: OneAxis = None, *, assume_unique_indices: bool = False) -> Array:
     """Remove slices at given places of an axis.
 
     Args:

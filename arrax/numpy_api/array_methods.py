@@ -35,6 +35,7 @@ from arrax.numpy_api import (
     updates,
 )
 from arrax.numpy_api.operators import OPERATORS
+from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import ATTRIBUTES, Array, attach, item, to_list
 from arrax.xla.placement import host_value
 
@@ -90,7 +91,7 @@ def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
 
 
 def _repeat(
-    self: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None,
+    self: Any, repeats: Any, axis: OneAxis = None, *, total_repeat_length: int | None = None,
     out_sharding: Any = None,
 ) -> Any:  # fmt: skip
     """``jnp.repeat``."""
@@ -102,7 +103,7 @@ def _repeat(
 def _compress(
     self: Any,
     condition: Any,
-    axis: int | None = None,
+    axis: OneAxis = None,
     *,
     out: None = None,
     size: int | None = None,

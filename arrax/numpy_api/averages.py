@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, exponential, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
@@ -17,7 +17,7 @@ from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
 from arrax.numpy_api.reductions import Axis, masked, static_axis, with_kept_axes
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def working_dtype(dtype: Any) -> Any:
@@ -71,11 +71,11 @@ def _real(dtype: Any) -> Any:
 def mean(
     a: ArrayLike,
     axis: Axis = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     out: None = None,
     keepdims: bool = False,
     *,
-    where: ArrayLike | None = None,
+    where: OptionalArray = None,
 ) -> Array:
     """The arithmetic mean of the elements over axes.
 
@@ -180,8 +180,8 @@ def per_freedom(total: Any, freedom: Any) -> Any:
 
 
 def var(
-    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
-    where: ArrayLike | None = None, mean: ArrayLike | None = None, correction: int | float | None = None,
+    a: ArrayLike, axis: Axis = None, dtype: OptionalDType = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
+    where: OptionalArray = None, mean: OptionalArray = None, correction: int | float | None = None,
 ) -> Array:  # fmt: skip
     """The variance of the elements over axes: the mean of the squared distances from the mean.
 
@@ -205,8 +205,8 @@ def var(
 
 
 def std(
-    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
-    where: ArrayLike | None = None, mean: ArrayLike | None = None, correction: int | float | None = None,
+    a: ArrayLike, axis: Axis = None, dtype: OptionalDType = None, out: None = None, ddof: int = 0, keepdims: bool = False, *,
+    where: OptionalArray = None, mean: OptionalArray = None, correction: int | float | None = None,
 ) -> Array:  # fmt: skip
     """The standard deviation of the elements over axes: the root of ``var``, whose arguments it has.
 
@@ -240,7 +240,7 @@ def _weighted(a: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any
 
 
 def average(
-    a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: bool = False, keepdims: bool = False
+    a: ArrayLike, axis: Axis = None, weights: OptionalArray = None, returned: bool = False, keepdims: bool = False
 ) -> Array | tuple[Array, Array]:
     """The weighted mean of the elements over axes.
 

@@ -19,8 +19,8 @@ from arrax.xla.arrays import Array, ArrayLike
 
 @api(static=("equal_nan",))
 def allclose(
-    a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: bool = False
-) -> Array:
+    a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False
+) -> Any:
     """Whether all elements are close. Args: as of ``isclose``.
 
     Example: ``jnp.allclose(1., 1. + 1e-9)`` is True. Source: ``numpy.allclose``.

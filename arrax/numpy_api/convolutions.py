@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, shapes
 from arrax.lax.conversion import convert
 from arrax.lax.convolution import conv_general_dilated
@@ -86,7 +86,7 @@ def convolve(
     mode: str = "full",
     *,
     precision: PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None,
+    preferred_element_type: OptionalDType = None,
 ) -> Array:
     """The convolution of two vectors: ``out[n] = sum over m of a[m] v[n - m]``.
 
@@ -125,7 +125,7 @@ def correlate(
     mode: str = "valid",
     *,
     precision: PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None,
+    preferred_element_type: OptionalDType = None,
 ) -> Array:
     """The correlation of two vectors: ``out[n] = sum over m of a[m + n] conj(v[m])``.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, exponential, shapes, structure
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
@@ -17,7 +17,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import number_like
 from arrax.numpy_api.matrices import diagonal_of_last
 from arrax.numpy_api.operands import as_operand, check_arraylike, check_arraylike_or_none, promote_inexact
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
@@ -96,8 +96,8 @@ def _normalization(total: Any, weights: Any, aweights: Any, freedom: int, dtype:
 
 
 def cov(
-    m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: ArrayLike | None = None,
-    aweights: ArrayLike | None = None, dtype: DTypeLike | None = None,
+    m: ArrayLike, y: OptionalArray = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: OptionalArray = None,
+    aweights: OptionalArray = None, dtype: OptionalDType = None,
 ) -> Array:  # fmt: skip
     """The covariances of variables.
 
@@ -142,7 +142,7 @@ def _limited(x: Any) -> Any:
     return structure.clamp(number_like(-1, x), x, number_like(1, x))
 
 
-def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None) -> Array:
+def corrcoef(x: ArrayLike, y: OptionalArray = None, rowvar: bool = True, dtype: OptionalDType = None) -> Array:
     """The correlation coefficients of variables: covariances over the deviations, within [-1, 1].
 
     Args: as of ``cov``.

@@ -13,7 +13,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, slots, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.interpreters.staging import PYTHON_SCALARS, Staging
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert, convert_element_type_p, scalar_of
@@ -22,8 +22,8 @@ from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, is_arraylike
-from arrax.xla.annotations import DeviceLike, Shape, ShardingLike
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import OptionalDevice, OptionalSharding, Shape
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 from arrax.xla.devices import default_device
 from arrax.xla.placement import array_from_host
 
@@ -41,8 +41,8 @@ def _placed(value: Any, device: Any, out_sharding: Any = None) -> Any:
 
 
 def array(
-    object: Any, dtype: DTypeLike | None = None, copy: bool = True, order: str | None = "K", ndmin: int = 0, *, device: DeviceLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    object: Any, dtype: OptionalDType = None, copy: bool = True, order: str | None = "K", ndmin: int = 0, *, device: OptionalDevice = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """An array with the elements of a number, array, or nested sequence of them.
 
@@ -72,8 +72,8 @@ def array(
 
 
 def asarray(
-    a: Any, dtype: DTypeLike | None = None, order: str | None = None, *, copy: bool | None = None, device: DeviceLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    a: Any, dtype: OptionalDType = None, order: str | None = None, *, copy: bool | None = None, device: OptionalDevice = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """An array with the elements of ``a``: itself where it is one of that dtype already.
 
@@ -299,10 +299,10 @@ def _requested_of_shape(name: str, shape: Any, dtype: Any) -> Any:
 
 def zeros(
     shape: Shape,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    device: DeviceLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    device: OptionalDevice = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """An array of zeros.
 
@@ -321,10 +321,10 @@ def zeros(
 
 def ones(
     shape: Shape,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    device: DeviceLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    device: OptionalDevice = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """An array of ones. Args: as of ``zeros``.
 
@@ -336,10 +336,10 @@ def ones(
 
 def empty(
     shape: Shape,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    device: DeviceLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    device: OptionalDevice = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """An array of zeros: there are no uninitialized arrays.
 
@@ -351,10 +351,10 @@ def empty(
 def full(
     shape: Shape,
     fill_value: ArrayLike,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    device: DeviceLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    device: OptionalDevice = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """An array filled with a value.
 
@@ -418,11 +418,11 @@ def _divided_like(value: Any, a: Any) -> Any:
 
 def zeros_like(
     a: ArrayLike,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     shape: Shape | None = None,
     *,
-    device: DeviceLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    device: OptionalDevice = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Zeros of the shape and dtype of ``a``, unless others are given.
 
@@ -434,11 +434,11 @@ def zeros_like(
 
 def ones_like(
     a: ArrayLike,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     shape: Shape | None = None,
     *,
-    device: DeviceLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    device: OptionalDevice = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Ones of the shape and dtype of ``a``, unless others are given.
 
@@ -450,11 +450,11 @@ def ones_like(
 
 def empty_like(
     prototype: Any,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     shape: Shape | None = None,
     *,
-    device: DeviceLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    device: OptionalDevice = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Zeros of the shape and dtype of ``prototype``: there are no uninitialized arrays.
 
@@ -467,11 +467,11 @@ def empty_like(
 def full_like(
     a: ArrayLike,
     fill_value: ArrayLike,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     shape: Shape | None = None,
     *,
-    device: DeviceLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    device: OptionalDevice = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """An array of the shape and dtype of ``a``, unless others are given, filled with a value.
 
@@ -500,12 +500,12 @@ def _known(name: str, argument: str, value: Any) -> Any:
 
 def arange(
     start: ArrayLike,
-    stop: ArrayLike | None = None,
-    step: ArrayLike | None = None,
-    dtype: DTypeLike | None = None,
+    stop: OptionalArray = None,
+    step: OptionalArray = None,
+    dtype: OptionalDType = None,
     *,
-    device: DeviceLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    device: OptionalDevice = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Evenly spaced numbers from ``start`` (0 if only one is given) to below ``stop``.
 
@@ -554,7 +554,7 @@ def _steps(size: int, first: Any, by: Any) -> Any:
 
 
 def eye(
-    N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None, *, device: DeviceLike | None = None
+    N: int, M: int | None = None, k: int = 0, dtype: OptionalDType = None, *, device: OptionalDevice = None
 ) -> Array:
     """A matrix with ones on a diagonal.
 
@@ -578,7 +578,7 @@ def eye(
     return _placed(convert(arithmetic.eq(arithmetic.add(row, convert(k, np.int32)), column), chosen), device)
 
 
-def identity(n: int, dtype: DTypeLike | None = None) -> Array:
+def identity(n: int, dtype: OptionalDType = None) -> Array:
     """The identity matrix.
 
     Example: ``jnp.identity(2)``. Source: ``numpy.identity``.

@@ -30,7 +30,7 @@ from arrax.numpy_api.operands import (
     refuse_complex,
 )
 from arrax.numpy_api.routes import settle, shape_of
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def _neighbours(a: Any, axis: int) -> Any:
@@ -63,7 +63,7 @@ def _edge(a: Any, value: Any, axis: int) -> Any:
 
 @api(static=("n", "axis"), stepwise=True)
 def diff(
-    a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
+    a: ArrayLike, n: int = 1, axis: int = -1, prepend: OptionalArray = None, append: OptionalArray = None
 ) -> Array:
     """The differences of neighbours along an axis.
 
@@ -93,7 +93,7 @@ def diff(
     return _diff(a, count, axis)
 
 
-def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
+def ediff1d(ary: ArrayLike, to_end: OptionalArray = None, to_begin: OptionalArray = None) -> Array:
     """The differences of neighbours in the flattened array.
 
     Args:
@@ -236,7 +236,7 @@ def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
     return multiply(constant(0.5, areas), reduce_sum(areas, (typeof(areas).ndim - rank + axis,)))
 
 
-def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> Array:
+def trapezoid(y: ArrayLike, x: OptionalArray = None, dx: ArrayLike = 1.0, axis: int = -1) -> Array:
     """The integral along an axis, by the trapezoidal rule.
 
     Args:

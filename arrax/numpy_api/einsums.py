@@ -12,7 +12,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import slots, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import shapes
 from arrax.lax.collectives import psum
 from arrax.lax.contractions import dot_general
@@ -24,7 +24,7 @@ from arrax.numpy_api.elementwise import multiply
 from arrax.numpy_api.matrices import diagonal_of_last
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.products import hashable_precision
-from arrax.xla.annotations import ShardingLike
+from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array
 
 
@@ -271,7 +271,7 @@ def _static_optimize(optimize: Any) -> Any:
 
 def einsum(
     subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None, _dot_general: Any = None, out_sharding: ShardingLike | None = None,
+    preferred_element_type: OptionalDType = None, _dot_general: Any = None, out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """The sum of products that a formula describes: a letter per axis, repeated letters are multiplied and summed.
 

@@ -12,7 +12,7 @@ from arrax import dtypes
 from arrax.core import config
 from arrax.core.calls import as_index, as_indices
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.families import kind_of
@@ -23,7 +23,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.numpy_api.rearranging import roll
 from arrax.numpy_api.routes import settle
-from arrax.xla.annotations import DeviceLike
+from arrax.xla.annotations import OptionalDevice
 from arrax.xla.arrays import Array, ArrayLike
 
 FFT, IFFT, RFFT, IRFFT = FftType
@@ -32,6 +32,8 @@ _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward":
 
 
 # ---- one plan for all -----------------------------------------------------------------------------------------------
+
+Norm = str | None  # "backward" (None), "ortho" or "forward"
 
 
 def _check_norm(norm: str | None) -> None:
@@ -149,7 +151,7 @@ def _in_plane(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | N
 # ---- complex transforms ---------------------------------------------------------------------------------------------
 
 
-def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
     """The discrete Fourier transform along an axis: ``A[k] = sum_j a[j] exp(-2 pi i j k / n)``.
 
     Args:
@@ -167,7 +169,7 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = N
     return _along("fft", FFT, a, n, axis, norm)
 
 
-def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
     """The inverse of ``fft``.
 
     Args:
@@ -177,9 +179,7 @@ def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     return _along("ifft", IFFT, a, n, axis, norm)
 
 
-def fft2(
-    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
-) -> Array:
+def fft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: Norm = None) -> Array:
     """The discrete Fourier transform over two axes.
 
     Args:
@@ -189,9 +189,7 @@ def fft2(
     return _in_plane("fft2", FFT, a, s, axes, norm)
 
 
-def ifft2(
-    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
-) -> Array:
+def ifft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: Norm = None) -> Array:
     """The inverse of ``fft2``.
 
     Args:
@@ -201,9 +199,7 @@ def ifft2(
     return _in_plane("ifft2", IFFT, a, s, axes, norm)
 
 
-def fftn(
-    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Array:
+def fftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = None) -> Array:
     """The discrete Fourier transform over several axes.
 
     Args:
@@ -219,9 +215,7 @@ def fftn(
     return _apply("fftn", FFT, a, s, axes, norm)
 
 
-def ifftn(
-    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Array:
+def ifftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = None) -> Array:
     """The inverse of ``fftn``.
 
     Args:
@@ -234,7 +228,7 @@ def ifftn(
 # ---- transforms of real numbers -------------------------------------------------------------------------------------
 
 
-def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
     """The transform of real numbers, without the half of it that follows from the other.
 
     Args:
@@ -248,7 +242,7 @@ def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     return _along("rfft", RFFT, a, n, axis, norm)
 
 
-def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
     """The inverse of ``rfft``.
 
     Args:
@@ -261,9 +255,7 @@ def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     return _along("irfft", IRFFT, a, n, axis, norm)
 
 
-def rfft2(
-    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
-) -> Array:
+def rfft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: Norm = None) -> Array:
     """The transform of real numbers over two axes, the last of them halved.
 
     Args:
@@ -273,9 +265,7 @@ def rfft2(
     return _in_plane("rfft2", RFFT, a, s, axes, norm)
 
 
-def irfft2(
-    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
-) -> Array:
+def irfft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: Norm = None) -> Array:
     """The inverse of ``rfft2``.
 
     Args:
@@ -285,9 +275,7 @@ def irfft2(
     return _in_plane("irfft2", IRFFT, a, s, axes, norm)
 
 
-def rfftn(
-    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Array:
+def rfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = None) -> Array:
     """The transform of real numbers over several axes, the last of them halved.
 
     Args:
@@ -298,9 +286,7 @@ def rfftn(
     return _apply("rfftn", RFFT, a, s, axes, norm)
 
 
-def irfftn(
-    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Array:
+def irfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = None) -> Array:
     """The inverse of ``rfftn``.
 
     Args:
@@ -312,7 +298,7 @@ def irfftn(
     return _apply("irfftn", IRFFT, a, s, axes, norm)
 
 
-def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
     """The transform of a signal that is conjugate-symmetric, of which ``a`` is one half: real numbers.
 
     Args:
@@ -326,7 +312,7 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     return _along("hfft", IRFFT, _conjugate(a), n, axis, _SWAPPED[norm])
 
 
-def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
     """The inverse of ``hfft``.
 
     Args:
@@ -370,7 +356,7 @@ def _check_count(name: str, n: Any) -> int:
     return as_index(n)
 
 
-def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
+def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """The frequencies of the entries of ``fft``.
 
     Args:
@@ -387,7 +373,7 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, devic
     return _frequencies("fftfreq", numerators, n, d, dtype)
 
 
-def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """The frequencies of the entries of ``rfft``.
 
     Args:

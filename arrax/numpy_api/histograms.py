@@ -30,8 +30,8 @@ from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.reductions import max, min
 from arrax.numpy_api.routes import settle
 from arrax.numpy_api.searching import index_dtype, search_sorted
-from arrax.xla.annotations import ShardingLike
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import OptionalSharding
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 # ---- bincount -------------------------------------------------------------------------------------------------------
 
@@ -57,11 +57,11 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
 
 def bincount(
     x: ArrayLike,
-    weights: ArrayLike | None = None,
+    weights: OptionalArray = None,
     minlength: int = 0,
     *,
     length: int | None = None,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """How often each number from 0 on occurs, or the sums of weights.
 
@@ -129,7 +129,7 @@ def histogram_bin_edges(
     a: ArrayLike,
     bins: ArrayLike | str | Sequence[Any] = 10,
     range: Sequence[Any] | ArrayLike | None = None,
-    weights: ArrayLike | None = None,
+    weights: OptionalArray = None,
 ) -> Array:
     """The edges of the bins that ``histogram`` would use.
 
@@ -220,7 +220,7 @@ def histogram(
     a: ArrayLike,
     bins: ArrayLike | str | Sequence[Any] = 10,
     range: Sequence[Any] | ArrayLike | None = None,
-    weights: ArrayLike | None = None,
+    weights: OptionalArray = None,
     density: bool | None = None,
 ) -> tuple[Any, Any]:
     """How many elements fall into each bin.
@@ -285,7 +285,7 @@ def histogramdd(
     sample: Any,
     bins: int | Sequence[Any] = 10,
     range: Sequence[Any] | None = None,
-    weights: ArrayLike | None = None,
+    weights: OptionalArray = None,
     density: bool | None = None,
 ) -> tuple[Any, list[Any]]:
     """How many points fall into each bin of a grid.
@@ -327,7 +327,7 @@ def histogram2d(
     y: ArrayLike,
     bins: int | Sequence[Any] = 10,
     range: Sequence[Any] | None = None,
-    weights: ArrayLike | None = None,
+    weights: OptionalArray = None,
     density: bool | None = None,
 ) -> tuple[Any, Any, Any]:
     """How many points fall into each bin of a grid of two axes.

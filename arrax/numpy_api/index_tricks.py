@@ -13,7 +13,7 @@ from arrax.core.calls import as_index, as_indices, in_call
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
@@ -185,7 +185,7 @@ def ravel_multi_index(
     mode: str = "raise",
     order: str = "C",
     *,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
 ) -> Array:
     """Indices of each axis as indices of the flattened array.
 
@@ -279,9 +279,7 @@ def _along(length: int, axis: int, rank: int) -> tuple[int, ...]:
     return tuple(length if i == axis else 1 for i in range(rank))
 
 
-def indices(
-    dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
-) -> Array | tuple[Array, ...]:
+def indices(dimensions: Sequence[int], dtype: OptionalDType = None, sparse: bool = False) -> Array | tuple[Array, ...]:
     """The indices of all elements of an array.
 
     Args:

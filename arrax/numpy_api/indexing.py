@@ -31,7 +31,8 @@ from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar,
 from arrax.numpy_api.index_description import Index, IndexDescription, describe
 from arrax.numpy_api.operands import broadcast_to, check_arraylike, refuse_out
 from arrax.numpy_api.routes import settle, shape_of
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import OneAxis
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 # ---- the host route -------------------------------------------------------------------------------------------------
 
@@ -248,12 +249,12 @@ def check_integers(name: str, indices: Any) -> None:
 def take(
     a: ArrayLike,
     indices: ArrayLike,
-    axis: int | None = None,
+    axis: OneAxis = None,
     out: None = None,
     mode: Mode = None,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    fill_value: ArrayLike | None = None,
+    fill_value: OptionalArray = None,
 ) -> Array:
     """Entries of an axis, or of the flattened array.
 
@@ -335,9 +336,9 @@ def _take_along_axis(arr: Any, indices: Any, axis: int, access: Access) -> Any:
 def take_along_axis(
     arr: ArrayLike,
     indices: ArrayLike,
-    axis: int | None = -1,
+    axis: OneAxis = -1,
     mode: str | GatherScatterMode | None = None,
-    fill_value: ArrayLike | None = None,
+    fill_value: OptionalArray = None,
     *,
     wrap_negative_indices: bool | None = None,
 ) -> Array:

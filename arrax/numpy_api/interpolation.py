@@ -17,7 +17,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, promote_inexact
 from arrax.numpy_api.searching import index_dtype, search_sorted
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def _ends(side: Any) -> bool:
@@ -102,9 +102,9 @@ def interp(
     x: ArrayLike,
     xp: ArrayLike,
     fp: ArrayLike,
-    left: ArrayLike | None = None,
-    right: ArrayLike | None = None,
-    period: ArrayLike | None = None,
+    left: OptionalArray = None,
+    right: OptionalArray = None,
+    period: OptionalArray = None,
 ) -> Array:
     """Values of the piecewise linear function through some points.
 

@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import ShapedArray, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
@@ -19,6 +19,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 from arrax.numpy_api.operands import check_arraylike, concrete_int, promote_dtypes, refuse_out
 from arrax.numpy_api.routes import group_like, settle, settle_all, shape_of
+from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -96,7 +97,7 @@ def _check_joinable(name: str, arrays: Sequence[Any], axis: int) -> None:
             )
 
 
-def join_all(name: str, arrays: Sequence[Any], axis: int | None, dtype: Any) -> Any:
+def join_all(name: str, arrays: Sequence[Any], axis: OneAxis, dtype: Any) -> Any:
     """Arrays joined along an axis that they have; None joins all their elements."""
     if not arrays:
         raise ValueError(f"{name}: Need at least one array to concatenate.")
@@ -111,7 +112,7 @@ def join_all(name: str, arrays: Sequence[Any], axis: int | None, dtype: Any) -> 
     return _concatenate(list(arrays), axis, dtype) if done is None else done
 
 
-def concatenate(arrays: ArrayLike | Sequence[ArrayLike], axis: int | None = 0, dtype: DTypeLike | None = None) -> Array:
+def concatenate(arrays: ArrayLike | Sequence[ArrayLike], axis: OneAxis = 0, dtype: OptionalDType = None) -> Array:
     """Join arrays along an axis that they have.
 
     Args:
@@ -126,7 +127,7 @@ def concatenate(arrays: ArrayLike | Sequence[ArrayLike], axis: int | None = 0, d
     return join_all("concatenate", sequence_of("concatenate", arrays), axis, _chosen_dtype("concatenate", dtype))
 
 
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[Any], /, *, axis: OneAxis = 0) -> Array:
     """Join arrays along an axis that they have, see ``concatenate``.
 
     Example: ``jnp.concat([jnp.ones(2), jnp.zeros(1)])``. Source: array API, ``concat``.
@@ -135,7 +136,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
 
 
 def stack(
-    arrays: ArrayLike | Sequence[ArrayLike], axis: int = 0, out: None = None, dtype: DTypeLike | None = None
+    arrays: ArrayLike | Sequence[ArrayLike], axis: int = 0, out: None = None, dtype: OptionalDType = None
 ) -> Array:
     """Join arrays of one shape along a new axis.
 
@@ -173,7 +174,7 @@ def _grown_and_joined(name: str, arrays: Sequence[Any], grow: Any, axis: int, by
     return join_all(name, _grown(grow(*arrays)) if arrays else [], axis, dtype) if done is None else done
 
 
-def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
+def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) -> Array:
     """Join arrays along the first axis; vectors count as rows.
 
     Example: ``jnp.vstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``. Source: ``numpy.vstack``.
@@ -182,7 +183,7 @@ def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None)
     return _grown_and_joined("vstack", arrays, atleast_2d, 0, np.vstack, _chosen_dtype("vstack", dtype))
 
 
-def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
+def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) -> Array:
     """Join arrays along the second axis, vectors along their only one.
 
     Example: ``jnp.hstack([jnp.ones(2), jnp.zeros(1)]).shape`` is ``(3,)``. Source: ``numpy.hstack``.
@@ -192,7 +193,7 @@ def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None)
     return _grown_and_joined("hstack", arrays, atleast_1d, axis, np.hstack, _chosen_dtype("hstack", dtype))
 
 
-def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
+def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) -> Array:
     """Join arrays along the third axis; vectors and matrices get one.
 
     Example: ``jnp.dstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(1, 2, 2)``. Source: ``numpy.dstack``.
@@ -213,7 +214,7 @@ def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
 
 
 @api(static=("axis",), stepwise=True)
-def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
+def append(arr: ArrayLike, values: ArrayLike, axis: OneAxis = None) -> Array:
     """Join values to the end of an array.
 
     Args:

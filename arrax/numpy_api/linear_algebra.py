@@ -13,7 +13,7 @@ from arrax.lax.linalg import matrices as parts
 from arrax.lax.sorting import sort
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, unsupported
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, Matrices
 
 
 class QRResult(NamedTuple):
@@ -65,7 +65,7 @@ def as_matrices(name: str, a: Any, square: bool = False) -> Any:
 
 
 @api(static=("upper", "symmetrize_input"))
-def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
+def cholesky(a: Matrices, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """The triangular factors L of ``a = L L^H``.
 
     Args:
@@ -85,7 +85,7 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
 
 
 @api(static=("mode",))
-def qr(a: ArrayLike, mode: str = "reduced") -> Any:
+def qr(a: Matrices, mode: str = "reduced") -> Any:
     """QR factors: orthonormal columns times an upper triangular matrix.
 
     Args:
@@ -109,7 +109,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 
 @api(static=("full_matrices", "compute_uv", "hermitian", "subset_by_index"))
 def svd(
-    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
+    a: Matrices, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
 ) -> Any:  # fmt: skip
     """Singular values and vectors: ``a = U diag(S) Vh``.
@@ -154,7 +154,7 @@ def _sorted_together(keys: Any, *others: Any) -> list[Any]:
 
 
 @api()
-def svdvals(x: ArrayLike, /) -> Array:
+def svdvals(x: Matrices, /) -> Array:
     """Singular values, descending.
 
     Args:
@@ -168,7 +168,7 @@ def svdvals(x: ArrayLike, /) -> Array:
 
 
 @api()
-def eig(a: ArrayLike) -> EigResult:
+def eig(a: Matrices) -> EigResult:
     """Eigenvalues and right eigenvectors (on CPU and CUDA).
 
     Args:
@@ -181,7 +181,7 @@ def eig(a: ArrayLike) -> EigResult:
 
 
 @api()
-def eigvals(a: ArrayLike) -> Array:
+def eigvals(a: Matrices) -> Array:
     """Eigenvalues (on CPU and CUDA).
 
     Args:
@@ -194,7 +194,7 @@ def eigvals(a: ArrayLike) -> Array:
 
 
 @api(static=("UPLO", "symmetrize_input"))
-def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+def eigh(a: Matrices, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian matrices.
 
     Args:
@@ -214,7 +214,7 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
 
 @api(static=("UPLO", "symmetrize_input"))
-def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
+def eigvalsh(a: Matrices, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
     """Eigenvalues of Hermitian matrices, ascending.
 
     Args:

@@ -20,7 +20,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_algebra import as_matrices, hermitian_svd
 from arrax.numpy_api.operands import broadcast_to, check_arraylike, promote_inexact
 from arrax.transforms.custom_jvp import custom_jvp
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def _solved(a: Any, b: Any) -> Any:
@@ -104,7 +104,7 @@ def _default_tolerance(a: Any) -> float:
     return max(typeof(a).shape[-2:]) * float(dtypes.finfo(typeof(a).dtype).eps)
 
 
-def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *, rcond: Any = None) -> Array:
+def pinv(a: ArrayLike, rtol: OptionalArray = None, hermitian: bool = False, *, rcond: Any = None) -> Array:
     """Pseudo-inverses (of Moore and Penrose).
 
     Args:

@@ -24,7 +24,7 @@ from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, is_arraylike
 from arrax.numpy_api.routes import settle, shape_of
-from arrax.xla.annotations import DeviceLike, Shape, ShardingLike
+from arrax.xla.annotations import OptionalDevice, OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 # ---- questions about shapes -----------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def _reshape(a: Any, shape: tuple[int, ...], order: str) -> Any:
 
 @api(static=("shape", "order", "copy", "out_sharding"), stepwise=True)
 def reshape(
-    a: ArrayLike, shape: Shape, order: Any = "C", *, copy: bool | None = None, out_sharding: ShardingLike | None = None
+    a: ArrayLike, shape: Shape, order: Any = "C", *, copy: bool | None = None, out_sharding: OptionalSharding = None
 ) -> Array:
     """Give the elements of an array another shape.
 
@@ -143,7 +143,7 @@ def reshape(
 
 
 @api(static=("order", "out_sharding"), stepwise=True)
-def ravel(a: ArrayLike, order: str = "C", *, out_sharding: ShardingLike | None = None) -> Array:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: OptionalSharding = None) -> Array:
     """All elements of an array in one axis.
 
     Args:
@@ -395,7 +395,7 @@ def _broadcast_to(a: Any, shape: tuple[int, ...]) -> Any:
 
 
 @api(static=("shape", "out_sharding"), stepwise=True)
-def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: ShardingLike | None = None) -> Array:
+def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: OptionalSharding = None) -> Array:
     """Repeat an array to a shape by NumPy's rules: missing axes go in front, axes of length 1 repeat.
 
     Args:
@@ -475,7 +475,7 @@ def _converts_exactly(values: np.ndarray, dtype: np.dtype) -> bool:
     return values.dtype == dtype
 
 
-def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: DeviceLike | None = None) -> Array:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: OptionalDevice = None) -> Array:
     """Convert the elements of an array, as XLA does: floats to integers truncate and saturate.
 
     Args:

@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
@@ -37,7 +37,7 @@ def _tri(k: Any, rows: int, columns: int, dtype: Any) -> Any:
     return convert(_triangle_mask(rows, columns, k), dtype)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: OptionalDType = None) -> Array:
     """A matrix with ones on and below a diagonal.
 
     Args:
@@ -202,7 +202,7 @@ def _masked_trace(a: Any, offset: Any, axis1: int, axis2: int, dtype: Any) -> An
 
 @api(static=("axis1", "axis2", "dtype", "out"), stepwise=True)
 def trace(
-    a: ArrayLike, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None, out: None = None
+    a: ArrayLike, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: OptionalDType = None, out: None = None
 ) -> Array:
     """The sums of the diagonals of the matrices that two axes span.
 

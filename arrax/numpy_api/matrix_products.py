@@ -10,14 +10,14 @@ import numpy as np
 
 from arrax.core.calls import as_index, as_indices, as_sequence
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import shapes
 from arrax.lax.precision import PrecisionLike
 from arrax.numpy_api import matrices, products
 from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_systems import inv, solve
 from arrax.numpy_api.operands import as_operand, check_arraylike
-from arrax.xla.annotations import Axes, ShardingLike
+from arrax.xla.annotations import Axes, OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -170,7 +170,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
 
 
 def matmul(
-    x1: ArrayLike, x2: ArrayLike, /, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None
+    x1: ArrayLike, x2: ArrayLike, /, *, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None
 ) -> Array:
     """Products of matrices, see ``jnp.matmul``.
 
@@ -180,8 +180,8 @@ def matmul(
 
 
 def tensordot(
-    x1: ArrayLike, x2: ArrayLike, /, *, axes: Axes = 2, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    x1: ArrayLike, x2: ArrayLike, /, *, axes: Axes = 2, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """Contractions of tensors, see ``jnp.tensordot``.
 
@@ -199,7 +199,7 @@ def vecdot(
     *,
     axis: int = -1,
     precision: PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None,
+    preferred_element_type: OptionalDType = None,
 ) -> Array:
     """Inner products of vectors, see ``jnp.vecdot``.
 
@@ -246,7 +246,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     return matrices.diagonal(x, offset, -2, -1)
 
 
-def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: OptionalDType = None) -> Array:
     """Sums of the diagonals of the matrices on the last two axes.
 
     Example: ``jnp.linalg.trace(jnp.eye(2))`` is 2. Source: ``numpy.linalg.trace``.

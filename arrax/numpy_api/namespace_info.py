@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.xla import devices, dlpack
-from arrax.xla.annotations import DeviceLike
+from arrax.xla.annotations import OptionalDevice
 from arrax.xla.arrays import Array, ArrayLike
 
 __array_api_version__ = "2025.12"
@@ -95,7 +95,7 @@ def __array_namespace_info__() -> ArrayNamespaceInfo:
     return ArrayNamespaceInfo()
 
 
-def from_dlpack(x: ArrayLike, /, *, device: DeviceLike | None = None, copy: bool | None = None) -> Array:
+def from_dlpack(x: ArrayLike, /, *, device: OptionalDevice = None, copy: bool | None = None) -> Array:
     """An array with the elements of another library's array; they share memory where that is possible.
 
     Args:

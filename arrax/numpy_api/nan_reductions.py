@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.functions import name_function
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, bitwise, exponential, reductions, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api import operands
@@ -33,7 +33,8 @@ from arrax.numpy_api.reductions import (
     sum,
     with_kept_axes,
 )  # fmt: skip
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import OneAxis
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def without_nan(a: Any, instead: Any) -> Any:
@@ -59,8 +60,8 @@ def _total(a: Any, initial: Any, where: Any, name: str, axis: Any, dtype: Any, k
 
 
 def nansum(
-    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
-    where: ArrayLike | None = None,
+    a: ArrayLike, axis: Axis = None, dtype: OptionalDType = None, out: None = None, keepdims: bool = False, initial: OptionalArray = None,
+    where: OptionalArray = None,
 ) -> Array:  # fmt: skip
     """The sum over axes, NaN counting as zero. Args: as of ``sum``.
 
@@ -71,8 +72,8 @@ def nansum(
 
 
 def nanprod(
-    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
-    where: ArrayLike | None = None,
+    a: ArrayLike, axis: Axis = None, dtype: OptionalDType = None, out: None = None, keepdims: bool = False, initial: OptionalArray = None,
+    where: OptionalArray = None,
 ) -> Array:  # fmt: skip
     """The product over axes, NaN counting as one. Args: as of ``prod``.
 
@@ -99,8 +100,8 @@ def nanmax(
     axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike | None = None,
+    initial: OptionalArray = None,
+    where: OptionalArray = None,
 ) -> Array:
     """The greatest element over axes that is not NaN; NaN where there is none. Args: as of ``max``.
 
@@ -115,8 +116,8 @@ def nanmin(
     axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike | None = None,
+    initial: OptionalArray = None,
+    where: OptionalArray = None,
 ) -> Array:
     """The least element over axes that is not NaN; NaN where there is none. Args: as of ``min``.
 
@@ -127,7 +128,7 @@ def nanmin(
 
 
 def _place(name: str, operation: Callable[..., Any], neutral: Callable[[Any], Any]) -> Any:
-    def body(a: Any, axis: int | None, keepdims: bool) -> Any:
+    def body(a: Any, axis: OneAxis, keepdims: bool) -> Any:
         a = _operand(name, a)
         index = place_of(name[3:], operation, without_nan(a, neutral(typeof(a).dtype)), axis, keepdims)
         if not dtypes.is_inexact(typeof(a).dtype):
@@ -144,7 +145,7 @@ _nanargmax = _place("nanargmax", reductions.argmax, least)
 _nanargmin = _place("nanargmin", reductions.argmin, greatest)
 
 
-def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
+def nanargmax(a: ArrayLike, axis: OneAxis = None, out: None = None, keepdims: bool | None = None) -> Array:
     """The index of the greatest element that is not NaN; -1 where there is none. Args: as of ``argmax``.
 
     Example: ``jnp.nanargmax(jnp.array([1., jnp.nan]))`` is 0. Source: ``numpy.nanargmax``.
@@ -153,7 +154,7 @@ def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims:
     return _nanargmax(a, axis if axis is None else as_index(axis), bool(keepdims))
 
 
-def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
+def nanargmin(a: ArrayLike, axis: OneAxis = None, out: None = None, keepdims: bool | None = None) -> Array:
     """The index of the least element that is not NaN; -1 where there is none. Args: as of ``argmin``.
 
     Example: ``jnp.nanargmin(jnp.array([1., jnp.nan]))`` is 0. Source: ``numpy.nanargmin``.
@@ -195,10 +196,10 @@ def _nanmean(a: Any, where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
 def nanmean(
     a: ArrayLike,
     axis: Axis = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     out: None = None,
     keepdims: bool = False,
-    where: ArrayLike | None = None,
+    where: OptionalArray = None,
 ) -> Array:
     """The mean over axes of the elements that are not NaN. Args: as of ``mean``.
 
@@ -231,8 +232,8 @@ def _spread(number: Any, like: Any) -> Any:
 
 
 def nanvar(
-    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0, keepdims: bool = False,
-    where: ArrayLike | None = None, mean: ArrayLike | None = None, correction: int | float | None = None,
+    a: ArrayLike, axis: Axis = None, dtype: OptionalDType = None, out: None = None, ddof: int = 0, keepdims: bool = False,
+    where: OptionalArray = None, mean: OptionalArray = None, correction: int | float | None = None,
 ) -> Array:  # fmt: skip
     """The variance over axes of the elements that are not NaN. Args: as of ``var``.
 
@@ -244,8 +245,8 @@ def nanvar(
 
 
 def nanstd(
-    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0, keepdims: bool = False,
-    where: ArrayLike | None = None, mean: ArrayLike | None = None, correction: int | float | None = None,
+    a: ArrayLike, axis: Axis = None, dtype: OptionalDType = None, out: None = None, ddof: int = 0, keepdims: bool = False,
+    where: OptionalArray = None, mean: OptionalArray = None, correction: int | float | None = None,
 ) -> Array:  # fmt: skip
     """The standard deviation over axes of the elements that are not NaN. Args: as of ``std``.
 

@@ -22,7 +22,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_systems import inv
 from arrax.numpy_api.operands import broadcast_to, canonical_axes, check_arraylike, promote_inexact
 from arrax.numpy_api.reductions import static_axis, with_kept_axes
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 Axes = Sequence[int]
 
@@ -199,7 +199,7 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
 
 
 def matrix_rank(
-    M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool = False, tol: ArrayLike | None = None
+    M: ArrayLike, rtol: OptionalArray = None, *, hermitian: bool = False, tol: OptionalArray = None
 ) -> Array:
     """Ranks: the numbers of singular values that are not nearly zero.
 

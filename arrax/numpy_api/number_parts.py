@@ -25,6 +25,7 @@ from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, promote_inexact, refuse_complex
 from arrax.numpy_api.routes import settle
+from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
 # ---- divisors -------------------------------------------------------------------------------------------------------
@@ -310,7 +311,7 @@ def _packbits(a: Any, axis: int, bitorder: str) -> Any:
     return shapes.move_axis(packed, len(lead), axis)
 
 
-def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
+def packbits(a: ArrayLike, axis: OneAxis = None, bitorder: str = "big") -> Array:
     """Eight bits per byte, the last ones filled up with zeros.
 
     Args:
@@ -345,7 +346,7 @@ def _unpackbits(a: Any, axis: int, count: int | None, bitorder: str) -> Any:
     return shapes.move_axis(bits, len(lead), axis)
 
 
-def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
+def unpackbits(a: ArrayLike, axis: OneAxis = None, count: int | None = None, bitorder: str = "big") -> Array:
     """The bits of bytes.
 
     Args:

@@ -22,8 +22,8 @@ from arrax.numpy_api.gathers import take_along_last
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none
 from arrax.numpy_api.reductions import static_axis, with_kept_axes
-from arrax.xla.annotations import Axes, ShardingLike
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import Axes, OptionalSharding
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 # Where the q-quantile of n sorted elements lies: at n q + alpha + q (1 - alpha - beta) - 1 (NumPy reference, ``quantile``).
 _PLOTTING_POSITIONS: dict[str, tuple[float, float]] = {
@@ -183,7 +183,7 @@ def _checked(
 
 def quantile(
     a: ArrayLike, q: ArrayLike, axis: Axes | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False, *, weights: ArrayLike | None = None,
+    keepdims: bool = False, *, weights: OptionalArray = None,
 ) -> Array:  # fmt: skip
     """The values below which given shares of the elements over axes lie.
 
@@ -206,7 +206,7 @@ def quantile(
 
 def nanquantile(
     a: ArrayLike, q: ArrayLike, axis: Axes | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False, *, weights: ArrayLike | None = None,
+    keepdims: bool = False, *, weights: OptionalArray = None,
 ) -> Array:  # fmt: skip
     """Quantiles of the elements that are not NaN. Args: as of ``quantile``.
 
@@ -223,7 +223,7 @@ def _hundredth(q: Any) -> Any:
 
 def percentile(
     a: ArrayLike, q: ArrayLike, axis: Axes | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False, *, weights: ArrayLike | None = None, out_sharding: ShardingLike | None = None,
+    keepdims: bool = False, *, weights: OptionalArray = None, out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """Quantiles with shares in percent. Args: as of ``quantile``.
 
@@ -238,7 +238,7 @@ def percentile(
 
 def nanpercentile(
     a: ArrayLike, q: ArrayLike, axis: Axes | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False, *, weights: ArrayLike | None = None,
+    keepdims: bool = False, *, weights: OptionalArray = None,
 ) -> Array:  # fmt: skip
     """Percentiles of the elements that are not NaN. Args: as of ``quantile``.
 

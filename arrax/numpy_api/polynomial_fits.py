@@ -23,7 +23,7 @@ from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, p
 from arrax.numpy_api.polynomials import stripped
 from arrax.numpy_api.products import matmul, outer
 from arrax.numpy_api.routes import settle
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 @api()
@@ -96,7 +96,7 @@ def polyfit(
     deg: int,
     rcond: float | None = None,
     full: bool = False,
-    w: ArrayLike | None = None,
+    w: OptionalArray = None,
     cov: bool | str = False,
 ) -> Any:
     """The polynomial that fits points best, by least squares.

@@ -23,7 +23,7 @@ from arrax.numpy_api.manipulation import atleast_1d, broadcast_to
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, promote_inexact
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import settle
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def _vector(name: str, p: Any) -> Any:
@@ -195,7 +195,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     return multiply(structure.slice_in_dim(p, 0, length - order), factors.astype(typeof(p).dtype))
 
 
-def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
+def polyint(p: ArrayLike, m: int = 1, k: OptionalArray = None) -> Array:
     """The integral of a polynomial.
 
     Args:

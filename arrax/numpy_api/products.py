@@ -11,7 +11,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import slots, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
@@ -22,7 +22,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise import multiply, subtract
 from arrax.numpy_api.manipulation import moveaxis
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
-from arrax.xla.annotations import ShardingLike
+from arrax.xla.annotations import OneAxis, OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
 Axes = Sequence[int]
@@ -86,8 +86,8 @@ def dot(
     b: ArrayLike,
     *,
     precision: PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    preferred_element_type: OptionalDType = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """The product over the last axis of ``a`` and the last but one of ``b`` (of vectors, over their only axis).
 
@@ -166,8 +166,8 @@ def matmul(
     b: ArrayLike,
     *,
     precision: PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    preferred_element_type: OptionalDType = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """The product of matrices over leading axes that broadcast; a vector counts as a row on the left, a column on the right.
 
@@ -211,7 +211,7 @@ def _conjugate(a: Any) -> Any:
 
 
 def vdot(
-    a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None
+    a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None
 ) -> Array:
     """The inner product of all elements, the first operand conjugated.
 
@@ -247,7 +247,7 @@ def vecdot(
     *,
     axis: int = -1,
     precision: PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None,
+    preferred_element_type: OptionalDType = None,
 ) -> Array:
     """The inner products of vectors along an axis, the first operand conjugated; other axes broadcast.
 
@@ -317,7 +317,7 @@ def _inner(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
 
 
 def inner(
-    a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None
+    a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None
 ) -> Array:
     """The product over the last axes of both operands.
 
@@ -404,8 +404,8 @@ def tensordot(
     axes: int | Sequence[Any] = 2,
     *,
     precision: PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None,
-    out_sharding: ShardingLike | None = None,
+    preferred_element_type: OptionalDType = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """The product of two tensors over some of their axes.
 
@@ -463,9 +463,7 @@ def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Any:
     return moveaxis(joined, -1, axisc)
 
 
-def cross(
-    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Array:
+def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: OneAxis = None) -> Array:
     """The cross products of vectors with two or three components; other axes broadcast.
 
     Args:

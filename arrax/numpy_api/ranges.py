@@ -14,7 +14,7 @@ from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import DTypeLike, OptionalDType
 from arrax.lax import arithmetic, exponential, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.placement import device_put
@@ -23,7 +23,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.operands import check_arraylike
 from arrax.transforms.vectorize import vmap
-from arrax.xla.annotations import DeviceLike, Shape
+from arrax.xla.annotations import OptionalDevice, Shape
 from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import check_live
 
@@ -87,8 +87,8 @@ def _known_steps(start: Any, stop: Any, count: int, endpoint: bool, dtype: Any, 
 
 
 def linspace(
-    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: DTypeLike | None = None, axis: int = 0,
-    *, device: DeviceLike | None = None,
+    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: OptionalDType = None, axis: int = 0,
+    *, device: OptionalDevice = None,
 ) -> Array | tuple[Array, Array]:  # fmt: skip
     """Numbers in even steps from ``start`` to ``stop``.
 
@@ -146,7 +146,7 @@ def logspace(
     num: int = 50,
     endpoint: bool = True,
     base: ArrayLike = 10.0,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     axis: int = 0,
 ) -> Array:
     """Powers of a base whose exponents go in even steps.
@@ -187,7 +187,7 @@ def geomspace(
     stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     axis: int = 0,
 ) -> Array:
     """Numbers of which each is the same multiple of the one before.
@@ -231,7 +231,20 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
     return mapped(*[shapes.iota(chosen, length) for length in lengths])
 
 
-def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Any:
+    """An array of the numbers in a text.
+
+    Args:
+      string: text.
+      dtype: dtype of the elements.
+      count: how many numbers; -1 for all.
+      sep: what stands between them.
+    Example: ``jnp.fromstring("1 2", dtype=int, sep=" ")`` is ``[1, 2]``. Source: ``numpy.fromstring``.
+    """
+    return asarray(np.fromstring(string, dtypes.dtype(dtype), count, sep=sep))
+
+
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Any:
     """An array of the bytes of a buffer.
 
     Args:
@@ -244,19 +257,6 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: i
     if type(buffer) is host.ArrayImpl:
         check_live(buffer)
     return asarray(np.frombuffer(buffer, dtypes.dtype(dtype), count, offset))
-
-
-def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
-    """An array of the numbers in a text.
-
-    Args:
-      string: text.
-      dtype: dtype of the elements.
-      count: how many numbers; -1 for all.
-      sep: what stands between them.
-    Example: ``jnp.fromstring("1 2", dtype=int, sep=" ")`` is ``[1, 2]``. Source: ``numpy.fromstring``.
-    """
-    return asarray(np.fromstring(string, dtypes.dtype(dtype), count, sep=sep))
 
 
 def _impure(name: str) -> NoReturn:

@@ -23,7 +23,7 @@ from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.manipulation import ravel, reshape, swapaxes
 from arrax.numpy_api.operands import canonical_axes, check_arraylike
 from arrax.numpy_api.routes import settle, shape_of
-from arrax.xla.annotations import ShardingLike
+from arrax.xla.annotations import OneAxis, OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -236,10 +236,10 @@ def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Any:
 def repeat(
     a: ArrayLike,
     repeats: ArrayLike,
-    axis: int | None = None,
+    axis: OneAxis = None,
     *,
     total_repeat_length: int | None = None,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Repeat each slice of an array along an axis.
 

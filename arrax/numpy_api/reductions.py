@@ -14,7 +14,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, bitwise, reductions, shapes, structure
 from arrax.lax.collectives import pmax, pmin, psum
 from arrax.lax.conversion import convert
@@ -22,7 +22,8 @@ from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.named_axes import split_named
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import OneAxis
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 Axis = int | Sequence[int] | None
 
@@ -127,8 +128,8 @@ _prod = _accumulation("prod", 1, (reductions.reduce_prod, arithmetic.mul), (redu
 
 
 def sum(
-    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
-    where: ArrayLike | None = None, promote_integers: bool = True,
+    a: ArrayLike, axis: Axis = None, dtype: OptionalDType = None, out: None = None, keepdims: bool = False, initial: OptionalArray = None,
+    where: OptionalArray = None, promote_integers: bool = True,
 ) -> Array:  # fmt: skip
     """The sum of the elements over axes.
 
@@ -156,8 +157,8 @@ def sum(
 
 
 def prod(
-    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
-    where: ArrayLike | None = None, promote_integers: bool = True,
+    a: ArrayLike, axis: Axis = None, dtype: OptionalDType = None, out: None = None, keepdims: bool = False, initial: OptionalArray = None,
+    where: OptionalArray = None, promote_integers: bool = True,
 ) -> Array:  # fmt: skip
     """The product of the elements over axes. Args: as of ``sum``.
 
@@ -213,8 +214,8 @@ def max(
     axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike | None = None,
+    initial: OptionalArray = None,
+    where: OptionalArray = None,
 ) -> Array:
     """The greatest element over axes; NaN where there is any.
 
@@ -241,8 +242,8 @@ def min(
     axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike | None = None,
+    initial: OptionalArray = None,
+    where: OptionalArray = None,
 ) -> Array:
     """The least element over axes; NaN where there is any. Args: as of ``max``.
 
@@ -291,7 +292,7 @@ _all = _truth("all", reductions.reduce_and, True)
 
 
 def any(
-    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: OptionalArray = None
 ) -> Array:
     """Whether any element over axes is true.
 
@@ -307,7 +308,7 @@ def any(
 
 
 def all(
-    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: OptionalArray = None
 ) -> Array:
     """Whether all elements over axes are true. Args: as of ``any``.
 
@@ -337,7 +338,7 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Ar
 
 
 def _place(name: str, operation: Callable[..., Any]) -> Any:
-    def body(a: Any, axis: int | None, keepdims: bool) -> Any:
+    def body(a: Any, axis: OneAxis, keepdims: bool) -> Any:
         a = _checked(name, a)
         return place_of(name, operation, convert(a, typeof(a).dtype), axis, keepdims)
 
@@ -345,7 +346,7 @@ def _place(name: str, operation: Callable[..., Any]) -> Any:
     return api(static=("axis", "keepdims"))(body)
 
 
-def place_of(name: str, operation: Callable[..., Any], a: Any, axis: int | None, keepdims: bool) -> Any:
+def place_of(name: str, operation: Callable[..., Any], a: Any, axis: OneAxis, keepdims: bool) -> Any:
     """The index of an extreme along an axis, or in the flattened array."""
     aval = typeof(a)
     rank = aval.ndim
@@ -364,7 +365,7 @@ _argmax = _place("argmax", reductions.argmax)
 _argmin = _place("argmin", reductions.argmin)
 
 
-def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
+def argmax(a: ArrayLike, axis: OneAxis = None, out: None = None, keepdims: bool | None = None) -> Array:
     """The index of the greatest element along an axis: of several, the first; where there is NaN, the first of those.
 
     Args:
@@ -379,7 +380,7 @@ def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
     return _argmax(a, axis if axis is None else as_index(axis), bool(keepdims))
 
 
-def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
+def argmin(a: ArrayLike, axis: OneAxis = None, out: None = None, keepdims: bool | None = None) -> Array:
     """The index of the least element along an axis. Args: as of ``argmax``.
 
     Example: ``jnp.argmin(jnp.array([1, 3, 2]))`` is 0. Source: ``numpy.argmin``.

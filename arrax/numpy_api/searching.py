@@ -26,7 +26,8 @@ from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.rearranging import known, pick
 from arrax.numpy_api.routes import settle
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import OneAxis
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 # ---- places of nonzero elements -------------------------------------------------------------------------------------
 
@@ -75,7 +76,7 @@ def _divided(x: Any, by: int) -> Any:
     return arithmetic.div(x, np.asarray(max(by, 1)).astype(typeof(x).dtype)[()])
 
 
-def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> tuple[Any, ...]:
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray = None) -> tuple[Any, ...]:
     """The places of the elements that are not zero.
 
     Args:
@@ -104,7 +105,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
     return _nonzero(a, fills, as_index(size))
 
 
-def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray = None) -> Array:
     """The places of the nonzero elements in the flattened array. Args: as of ``nonzero``.
 
     Example: ``jnp.flatnonzero(jnp.array([[0, 3], [4, 0]]))`` is ``[1, 2]``. Source: ``numpy.flatnonzero``.
@@ -112,7 +113,7 @@ def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike 
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray = None) -> Array:
     """The places of the nonzero elements, one per row. Args: as of ``nonzero``.
 
     Example: ``jnp.argwhere(jnp.array([0, 3]))`` is ``[[1]]``. Source: ``numpy.argwhere``.
@@ -141,7 +142,7 @@ def _taken_or_filled(a: Any, places: Any, count: Any, fill: Any, axis: int) -> A
 def compress(
     condition: ArrayLike,
     a: ArrayLike,
-    axis: int | None = None,
+    axis: OneAxis = None,
     *,
     size: int | None = None,
     fill_value: ArrayLike = 0,
@@ -257,7 +258,7 @@ def _continued(a: Any, count: int) -> Any:
 
 
 def searchsorted(
-    a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None, *, method: str = "scan"
+    a: ArrayLike, v: ArrayLike, side: str = "left", sorter: OptionalArray = None, *, method: str = "scan"
 ) -> Array:
     """Where values would have to be inserted into a sorted vector to keep it sorted.
 

@@ -25,7 +25,7 @@ from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes
 from arrax.numpy_api.routes import settle
 from arrax.numpy_api.searching import nonzero
 from arrax.transforms.jit import jit
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -78,12 +78,12 @@ def _of_dtype(values: np.ndarray, dtype: Any) -> np.ndarray:
 
 def where(
     condition: ArrayLike,
-    x: ArrayLike | None = None,
-    y: ArrayLike | None = None,
+    x: OptionalArray = None,
+    y: OptionalArray = None,
     /,
     *,
     size: int | None = None,
-    fill_value: ArrayLike | None = None,
+    fill_value: OptionalArray = None,
 ) -> Any:
     """``x`` where a condition holds, else ``y``; with one argument, the places where it holds.
 
@@ -273,10 +273,10 @@ _MISSING: Any = object()
 
 
 def clip(
-    arr: ArrayLike | None = None,
+    arr: OptionalArray = None,
     /,
-    min: ArrayLike | None = None,
-    max: ArrayLike | None = None,
+    min: OptionalArray = None,
+    max: OptionalArray = None,
     *,
     a: ArrayLike = _MISSING,
     a_min: ArrayLike = _MISSING,

@@ -26,7 +26,8 @@ from arrax.numpy_api.operands import check_arraylike, promote_dtypes
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import settle, settle_all
 from arrax.numpy_api.searching import compress, index_dtype, places_of
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import OneAxis
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 class UniqueAllResult(NamedTuple):
@@ -108,7 +109,7 @@ def _unique_sized(rows: Any, fill: Any, size: int, equal_nan: bool, filled: bool
 
 
 def _unique(
-    name: str, ar: Any, axis: int | None, size: int | None, fill_value: Any, equal_nan: bool
+    name: str, ar: Any, axis: OneAxis, size: int | None, fill_value: Any, equal_nan: bool
 ) -> tuple[Any, Any, Any, Any]:
     check_arraylike(name, ar)
     ar = settle(name, ar)
@@ -160,7 +161,7 @@ def _unique_of_size(name: str, rows: Any, size: int, fill_value: Any, equal_nan:
 
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
-    axis: Known = None, *, equal_nan: bool = True, size: Known = None, fill_value: ArrayLike | None = None,
+    axis: Known = None, *, equal_nan: bool = True, size: Known = None, fill_value: OptionalArray = None,
     sorted: bool = True,
 ) -> Any:  # fmt: skip
     """The different elements of an array, sorted.
@@ -187,7 +188,7 @@ def unique(
     return (values, *chosen) if chosen else values
 
 
-def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueAllResult:
+def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: OptionalArray = None) -> UniqueAllResult:
     """The different elements, where each stands first, the index of each element's value, the counts; NaNs differ.
 
     Args: as of ``unique``.
@@ -196,9 +197,7 @@ def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLik
     return UniqueAllResult(*_unique("unique_all", x, None, size, fill_value, False))
 
 
-def unique_counts(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> UniqueCountsResult:
+def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: OptionalArray = None) -> UniqueCountsResult:
     """The different elements and how many there are of each; NaNs differ.
 
     Args: as of ``unique``.
@@ -209,7 +208,7 @@ def unique_counts(
 
 
 def unique_inverse(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+    x: ArrayLike, /, *, size: int | None = None, fill_value: OptionalArray = None
 ) -> UniqueInverseResult:
     """The different elements and, for each element, the index of its value; NaNs differ.
 
@@ -220,7 +219,7 @@ def unique_inverse(
     return UniqueInverseResult(values, inverse)
 
 
-def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
+def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: OptionalArray = None) -> Array:
     """The different elements, sorted; NaNs differ.
 
     Args: as of ``unique``.
@@ -312,7 +311,7 @@ def _values_known(name: str, arrays: Sequence[Any]) -> Any:
     return out
 
 
-def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
+def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: OptionalArray = None) -> Array:
     """The values that are in either array, sorted.
 
     Args:
@@ -325,7 +324,7 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_val
 
 def intersect1d(
     ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False, *, size: int | None = None,
-    fill_value: ArrayLike | None = None,
+    fill_value: OptionalArray = None,
 ) -> Array | tuple[Array, ...]:  # fmt: skip
     """The values that are in both arrays, sorted.
 
@@ -357,7 +356,7 @@ def setdiff1d(
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: ArrayLike | None = None,
+    fill_value: OptionalArray = None,
 ) -> Array:
     """The values of the first array that are not in the second, sorted.
 
@@ -385,7 +384,7 @@ def setxor1d(
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: ArrayLike | None = None,
+    fill_value: OptionalArray = None,
 ) -> Array:
     """The values that are in one array only, sorted.
 

@@ -10,7 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, selection, shapes, sorting
 from arrax.lax.conversion import convert
 from arrax.lax.cpu import thresholds
@@ -19,12 +19,13 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import check_arraylike
 from arrax.numpy_api.routes import settle, settle_all
+from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
 Known = int | None  # known while tracing
 
 
-def _prepared(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tuple[Any, int]:
+def _prepared(name: str, a: Any, axis: OneAxis, kind: Any, order: Any) -> tuple[Any, int]:
     if kind is not None:
         raise TypeError(f"{name}: the 'kind' argument is not supported; use stable=True or stable=False.")
     if order is not None:
@@ -60,7 +61,7 @@ def _sort(a: Any, axis: int, stable: bool, descending: bool) -> Any:
 @api(static=("axis", "kind", "order", "stable", "descending"), stepwise=True)
 def sort(
     a: ArrayLike,
-    axis: int | None = -1,
+    axis: OneAxis = -1,
     *,
     kind: None = None,
     order: None = None,
@@ -99,7 +100,7 @@ def _argsort(a: Any, axis: int, stable: bool, descending: bool, dtype: Any) -> A
 @api(static=("axis", "kind", "order", "stable", "descending", "dtype"), stepwise=True)
 def argsort(
     a: ArrayLike, axis: Known = -1, *, kind: None = None, order: None = None, stable: bool = True,
-    descending: bool = False, dtype: DTypeLike | None = None,
+    descending: bool = False, dtype: OptionalDType = None,
 ) -> Array:  # fmt: skip
     """The indices that sort an array along an axis. Args: as of ``sort``; ``dtype``: an integer dtype for the indices.
 

@@ -18,7 +18,8 @@ from arrax.numpy_api.indexing import floor_modulo, rewriting_take
 from arrax.numpy_api.operands import check_arraylike
 from arrax.numpy_api.routes import settle
 from arrax.numpy_api.updates import update_item
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import OneAxis
+from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 
 def refuse_inplace(name: str) -> NoReturn:
@@ -82,7 +83,7 @@ def put_along_axis(
     arr: ArrayLike,
     indices: ArrayLike,
     values: ArrayLike,
-    axis: int | None,
+    axis: OneAxis,
     inplace: bool = True,
     *,
     mode: str | None = None,
@@ -159,7 +160,7 @@ def _placed_values(arr: Any, mask: Any, vals: Any, shape: tuple[int, ...]) -> An
     return shapes.reshape(structure.select(flags, chosen, shapes.reshape(arr, (size,))), shape)
 
 
-def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
+def fill_diagonal(a: Matrices, val: Any, wrap: bool = False, *, inplace: bool = True) -> Array:
     """Write values on the main diagonal.
 
     Args:

@@ -21,7 +21,7 @@ from arrax.lax.shapes import full
 from arrax.lax.structure import concatenate
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.operands import check_arraylike, concrete_int
-from arrax.xla.annotations import ShardingLike
+from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
 # The monoid, the scatter that combines by it, and the reduction of what several buckets give.
@@ -36,7 +36,7 @@ def _segments(name: str, combination: tuple[Any, Any, Any], doc: str) -> Callabl
 
     def segment(
         data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, indices_are_sorted: bool = False,
-        unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: ShardingLike | None = None,
+        unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: OptionalSharding = None,
     ) -> Array:  # fmt: skip
         if out_sharding is not None:
             known = _count(name, _checked(name, data, segment_ids)[1], num_segments)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax.arithmetic import abs_, sign
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.bitwise import nextafter
@@ -31,7 +31,7 @@ from arrax.random.uniforms import (
     select_where,
     unit_uniform,
 )
-from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 # ---- without parameters --------------------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def _cauchy(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def cauchy(
-    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+    key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_sharding: OptionalSharding = None
 ) -> Array:
     """Numbers of the Cauchy distribution, density 1 / (pi (1 + x^2)).
 
@@ -81,7 +81,7 @@ def _exponential(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def exponential(
-    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+    key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_sharding: OptionalSharding = None
 ) -> Array:
     """Numbers of the exponential distribution of rate 1, density e^-x.
 
@@ -112,7 +112,7 @@ def _laplace(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def laplace(
-    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+    key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_sharding: OptionalSharding = None
 ) -> Array:
     """Numbers of the Laplace distribution, density e^-|x| / 2.
 
@@ -141,7 +141,7 @@ def _logistic(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def logistic(
-    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+    key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_sharding: OptionalSharding = None
 ) -> Array:
     """Numbers of the logistic distribution, whose distribution function is 1 / (1 + e^-x).
 
@@ -169,7 +169,7 @@ def _maxwell(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def maxwell(
-    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+    key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_sharding: OptionalSharding = None
 ) -> Array:
     """Numbers of the one-sided Maxwell distribution, density sqrt(2/pi) x^2 e^(-x^2/2) for x >= 0.
 
@@ -225,10 +225,10 @@ def checked_mode(name: str, mode: str | None) -> str:
 def gumbel(
     key: Array,
     shape: Shape = (),
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     mode: str | None = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of the Gumbel distribution, density e^-(x + e^-x).
 
@@ -270,9 +270,9 @@ def truncated_normal(
     lower: ArrayLike,
     upper: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Standard normal numbers within bounds.
 
@@ -302,9 +302,9 @@ def lognormal(
     key: Array,
     sigma: ArrayLike = 1.0,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers whose logarithms are normal with mean 0.
 
@@ -332,9 +332,9 @@ def pareto(
     key: Array,
     b: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of the Pareto distribution, density b / x^(b+1) for x >= 1.
 
@@ -361,9 +361,9 @@ def rayleigh(
     key: Array,
     scale: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of the Rayleigh distribution, density x e^(-x^2 / (2 scale^2)) / scale^2.
 
@@ -397,9 +397,9 @@ def triangular(
     mode: Any,
     right: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of the triangular distribution: the density rises from ``left`` to ``mode`` and falls to ``right``.
 
@@ -433,9 +433,9 @@ def wald(
     key: Array,
     mean: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of the Wald (inverse Gaussian) distribution of shape parameter 1.
 
@@ -459,7 +459,7 @@ def _weibull_min(bits: Any, scale: Any, concentration: Any, *, shape: tuple[int,
 
 
 def weibull_min(
-    key: Array, scale: ArrayLike, concentration: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None
+    key: Array, scale: ArrayLike, concentration: ArrayLike, shape: Shape = (), dtype: OptionalDType = None
 ) -> Array:
     """Numbers of the Weibull distribution: the powers 1/concentration of exponential ones, times ``scale``.
 
@@ -484,7 +484,7 @@ def _double_sided_maxwell(bits: Any, loc: Any, scale: Any, *, shape: tuple[int, 
 
 
 def double_sided_maxwell(
-    key: Array, loc: ArrayLike, scale: ArrayLike, shape: Shape = (), dtype: DTypeLike | None = None
+    key: Array, loc: ArrayLike, scale: ArrayLike, shape: Shape = (), dtype: OptionalDType = None
 ) -> Array:
     """Maxwell numbers with random signs: ``loc`` plus or minus ``scale`` times a Maxwell number.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import shapes
 from arrax.lax.arithmetic import abs_, ceil, floor, max_
 from arrax.lax.control_flow.loops import while_loop
@@ -24,7 +24,7 @@ from arrax.random.keys import check_key
 from arrax.random.parameters import checked_shape, float_dtype, integer_dtype, shape_of, type_of
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import positive_uniform, random_signs, scaled_uniform, select_where, unit_uniform
-from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -51,7 +51,7 @@ def bernoulli(
     shape: Shape | None = None,
     mode: str = "low",
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Booleans that are True with probability ``p``.
 
@@ -80,7 +80,7 @@ def _rademacher(bits: Bits, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def rademacher(
-    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+    key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_sharding: OptionalSharding = None
 ) -> Array:
     """Numbers that are 1 or -1 with equal probability.
 
@@ -106,9 +106,9 @@ def geometric(
     key: Array,
     p: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of independent trials up to the first success, 1 and more.
 
@@ -194,9 +194,9 @@ def poisson(
     key: Array,
     lam: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of the Poisson distribution; -1 where ``lam`` is negative or NaN.
 
@@ -331,9 +331,7 @@ def _binomial(bits: Bits, n: Any, p: Any, *, shape: tuple[int, ...], dtype: Any)
     return convert(binomial_values(bits, n, p, shape, _computing_dtype(p)), dtype)
 
 
-def binomial(
-    key: Array, n: ArrayLike, p: ArrayLike, shape: Shape | None = None, dtype: DTypeLike | None = None
-) -> Array:
+def binomial(key: Array, n: ArrayLike, p: ArrayLike, shape: Shape | None = None, dtype: OptionalDType = None) -> Array:
     """Numbers of successes among ``n`` trials, as floats; NaN for parameters that make no sense.
 
     Args:
@@ -380,7 +378,7 @@ def multinomial(
     p: ArrayLike,
     *,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     unroll: int | bool = 1,
 ) -> Array:
     """How often each of several outcomes comes up in ``n`` trials, as floats.

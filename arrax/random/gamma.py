@@ -12,7 +12,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import ShapedArray, Zero, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import shapes
 from arrax.lax.arithmetic import add, div, max_, mul
 from arrax.lax.control_flow.loops import while_loop
@@ -30,7 +30,7 @@ from arrax.random.parameters import checked_shape, float_dtype, shape_of, static
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import normal_values, random_signs, unit_uniform
 from arrax.transforms.vectorize import vmap
-from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -138,9 +138,9 @@ def gamma(
     key: Array,
     a: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of the gamma distribution of scale 1, density x^(a-1) e^-x / Gamma(a). Differentiable in ``a``.
 
@@ -161,9 +161,9 @@ def loggamma(
     key: Array,
     a: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Logarithms of gamma numbers: exact also where small ``a`` give numbers below the least float.
 
@@ -194,9 +194,9 @@ def beta(
     a: ArrayLike,
     b: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of the beta distribution, density x^(a-1) (1-x)^(b-1) / B(a, b) on (0, 1). Differentiable in a and b.
 
@@ -228,9 +228,9 @@ def chisquare(
     key: Array,
     df: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of the chi-squared distribution. Differentiable in ``df``.
 
@@ -263,9 +263,9 @@ def f(
     dfnum: Any,
     dfden: Any,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of Fisher's F distribution: the ratio of two chi-squared numbers, each per degree of freedom.
 
@@ -293,9 +293,9 @@ def t(
     key: Array,
     df: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of Student's t distribution. Differentiable in ``df``.
 
@@ -326,9 +326,9 @@ def dirichlet(
     key: Array,
     alpha: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Vectors of the Dirichlet distribution: positive numbers with sum 1. Differentiable in ``alpha``.
 
@@ -367,9 +367,9 @@ def generalized_normal(
     key: Array,
     p: ArrayLike,
     shape: Shape = (),
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Numbers of the generalized normal distribution, whose density is proportional to e^(-|x|^p).
 
@@ -406,9 +406,9 @@ def ball(
     d: int,
     p: ArrayLike = 2,
     shape: Shape = (),
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Vectors distributed uniformly in the unit ball of the p-norm.
 

@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core import config
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import ShapedArray, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import user_stacklevel
 from arrax.lax.conversion import convert
 from arrax.lax.families import kind_of
@@ -25,7 +25,7 @@ from arrax.random.key_arrays import PRNGKeyArray, is_key, unwrap, wrap
 from arrax.random.key_reuse import consume
 from arrax.random.parameters import checked_shape, placed, static_int, type_of
 from arrax.random.threefry import threefry
-from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import array_from_host
 
@@ -64,7 +64,7 @@ def _chosen(name: str, impl: Any, dtype: Any) -> Implementation:
     return default_implementation(impl if dtype is None else dtype)
 
 
-def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) -> Array:
+def key(seed: ArrayLike, *, impl: Any = None, dtype: OptionalDType = None) -> Array:
     """A typed key from an integer.
 
     Args:
@@ -212,9 +212,7 @@ def fold_in(key: Array, data: ArrayLike) -> Array:
     return keys if was_typed else unwrap(keys)
 
 
-def bits(
-    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
-) -> Array:
+def bits(key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_sharding: OptionalSharding = None) -> Array:
     """Uniformly distributed unsigned ints, all bits random.
 
     Args:
@@ -249,7 +247,7 @@ def key_data(keys: Array) -> Array:
     return unwrap(typed) if was_typed else keys
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: DTypeLike | None = None) -> Array:
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: OptionalDType = None) -> Array:
     """Unsigned ints as typed keys.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import shapes
 from arrax.lax.arithmetic import abs_
 from arrax.lax.conversion import convert
@@ -23,7 +23,7 @@ from arrax.numpy_api.operands import broadcast_to
 from arrax.random.parameters import checked_shape, common_shape, float_dtype, static_length, type_of
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import complex_normal_values, normal_values
-from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 METHODS = ("cholesky", "eigh", "svd")
@@ -62,10 +62,10 @@ def multivariate_normal(
     mean: ArrayLike,
     cov: ArrayLike,
     shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     method: str = "cholesky",
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Normal vectors with a given mean and covariance.
 
@@ -117,10 +117,10 @@ def orthogonal(
     key: Array,
     n: int,
     shape: Shape = (),
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     m: int | None = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Matrices drawn uniformly from the orthogonal (or unitary) group.
 

@@ -25,8 +25,8 @@ from arrax.random.keys import check_key
 from arrax.random.parameters import checked_shape, fits, static_int
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import integer_values, unit_uniform
-from arrax.xla.annotations import Shape, ShardingLike
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import OptionalSharding, Shape
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def rows(x: Any, indices: Any, axis: int) -> Any:
@@ -68,7 +68,7 @@ def _permuted_numbers(bits: Bits, *, count: int, dtype: Any) -> Any:
 
 
 def permutation(
-    key: Array, x: ArrayLike, axis: int = 0, independent: bool = False, *, out_sharding: ShardingLike | None = None
+    key: Array, x: ArrayLike, axis: int = 0, independent: bool = False, *, out_sharding: OptionalSharding = None
 ) -> Array:
     """The entries of an array along an axis, or the integers below a number, in random order.
 
@@ -146,7 +146,7 @@ def choice(
     a: ArrayLike,
     shape: Shape = (),
     replace: bool = True,
-    p: ArrayLike | None = None,
+    p: OptionalArray = None,
     axis: int = 0,
     mode: str | None = None,
 ) -> Array:
@@ -217,7 +217,7 @@ def _categorical(bits: Bits, logits: Any, *, axis: int, shape: tuple[int, ...], 
 
 def categorical(
     key: Array, logits: ArrayLike, axis: int = -1, shape: Shape | None = None, replace: bool = True, mode: str | None = None, *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """Indices along an axis with probabilities proportional to the exponentials of ``logits``.
 

@@ -12,7 +12,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, bitwise
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.conversion import convert
@@ -24,7 +24,7 @@ from arrax.numpy_api.operands import broadcast_to
 from arrax.random.parameters import check_broadcast, checked_shape, float_dtype, type_of
 from arrax.random.samplers import sampler, split_in_two
 from arrax.random.settled import has_short_rows, settled
-from arrax.xla.annotations import Shape, ShardingLike
+from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -98,11 +98,11 @@ def _standard_uniform(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> An
 def uniform(
     key: Array,
     shape: Shape = (),
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     minval: ArrayLike = 0.0,
     maxval: ArrayLike = 1.0,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Uniformly distributed numbers in [minval, maxval).
 
@@ -149,7 +149,7 @@ def _normal(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def normal(
-    key: Array, shape: Shape = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike | None = None
+    key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_sharding: OptionalSharding = None
 ) -> Array:
     """Standard normal numbers, complex ones with independent parts of variance 1/2.
 
@@ -269,9 +269,9 @@ def randint(
     shape: Shape,
     minval: ArrayLike,
     maxval: ArrayLike,
-    dtype: DTypeLike | None = None,
+    dtype: OptionalDType = None,
     *,
-    out_sharding: ShardingLike | None = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:
     """Uniformly distributed integers in [minval, maxval).
 

@@ -11,3 +11,6 @@ Shape = int | Sequence[int]  # lengths of axes; an int for a single one
 Axes = int | Sequence[int]
 DeviceLike = runtime.Device | runtime.Sharding
 ShardingLike = runtime.Sharding | PartitionSpec  # a spec where a mesh is in force
+OptionalDevice = DeviceLike | None
+OptionalSharding = ShardingLike | None
+OneAxis = int | None  # None: all elements as one axis

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 else:
     Array = runtime.Array
 ArrayLike = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex
+OptionalArray = ArrayLike | None
+Matrices = ArrayLike  # of shape (..., rows, columns)
 
 
 class Shard:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from arrax.core.types import typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import DTypeLike, OptionalDType
 from arrax.experimental.array_api.standard import check_arrays, check_dtype, standard
 from arrax.numpy_api import creation, data_types, manipulation, matrices, namespace_info, ranges
-from arrax.xla.annotations import DeviceLike, Shape
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.annotations import OptionalDevice, Shape
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def asarray(
-    obj: Any, /, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, copy: bool | None = None
+    obj: Any, /, *, dtype: OptionalDType = None, device: OptionalDevice = None, copy: bool | None = None
 ) -> Array:
     """An array with the elements of an array, a number, nested sequences of numbers, or a buffer.
 
@@ -27,34 +27,32 @@ def asarray(
 def arange(
     start: ArrayLike,
     /,
-    stop: ArrayLike | None = None,
+    stop: OptionalArray = None,
     step: Any = 1,
     *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    dtype: OptionalDType = None,
+    device: OptionalDevice = None,
 ) -> None:
     """Numbers at equal distances, the end excluded."""
 
 
 @standard(creation.empty, arrays=0)
-def empty(shape: Shape, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
+def empty(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """An array whose elements don't matter: zeros."""
 
 
 @standard(creation.zeros, arrays=0)
-def zeros(shape: Shape, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
+def zeros(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """An array of zeros."""
 
 
 @standard(creation.ones, arrays=0)
-def ones(shape: Shape, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
+def ones(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """An array of ones."""
 
 
 @standard(creation.full, arrays=0)
-def full(
-    shape: Shape, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
-) -> Array:
+def full(shape: Shape, fill_value: ArrayLike, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """An array of one number."""
 
 
@@ -65,8 +63,8 @@ def eye(
     /,
     *,
     k: int = 0,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    dtype: OptionalDType = None,
+    device: OptionalDevice = None,
 ) -> Array:
     """A matrix with ones on a diagonal."""
 
@@ -78,37 +76,37 @@ def linspace(
     /,
     num: int,
     *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    dtype: OptionalDType = None,
+    device: OptionalDevice = None,
     endpoint: bool = True,
 ) -> Array:
     """A number of numbers at equal distances."""
 
 
 @standard(creation.empty_like)
-def empty_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
+def empty_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """An array like another whose elements don't matter: zeros."""
 
 
 @standard(creation.zeros_like)
-def zeros_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
+def zeros_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """Zeros like another array."""
 
 
 @standard(creation.ones_like)
-def ones_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array:
+def ones_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """Ones like another array."""
 
 
 @standard(creation.full_like)
 def full_like(
-    x: ArrayLike, /, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
+    x: ArrayLike, /, fill_value: ArrayLike, *, dtype: OptionalDType = None, device: OptionalDevice = None
 ) -> Array:
     """One number like another array."""
 
 
 @standard(namespace_info.from_dlpack, arrays=0)
-def from_dlpack(x: ArrayLike, /, *, device: DeviceLike | None = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: ArrayLike, /, *, device: OptionalDevice = None, copy: bool | None = None) -> Any:
     """An array with the elements of another library's."""
 
 
@@ -133,7 +131,7 @@ def meshgrid(*arrays: ArrayLike, indexing: str = "xy") -> tuple[Any, ...]:
     return matrices.meshgrid(*arrays, indexing=indexing)
 
 
-def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: DeviceLike | None = None) -> Array:
+def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: OptionalDevice = None) -> Array:
     """The elements of an array as another dtype; complex numbers stay complex.
 
     Source: array API standard, ``astype``.

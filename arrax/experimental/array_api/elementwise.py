@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arrax.experimental.array_api.standard import binary, check_arrays, check_operands, unary
 from arrax.numpy_api import elementwise, logic, powers, selection
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, OptionalArray
 
 # fmt: off
 abs         = unary(elementwise.absolute,  "numeric", "abs")
@@ -77,7 +77,7 @@ bitwise_right_shift = binary(logic.right_shift, "integer", "bitwise_right_shift"
 # fmt: on
 
 
-def clip(x: Array, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
+def clip(x: Array, /, min: OptionalArray = None, max: OptionalArray = None) -> Array:
     """The elements moved into an interval; the dtype of ``x`` stays.
 
     Args:

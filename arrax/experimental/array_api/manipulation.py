@@ -20,7 +20,7 @@ from arrax.numpy_api import (
     sorting,
 )
 from arrax.xla.annotations import Axes, Shape
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def _one_kind(name: str, arrays: Sequence[Any]) -> None:
@@ -166,7 +166,7 @@ def nonzero(x: ArrayLike, /) -> tuple[Any, ...]:
     return searching.nonzero(x)
 
 
-def searchsorted(x1: ArrayLike, x2: ArrayLike, /, *, side: str = "left", sorter: ArrayLike | None = None) -> Array:
+def searchsorted(x1: ArrayLike, x2: ArrayLike, /, *, side: str = "left", sorter: OptionalArray = None) -> Array:
     """Where elements would have to be put into a sorted vector.
 
     Source: array API standard, ``searchsorted``.

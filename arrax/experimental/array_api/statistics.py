@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import OptionalDType
 from arrax.experimental.array_api.standard import standard
 from arrax.numpy_api import accumulations, averages, differences, reductions
 from arrax.xla.annotations import Axes
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 @standard(reductions.all)
@@ -30,12 +30,12 @@ def min(x: ArrayLike, /, *, axis: Axes | None = None, keepdims: bool = False) ->
 
 
 @standard(reductions.sum, "numeric")
-def sum(x: ArrayLike, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Array:
+def sum(x: ArrayLike, /, *, axis: Axes | None = None, dtype: OptionalDType = None, keepdims: bool = False) -> Array:
     """Sums along axes."""
 
 
 @standard(reductions.prod, "numeric")
-def prod(x: ArrayLike, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Array:
+def prod(x: ArrayLike, /, *, axis: Axes | None = None, dtype: OptionalDType = None, keepdims: bool = False) -> Array:
     """Products along axes."""
 
 
@@ -56,20 +56,20 @@ def var(x: ArrayLike, /, *, axis: Axes | None = None, correction: float = 0.0, k
 
 @standard(accumulations.cumulative_sum, "numeric")
 def cumulative_sum(
-    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+    x: ArrayLike, /, *, axis: int | None = None, dtype: OptionalDType = None, include_initial: bool = False
 ) -> Array:
     """Sums of the elements up to each one, along an axis."""
 
 
 @standard(accumulations.cumulative_prod, "numeric")
 def cumulative_prod(
-    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+    x: ArrayLike, /, *, axis: int | None = None, dtype: OptionalDType = None, include_initial: bool = False
 ) -> Array:
     """Products of the elements up to each one, along an axis."""
 
 
 @standard(differences.diff, "numeric")
 def diff(
-    x: ArrayLike, /, *, axis: int = -1, n: int = 1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
+    x: ArrayLike, /, *, axis: int = -1, n: int = 1, prepend: OptionalArray = None, append: OptionalArray = None
 ) -> Array:
     """Differences of neighbours along an axis."""

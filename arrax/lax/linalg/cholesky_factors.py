@@ -29,7 +29,7 @@ from arrax.lax.linalg.matrices import lower_triangle, matmul, on_diagonal, symme
 from arrax.lax.linalg.triangular_systems import triangular_solve
 from arrax.lax.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from arrax.lax.structure import select
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, Matrices
 
 cholesky_p = Primitive("cholesky", cost=work_of_rows)
 
@@ -76,7 +76,7 @@ cholesky_p.jvp = _jvp
 batch_in_front(cholesky_p)
 
 
-def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
+def cholesky(x: Matrices, *, symmetrize_input: bool = True) -> Array:
     """The lower triangular factors L of ``x = L L^H``.
 
     Args:

@@ -30,7 +30,7 @@ from arrax.lax.linalg.lu_factors import lu, lu_solve
 from arrax.lax.linalg.matrices import adjoint, as_columns, as_rows, diagonal, matmul, with_diagonal
 from arrax.lax.reductions import argmax, reduce_sum
 from arrax.lax.shapes import broadcasted_iota
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import Matrices
 
 eig_p = Primitive("eig", multiple_results=True, cost=work_of_rows)
 
@@ -154,7 +154,7 @@ Switch = bool
 
 
 def eig(
-    x: ArrayLike, *, compute_left_eigenvectors: Switch = True, compute_right_eigenvectors: Switch = True,
+    x: Matrices, *, compute_left_eigenvectors: Switch = True, compute_right_eigenvectors: Switch = True,
     enable_eigvec_derivs: Switch = False, implementation: EigImplementation | None = None, use_magma: bool | None = None,
 ) -> list[Any]:  # fmt: skip
     """Eigenvalues and eigenvectors of any square matrices (not on TPU).

@@ -36,7 +36,7 @@ from arrax.lax.reductions import reduce_sum
 from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, iota
 from arrax.lax.slicing import dynamic_index_in_dim, dynamic_slice, dynamic_update_index_in_dim, dynamic_update_slice
 from arrax.lax.structure import pad, select
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, Matrices
 
 # ---- permutations of pivots -----------------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ lu_p.jvp = _jvp
 batch_in_front(lu_p)
 
 
-def lu(x: ArrayLike) -> list[Any]:
+def lu(x: Matrices) -> list[Any]:
     """LU factors with partial pivoting: ``x[permutation] = L U``.
 
     Args:

@@ -25,7 +25,7 @@ from arrax.lax.linalg.symmetric_eigenvalues import eigh
 from arrax.lax.reductions import reduce_max, reduce_sum
 from arrax.lax.shapes import broadcast_in_dim, full_like, rev
 from arrax.lax.structure import concatenate, select
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import Matrices
 
 
 def _norms(x: Any) -> Any:
@@ -97,7 +97,7 @@ def polar_factor(x: Any, max_iterations: int, eps: float) -> tuple[Any, Any, Any
 
 
 def qdwh(
-    x: ArrayLike, *, is_hermitian: bool = False, max_iterations: int | None = None, eps: float | None = None,
+    x: Matrices, *, is_hermitian: bool = False, max_iterations: int | None = None, eps: float | None = None,
     dynamic_shape: tuple[int, int] | None = None,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     """The polar decomposition ``x = U H`` by QR-based dynamically weighted Halley iteration.

@@ -40,7 +40,7 @@ from arrax.lax.linalg.matrices import (
 from arrax.lax.linalg.triangular_systems import triangular_solve
 from arrax.lax.shapes import broadcast_in_dim, full_like
 from arrax.lax.structure import pad, select
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 # ---- reflections ----------------------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ for _primitive in (geqrf_p, geqp3_p, householder_product_p, ormqr_p):
     batch_in_front(_primitive)
 
 
-def geqrf(a: ArrayLike) -> tuple[Any, Any]:
+def geqrf(a: Matrices) -> tuple[Any, Any]:
     """Reflections that make matrices upper triangular.
 
     Returns: ``(a, taus)``: R on and above the diagonal, the reflections' vectors below it, and their factors.
@@ -127,7 +127,7 @@ def geqrf(a: ArrayLike) -> tuple[Any, Any]:
     return out, taus
 
 
-def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
+def householder_product(a: Matrices, taus: ArrayLike) -> Array:
     """The product of elementary reflections ``I - tau v v^H``.
 
     Args:
@@ -143,7 +143,7 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     )
 
 
-def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False) -> Array:
+def ormqr(a: Matrices, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False) -> Array:
     """The product of matrices with a product of elementary reflections, which is not formed.
 
     Args:
@@ -258,7 +258,7 @@ batch_in_front(qr_p)
 
 
 def qr(
-    x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
+    x: Matrices, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
 ) -> tuple[Array, Array]:
     """QR factors: ``x = Q R`` with orthonormal columns of Q and upper triangular R.
 

@@ -38,7 +38,7 @@ from arrax.lax.linalg.matrices import (
 from arrax.lax.linalg.polar_factors import svd_by_polar_factors
 from arrax.lax.shapes import full_like
 from arrax.lax.structure import select, slice_in_dim
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import Matrices
 
 svd_p = Primitive("svd", multiple_results=True, cost=work_of_rows)
 
@@ -174,7 +174,7 @@ batch_in_front(svd_p)
 
 
 def svd(
-    x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_index: tuple[int, int] | None = None,
+    x: Matrices, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_index: tuple[int, int] | None = None,
     algorithm: SvdAlgorithm | None = None,
 ) -> Any:  # fmt: skip
     """Singular values and vectors: ``x = U diag(s) Vh``.

@@ -29,7 +29,7 @@ from arrax.lax.linalg.kernels import (
 )
 from arrax.lax.linalg.matrices import adjoint, as_columns, as_rows, diagonal, matmul, part, symmetrized, with_diagonal
 from arrax.lax.structure import slice_in_dim
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import Matrices
 
 eigh_p = Primitive("eigh", multiple_results=True, cost=work_of_rows)
 
@@ -116,7 +116,7 @@ IndexRange = tuple[int, int] | None  # first, and one past the last
 
 
 def eigh(
-    x: ArrayLike, *, lower: Switch = True, symmetrize_input: Switch = True, sort_eigenvalues: Switch = True,
+    x: Matrices, *, lower: Switch = True, symmetrize_input: Switch = True, sort_eigenvalues: Switch = True,
     subset_by_index: IndexRange = None, implementation: EighImplementation | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Eigenvectors and eigenvalues of Hermitian matrices.

@@ -21,7 +21,7 @@ from arrax.lax.linalg.matrices import (
     upper_triangle,
 )
 from arrax.lax.shapes import expand_dims, move_axis, reshape, squeeze
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Matrices
 
 triangular_solve_p = Primitive("triangular_solve", cost=work_of_rows)
 
@@ -124,9 +124,9 @@ triangular_solve_p.batch = _batch
 
 
 def triangular_solve(
-    a: ArrayLike, b: ArrayLike, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
+    a: Matrices, b: Matrices, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
     conjugate_a: bool = False, unit_diagonal: bool = False,
-) -> Array:  # fmt: skip
+) -> Any:  # fmt: skip
     """The solutions X of ``op(A) X = B``, or of ``X op(A) = B``, where A is triangular.
 
     Args:

@@ -12,7 +12,7 @@ from arrax.core.types import typeof
 from arrax.lax.linalg import matrices as parts
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, Matrices, OptionalArray
 
 
 def as_matrices(name: str, a: Any, square: bool = False) -> Any:
@@ -46,7 +46,7 @@ def _cholesky(a: Any, lower: bool) -> Any:
     return factor if lower else adjoint(factor)
 
 
-def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+def cholesky(a: Matrices, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The Cholesky factors: ``a = U^H U``, or ``a = L L^H``.
 
     Args:
@@ -62,7 +62,7 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
 
 
 def cho_factor(
-    a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+    a: Matrices, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
     """The Cholesky factors for ``cho_solve``, and which ones they are.
 
@@ -76,7 +76,7 @@ def cho_factor(
 
 
 def svd(
-    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
+    a: Matrices, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Array:  # fmt: skip
     """The singular value decompositions ``a = U diag(s) V^H``.
@@ -102,7 +102,7 @@ def _svd(a: Any, full: bool, vectors: bool) -> Any:
 
 
 def eigh(
-    a: ArrayLike, b: ArrayLike | None = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
+    a: Matrices, b: OptionalArray = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
     overwrite_b: Any = False, turbo: Any = True, eigvals: Any = None, type: int = 1, check_finite: bool = True,
 ) -> Array:  # fmt: skip
     """Eigenvalues and eigenvectors of Hermitian matrices: ``a v = w v``, or ``a v = w b v``.
@@ -162,7 +162,7 @@ def _mirrored(a: Any, lower: bool) -> Any:
 # ---- LU and QR ------------------------------------------------------------------------------------------------------
 
 
-def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, ...]:
+def lu(a: Matrices, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, ...]:
     """The LU decompositions with pivoting of rows, ``a = P L U``.
 
     Args:
@@ -199,7 +199,7 @@ def _lu_factor(a: Any) -> tuple[Any, Any]:
     return factors, pivots
 
 
-def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+def lu_factor(a: Matrices, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """The LU decompositions for ``lu_solve``: both factors in one matrix, and the rows that are exchanged.
 
     Args:
@@ -215,7 +215,7 @@ _QR_MODES = ("full", "r", "economic")
 
 
 def qr(
-    a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
+    a: Matrices, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
     check_finite: bool = True,
 ) -> tuple[Any, ...]:  # fmt: skip
     """The QR decompositions ``a = Q R``, or ``a[:, P] = Q R``.
@@ -243,7 +243,7 @@ def _qr(a: Any, mode: str, pivoting: bool) -> tuple[Any, ...]:
 
 
 def qr_multiply(
-    a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool = False, conjugate: bool = False, overwrite_a: bool = False,
+    a: Matrices, c: ArrayLike, mode: str = "right", pivoting: bool = False, conjugate: bool = False, overwrite_a: bool = False,
     overwrite_c: bool = False,
 ) -> tuple[Any, ...]:  # fmt: skip
     """The product of the Q of ``a``'s QR decomposition with ``c``, and R.
@@ -288,7 +288,7 @@ def _qr_multiply(a: Any, c: Any, mode: str, pivoting: bool, conjugate: bool) -> 
 # ---- Schur, Hessenberg, polar -----------------------------------------------------------------------------------------
 
 
-def schur(a: ArrayLike, output: str = "real") -> tuple[Any, Any]:
+def schur(a: Matrices, output: str = "real") -> tuple[Any, Any]:
     """The Schur decompositions ``a = Z T Z^H``.
 
     Args:
@@ -337,7 +337,7 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     return _rsf2csf(T, Z)
 
 
-def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+def hessenberg(a: Matrices, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The Hessenberg forms ``a = Q H Q^H``: H is 0 below the diagonal under the main one.
 
     Args:
@@ -369,7 +369,7 @@ def _hessenberg(a: Any, calc_q: bool) -> Any:
 
 
 def polar(
-    a: ArrayLike,
+    a: Matrices,
     side: str = "right",
     *,
     method: str = "qdwh",

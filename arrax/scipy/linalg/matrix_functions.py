@@ -14,7 +14,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.scipy.linalg.decompositions import _schur, adjoint, as_matrices
 from arrax.transforms.autodiff import jvp
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, Matrices
 
 # Of the Padé approximant of order 13 of exp, and up to which norm its error is below the precision. Higham, "The scaling
 # and squaring method for the matrix exponential revisited" (2005), section 2.
@@ -22,7 +22,7 @@ _PADE = tuple(float(math.comb(13, k) * math.factorial(26 - k) // math.factorial(
 _REACH = 5.371920351148152
 
 
-def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
+def expm(A: Matrices, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
     """The exponentials of matrices.
 
     Args:
@@ -75,7 +75,7 @@ def _repeatedly_squared(x: Any, squarings: Any, most: int) -> Any:
     return lax.scan(turn, x, jnp.arange(most, dtype=np.int32))[0] if most else x
 
 
-def expm_frechet(A: ArrayLike, E: Any, *, method: str | None = None, compute_expm: bool = True) -> tuple[Array, Array]:
+def expm_frechet(A: Matrices, E: Any, *, method: str | None = None, compute_expm: bool = True) -> tuple[Array, Array]:
     """The derivative of the matrix exponential at A in the direction E.
 
     Args:
@@ -106,7 +106,7 @@ def _expm_frechet(a: Any, e: Any, both: bool) -> Any:
 # ---- by the Schur form ------------------------------------------------------------------------------------------------
 
 
-def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
+def sqrtm(A: Matrices, blocksize: int = 1) -> Array:
     """The principal square root of a matrix.
 
     Args:
@@ -148,7 +148,7 @@ def _sqrtm(a: Any) -> Any:
     return vectors @ root @ adjoint(vectors)
 
 
-def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array | tuple[Array, Array]:
+def funm(A: Matrices, func: Callable[[Any], Any], disp: bool = True) -> Array | tuple[Array, Array]:
     """A function of a matrix, given by the function of its eigenvalues, which must differ.
 
     Args:

@@ -10,10 +10,10 @@ import numpy as np
 from arrax import dtypes
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import DTypeLike, OptionalDType
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, Matrices, OptionalArray
 
 
 def _length(name: str, n: Any, least: int = 0) -> int:
@@ -61,7 +61,7 @@ def _block_diag(*arrs: Any) -> Any:
 # ---- by diagonals -------------------------------------------------------------------------------------------------------
 
 
-def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
+def toeplitz(c: ArrayLike, r: OptionalArray = None) -> Array:
     """The matrix of constant diagonals with a given first column and row.
 
     Args:
@@ -86,7 +86,7 @@ def _toeplitz(c: Any, r: Any) -> Any:
     return line[..., m - 1 - np.arange(m)[:, None] + np.arange(n)]
 
 
-def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
+def hankel(c: ArrayLike, r: OptionalArray = None) -> Array:
     """The matrix of constant antidiagonals with a given first column and last row.
 
     Args:
@@ -124,7 +124,7 @@ def circulant(c: ArrayLike) -> Array:
     return c[..., (place[:, None] - place) % max(1, c.shape[-1])]
 
 
-def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
+def convolution_matrix(a: Matrices, n: int, mode: str = "full") -> Array:
     """The matrix whose product with a vector of length n is its convolution with ``a``.
 
     Args:
@@ -165,7 +165,7 @@ def _convolution_matrix(a: Any, n: int, mode: str) -> Any:
 
 
 @api()
-def companion(a: ArrayLike) -> Array:
+def companion(a: Matrices) -> Array:
     """The companion matrix of a polynomial, whose eigenvalues are its roots.
 
     Args:
@@ -187,7 +187,7 @@ def companion(a: ArrayLike) -> Array:
 
 
 @api()
-def fiedler(a: ArrayLike) -> Array:
+def fiedler(a: Matrices) -> Array:
     """The matrix of the distances between numbers, ``|a_i - a_j|``.
 
     Args:
@@ -201,7 +201,7 @@ def fiedler(a: ArrayLike) -> Array:
 
 
 @api()
-def fiedler_companion(a: ArrayLike) -> Array:
+def fiedler_companion(a: Matrices) -> Array:
     """Fiedler's companion matrix of a polynomial: of five diagonals, whose eigenvalues are its roots.
 
     Args:
@@ -373,7 +373,7 @@ def invpascal(n: int, kind: str | None = None) -> Array:
     return _floating(np.array(signed).reshape(size, size))
 
 
-def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
+def dft(n: int, scale: str | None = None, *, dtype: OptionalDType = None) -> Array:
     """The matrix of the discrete Fourier transform, ``exp(-2 pi i j k / n)``.
 
     Args:

@@ -12,10 +12,10 @@ from arrax.lax.linalg.lu_factors import lu_solve as solve_with_factors
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.scipy.linalg.decompositions import _schur, adjoint, as_matrices
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 
-def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+def det(a: Matrices, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The determinants of matrices ``(..., n, n)``.
 
     Args:
@@ -27,7 +27,7 @@ def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     return jnp.linalg.det(a)
 
 
-def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+def inv(a: Matrices, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The inverses of matrices ``(..., n, n)``.
 
     Args:
@@ -62,7 +62,7 @@ _KINDS = {"gen": "gen", "sym": "gen", "her": "gen", "pos": "pos", "general": "ge
 
 
 def solve(
-    a: ArrayLike, b: ArrayLike, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False, debug: bool = False,
+    a: Matrices, b: ArrayLike, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False, debug: bool = False,
     check_finite: bool = True, assume_a: str = "gen",
 ) -> Array:  # fmt: skip
     """The solutions of ``a x = b``.
@@ -167,7 +167,7 @@ _TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 
 def solve_triangular(
-    a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False,
+    a: Matrices, b: ArrayLike, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False,
     debug: Any = None, check_finite: bool = True,
 ) -> Array:  # fmt: skip
     """The solutions of ``a x = b`` for triangular matrices.
@@ -201,7 +201,7 @@ def _solve_triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool) -> An
 # ---- Sylvester's equation ---------------------------------------------------------------------------------------------
 
 
-def solve_sylvester(A: ArrayLike, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Array:
+def solve_sylvester(A: Matrices, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Array:
     """The solution of ``A X + X B = C``.
 
     Args:

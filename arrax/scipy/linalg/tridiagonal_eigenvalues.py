@@ -14,12 +14,12 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def eigh_tridiagonal(
     d: ArrayLike, e: Any, *, eigvals_only: bool = False, select: str = "a", select_range: Sequence[float] | None = None,
-    tol: ArrayLike | None = None, key: Array | None = None,
+    tol: OptionalArray = None, key: Array | None = None,
 ) -> Array | tuple[Array, Array]:  # fmt: skip
     """Eigenvalues, and eigenvectors, of a Hermitian tridiagonal matrix.
 

@@ -12,7 +12,7 @@ from arrax import numpy as jnp
 from arrax.numpy_api.operands import check_arraylike
 from arrax.scipy.optimize.line_search import Found, Point, line_search
 from arrax.transforms.gradients import value_and_grad
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import ArrayLike, OptionalArray
 
 
 class OptimizeResults(NamedTuple):
@@ -51,7 +51,7 @@ class _State(NamedTuple):
 
 
 def minimize(
-    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), *, method: str, tol: ArrayLike | None = None,
+    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), *, method: str, tol: OptionalArray = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:  # fmt: skip
     """The minimum of a function, started somewhere.

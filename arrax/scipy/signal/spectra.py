@@ -16,7 +16,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
 from arrax.scipy.signal.trends import _detrend
 from arrax.scipy.signal.windows import window_values
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import ArrayLike, OptionalArray
 
 _EXTENSIONS = ("even", "odd", "constant", "zeros", None)
 
@@ -154,7 +154,7 @@ def _stft(
 
 
 def istft(
-    Zxx: Any, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: ArrayLike | None = None, noverlap: Any = None, nfft: Any = None,
+    Zxx: Any, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: OptionalArray = None, noverlap: Any = None, nfft: Any = None,
     input_onesided: Any = True, boundary: Any = True, time_axis: int = -1, freq_axis: int = -2,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The inverse of ``stft``, by sums of the overlapping windows.

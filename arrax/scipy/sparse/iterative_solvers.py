@@ -16,7 +16,7 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.numpy_api.operands import is_arraylike
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import ArrayLike, OptionalArray
 
 Operator = Callable[[Any], Any]
 
@@ -233,12 +233,12 @@ def _solve(
 def cg(
     A: ArrayLike,
     b: ArrayLike,
-    x0: ArrayLike | None = None,
+    x0: OptionalArray = None,
     *,
     tol: ArrayLike = 1e-5,
     atol: ArrayLike = 0.0,
     maxiter: int | None = None,
-    M: ArrayLike | None = None,
+    M: OptionalArray = None,
 ) -> tuple[Any, None]:
     """The solution of ``A x = b`` for a Hermitian positive definite operator, by conjugate gradients.
 
@@ -261,12 +261,12 @@ def cg(
 def bicgstab(
     A: ArrayLike,
     b: ArrayLike,
-    x0: ArrayLike | None = None,
+    x0: OptionalArray = None,
     *,
     tol: ArrayLike = 1e-5,
     atol: ArrayLike = 0.0,
     maxiter: int | None = None,
-    M: ArrayLike | None = None,
+    M: OptionalArray = None,
 ) -> tuple[Any, None]:
     """The solution of ``A x = b`` by stabilized biconjugate gradients. Args: as of ``cg``; ``A`` need not be Hermitian.
 
@@ -277,8 +277,8 @@ def bicgstab(
 
 
 def gmres(
-    A: ArrayLike, b: ArrayLike, x0: ArrayLike | None = None, *, tol: ArrayLike = 1e-5, atol: ArrayLike = 0.0, restart: int = 20, maxiter: int | None = None,
-    M: ArrayLike | None = None, solve_method: str = "batched",
+    A: ArrayLike, b: ArrayLike, x0: OptionalArray = None, *, tol: ArrayLike = 1e-5, atol: ArrayLike = 0.0, restart: int = 20, maxiter: int | None = None,
+    M: OptionalArray = None, solve_method: str = "batched",
 ) -> tuple[Any, None]:  # fmt: skip
     """The solution of ``A x = b`` by minimal residuals over Krylov spaces.
 

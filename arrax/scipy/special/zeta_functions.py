@@ -15,7 +15,7 @@ from arrax.core.calls import as_index
 from arrax.numpy_api.operands import check_arraylike
 from arrax.scipy.special.definition import elementwise, sin_pi
 from arrax.scipy.special.gamma_functions import gamma_function
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 _BORWEIN_TERMS = 22  # with errors below (3 + sqrt 8)^-22
 
@@ -98,7 +98,7 @@ def _riemann(s: Any) -> Any:
     return jnp.where(s == 1, np.inf, jnp.where(s == -np.inf, np.nan, out))
 
 
-def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
+def zeta(x: ArrayLike, q: OptionalArray = None) -> Array:
     """The zeta function: the sum of (n + q)^-x over n from 0 on (Hurwitz); with q = 1, that of Riemann.
 
     Args:

@@ -12,6 +12,7 @@ from arrax.core.types import typeof
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
+from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
 _METHODS = ("average", "min", "max", "dense", "ordinal")
@@ -54,7 +55,7 @@ def _runs(ordered: Any) -> tuple[Any, Any]:
 # ---- mode -----------------------------------------------------------------------------------------------------------
 
 
-def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
+def mode(a: ArrayLike, axis: OneAxis = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
     """The most frequent value along an axis, the least of several, and how often it occurs.
 
     Args:
@@ -73,7 +74,7 @@ def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keep
 
 
 @api(static=("axis", "keepdims"))
-def _mode(a: Any, axis: int | None, keepdims: bool) -> ModeResult:
+def _mode(a: Any, axis: OneAxis, keepdims: bool) -> ModeResult:
     a = jnp.asarray(a)
     rank = a.ndim
     rows = a.reshape(-1) if axis is None else jnp.moveaxis(a, canonical_axes(axis, rank)[0], -1)
@@ -95,7 +96,7 @@ def _mode(a: Any, axis: int | None, keepdims: bool) -> ModeResult:
 # ---- ranks ----------------------------------------------------------------------------------------------------------
 
 
-def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Array:
+def rankdata(a: ArrayLike, method: str = "average", *, axis: OneAxis = None, nan_policy: str = "propagate") -> Array:
     """The ranks of the elements, from 1 on.
 
     Args:
@@ -118,7 +119,7 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None, 
 
 
 @api(static=("method", "axis"))
-def _rankdata(a: Any, method: str, axis: int | None) -> Any:
+def _rankdata(a: Any, method: str, axis: OneAxis) -> Any:
     a = jnp.asarray(a)
     if axis is None:
         return _ranks_of_rows(a.reshape(-1), method)
@@ -157,7 +158,7 @@ def _ranks_of_ordered(ordered: Any, method: str) -> Any:
 
 
 def sem(
-    a: ArrayLike, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
+    a: ArrayLike, axis: OneAxis = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> Array:
     """The standard error of the mean: the standard deviation over the square root of the number of values.
 
@@ -177,7 +178,7 @@ def sem(
 
 
 @api(static=("axis", "omit", "keepdims"))
-def _sem(a: Any, ddof: Any, axis: int | None, omit: bool, keepdims: bool) -> Any:
+def _sem(a: Any, ddof: Any, axis: OneAxis, omit: bool, keepdims: bool) -> Any:
     (a,) = promote_inexact(a)
     a = jnp.asarray(a)
     if axis is None:
