@@ -412,8 +412,11 @@ def _placed_like(value: Any, a: Any, device: Any, out_sharding: Any = None) -> A
 
 
 def _divided_like(value: Any, a: Any) -> Any:
-    aval = typeof(a)
-    return value if aval.explicit is None or typeof(value).shape != aval.shape else slots.like(value, aval)
+    """The value, divided by explicit axes of a mesh as a traced ``a`` of its shape is."""
+    aval = a.aval if isinstance(a, Tracer) else None
+    return (
+        value if aval is None or aval.explicit is None or typeof(value).shape != aval.shape else slots.like(value, aval)
+    )
 
 
 def zeros_like(

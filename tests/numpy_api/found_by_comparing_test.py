@@ -374,3 +374,12 @@ def test_vectors_are_unraveled_by_equal_functions():
     first, second, other = (ravel(tree)[1] for tree in ((jnp.ones(2),), (jnp.zeros(2),), (jnp.ones(3),)))
     assert first == second and hash(first) == hash(second) and first != other
     np.testing.assert_array_equal(first(jnp.arange(2.0))[0], [0, 1])
+
+
+def test_zeros_are_made_like_anything_with_a_shape_and_a_dtype():
+    class Described:
+        shape, dtype, ndim = (2, 3), np.dtype(np.float16), 2
+
+    made = jnp.zeros_like(Described())
+    assert made.shape == (2, 3) and made.dtype == np.float16
+    assert arrax.jit(lambda: jnp.full_like(Described(), 2))().shape == (2, 3)
