@@ -8,6 +8,7 @@
 #   make ecosystem     the tests of libraries written for JAX, with arrax and with JAX (LIBRARIES="chex flax" narrows,
 #                      ECOSYSTEM=/path/to/checkouts)
 #   make fuzz          random NumPy expressions against NumPy, then random compositions against themselves (MINUTES=60)
+#   make docs          build the documentation as a site, in docs/_build/html
 #   make docs-numpy    rewrite docs/numpy.md, the status of each NumPy function
 #   make lint types    ruff, mypy
 #   make bench         side by side with the reference implementation (BENCH="eager staging" narrows)
@@ -18,7 +19,7 @@
 # PYTHON=/path/to/python chooses the interpreter for .venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest conformance ecosystem fuzz docs-numpy lint types bench calibrate plot-numpy clean
+.PHONY: help demo test test-newest conformance ecosystem fuzz docs docs-numpy lint types bench calibrate plot-numpy clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -57,6 +58,9 @@ fuzz: $(VENV)/ready-test
 	$(BIN)/python -m tests.numpy_api.agreement.fuzz --minutes $(MINUTES); numpy=$$?; \
 	$(BIN)/python -m tests.compositions.fuzz --minutes $(MINUTES) && exit $$numpy
 
+docs: $(VENV)/ready-docs
+	$(BIN)/python -m sphinx -W -n --keep-going -q -b html docs docs/_build/html
+
 docs-numpy: $(VENV)/ready-test
 	$(BIN)/python -m docs.numpy_status
 
@@ -84,7 +88,7 @@ test-newest:
 	fi
 
 clean:
-	rm -rf .venv .venv-* .ecosystem build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis examples/output
+	rm -rf .venv .venv-* .ecosystem build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/api examples/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
