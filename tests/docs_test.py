@@ -1,5 +1,10 @@
-"""Every Python block of the documentation runs, page by page, the blocks of a page in one namespace."""
+"""Every Python block of the documentation runs, page by page, the blocks of a page in one namespace.
 
+A block of output below one is what that prints.
+"""
+
+import contextlib
+import io
 import pathlib
 import re
 
@@ -13,16 +18,25 @@ PAGES = sorted(page.name for page in DOCS.glob("*.md"))
 
 
 def blocks(page):
+    """(line, code, what it prints or None) of each Python block."""
     text = (DOCS / page).read_text()
-    for match in re.finditer(r"```python\n(.*?)```", text, re.S):
-        yield text[: match.start()].count("\n") + 2, match.group(1)
+    for match in re.finditer(r"```python\n(.*?)```(?:\n\n```output\n(.*?)```)?", text, re.S):
+        yield text[: match.start()].count("\n") + 2, match.group(1), match.group(2)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_blocks_of_a_page_run(page):
     namespace = {"__name__": "docs"}
-    for line, code in blocks(page):
-        exec(compile("\n" * (line - 1) + code, str(DOCS / page), "exec"), namespace)
+    for line, code, output in blocks(page):
+        with contextlib.redirect_stdout(io.StringIO()) if output is not None else contextlib.nullcontext() as printed:
+            exec(compile("\n" * (line - 1) + code, str(DOCS / page), "exec"), namespace)
+        assert output is None or printed.getvalue() == output
+
+
+def test_every_block_of_output_stands_below_what_prints_it():
+    for page in PAGES:
+        shown = sum(output is not None for _, _, output in blocks(page))
+        assert shown == (DOCS / page).read_text().count("```output\n"), page
 
 
 def test_the_index_lists_every_page():
