@@ -48,13 +48,26 @@ def _unless_odd(x: Any) -> Any:
 
 
 settled_p.jvp = _jvp
+_lower_on_one_device = lower_fun(_unless_odd, multiple_results=False)
+
+
+def _lower_on_cpu(ctx: Any, x: Any) -> Any:
+    """Several devices are left alone: all of them would have to be told whether the loop turns."""
+    return [x] if ctx.module_context.num_devices > 1 else _lower_on_one_device(ctx, x)
+
+
 settled_p.lower[None] = lambda ctx, x: [x]
-settled_p.lower["cpu"] = lower_fun(_unless_odd, multiple_results=False)
+settled_p.lower["cpu"] = _lower_on_cpu
 
 
 def settled(x: Any) -> Any:
     """The values, computed once; small arrays are left to the compiler."""
     return settled_p.bind(x) if typeof(x).size >= LARGE else x
+
+
+def settled_keys(words: Any) -> Any:
+    """The words of keys, computed once, however few: the compiler would hash anew in all that draws from them."""
+    return settled_p.bind(words) if typeof(words).size else words
 
 
 def has_short_rows(shape: tuple[int, ...]) -> bool:

@@ -19,7 +19,7 @@ from arrax.lax import arithmetic, bitwise, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.families import batch_with_ranks, broadcast_shapes_strict, memoized_rule
 from arrax.random.implementations import Implementation, register
-from arrax.random.settled import has_short_rows, settled
+from arrax.random.settled import has_short_rows, settled, settled_keys
 from arrax.xla.arrays import Array
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -127,7 +127,9 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
     _check_key(key)
     if config.threefry_partitionable.cell.value:
         high, low = threefry2x32_p.bind(*_pair(key), *_counters(shape))
-        return structure.concatenate([shapes.expand_dims(x, (len(shape),)) for x in (high, low)], len(shape))
+        return settled_keys(
+            structure.concatenate([shapes.expand_dims(x, (len(shape),)) for x in (high, low)], len(shape))
+        )
     if not math.prod(shape):
         return shapes.full((*shape, 2), np.uint32(0))
     return shapes.reshape(settled(_words(key, math.prod(shape) * 2)), (*shape, 2))
@@ -136,7 +138,8 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
 def fold_in(key: Any, number: Any) -> Any:
     """A key from a key and a number."""
     _check_key(key)
-    return threefry_2x32(_pair(key), seed(convert(number, np.uint32)))
+    words = threefry_2x32(_pair(key), seed(convert(number, np.uint32)))
+    return settled_keys(words) if config.threefry_partitionable.cell.value else words
 
 
 def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
