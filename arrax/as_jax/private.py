@@ -12,7 +12,16 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.ad_util": {"stop_gradient_p": "arrax.lax.barriers:stop_gradient_p"},  # lineax, optimistix
     "jax._src.checkify": {},  # flax.nnx
     "jax._src.compiler": {},  # chex
-    "jax._src.core": {  # flax, numpyro
+    "jax._src.core": {  # flax, numpyro, quax
+        "AbstractValue": "arrax.core.types:AbstractValue",
+        "Primitive": "arrax.core.interpreter:Primitive",
+        "Trace": "arrax.core.interpreter:Interpreter",
+        "TraceTag": "arrax.core.interpreter:TraceTag",
+        "Tracer": "arrax.core.interpreter:Tracer",
+        "get_aval": "arrax.interpreters.programs:get_aval",
+        "jaxpr_as_fun": "arrax.interpreters.programs:jaxpr_as_fun",
+        "set_current_trace": "arrax.core.interpreter:set_current_trace",
+        "take_current_trace": "arrax.core.interpreter:take_current_trace",
         "ShapedArray": "arrax.core.types:ShapedArray",
         "trace_state_clean": "arrax.interpreters.trace_state:trace_state_clean",
         "physical_aval": "arrax.interpreters.lowering.builder:physical_aval",
@@ -31,7 +40,10 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.interpreters.ad": {},  # diffrax
     "jax._src.interpreters.pxla": {},  # flax
     "jax._src.earray": {},  # flax
-    "jax._src.literals": {"TypedNdArray": "arrax.as_jax.stand_ins:TypedNdArray"},  # equinox
+    "jax._src.literals": {  # equinox, quax
+        name: f"arrax.as_jax.stand_ins:{name}" for name in ("TypedComplex", "TypedFloat", "TypedInt", "TypedNdArray")
+    },
+    "jax._src.pjit": {"jit_p": "arrax.lax.calls:jit_p"},  # quax
     "jax._src.traceback_util": {  # chex, equinox, flax, jaxtyping
         "UnfilteredStackTrace": "arrax.core.tracebacks:UnfilteredStackTrace",
         "_exclude_paths": "arrax.core.calls:excluded_paths",

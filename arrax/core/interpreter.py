@@ -354,7 +354,15 @@ class Tracer:
     ndim = property(lambda self: self.aval.ndim, doc="Number of dimensions.")
     size = property(lambda self: self.aval.size, doc="Number of elements.")
     weak_type = property(lambda self: self.aval.weak_type, doc="Whether the dtype gives way to others of its kind.")
-    _trace = property(lambda self: self.interpreter, doc="The interpreter, under the name that libraries look for.")
+
+    @property
+    def _trace(self) -> Interpreter:
+        """The interpreter, under the name that libraries look for."""
+        return self.interpreter
+
+    @_trace.setter
+    def _trace(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
 
     def _is_traced_array(self) -> bool:
         return isinstance(self.aval, ShapedArray)

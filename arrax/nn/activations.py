@@ -280,7 +280,9 @@ def _shift(x: Any, axis: Any) -> Any:
     shape = typeof(x).shape
     axes = canonical_axes(axis, len(shape))
     if not all(shape[dim] for dim in axes):
-        return reductions.max(x, axis=axis, keepdims=True)
+        return reductions.max(
+            x, axis=axis, keepdims=True, initial=-np.inf
+        )  # of nothing: there are no elements to overflow
     return stop_gradient(reductions.with_kept_axes(max_for_shift(x, axes), axes, True))
 
 

@@ -55,6 +55,11 @@ LIBRARIES = {
             "JAX_NUMPY_RANK_PROMOTION": "raise", "FLAX_PROFILE": "1",
             "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
         },
+        known={
+            f"tests.linen.linen_test.Fp8Test::test_fp8_meta_dtype{number}":
+                "needs dtypes with rules of their own for sums of gradients, which arrax does not have yet"
+            for number in range(4)
+        },
     ),
     "jaxtyping": Library("https://github.com/patrick-kidger/jaxtyping", "v0.3.11", (("test",),), environment=_SEED),
     "treescope": Library(

@@ -64,3 +64,9 @@ def test_small_floats_give_the_values_and_derivatives_of_large_ones(dtype, toler
         for name in ACTIVATIONS:
             assert found[name].dtype == dtype, name
             np.testing.assert_allclose(np.asarray(found[name], np.float32), wanted[name], atol=tolerance, err_msg=name)
+
+
+def test_of_no_elements():
+    for shape in ((0,), (3, 0)):
+        assert nn.softmax(jnp.zeros(shape)).shape == nn.log_softmax(jnp.zeros(shape)).shape == shape
+        assert nn.logsumexp(jnp.zeros(shape)) == -np.inf
