@@ -297,7 +297,7 @@ def page(module_name: str, places: dict[int, str]) -> str:
     names = public_names(module)
     about = re.sub(r"The face: .*|\(public face[^)]*\)", "", parsed(module.__doc__ or "").head).strip()
     lines = [f"# {module_name}", f"```{{py:module}} {module_name}\n```", prose(about)]
-    table = ["| name | |", "|---|---|"]
+    table = ["| name | what it is |", "|---|---|"]
     entries = []
     for name in names:
         value, full = getattr(module, name), f"{module_name}.{name}"
