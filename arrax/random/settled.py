@@ -53,7 +53,8 @@ _lower_on_one_device = lower_fun(_unless_odd, multiple_results=False)
 
 def _lower_on_cpu(ctx: Any, x: Any) -> Any:
     """Several devices are left alone: all of them would have to be told whether the loop turns."""
-    return [x] if ctx.module_context.num_devices > 1 else _lower_on_one_device(ctx, x)
+    alone = ctx.module_context.num_devices == 1 and ctx.avals_in[0].size
+    return _lower_on_one_device(ctx, x) if alone else [x]
 
 
 settled_p.lower[None] = lambda ctx, x: [x]
@@ -67,7 +68,7 @@ def settled(x: Any) -> Any:
 
 def settled_keys(words: Any) -> Any:
     """The words of keys, computed once, however few: the compiler would hash anew in all that draws from them."""
-    return settled_p.bind(words) if typeof(words).size else words
+    return settled_p.bind(words)
 
 
 def has_short_rows(shape: tuple[int, ...]) -> bool:
