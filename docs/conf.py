@@ -51,8 +51,10 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 
 def write_reference(app: object) -> None:
-    """Before the pages are read: those of the public modules."""
-    reference.write_pages(HERE / "api")
+    """Before the pages are read: those of the public modules, and the change log."""
+    reference.write_pages(
+        HERE / "api", {"changelog": (HERE.parent / "CHANGELOG.md").read_text().replace("](docs/", "](../")}
+    )
 
 
 def add_contents(app: object, name: str, source: list[str]) -> None:
@@ -60,7 +62,9 @@ def add_contents(app: object, name: str, source: list[str]) -> None:
     if name != "index":
         return
     for title, section in re.findall(r"^## (.+?)$(.*?)(?=^## |\Z)", source[0], re.M | re.S):
-        pages = re.findall(r"^\| \[.*?\]\((\w+)\.md\)", section, re.M) + (["api/index"] if title == "Reference" else [])
+        pages = re.findall(r"^\| \[.*?\]\((\w+)\.md\)", section, re.M) + (
+            ["api/index", "api/changelog"] if title == "Reference" else []
+        )
         source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {title}", "", *pages, "```", ""])
 
 

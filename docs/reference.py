@@ -13,8 +13,8 @@ import numbers
 import pathlib
 import pkgutil
 import re
-from collections.abc import Iterator
-from types import ModuleType, UnionType
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType, ModuleType, UnionType
 from typing import Any, NamedTuple
 
 import arrax
@@ -316,11 +316,11 @@ def contents() -> str:
     return "\n\n".join(["# Every public name", "From the docstrings, one page per module.", *chapters]) + "\n"
 
 
-def write_pages(folder: pathlib.Path) -> None:
-    """Write all pages into a folder. Pages that did not change are left alone, so that they are not built again."""
+def write_pages(folder: pathlib.Path, further: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Write all pages into a folder, and further ones by name. Those that did not change are left alone: no need to build them."""
     folder.mkdir(exist_ok=True)
     places = documented_at()
-    texts = {"index": contents()} | {name: page(name, places) for name in MODULES}
+    texts = {"index": contents(), **further} | {name: page(name, places) for name in MODULES}
     for path in folder.glob("*.md"):
         if path.stem not in texts:
             path.unlink()
