@@ -68,6 +68,11 @@ def add_contents(app: object, name: str, source: list[str]) -> None:
         source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {title}", "", *pages, "```", ""])
 
 
+def read_contents_always(*_: object) -> list[str]:
+    """The first page's contents depend on this file, too."""
+    return ["index"]
+
+
 def link_annotations(app: object, page: nodes.document) -> None:
     """Links of annotations lead to the types above."""
     for link in list(page.findall(addnodes.pending_xref)):
@@ -84,4 +89,5 @@ def setup(app: object) -> None:
     """Called by sphinx."""
     app.connect("builder-inited", write_reference)  # type: ignore[attr-defined]
     app.connect("source-read", add_contents)  # type: ignore[attr-defined]
+    app.connect("env-get-outdated", read_contents_always)  # type: ignore[attr-defined]
     app.connect("doctree-read", link_annotations)  # type: ignore[attr-defined]
