@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 R = TypeVar("R")
+_PATIENCE = 0.2  # seconds of waiting at once: a Ctrl-C that comes just before is heard after it
 
 
 class _Request:
@@ -52,7 +53,8 @@ class Caller:
     def next_request(self) -> _Request | None:
         """What to run next; None at the end of the program."""
         with _changed:
-            _changed.wait_for(lambda: self.requests or self.ended)
+            while not (self.requests or self.ended):
+                _changed.wait(_PATIENCE)
             return self.requests.popleft() if self.requests else None
 
 
@@ -82,8 +84,8 @@ def attended(run: Callable[[], R], can_stop: bool) -> R:
     with _changed:
         _callers.append(caller)
     try:
-        caller.helper.start()
         try:
+            caller.helper.start()  # an interrupt may come while this still waits: the program may run by then
             _serve(caller)
         except KeyboardInterrupt:
             if not can_stop:
@@ -95,8 +97,11 @@ def attended(run: Callable[[], R], can_stop: bool) -> R:
             _callers.remove(caller)
             while caller.requests:  # an interrupt has come in between
                 caller.requests.popleft().leave()
+    caller.helper.join()  # or Python's end might meet it in the runtime
     if errors:
         raise errors.pop()
+    if caller.interrupted:  # what the program has given is not what was asked for
+        raise KeyboardInterrupt
     return results.pop()
 
 

@@ -32,7 +32,7 @@ class Listener(Protocol):
     def __call__(
         self, handle: int, steps: int, total: int, ended: bool, values: Sequence[np.ndarray]
     ) -> tuple[int, int]:
-        """Hear that a loop has taken some steps; give a handle of this run, and how many steps to take next.
+        """Hear that a loop has taken some steps; give a handle of this run, and how many steps to take next, 0 to end it.
 
         Args:
           handle: what the last call of this run has given; 0 at first.
@@ -180,6 +180,7 @@ def loop_ir(
     def outer(state: list[Any]) -> list[Any]:
         handle, turns, going, *carry = state
         handle, wanted = call(handle, turns, carry[count:], False)
+        going = builder.op("and", _FLAG, going, builder.compare("GT", (), wanted, number(0)))
         left, going, *carry = while_ir([wanted, going, *carry], [STEPS, _FLAG, *carried], inner_goes_on, inner)
         taken = builder.op("subtract", STEPS, wanted, left)
         return [handle, builder.op("add", STEPS, turns, taken), going, *carry]
@@ -199,7 +200,7 @@ def _entry(listener: Listener) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
         except BaseException as error:
             host_failures.remember(error)
             raise
-        return np.asarray(handle, np.int64), np.asarray(max(following, 1), np.int64)
+        return np.asarray(handle, np.int64), np.asarray(following, np.int64)
 
     return run
 

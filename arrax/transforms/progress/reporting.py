@@ -74,8 +74,10 @@ class Reporter:
         if handle == 0:
             return (0 if ended else self._begin()), 1
         run, now = _runs.get(handle) or _Run(), perf_counter()
-        if run.caller is not None and run.caller.interrupted:
-            raise KeyboardInterrupt
+        if run.caller is not None and run.caller.interrupted:  # the loop ends, and its caller raises
+            run.close()
+            _runs.pop(handle, None)
+            return handle, 0
         try:
             if ended or run.bar is not None or now - run.began >= self.delay:
                 words = ", ".join(f"{name}={_text(value)}" for name, value in zip(self.names, values, strict=False))
@@ -89,7 +91,7 @@ class Reporter:
             with _lock:
                 _runs.pop(handle, None)
         run.since = perf_counter()
-        return handle, min(int(taken / max(seconds, 1e-9) * self.every), _GROWTH * taken)
+        return handle, max(1, min(int(taken / max(seconds, 1e-9) * self.every), _GROWTH * taken))
 
     def _begin(self) -> int:
         with _lock:
