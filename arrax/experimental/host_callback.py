@@ -149,7 +149,7 @@ def call(
       TypeError: no function, or what is no array.
       ValueError: it is differentiated.
       JaxRuntimeError: the function raises, or returns something else than announced.
-    Example: ``call(np.linalg.eigvals, jnp.eye(2), result_shape=jax.ShapeDtypeStruct((2,), "float32"))``.
+    Example: ``call(np.linalg.eigvalsh, jnp.eye(2), result_shape=jax.ShapeDtypeStruct((2,), "float32"))``.
     """
     _check_callable(callback_func)
     device = (_device_id_p.bind(),) if call_with_device else ()
