@@ -1,6 +1,6 @@
 """arrax: arrays, composable transformations, and compilation by XLA.
 
-The face: public names only. Rooms that an array program does not need load on first use.
+Public names only. Modules that an array program does not need load on first use.
 """
 
 import importlib as _importlib
@@ -96,13 +96,13 @@ from arrax.xla.devices import process_index as process_index
 from arrax.xla.devices import process_indices as process_indices
 from arrax.xla.environment import print_environment_info as print_environment_info
 
-_ROOMS = (
+_MODULES = (
     "ad_checkpoint", "api_util", "collect_profile", "core", "custom_batching", "custom_derivatives", "debug", "distributed", "dlpack",
     "example_libraries", "experimental", "extend", "flatten_util", "image", "interpreters", "lib", "monitoring", "nn", "ops",
     "profiler", "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
 )  # fmt: skip
 
-_LATE = {  # rooms that are loaded for their names
+_LATE = {  # modules that are loaded for their names
     "arrax.lax.pure_callbacks": ("pure_callback",),
     "arrax.xla.distribution": (
         "make_array_from_callback", "make_array_from_process_local_data", "make_array_from_single_device_arrays",
@@ -128,7 +128,7 @@ _RENAMED = {  # names that go on working, with a warning
 
 
 def _find(name: str) -> _Any:
-    if name in _ROOMS:
+    if name in _MODULES:
         try:
             return _importlib.import_module(f"arrax.{name}")
         except ModuleNotFoundError as error:
@@ -150,4 +150,4 @@ else:
 
 def __dir__() -> list[str]:
     there = {found.name for found in _pkgutil.iter_modules(__path__)}  # noqa: F405
-    return sorted({*_list_names(), *_HERE, *(there & {*_ROOMS}), "__version__"})
+    return sorted({*_list_names(), *_HERE, *(there & {*_MODULES}), "__version__"})

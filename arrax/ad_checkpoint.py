@@ -1,4 +1,4 @@
-"""Recomputation instead of saving (public face of ``arrax.transforms.checkpointing``)."""
+"""Recomputation instead of saving (public names of ``arrax.transforms.checkpointing``)."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.transforms.checkpointing import checkpoint as checkpoint

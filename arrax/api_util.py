@@ -1,4 +1,4 @@
-"""Functions of trees as functions of leaves (public face of ``arrax.core.flat_functions``)."""
+"""Functions of trees as functions of leaves (public names of ``arrax.core.flat_functions``)."""
 
 from arrax.core.flat_functions import argnums_partial as argnums_partial
 from arrax.core.flat_functions import debug_info as debug_info

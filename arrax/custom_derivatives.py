@@ -1,4 +1,4 @@
-"""Derivative rules of one's own (public face)."""
+"""Derivative rules of one's own (public names)."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.lax.custom_rules import custom_jvp_call_p as custom_jvp_call_p

@@ -1,4 +1,4 @@
-"""Several processes that work together (public face)."""
+"""Several processes that work together (public names)."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.xla.processes import initialize as initialize

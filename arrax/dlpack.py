@@ -1,4 +1,4 @@
-"""Exchanging arrays with other libraries by DLPack. The face: public names only."""
+"""Exchanging arrays with other libraries by DLPack. Public names only."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.xla.dlpack import from_dlpack as from_dlpack

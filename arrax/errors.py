@@ -1,4 +1,4 @@
-"""The documented exceptions (public face of ``arrax.core.errors``)."""
+"""The documented exceptions (public names of ``arrax.core.errors``)."""
 
 from arrax.core.checking import JaxprTypeError as JaxprTypeError
 from arrax.core.errors import ConcretizationTypeError as ConcretizationTypeError

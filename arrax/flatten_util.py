@@ -1,4 +1,4 @@
-"""Pytrees as vectors (public face)."""
+"""Pytrees as vectors (public names)."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.transforms.raveling import ravel_pytree as ravel_pytree

@@ -1,4 +1,4 @@
-"""Placement of arrays on devices (public face)."""
+"""Placement of arrays on devices (public names)."""
 
 from arrax.core.late_names import late_names as _late_names
 from arrax.core.meshes import AbstractDevice as AbstractDevice

@@ -1,4 +1,4 @@
-"""Stages of compilation ahead of time (public face of ``arrax.transforms.stages``)."""
+"""Stages of compilation ahead of time (public names of ``arrax.transforms.stages``)."""
 
 from arrax.transforms.stages import ArgInfo as ArgInfo
 from arrax.transforms.stages import Compiled as Compiled

@@ -1,4 +1,4 @@
-"""Checks of derivatives for tests (public face)."""
+"""Checks of derivatives for tests (public names)."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.transforms.derivative_checks import check_grads as check_grads

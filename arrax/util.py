@@ -1,4 +1,4 @@
-"""``safe_map`` and ``safe_zip``: map and zip that require equal lengths (public face)."""
+"""``safe_map`` and ``safe_zip``: map and zip that require equal lengths (public names)."""
 
 from arrax.core.sequences import safe_map as safe_map
 from arrax.core.sequences import safe_zip as safe_zip

@@ -1,4 +1,4 @@
-"""The house stands: imports go downward, in no circle, at the top of files, and only one room names jaxlib."""
+"""Imports go downward, in no circle, at the top of files, and only one package names jaxlib."""
 
 import ast
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "arrax"
 
-# Lowest first. A room may import from its own floor and from those before. What has no floor is a public face:
-# it may import from every room, and no room imports from it.
-FLOORS = [
+# Lowest first. A package may import from its own layer and from those before. What has no layer is public names only:
+# it may import from every package, and no package imports from it.
+LAYERS = [
     {"native"},
     {"dtypes"},
     {"core"},
@@ -20,12 +20,12 @@ FLOORS = [
     {"lax"},
     {"transforms"},
     {"numpy_api"},
-    {"numpy"},  # the public face, which the libraries above are written with
+    {"numpy"},  # the public names, which the libraries above are written with
     {"random"},
     {"nn", "scipy", "image", "ops"},
     {"experimental", "example_libraries", "extend"},
 ]
-FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+LAYER_OF = {package: layer for layer, packages in enumerate(LAYERS) for package in packages}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 IMPORTING_CALLS = {"import_module", "__import__"}
 
@@ -56,8 +56,8 @@ def _imports_in(node: ast.AST, package: str, late: bool, excused: bool) -> Itera
             for statement in child.orelse:
                 yield from _imports_in(ast.Module([statement], []), package, late, excused)
             continue
-        lazy_face = isinstance(node, ast.Module) and getattr(child, "name", None) == "__getattr__"
-        yield from _imports_in(child, package, late or isinstance(child, FUNCTIONS), excused or lazy_face)
+        lazy_names = isinstance(node, ast.Module) and getattr(child, "name", None) == "__getattr__"
+        yield from _imports_in(child, package, late or isinstance(child, FUNCTIONS), excused or lazy_names)
 
 
 def _targets(node: ast.AST, package: str) -> list[str]:
@@ -80,7 +80,7 @@ def _is_for_type_checkers(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
 
 
-def room_of(module: str) -> str:
+def package_of(module: str) -> str:
     return (module.split(".") + [""])[1]
 
 
@@ -92,8 +92,8 @@ def owner_of(target: str, modules: set[str]) -> str | None:
 
 
 def is_upward(importer: str, imported: str) -> bool:
-    """Whether a module may not import another because that one is on a higher floor or a public face."""
-    here, there = FLOOR_OF.get(room_of(importer)), FLOOR_OF.get(room_of(imported))
+    """Whether a module may not import another because that one is on a higher layer or a public module."""
+    here, there = LAYER_OF.get(package_of(importer)), LAYER_OF.get(package_of(imported))
     if here is None:
         return False
     return there is None or there > here
@@ -161,7 +161,7 @@ def test_imports_stand_at_the_top_of_files(imports):
 
 
 def test_only_native_names_jaxlib(trees, imports):
-    foreign = {module for module in imports if room_of(module) != "native"}
+    foreign = {module for module in imports if package_of(module) != "native"}
     named = [module for module in foreign for entry in imports[module] if entry.target.split(".")[0] == "jaxlib"]
     used = [
         module_name(path)
@@ -216,7 +216,7 @@ def test_the_reader_sees_every_import(source, expected):
         ("arrax", "arrax.tree_util", False),
     ],
 )
-def test_the_floors_are_told_apart(importer, imported, upward):
+def test_the_layers_are_told_apart(importer, imported, upward):
     assert is_upward(importer, imported) is upward
 
 

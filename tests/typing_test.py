@@ -17,9 +17,9 @@ INTERFACE = pathlib.Path(arrax.__path__[0]) / "xla" / "array_interface.pyi"
 RUNTIMES_OWN = {"clone", "platform", "traceback"}  # of the runtime's class, not documented
 
 
-@pytest.mark.parametrize("face", late_stubs.FACES)
-def test_stubs_of_names_that_load_late_are_up_to_date(face):
-    assert late_stubs.path_of(face).read_text() == late_stubs.stub(face), "run python -m docs.late_stubs"
+@pytest.mark.parametrize("package", late_stubs.PACKAGES)
+def test_stubs_of_names_that_load_late_are_up_to_date(package):
+    assert late_stubs.path_of(package).read_text() == late_stubs.stub(package), "run python -m docs.late_stubs"
 
 
 def declared():

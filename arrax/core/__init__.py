@@ -1,4 +1,4 @@
-"""The language: types, programs, primitives, tracers. The face: public names, each from its file."""
+"""The language: types, programs, primitives, tracers. Public names, each from its file."""
 
 from arrax.core.late_names import late_names as _late_names
 

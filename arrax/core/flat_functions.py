@@ -41,9 +41,9 @@ def debug_info(
       sourceinfo: its name and place, where they are known.
     """
     code = getattr(inspect.unwrap(fun), "__code__", None)
-    place = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+    index = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
     names = tuple(code.co_varnames[: code.co_argcount]) if code is not None else ()
-    return DebugInfo(traced_for, sourceinfo or f"{function_name(fun)}{place}", (*names[: len(args)], *kwargs))
+    return DebugInfo(traced_for, sourceinfo or f"{function_name(fun)}{index}", (*names[: len(args)], *kwargs))
 
 
 @transformation_with_aux

@@ -29,8 +29,8 @@ class _Listeners:
         with _lock:
             if callback not in self.registered:
                 raise ValueError(f"monitoring: {callback!r} is not registered as a listener of {self.kind}")
-            place = self.registered.index(callback)
-            self.registered = self.registered[:place] + self.registered[place + 1 :]
+            index = self.registered.index(callback)
+            self.registered = self.registered[:index] + self.registered[index + 1 :]
 
     def tell(self, *args: object, **metadata: Metadata) -> None:
         for callback in self.registered:

@@ -201,7 +201,7 @@ def jaxpr_text(
     The sine of a number prints as ``{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }``.
     """
     jaxpr = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
-    comments = [place for place, wanted in ((_source, source_info), (_stack, name_stack)) if wanted]
+    comments = [index for index, wanted in ((_source, source_info), (_stack, name_stack)) if wanted]
     comment = (lambda eqn: " ".join(one(eqn) for one in comments)) if comments else None
     text = "\n".join(_jaxpr_lines(jaxpr, Names(jaxpr, print_shapes, print_effects, comment)))
     text = _aligned(text) if comments else text

@@ -174,9 +174,9 @@ def columns(
 def _structure_error(
     function: str, name: str, mismatch: Mismatch, treedef: PyTreeDef, other_treedef: PyTreeDef
 ) -> ValueError:
-    place = "".join(map(str, mismatch.path)) or "the root"
+    index = "".join(map(str, mismatch.path)) or "the root"
     return ValueError(
-        f"{function}: the trees differ at {place}: {mismatch.describe('the first tree', name)}.\n"
+        f"{function}: the trees differ at {index}: {mismatch.describe('the first tree', name)}.\n"
         f"  the first tree: {shortened(str(treedef))}\n"
         f"  {name}: {shortened(str(other_treedef))}"
     )

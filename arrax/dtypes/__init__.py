@@ -1,4 +1,4 @@
-"""Types of array elements: kinds, promotion, limits. The face of this room: everything is defined in its files."""
+"""Types of array elements: kinds, promotion, limits. Public names of this package: everything is defined in its files."""
 
 from arrax.dtypes import scalars as scalars
 from arrax.dtypes.canonical import canonicalize_dtype as canonicalize_dtype

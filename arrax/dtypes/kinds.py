@@ -56,7 +56,7 @@ known_dtypes            = bool_dtypes | numeric_dtypes
 
 
 class Slots:
-    """What a higher room fills in."""
+    """What a higher layer fills in."""
 
     complete: Callable[[str, Any], str] = staticmethod(lambda message, value: message)
 

@@ -19,7 +19,7 @@ class ScalarType(type):
 
     Attributes:
       dtype: NumPy dtype.
-      make_array: slot on this class, filled by the room that makes arrays: ``make_array(value, dtype)``.
+      make_array: slot on this class, filled by the module that makes arrays: ``make_array(value, dtype)``.
     Example: ``jnp.float32(1)`` is an array, ``jnp.float32 == np.float32`` and ``np.zeros(3, jnp.float32)`` hold.
     """
 

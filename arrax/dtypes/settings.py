@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 
 class DTypeSettings:
-    """Questions this room asks of the configuration. Each attribute is a callable, replaced when settings exist.
+    """Questions this package asks of the configuration. Each attribute is a callable, replaced when settings exist.
 
     Attributes:
       x64_enabled: whether 64-bit types are kept; where not, they are truncated to 32 bits.

@@ -275,10 +275,10 @@ def adamax(step_size: float | Callable[[Any], Any], b1: float = 0.9, b2: float =
     rate = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
-        x, m, greatest = state
+        x, m, largest = state
         m = (1 - b1) * g + b1 * m
-        greatest = jnp.maximum(b2 * greatest, jnp.abs(g))
-        return x - rate(i) / (1 - jnp.asarray(b1, m.dtype) ** (i + 1)) * m / (greatest + eps), m, greatest
+        largest = jnp.maximum(b2 * largest, jnp.abs(g))
+        return x - rate(i) / (1 - jnp.asarray(b1, m.dtype) ** (i + 1)) * m / (largest + eps), m, largest
 
     return lambda x: (x, jnp.zeros_like(x), jnp.zeros_like(x)), update, lambda state: state[0]
 

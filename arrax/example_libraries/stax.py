@@ -153,7 +153,7 @@ def BatchNorm(
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
     def init(rng: Any, input_shape: Sequence[int]) -> Any:
-        shape = tuple(n for place, n in enumerate(input_shape) if place not in axes)
+        shape = tuple(n for index, n in enumerate(input_shape) if index not in axes)
         for_beta, for_gamma = random.split(rng)
         beta = beta_init(for_beta, shape) if center else ()
         return tuple(input_shape), (beta, gamma_init(for_gamma, shape) if scale else ())
@@ -210,9 +210,9 @@ def _pooling(
     """A layer of windows that are combined; ``finish(outs, how many elements each has)``."""
     window, steps = list(window_shape), list(strides) if strides else [1] * len(window_shape)
     batch, channels = (0, len(window) + 1) if spec is None else (spec.index("N"), spec.index("C"))
-    for place in sorted((batch, channels)):
-        window.insert(place, 1)
-        steps.insert(place, 1)
+    for index in sorted((batch, channels)):
+        window.insert(index, 1)
+        steps.insert(index, 1)
 
     def pooled(x: Any, first: float, function: Callable) -> Any:
         return lax.reduce_window(x, np.asarray(first, x.dtype)[()], function, tuple(window), tuple(steps), padding)
@@ -323,8 +323,8 @@ def FanInConcat(axis: int = -1) -> Layer:
 
     def init(rng: Any, input_shape: Sequence[Sequence[int]]) -> Any:
         shape = list(input_shape[0])
-        place = axis % len(shape)
-        shape[place] = sum(one[place] for one in input_shape)
+        index = axis % len(shape)
+        shape[index] = sum(one[index] for one in input_shape)
         return tuple(shape), ()
 
     return init, lambda params, inputs, **kwargs: jnp.concatenate(inputs, axis)

@@ -1,4 +1,4 @@
-"""Functions that say themselves how they are divided among devices (public face)."""
+"""Functions that say themselves how they are divided among devices (public names)."""
 
 from arrax.transforms.custom_partitioning import BATCHING as BATCHING
 from arrax.transforms.custom_partitioning import custom_partitioning as custom_partitioning

@@ -1,4 +1,4 @@
-"""Layouts in memory together with shardings (public face)."""
+"""Layouts in memory together with shardings (public names)."""
 
 from arrax.transforms.layouts import Format as Format
 from arrax.transforms.layouts import Layout as Layout

@@ -1,4 +1,4 @@
-"""Named axes and easily revised parallelism (public face)."""
+"""Named axes and easily revised parallelism (public names)."""
 
 from arrax.transforms.xmap import SerialLoop as SerialLoop
 from arrax.transforms.xmap import xmap as xmap

@@ -1,4 +1,4 @@
-"""Arrangements of devices for meshes (public face)."""
+"""Arrangements of devices for meshes (public names)."""
 
 from arrax.xla.device_grids import create_device_mesh as create_device_mesh
 from arrax.xla.device_grids import create_hybrid_device_mesh as create_hybrid_device_mesh

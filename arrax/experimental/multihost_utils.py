@@ -1,4 +1,4 @@
-"""What processes do together (public face)."""
+"""What processes do together (public names)."""
 
 from arrax.transforms.process_exchange import assert_equal as assert_equal
 from arrax.transforms.process_exchange import broadcast_one_to_all as broadcast_one_to_all

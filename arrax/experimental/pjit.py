@@ -1,4 +1,4 @@
-"""``pjit``: an older name of ``jit`` with shardings (public face)."""
+"""``pjit``: an older name of ``jit`` with shardings (public names)."""
 
 from arrax.lax.calls import jit_p as pjit_p
 from arrax.lax.sharding_constraints import with_sharding_constraint as with_sharding_constraint

@@ -1,1 +1,1 @@
-"""For libraries that extend arrax; each room is imported by its own name."""
+"""For libraries that extend arrax; each module is imported by its own name."""

@@ -1,4 +1,4 @@
-"""Functions with transformations around them (public face of ``arrax.core.wrapped_functions``)."""
+"""Functions with transformations around them (public names of ``arrax.core.wrapped_functions``)."""
 
 from arrax.core.wrapped_functions import StoreException as StoreException
 from arrax.core.wrapped_functions import WrappedFun as WrappedFun

@@ -1,4 +1,4 @@
-"""Generators and keys for extending libraries. The face: public names only."""
+"""Generators and keys for extending libraries. Public names only."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.random.definition import define_prng_impl as define_prng_impl

@@ -1,3 +1,3 @@
-"""Where operations come from (public face): which files count as the user's."""
+"""Where operations come from (public names): which files count as the user's."""
 
 from arrax.core.calls import register_exclusion as register_exclusion

@@ -1,4 +1,4 @@
-"""Operations on images. The face: public names only."""
+"""Operations on images. Public names only."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.image.scaling import ResizeMethod as ResizeMethod

@@ -90,14 +90,14 @@ def _weights(method: ResizeMethod, size: int, new: int, scale: Any, translation:
     """The matrix (size, new) of the weights that old pixels have in new ones; columns sum to 1 or are outside and 0."""
     dtype = typeof(scale).dtype
     step = 1 / scale
-    places = (jnp.arange(new, dtype=dtype) + 0.5) * step - translation * step - 0.5
+    indices = (jnp.arange(new, dtype=dtype) + 0.5) * step - translation * step - 0.5
     wide = jnp.maximum(step, 1) if antialias else 1
-    distance = jnp.abs(places[None, :] - jnp.arange(size, dtype=dtype)[:, None]) / wide
+    distance = jnp.abs(indices[None, :] - jnp.arange(size, dtype=dtype)[:, None]) / wide
     weights = _KERNELS[method](distance)
     total = jnp.sum(weights, 0, keepdims=True)
     tiny = 1000 * float(np.finfo(np.float32).eps)
     weights = jnp.where(jnp.abs(total) > tiny, weights / jnp.where(total != 0, total, 1), 0)
-    inside = (places >= -0.5) & (places <= size - 0.5)
+    inside = (indices >= -0.5) & (indices <= size - 0.5)
     return jnp.where(inside[None, :], weights, 0)
 
 
@@ -130,8 +130,8 @@ def _scaled(
 def _nearest(image: Any, shape: tuple[int, ...]) -> Any:
     for axis, (old, new) in enumerate(zip(image.shape, shape, strict=True)):
         if old != new:
-            places = np.floor((np.arange(new, dtype=np.float32) + np.float32(0.5)) * old / new).astype(np.int32)
-            image = jnp.take(image, jnp.asarray(places), axis=axis, mode="clip")
+            indices = np.floor((np.arange(new, dtype=np.float32) + np.float32(0.5)) * old / new).astype(np.int32)
+            image = jnp.take(image, jnp.asarray(indices), axis=axis, mode="clip")
     return image
 
 

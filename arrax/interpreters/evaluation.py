@@ -11,7 +11,7 @@ from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.types import typeof
 from arrax.interpreters.dispatch import operation_callable
 from arrax.interpreters.execution import CompiledProgram, SpecialValueFound, lower_program
-from arrax.interpreters.placements import places_of_results, settle_placement
+from arrax.interpreters.placements import decide_placement, placements_of_results
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.xla.devices import platform_name
@@ -92,9 +92,9 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
             return out if primitive.multiple_results else [out]
 
         program = ClosedJaxpr(*stage(flat, avals))
-        results = places_of_results.get(primitive)
+        results = placements_of_results.get(primitive)
         wanted = () if results is None else results(params)
-        placement = settle_placement(args, primitive.name, out_shardings=wanted, program=program)
+        placement = decide_placement(args, primitive.name, out_shardings=wanted, program=program)
         key = (tuple(avals), placement, runtime.trace_context(), context.axes)
         compiled = with_effects.get(key)
         if compiled is None:

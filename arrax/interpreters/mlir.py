@@ -1,4 +1,4 @@
-"""Lowering rules for primitives of one's own (public face of ``arrax.interpreters.lowering``)."""
+"""Lowering rules for primitives of one's own (public names of ``arrax.interpreters.lowering``)."""
 
 from typing import Any
 

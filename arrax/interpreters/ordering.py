@@ -18,7 +18,7 @@ WithToken = Callable[[JaxprEqn, Var, Var], Sequence[JaxprEqn]]
 
 
 class Slots:
-    """What the room of tokens fills in."""
+    """What the module of tokens fills in."""
 
     create_token: Primitive | None = None
 

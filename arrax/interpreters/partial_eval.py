@@ -1,4 +1,4 @@
-"""Staging and partial evaluation (public face of the rooms with those names)."""
+"""Staging and partial evaluation (public names of the modules with those names)."""
 
 from arrax.interpreters.ad.partial import Partial as JaxprTrace
 from arrax.interpreters.ad.partial import UnknownTracer as JaxprTracer

@@ -15,10 +15,10 @@ from arrax.xla.shardings import named_like
 ArrayImpl = runtime.ArrayImpl
 NamedSharding = runtime.NamedSharding
 # By primitive: the sharding or mesh that its parameters ask for, or None.
-places_of_primitive: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
+placements_of_primitive: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
 
 # By primitive: how its results lie where it runs by itself.
-places_of_results: dict[Primitive, Callable[[dict[str, Any]], list[Any]]] = {}
+placements_of_results: dict[Primitive, Callable[[dict[str, Any]], list[Any]]] = {}
 
 
 class Placement(NamedTuple):
@@ -94,10 +94,10 @@ def common_placement(leaves: Sequence[Any], name: str, device: Any = None) -> Pl
             return Placement(default_device(), False)
         if len(found) == 1:
             return Placement(found[0], True)
-    return settle_placement(leaves, name)
+    return decide_placement(leaves, name)
 
 
-def settle_placement(
+def decide_placement(
     leaves: Sequence[Any], name: str, in_shardings: Sequence[Any] = (), out_shardings: Sequence[Any] = (),
     program: ClosedJaxpr | None = None, names: Sequence[str] | None = None,
 ) -> Placement:  # fmt: skip
@@ -168,7 +168,7 @@ def _wishes_inside(program: ClosedJaxpr) -> Iterator[_Wish]:
         if placed is not None and placed._committed:
             text = f"closed-over array with shape {placed.aval.str_short(False)}"
             yield _Wish(placed._sharding._internal_device_list, functools.partial(str, text))
-    for place in places_in(program):
+    for place in placements_in(program):
         mesh = place.mesh if isinstance(place, NamedSharding) else place
         if mesh._internal_device_list is not None:  # abstract ones have no devices
             yield _Wish(place._internal_device_list, functools.partial("{} inside the function".format, place))
@@ -205,28 +205,28 @@ def check_operand(leaf: Any, sharding: Any, name: str) -> None:
         )
 
 
-def places_in(program: ClosedJaxpr) -> tuple[Any, ...]:
+def placements_in(program: ClosedJaxpr) -> tuple[Any, ...]:
     """The shardings and meshes with devices that the operations of a program ask for, nested ones included."""
-    return program.memo("places", lambda: tuple(dict.fromkeys(_places(program.jaxpr))))
+    return program.memo("places", lambda: tuple(dict.fromkeys(_placements(program.jaxpr))))
 
 
-def _places(jaxpr: Jaxpr) -> Iterator[Any]:
+def _placements(jaxpr: Jaxpr) -> Iterator[Any]:
     for eqn in jaxpr.eqns:
-        find = places_of_primitive.get(eqn.primitive)
+        find = placements_of_primitive.get(eqn.primitive)
         place = find(eqn.params) if find is not None else None
         if place is not None:
             yield place
         for inner in subprograms(eqn.params):
             if isinstance(inner, ClosedJaxpr):
-                yield from places_in(inner)
+                yield from placements_in(inner)
             else:
-                yield from _places(inner)
+                yield from _placements(inner)
 
 
 def _mesh(leaves: Sequence[Any], asked: Sequence[Any], outs: Sequence[Any], program: Any) -> Any:
     """The first mesh with devices that anything names."""
     given = [leaf.sharding for leaf in leaves if isinstance(getattr(leaf, "sharding", None), NamedSharding)]
-    inside = places_in(program) if program is not None else ()
+    inside = placements_in(program) if program is not None else ()
     for each in (*asked, *given, *outs, *inside):
         mesh = each.mesh if isinstance(each, NamedSharding) else each if hasattr(each, "axis_names") else None
         if mesh is not None and mesh._internal_device_list is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray
 from arrax.interpreters.execution import CompiledProgram, lower_program
-from arrax.interpreters.placements import settle_placement
+from arrax.interpreters.placements import decide_placement
 from arrax.interpreters.staging import stage
 from arrax.xla.devices import platform_name
 from arrax.xla.distribution import movers
@@ -18,7 +18,7 @@ from arrax.xla.distribution import movers
 def _program(aval: ShapedArray, source: Any, sharding: Any) -> tuple[CompiledProgram, Any]:
     program = ClosedJaxpr(*stage(lambda x: [x], [aval]))
     described = _Described(source)
-    placement = settle_placement([described], "device_put", out_shardings=[sharding])
+    placement = decide_placement([described], "device_put", out_shardings=[sharding])
     lowered = lower_program(program, "device_put", platform_name(placement.device.client), placement=placement)
     return CompiledProgram(lowered, placement, "device_put"), described
 

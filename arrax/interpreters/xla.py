@@ -1,4 +1,4 @@
-"""Types of values as the compiler sees them (public face)."""
+"""Types of values as the compiler sees them (public names)."""
 
 from arrax.core.types import ShapedArray as ShapedArray
 from arrax.core.types import typeof as abstractify

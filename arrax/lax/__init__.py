@@ -1,4 +1,4 @@
-"""The strict layer of operations. The face: public names only."""
+"""The strict layer of operations. Public names only."""
 
 import typing as _typing
 
@@ -118,6 +118,8 @@ from arrax.lax.gather import GatherDimensionNumbers as GatherDimensionNumbers
 from arrax.lax.gather import GatherScatterMode as GatherScatterMode
 from arrax.lax.gather import gather as gather
 from arrax.lax.gather import gather_p as gather_p
+from arrax.lax.order_statistics import order_statistics_p as order_statistics_p
+from arrax.lax.order_statistics import partition_p as partition_p
 from arrax.lax.placement import copy_p as copy_p
 from arrax.lax.placement import device_put_p as device_put_p
 from arrax.lax.precision import DotAlgorithm as DotAlgorithm
@@ -157,8 +159,6 @@ from arrax.lax.scatter import scatter_mul_p as scatter_mul_p
 from arrax.lax.scatter import scatter_p as scatter_p
 from arrax.lax.scatter import scatter_sub as scatter_sub
 from arrax.lax.scatter import scatter_sub_p as scatter_sub_p
-from arrax.lax.selection import order_statistics_p as order_statistics_p
-from arrax.lax.selection import partition_p as partition_p
 from arrax.lax.shapes import broadcast as broadcast
 from arrax.lax.shapes import broadcast_in_dim as broadcast_in_dim
 from arrax.lax.shapes import broadcast_in_dim_p as broadcast_in_dim_p
@@ -289,7 +289,7 @@ _find_late, __dir__, __all__ = late_names(__name__, {
     "arrax.lax.windows": (
         "reduce_window", "reduce_window_max_p", "reduce_window_min_p", "reduce_window_p", "reduce_window_sum_p",
     ),
-}, rooms=("linalg",))  # fmt: skip
+}, submodules=("linalg",))  # fmt: skip
 
 if _typing.TYPE_CHECKING:
     from arrax.lax.late import *  # noqa: F403

@@ -213,7 +213,7 @@ def _truncated_quotient(x: Any, y: Any) -> Any:
     return mul(sign(quotient), floor(abs_(quotient)))
 
 
-def _complex_extreme(direction: str, operation: str) -> Any:
+def _complex_minmax(direction: str, operation: str) -> Any:
     """max and min: complex numbers in lexicographic order."""
     plain = lower_named(operation)
 
@@ -259,9 +259,9 @@ le_to = compare("le_to", "LE", "order x <= y, total for floats: -NaN < -inf < -0
 gt = compare("gt", "GT", "order, x > y", real | boolean)
 ge = compare("ge", "GE", "order, x >= y", real | boolean)
 
-max_ = binary("max", anything, _complex_extreme("GT", "maximum"), rounding=Rounding.NONE, doc="greater of two values; NaN if either is NaN",
+max_ = binary("max", anything, _complex_minmax("GT", "maximum"), rounding=Rounding.NONE, doc="greater of two values; NaN if either is NaN",
               jvp=(lambda x, y, ans, t: mul(t, _tie_mask(x, y, ans)), lambda x, y, ans, t: mul(t, _tie_mask(y, x, ans))))
-min_ = binary("min", anything, _complex_extreme("LT", "minimum"), rounding=Rounding.NONE, doc="lesser of two values; NaN if either is NaN",
+min_ = binary("min", anything, _complex_minmax("LT", "minimum"), rounding=Rounding.NONE, doc="lesser of two values; NaN if either is NaN",
               jvp=(lambda x, y, ans, t: mul(t, _tie_mask(x, y, ans)), lambda x, y, ans, t: mul(t, _tie_mask(y, x, ans))))
 
 real_part = unary("real", complexes, "real", rounding=Rounding.NONE, result=_real_result, doc="real part",

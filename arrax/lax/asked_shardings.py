@@ -10,7 +10,7 @@ from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import Zero, slots, typeof
 from arrax.interpreters.staging import stage
-from arrax.lax.calls import jit_p, opened_program
+from arrax.lax.calls import consts_as_inputs, jit_p
 from arrax.lax.placement import device_put
 from arrax.lax.sharding_constraints import constrained, constraint_sharding
 from arrax.xla.shardings import NamedSharding
@@ -78,7 +78,7 @@ def staged_call(function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
     program = ClosedJaxpr(*stage(lambda *tracers: [function(*tracers)], list(map(typeof, args))))
     name = getattr(function, "__name__", "function")
-    return jit_p.bind(*program.consts, *args, jaxpr=opened_program(program), name=name)[0]
+    return jit_p.bind(*program.consts, *args, jaxpr=consts_as_inputs(program), name=name)[0]
 
 
 def _same_layout(ct: Any, aval: Any) -> Any:

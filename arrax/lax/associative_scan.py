@@ -65,8 +65,8 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
         return elems
     leaves = [checked_operand("associative_scan", leaf) for leaf in leaves]
     shapes = [typeof(leaf).shape for leaf in leaves]
-    place = canonical_axis(axis, len(shapes[0]))
-    if any(len(shape) <= place or shape[place] != shapes[0][place] for shape in shapes):
+    index = canonical_axis(axis, len(shapes[0]))
+    if any(len(shape) <= index or shape[index] != shapes[0][index] for shape in shapes):
         raise ValueError(f"associative_scan requires arrays of equal length along axis {axis}, got shapes {shapes}")
 
     def flat(*values: Any) -> list[Any]:
@@ -74,6 +74,6 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
         return tree_flatten(fn(tree_unflatten(tree, first), tree_unflatten(tree, second)))[0]
 
     if reverse:
-        leaves = [rev(leaf, (place,)) for leaf in leaves]
-    outs = prefixes(flat, leaves, place)
-    return tree_unflatten(tree, [rev(out, (place,)) for out in outs] if reverse else outs)
+        leaves = [rev(leaf, (index,)) for leaf in leaves]
+    outs = prefixes(flat, leaves, index)
+    return tree_unflatten(tree, [rev(out, (index,)) for out in outs] if reverse else outs)

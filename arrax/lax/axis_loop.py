@@ -132,21 +132,21 @@ class _Loop:
         index, rest = state[0], state[1:]
         carries, rest = rest[: len(self.carry_avals)], rest[len(self.carry_avals) :]
         outs, inputs = rest[: len(self.avals_out)], rest[len(self.avals_out) :]
-        place = (
+        position = (
             builder.op("subtract", self.index, builder.full(self.length - 1, self.index), index)
             if self.reverse
             else index
         )
         zero = builder.full(0, self.index)
-        places = [place if i == self.axis else zero for i in range(len(self.entry))]
+        indices = [position if i == self.axis else zero for i in range(len(self.entry))]
         sizes = builder.ints(self.entry)
         entries = [
-            builder.op("dynamic_slice", ShapedArray(self.entry, aval.dtype), x, *places, slice_sizes=sizes)
+            builder.op("dynamic_slice", ShapedArray(self.entry, aval.dtype), x, *indices, slice_sizes=sizes)
             for x, aval in zip(inputs, self.avals_in, strict=True)
         ]
         new_carries, results = step(carries, entries)
         outs = [
-            builder.op("dynamic_update_slice", aval, out, result, *places)
+            builder.op("dynamic_update_slice", aval, out, result, *indices)
             for out, result, aval in zip(outs, results, self.avals_out, strict=True)
         ]
         following = builder.op("add", self.index, index, builder.full(1, self.index))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.interpreter import Primitive, Tracer, context
-from arrax.core.program import ClosedJaxpr, Jaxpr, Var
+from arrax.core.program import ClosedJaxpr, Var, consts_to_invars
 from arrax.core.types import Zero
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
@@ -21,14 +21,9 @@ jit_p = Primitive("pjit", multiple_results=True)
 jit_p.hidden_params = frozenset({"donated", "options", "inline"})
 
 
-def opened(jaxpr: Jaxpr) -> Jaxpr:
-    """The program with its constants as leading inputs."""
-    return jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars])
-
-
-def opened_program(program: ClosedJaxpr) -> ClosedJaxpr:
-    """Like ``opened``, made once for a program that lives on."""
-    return program.memo("opened", lambda: ClosedJaxpr(opened(program.jaxpr)))
+def consts_as_inputs(program: ClosedJaxpr) -> ClosedJaxpr:
+    """Like ``consts_to_invars``, made once for a program that lives on."""
+    return program.memo("consts as inputs", lambda: ClosedJaxpr(consts_to_invars(program.jaxpr)))
 
 
 Adapt = Callable[[dict[str, Any], Sequence[int | None]], dict[str, Any]]
@@ -48,7 +43,7 @@ def bind_program(
     if any(isinstance(const, Tracer) for const in program.consts):
         params = adapt(params, [*[None] * len(program.consts), *range(len(args))])
         args = [*program.consts, *args]
-        program = ClosedJaxpr(opened(program.jaxpr), ())
+        program = ClosedJaxpr(consts_to_invars(program.jaxpr), ())
     return context.interpreter.process(primitive, tuple(args), {**params, "jaxpr": program})
 
 

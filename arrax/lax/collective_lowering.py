@@ -40,8 +40,8 @@ def device_numbers(ctx: Any) -> np.ndarray:
     devices = getattr(mesh, "_internal_device_list", None)
     if devices is None or ctx.devices is None:
         return np.arange(mesh.size).reshape(mesh.axis_sizes)
-    places = {device: number for number, device in enumerate(ctx.devices)}
-    return np.array([places[device] for device in devices]).reshape(mesh.axis_sizes)
+    indices = {device: number for number, device in enumerate(ctx.devices)}
+    return np.array([indices[device] for device in devices]).reshape(mesh.axis_sizes)
 
 
 def groups_over(ctx: Any, names: Names, groups: Groups = None) -> np.ndarray:
@@ -105,10 +105,10 @@ def _axis_index(ctx: Any, *, axis_name: Any) -> list[Any]:
     out = ShapedArray((), np.dtype(np.int32))
     if module.num_devices == 1:
         return [builder.constant(np.int32(0))]
-    places = np.empty(numbers.size, np.int32)
-    places[numbers.ravel()] = np.indices(numbers.shape)[mesh.axis_names.index(axis_name)].ravel()
+    indices = np.empty(numbers.size, np.int32)
+    indices[numbers.ravel()] = np.indices(numbers.shape)[mesh.axis_names.index(axis_name)].ravel()
     number = builder.op("partition_id", ShapedArray((), np.dtype(np.uint32)))
-    table = builder.constant(places)
+    table = builder.constant(indices)
     one = builder.op("dynamic_slice", ShapedArray((1,), out.dtype), table, number, slice_sizes=builder.ints((1,)))
     return [builder.op("reshape", out, one)]
 

@@ -91,7 +91,7 @@ def _opened(x: Any, at: int, size: int) -> Any:
     return reshape(x, (*shape[:at], size, shape[at] // size, *shape[at + 1 :]))
 
 
-# ---- sums and extremes -----------------------------------------------------------------------------------------------
+# ---- sums and minima and maxima -----------------------------------------------------------------------------------------------
 
 
 def _reduction(name: str, reduce: Callable[..., Any], repeated: Callable[[Any, int], Any]) -> Primitive:
@@ -108,8 +108,8 @@ def _reduction(name: str, reduce: Callable[..., Any], repeated: Callable[[Any, i
             rows = _front(batch, x, dim)
             shape = typeof(rows).shape[1:]
             parts = [reduce(_take(rows, group), (0,)) for group in axis_index_groups]
-            places = {index: part for group, part in zip(axis_index_groups, parts, strict=True) for index in group}
-            one = [broadcast_in_dim(places[i], (1, *shape), range(1, len(shape) + 1)) for i in range(batch.size)]
+            indices = {index: part for group, part in zip(axis_index_groups, parts, strict=True) for index in group}
+            one = [broadcast_in_dim(indices[i], (1, *shape), range(1, len(shape) + 1)) for i in range(batch.size)]
             return concatenate(one, 0), 0
         out = repeated(x, batch.size) if dim is None else reduce(x, (dim,))
         return (primitive.bind(out, axes=rest, axis_index_groups=None) if rest else out), None
@@ -364,14 +364,14 @@ def _all_to_all_by_axis(batch: Batch, rows: Any, names: Sequence[Any], at: int, 
     count = math.prod(sizes)
     rest = (shape[at] // count,) if tiled else ()
     rows = reshape(rows, (*shape[:at], *sizes, *rest, *shape[at + 1 :]))
-    for place, (name, size) in enumerate(zip(names, sizes, strict=True), at):
+    for index, (name, size) in enumerate(zip(names, sizes, strict=True), at):
         if name == batch.axis_name:
             axes = list(range(typeof(rows).ndim))
-            axes[0], axes[place] = place, 0
+            axes[0], axes[index] = index, 0
             rows = transpose(rows, tuple(axes))
         else:
             rows = all_to_all_p.bind(
-                rows, split_axis=place, concat_axis=place, axis_name=(name,), axis_index_groups=None, axis_size=size,
+                rows, split_axis=index, concat_axis=index, axis_name=(name,), axis_index_groups=None, axis_size=size,
                 tiled=False,
             )  # fmt: skip
     rows = reshape(rows, (*shape[:at], count, *rest, *shape[at + 1 :]))

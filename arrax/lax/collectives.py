@@ -129,7 +129,7 @@ def pmean(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None
     return tree_map(of, x)
 
 
-def _extreme(primitive: Primitive, x: Any, axis_name: AxisName, groups: Groups) -> Any:
+def _minmax(primitive: Primitive, x: Any, axis_name: AxisName, groups: Groups) -> Any:
     axis_size(axis_name)
     checked, axes = _checked_groups(axis_name, groups), _distinct_names(primitive.name, axis_name)
 
@@ -145,7 +145,7 @@ def pmax(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None)
 
     Example: ``vmap(lambda x: x / lax.pmax(x, "i"), axis_name="i")(jnp.arange(1., 4.))``.
     """
-    return _extreme(pmax_p, x, axis_name, axis_index_groups)
+    return _minmax(pmax_p, x, axis_name, axis_index_groups)
 
 
 def pmin(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
@@ -153,7 +153,7 @@ def pmin(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None)
 
     Example: ``vmap(lambda x: x - lax.pmin(x, "i"), axis_name="i")(jnp.arange(4.))``.
     """
-    return _extreme(pmin_p, x, axis_name, axis_index_groups)
+    return _minmax(pmin_p, x, axis_name, axis_index_groups)
 
 
 # ---- indices and permutations ----------------------------------------------------------------------------------------

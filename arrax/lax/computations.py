@@ -22,7 +22,7 @@ from arrax.lax.families import checked_operand, kind_of, scalar_like
 from arrax.lax.shapes import broadcast_in_dim, reshape
 
 
-def _least(dtype: Any) -> Any:
+def _min_value(dtype: Any) -> Any:
     """What every number is at least."""
     if dtype == np.bool_:
         return False
@@ -34,7 +34,7 @@ def _least(dtype: Any) -> Any:
     return infinite if np.isinf(infinite.astype(np.float32)) else dtypes.finfo(dtype).min
 
 
-def _greatest(dtype: Any) -> Any:
+def _max_value(dtype: Any) -> Any:
     if dtype == np.bool_:
         return True
     if kind_of(dtype) in ("signed", "unsigned"):
@@ -62,7 +62,7 @@ class Monoid(NamedTuple):
         return primitive.lower[None](inner, x, y)[0]
 
     def lower_in_window(self, ctx: Any, dtype: Any, x: Any, y: Any) -> Any:
-        """The same inside a window reduction, where compilers for CPUs drop NaN from extremes: by a comparison, which keeps it."""
+        """The same inside a window reduction, where compilers for CPUs drop NaN from minima and maxima: by a comparison, which keeps it."""
         if ctx.platform != "cpu" or not drops_nan(self, dtype):
             return self.lower(ctx, dtype, x, y)
         aval, flag = ShapedArray((), dtype), ShapedArray((), np.dtype(np.bool_))
@@ -71,14 +71,14 @@ class Monoid(NamedTuple):
 
 
 def drops_nan(monoid: Monoid, dtype: Any) -> bool:
-    """Whether reductions by a monoid may lose NaN in compiled code: extremes, in the reductions of XLA's compiler for CPUs."""
+    """Whether reductions by a monoid may lose NaN in compiled code: minima and maxima, in the reductions of XLA's compiler for CPUs."""
     return monoid in (maximum, minimum) and kind_of(dtype) == "floating"
 
 
 sum_ = Monoid(add, lambda dtype: 0)
 product = Monoid(mul, lambda dtype: 1)
-maximum = Monoid(max_, _least)
-minimum = Monoid(min_, _greatest)
+maximum = Monoid(max_, _min_value)
+minimum = Monoid(min_, _max_value)
 conjunction = Monoid(bitwise_and, lambda dtype: True if dtype == np.bool_ else -1)
 disjunction = Monoid(bitwise_or, lambda dtype: 0)
 parity = Monoid(bitwise_xor, lambda dtype: 0)

@@ -231,15 +231,15 @@ def conv_general_dilated_local(
     """
     x, y = checked_operand("conv_general_dilated_local", lhs), checked_operand("conv_general_dilated_local", rhs)
     spec = conv_dimension_numbers(typeof(x).shape, typeof(y).shape, dimension_numbers)
-    (_, channel, *space), (_, inner, *places) = spec.lhs_spec, spec.rhs_spec
+    (_, channel, *space), (_, inner, *indices) = spec.lhs_spec, spec.rhs_spec
     patches = conv_general_dilated_patches(
         x, filter_shape, window_strides, padding, lhs_dilation, rhs_dilation,
         ConvDimensionNumbers(spec.lhs_spec, spec.rhs_spec, spec.lhs_spec), precision,
     )  # fmt: skip
-    numbers = (((inner,), (channel,)), (tuple(places), tuple(space)))
+    numbers = (((inner,), (channel,)), (tuple(indices), tuple(space)))
     result = dot_general(y, patches, numbers, precision)  # space, output channels, batch
     count = len(space)
     order = [0] * (count + 2)
-    for place, axis in zip((count + 1, count, *range(count)), spec.out_spec, strict=True):
-        order[axis] = place
+    for index, axis in zip((count + 1, count, *range(count)), spec.out_spec, strict=True):
+        order[axis] = index
     return transpose(result, order)

@@ -28,7 +28,7 @@ class ConvDimensionNumbers(NamedTuple):
 ConvGeneralDilatedDimensionNumbers = None | ConvDimensionNumbers | tuple[str, str, str]
 
 
-def _places(letters: str, pair: str, space: Sequence[str]) -> Axes:
+def _axes_of(letters: str, pair: str, space: Sequence[str]) -> Axes:
     return tuple(letters.index(letter) for letter in (*pair, *space))
 
 
@@ -56,7 +56,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> list[Axes]:
             "convolution dimension_numbers elements must each have the same set of spatial characters, "
             f"got {tuple(dimension_numbers)}."
         )
-    return [_places(lhs, "NC", space), _places(rhs, "OI", space), _places(out, "NC", space)]
+    return [_axes_of(lhs, "NC", space), _axes_of(rhs, "OI", space), _axes_of(out, "NC", space)]
 
 
 def conv_dimension_numbers(

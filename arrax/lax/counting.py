@@ -35,10 +35,10 @@ def _by_scatter(x: Any, *, length: int, dtype: Any) -> Any:
         x = max_(x, scalar(0, x))
     if np.iinfo(aval.dtype).max > length:  # the index type of a scatter may be narrower
         x = select(lt(x, scalar(length, x)), x, full_like(x, length))
-    places = expand_dims(convert_element_type(x, np.promote_types(aval.dtype, np.int32)), (aval.ndim,))
+    indices = expand_dims(convert_element_type(x, np.promote_types(aval.dtype, np.int32)), (aval.ndim,))
     batch = tuple(range(aval.ndim - 1))
     numbers = ScatterDimensionNumbers((), (aval.ndim - 1,), (aval.ndim - 1,), batch, batch)
-    return scatter_add(counts, places, full(aval.shape, 1, dtype), numbers, mode="drop")
+    return scatter_add(counts, indices, full(aval.shape, 1, dtype), numbers, mode="drop")
 
 
 def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
@@ -68,16 +68,16 @@ def count_values(x: Any, length: int, dtype: Any) -> Any:
 
 # ---- places of flags -------------------------------------------------------------------------------------------------
 
-places_p = Primitive("places_of_flags", multiple_results=True)
+nonzero_indices_p = Primitive("nonzero_indices", multiple_results=True)
 
 
-def _places_type(aval: ShapedArray, *, size: int, dtype: Any) -> list[ShapedArray]:
+def _indices_type(aval: ShapedArray, *, size: int, dtype: Any) -> list[ShapedArray]:
     if size < 0:
         raise ValueError(in_call(f"size must not be negative, got {size}"))
     return [ShapedArray((*aval.shape[:-1], size), dtype), ShapedArray(aval.shape[:-1], dtype)]
 
 
-def _places_by_scatter(flags: Any, *, size: int, dtype: Any) -> list[Any]:
+def _indices_by_scatter(flags: Any, *, size: int, dtype: Any) -> list[Any]:
     """Each place is put where the number of flags before it says."""
     shape = typeof(flags).shape
     axis = len(shape) - 1
@@ -93,21 +93,25 @@ def _places_by_scatter(flags: Any, *, size: int, dtype: Any) -> list[Any]:
     return [found, squeeze(slice_in_dim(counts, shape[-1] - 1, shape[-1], axis=axis), (axis,))]
 
 
-def _places_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
-    outs = places_p.bind(*primals, **params)
+def _indices_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+    outs = nonzero_indices_p.bind(*primals, **params)
     return outs, [Zero.of(out) for out in outs]
 
 
-def _places_batch(values: Any, dims: Any, **params: Any) -> tuple[list[Any], list[int]]:
-    return places_p.bind(move_batch_axis(values[0], dims[0], batch_size(values, dims), 0), **params), [0, 0]
+def _indices_batch(values: Any, dims: Any, **params: Any) -> tuple[list[Any], list[int]]:
+    return nonzero_indices_p.bind(move_batch_axis(values[0], dims[0], batch_size(values, dims), 0), **params), [0, 0]
 
 
-places_p.type_rule, places_p.jvp, places_p.batch = _places_type, _places_jvp, _places_batch
-places_p.lower[None] = lower_fun(_places_by_scatter, multiple_results=True)
-places_p.forms["cpu"] = flags_form
+nonzero_indices_p.type_rule, nonzero_indices_p.jvp, nonzero_indices_p.batch = (
+    _indices_type,
+    _indices_jvp,
+    _indices_batch,
+)
+nonzero_indices_p.lower[None] = lower_fun(_indices_by_scatter, multiple_results=True)
+nonzero_indices_p.forms["cpu"] = flags_form
 
 
-def places_of_flags(flags: Any, size: int, dtype: Any) -> tuple[Any, Any]:
+def nonzero_indices(flags: Any, size: int, dtype: Any) -> tuple[Any, Any]:
     """The first places along the last axis where flags are set.
 
     Args:
@@ -116,5 +120,5 @@ def places_of_flags(flags: Any, size: int, dtype: Any) -> tuple[Any, Any]:
       dtype: an integer dtype for the places.
     Returns: (places of shape ``(..., size)``, how many flags are set, of shape ``(...)``).
     """
-    found, count = places_p.bind(flags, size=size, dtype=np.dtype(dtype))
+    found, count = nonzero_indices_p.bind(flags, size=size, dtype=np.dtype(dtype))
     return found, count

@@ -1,4 +1,4 @@
-"""Cumulative sums, products, extremes and log-sum-exp along an axis."""
+"""Cumulative sums, products, minima and maxima and log-sum-exp along an axis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from arrax.lax.associative_scan import prefixes
 from arrax.lax.axis_loop import lower_along_axis, with_axis_in_front
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_element_type, convert_ir
-from arrax.lax.cpu.moving import scan_form
+from arrax.lax.cpu.copies import scan_form
 from arrax.lax.cpu.short_axes import short_scan_form
 from arrax.lax.exponential import exp, log1p
 from arrax.lax.families import check_dtype, checked_operand, compose_jvp, inexact, kind_of, numeric
@@ -140,7 +140,7 @@ def _cumprod_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
     return linear_recurrence(x, mul(before, t), axis, reverse)
 
 
-def _extreme_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
+def _minmax_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
     """The tangent of the place where the extreme is; of ties, the mean of the old and the new one."""
     before = shifted(ans, axis, reverse, scalar(np.nan, ans))
     taken, kept = (convert_element_type(eq(v, ans), typeof(t).dtype) for v in (x, before))
@@ -209,9 +209,9 @@ cumsum  = _cumulative("cumsum",  numeric, computations.sum_,    doc="Sums of the
 cumprod = _cumulative("cumprod", numeric, computations.product, doc="Products of the elements up to each one",
                       jvp=_cumprod_jvp)
 cummax  = _cumulative("cummax",  numeric, computations.maximum, doc="The greatest of the elements up to each one",
-                      jvp=_extreme_jvp)
+                      jvp=_minmax_jvp)
 cummin  = _cumulative("cummin",  numeric, computations.minimum, doc="The least of the elements up to each one",
-                      jvp=_extreme_jvp)
+                      jvp=_minmax_jvp)
 cumlogsumexp = _cumulative("cumlogsumexp", inexact, log_sum_exp, jvp=_cumlogsumexp_jvp,
                            general=_by_prefixes(_log_add_exp),
                            doc="Logarithms of the sums of the exponentials of the elements up to each one")

@@ -156,7 +156,7 @@ class _Batched:
         info = self.info
         return batch(fun, values, dims, info.size, info.axis_name, info.spmd_axis_name, info.tag)
 
-    def settle(self, *found: Sequence[Any]) -> None:
+    def decide_out_dims(self, *found: Sequence[Any]) -> None:
         """Decide which results have the axis, once: those for which it was found, of values or of tangents."""
         if self.out_dims is None:
             each = zip(*found, strict=True)
@@ -182,7 +182,7 @@ class _Batched:
 
         def batched(*args: Any) -> list[Any]:
             outs, found = self.run(plain, [*consts, *args], dims)
-            self.settle(found)
+            self.decide_out_dims(found)
             return self.place(outs, found)
 
         return batched
@@ -212,7 +212,7 @@ def _custom_jvp_batch(
         count = len(nonzero)
         pairs = iter(zip(outs[count:], found[count:], strict=True))
         out_tangents = [next(pairs) if nz else (None, None) for nz in nonzero]
-        batched.settle(found[:count], [dim for _, dim in out_tangents])
+        batched.decide_out_dims(found[:count], [dim for _, dim in out_tangents])
         outs = batched.place(outs[:count], found[:count])
         return outs, batched.place_tangents(outs, out_tangents)
 
@@ -268,7 +268,7 @@ def _custom_vjp_batch(
         outs, found = batched.run(flat, primals, own)
         split = count[0]
         residual_dims[:] = found[split:]
-        batched.settle(found[:split])
+        batched.decide_out_dims(found[:split])
         return batched.place(outs[:split], found[:split]), outs[split:]
 
     def batched_backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:

@@ -27,7 +27,7 @@ class _Checker(string.Formatter):
         return value
 
     def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
-        unused = [arg for place, arg in enumerate(args) if place not in used_args]
+        unused = [arg for index, arg in enumerate(args) if index not in used_args]
         if unused:
             raise ValueError(f"Unused positional arguments to `debug.print`: {unused}")
         names = [name for name in kwargs if name not in used_args]

@@ -94,8 +94,8 @@ def fraction_step(numerator: Any, denominator: Any, c: Any, d: Any, h: Any) -> l
 
 def not_zero(x: Any) -> Any:
     """The value, or a tiny one in place of zeros."""
-    least = full_like(x, tiny(x))
-    return select(lt(abs_(x), least), least, x)
+    smallest = full_like(x, tiny(x))
+    return select(lt(abs_(x), smallest), smallest, x)
 
 
 def tiny(x: Any) -> float:

@@ -48,8 +48,8 @@ class DeviceTracer(Tracer):
         mesh = self.interpreter.region.mesh
         names = f"({', '.join(map(str, mesh.axis_names))},)"
         texts = []
-        for (place, device), block in zip(np.ndenumerate(mesh.devices), self.blocks(), strict=True):  # type: ignore[attr-defined]
-            texts.append(f"On {device} at mesh coordinates {names} = {place}:\n{block}\n")
+        for (index, device), block in zip(np.ndenumerate(mesh.devices), self.blocks(), strict=True):  # type: ignore[attr-defined]
+            texts.append(f"On {device} at mesh coordinates {names} = {index}:\n{block}\n")
         return "\n".join(texts)
 
     __str__ = __repr__

@@ -151,7 +151,7 @@ def _put(x: Any, device: Any, donate: Any = False, may_alias: Any = None) -> Any
     return out
 
 
-def own_place(x: Any, shape: tuple[int, ...]) -> Any:
+def own_sharding(x: Any, shape: tuple[int, ...]) -> Any:
     """The sharding of an array that is committed to it, if one of ``shape`` can have it, too; else None."""
     if type(x) is not ArrayImpl or not x._committed or not context.interpreter.is_evaluation:
         return None

@@ -115,10 +115,10 @@ def _collective(batch: Batch, values: Any, dims: Any, *, axis_name: Any, axis_in
     count, rows = typeof(operand).shape[:2]
     shape = (count, count, typeof(output).shape[1])  # (source, destination, row of the output)
     tables = [broadcast_in_dim(convert(table, np.int32), shape, (0, 1)) for table in (starts, sizes, targets)]
-    place = sub(broadcasted_iota(np.int32, shape, 2), tables[2])
-    sent = bitwise_and(ge(place, full_like(place, 0)), lt(place, tables[1]))
-    source = mul(broadcasted_iota(np.int32, shape, 0), full_like(place, rows))
-    found = reduce_sum(select(sent, add(add(source, tables[0]), place), full_like(place, 0)), (0,))
+    index = sub(broadcasted_iota(np.int32, shape, 2), tables[2])
+    sent = bitwise_and(ge(index, full_like(index, 0)), lt(index, tables[1]))
+    source = mul(broadcasted_iota(np.int32, shape, 0), full_like(index, rows))
+    found = reduce_sum(select(sent, add(add(source, tables[0]), index), full_like(index, 0)), (0,))
     width = int(np.prod(typeof(operand).shape[2:]))
     taken = take_rows(reshape(operand, (count * rows, width)), reshape(found, (count * shape[2],)))
     taken = reshape(taken, typeof(output).shape)
@@ -139,8 +139,8 @@ def _received(output: Any, targets: Any, sizes: Any) -> Any:
     rows = typeof(output).shape[0]
     shape = (typeof(targets).shape[0], rows)
     starts, lengths = (broadcast_in_dim(convert(table, np.int32), shape, (0,)) for table in (targets, sizes))
-    place = sub(broadcasted_iota(np.int32, shape, 1), starts)
-    hit = bitwise_and(ge(place, full_like(place, 0)), lt(place, lengths))
+    index = sub(broadcasted_iota(np.int32, shape, 1), starts)
+    hit = bitwise_and(ge(index, full_like(index, 0)), lt(index, lengths))
     return broadcast_in_dim(reduce_or(hit, (0,)), typeof(output).shape, (0,))
 
 
@@ -157,16 +157,16 @@ def _transpose(
 ) -> list[Any]:  # fmt: skip
     if type(ct) is Zero:
         return [None] * 6
-    places = _exchanged(targets, axis_name, axis_index_groups)
+    indices = _exchanged(targets, axis_name, axis_index_groups)
     ct_operand = ct_output = None
     if is_undefined_primal(operand):
         back = _exchanged(starts, axis_name, axis_index_groups)
         zeros = broadcast_to_shape(np.zeros((), operand.aval.dtype), operand.aval.shape)
         ct_operand = ragged_all_to_all_p.bind(
-            ct, zeros, places, received, back, sizes, axis_name=axis_name, axis_index_groups=axis_index_groups
+            ct, zeros, indices, received, back, sizes, axis_name=axis_name, axis_index_groups=axis_index_groups
         )
     if is_undefined_primal(output):
-        ct_output = select(_received(ct, places, received), full_like(ct, 0), ct)
+        ct_output = select(_received(ct, indices, received), full_like(ct, 0), ct)
     return [ct_operand, ct_output, None, None, None, None]
 
 
@@ -185,17 +185,17 @@ def _on_mesh(
     """Every member gets all rows, and picks those that are sent to it."""
     rows, mine = _gathered(operand, axis_name, axis_index_groups), axis_index(axis_name)
     if axis_index_groups is not None:
-        place = np.zeros(sum(map(len, axis_index_groups)), np.int32)
+        index = np.zeros(sum(map(len, axis_index_groups)), np.int32)
         for group in axis_index_groups:
-            place[list(group)] = np.arange(len(group))
-        mine = reshape(take_rows(place[:, None], reshape(mine, (1,))), ())
+            index[list(group)] = np.arange(len(group))
+        mine = reshape(take_rows(index[:, None], reshape(mine, (1,))), ())
     tables = [_gathered(convert(table, np.int32), axis_name, axis_index_groups) for table in (starts, sizes, targets)]
     count, height = typeof(rows).shape[:2]
     width = typeof(output).shape[0]
     to_me = [reshape(take_rows(transpose(table, (1, 0)), reshape(mine, (1,))), (count,)) for table in tables]
     shape = (count, width)  # (source, row of the output)
-    first, lengths, places = (broadcast_in_dim(table, shape, (0,)) for table in to_me)
-    offset = sub(broadcasted_iota(np.int32, shape, 1), places)
+    first, lengths, indices = (broadcast_in_dim(table, shape, (0,)) for table in to_me)
+    offset = sub(broadcasted_iota(np.int32, shape, 1), indices)
     sent = bitwise_and(ge(offset, full_like(offset, 0)), lt(offset, lengths))
     source = mul(broadcasted_iota(np.int32, shape, 0), full_like(offset, height))
     found = reduce_sum(select(sent, add(add(source, first), offset), full_like(offset, 0)), (0,))

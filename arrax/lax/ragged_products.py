@@ -136,9 +136,9 @@ def _members(sizes: Any, offset: Sequence[Any], count: int, length: int) -> Any:
         first = reshape(offset[0], ())
         bounds = [dynamic_slice_in_dim(bound, first, count, axis) for bound in bounds]
     shape = (*typeof(sizes).shape[:-1], count, length)
-    places = broadcasted_iota(typeof(sizes).dtype, shape, axis + 1)
+    indices = broadcasted_iota(typeof(sizes).dtype, shape, axis + 1)
     start, end = (broadcast_in_dim(bound, shape, range(axis + 1)) for bound in bounds)
-    return bitwise_and(ge(places, start), lt(places, end))
+    return bitwise_and(ge(indices, start), lt(indices, end))
 
 
 def _by_masks(
@@ -194,9 +194,9 @@ def _transpose(
     x_rank, y_rank = (v.aval.ndim if is_undefined_primal(v) else typeof(v).ndim for v in (x, y))
     axes = Axes(ragged_dot_dimension_numbers, x_rank, y_rank)
     (cx, cy), (bx, by), free = axes.contract, axes.batch, axes.mode == "free"
-    places = {label: at for at, label in enumerate(axes.result())}
-    ct_batch = tuple(places["x", d] for d in bx)
-    ct_x, ct_y = ([places[side, d] for d in dims] for side, dims in (("x", axes.x_free), ("y", axes.y_free)))
+    indices = {label: at for at, label in enumerate(axes.result())}
+    ct_batch = tuple(indices["x", d] for d in bx)
+    ct_x, ct_y = ([indices[side, d] for d in dims] for side, dims in (("x", axes.x_free), ("y", axes.y_free)))
 
     def product(left: Any, right: Any, contract: Any, batch: Any, ragged: int, group: Any) -> Any:
         numbers = RaggedDotDimensionNumbers((contract, batch), (ragged,), group)
@@ -209,7 +209,7 @@ def _transpose(
     if for_x:
         partners = [cx[cy.index(d)] for d in sorted(cy)]
         if free:
-            out = product(ct, y, (ct_y, axes.y_free), (ct_batch, by), places["x", axes.ragged], axes.group)
+            out = product(ct, y, (ct_y, axes.y_free), (ct_batch, by), indices["x", axes.ragged], axes.group)
             order = [*bx, *axes.x_free, *partners]
         else:
             ragged = cy[cx.index(axes.ragged)]

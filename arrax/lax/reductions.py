@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, products, extremes, logic, the places of extremes, and reductions by any computation."""
+"""Reductions over axes: sums, products, minima and maxima, logic, indices of minima and maxima, and reductions by any computation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from arrax.lax.arithmetic import div, eq, mul
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu import thresholds
-from arrax.lax.cpu.reducing import argmax_form, fold_form
+from arrax.lax.cpu.reducing import argmax_form, reduce_form
 from arrax.lax.families import (
     anything,
     bools,
@@ -172,34 +172,34 @@ def _reduce_sum_transpose(ct: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any
     return [ct if type(ct) is Zero else broadcast_in_dim(ct, x.aval.shape, _kept(x.aval.ndim, axes))]
 
 
-def _extreme_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...], greatest: bool, **_: Any) -> Any:
+def _minmax_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...], largest: bool, **_: Any) -> Any:
     """The mean of the tangents of all indices where the extreme is."""
-    return reduce_sum(mul(t, extreme_weights_p.bind(x, axes=axes, greatest=greatest)), axes)
+    return reduce_sum(mul(t, minmax_weights_p.bind(x, axes=axes, largest=largest)), axes)
 
 
-def _extreme_weights(x: Any, *, axes: tuple[int, ...], greatest: bool) -> Any:
-    """One divided by the number of extremes where the operand is extreme, zero elsewhere."""
+def _minmax_weights(x: Any, *, axes: tuple[int, ...], largest: bool) -> Any:
+    """One divided by the number of elements that are the optimum, where the operand is it, zero elsewhere."""
     shape = typeof(x).shape
-    extreme = (reduce_max if greatest else reduce_min)(x, axes)
-    found = convert_element_type(eq(x, broadcast_in_dim(extreme, shape, _kept(len(shape), axes))), typeof(x).dtype)
+    optimum = (reduce_max if largest else reduce_min)(x, axes)
+    found = convert_element_type(eq(x, broadcast_in_dim(optimum, shape, _kept(len(shape), axes))), typeof(x).dtype)
     return div(found, broadcast_in_dim(reduce_sum(found, axes), shape, _kept(len(shape), axes)))
 
 
 # Apart from what computes the operand, so that all see the same one: where the compiler for CPUs computes it anew, it may round
 # products and sums one after the other that are rounded together elsewhere, and the extreme would be equal to no element.
-extreme_weights_p = Primitive("extreme_weights")
-extreme_weights_p.type_rule = lambda aval, *, axes, greatest: ShapedArray(aval.shape, aval.dtype)
-extreme_weights_p.lower[None] = lower_fun(_extreme_weights, multiple_results=False)
-extreme_weights_p.lower["cpu"] = cached_lower_fun(_extreme_weights, "extreme_weights", apart=True)
-extreme_weights_p.jvp = compose_jvp(extreme_weights_p, [None])
+minmax_weights_p = Primitive("extreme_weights")
+minmax_weights_p.type_rule = lambda aval, *, axes, largest: ShapedArray(aval.shape, aval.dtype)
+minmax_weights_p.lower[None] = lower_fun(_minmax_weights, multiple_results=False)
+minmax_weights_p.lower["cpu"] = cached_lower_fun(_minmax_weights, "extreme_weights", apart=True)
+minmax_weights_p.jvp = compose_jvp(minmax_weights_p, [None])
 
 
-def _extreme_weights_batch(values: Any, dims: Any, *, axes: tuple[int, ...], greatest: bool) -> tuple[Any, int]:
+def _minmax_weights_batch(values: Any, dims: Any, *, axes: tuple[int, ...], largest: bool) -> tuple[Any, int]:
     moved, _ = _shifted(axes, dims[0])
-    return extreme_weights_p.bind(values[0], axes=moved, greatest=greatest), dims[0]
+    return minmax_weights_p.bind(values[0], axes=moved, largest=largest), dims[0]
 
 
-extreme_weights_p.batch = _extreme_weights_batch
+minmax_weights_p.batch = _minmax_weights_batch
 
 
 def _axes_in_front(x: Any, axes: Sequence[int]) -> Any:
@@ -239,9 +239,9 @@ reduce_sum  = reduction("reduce_sum",  numeric,  computations.sum_, wide=True, d
                         jvp=lambda x, ans, t, axes: reduce_sum(t, axes))
 reduce_prod = reduction("reduce_prod", numeric,  computations.product, wide=True, doc="Product over axes",
                         jvp=_reduce_prod_jvp)
-reduce_max  = reduction("reduce_max",  anything, computations.maximum, jvp=functools.partial(_extreme_jvp, greatest=True),
+reduce_max  = reduction("reduce_max",  anything, computations.maximum, jvp=functools.partial(_minmax_jvp, largest=True),
                         doc="Greatest element over axes; NaN if there is any")
-reduce_min  = reduction("reduce_min",  anything, computations.minimum, jvp=functools.partial(_extreme_jvp, greatest=False),
+reduce_min  = reduction("reduce_min",  anything, computations.minimum, jvp=functools.partial(_minmax_jvp, largest=False),
                         doc="Least element over axes; NaN if there is any")
 reduce_and  = reduction("reduce_and",  integers | bools, computations.conjunction, doc="Bitwise and over axes")
 reduce_or   = reduction("reduce_or",   integers | bools, computations.disjunction, doc="Bitwise or over axes")
@@ -260,14 +260,14 @@ def max_for_shift(x: Any, axes: Sequence[int]) -> Any:
     return reduce_max.primitive.bind(x, axes=tuple(axes), may_drop_nan=True)
 
 
-reduce_sum.primitive.forms["cpu"] = fold_form("add")
+reduce_sum.primitive.forms["cpu"] = reduce_form("add")
 for _reduction, _name in (
     (reduce_max, "maximum"),
     (reduce_min, "minimum"),
     (reduce_and, "logical_and"),
     (reduce_or, "logical_or"),
 ):
-    _reduction.primitive.forms["cpu"] = fold_form(_name)
+    _reduction.primitive.forms["cpu"] = reduce_form(_name)
 
 _NAMED: dict[Monoid, Any] = {
     computations.sum_: reduce_sum,
@@ -371,37 +371,37 @@ def reduce(
     return tree_unflatten(given.tree, [out])
 
 
-# ---- the places of extremes ----------------------------------------------------------------------------------------
+# ---- indices of minima and maxima ----------------------------------------------------------------------------------------
 
 
-def _index_lowering(extreme: Monoid) -> Any:
+def _index_lowering(optimum: Monoid) -> Any:
     """The extreme, then the least index where it is (or where there is a NaN): two reductions that vectorise.
 
     Short rows, and few, go pair by pair, which compiles in half the time.
     """
-    direction = "GT" if extreme is computations.maximum else "LT"
+    direction = "GT" if optimum is computations.maximum else "LT"
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
         if aval.shape[axes[0]] <= thresholds.ARGMAX_PAIRS_LENGTH or aval.size < thresholds.ARGMAX_PAIRS_SIZE:
-            return [_index_by_pairs(ctx, x, extreme, direction, axes)]
+            return [_index_by_pairs(ctx, x, optimum, direction, axes)]
         counter = _counter(ctx.platform, aval.shape[axes[0]])
-        places, first = (ShapedArray(shape, counter) for shape in (aval.shape, out.shape))
-        best = _reduced(ctx, x, aval, extreme, axes, ShapedArray(out.shape, aval.dtype))
+        indices, first = (ShapedArray(shape, counter) for shape in (aval.shape, out.shape))
+        best = _reduced(ctx, x, aval, optimum, axes, ShapedArray(out.shape, aval.dtype))
         here = builder.compare("EQ", aval.shape, x, builder.broadcast(best, aval, _kept(aval.ndim, axes)))
         if kind_of(aval.dtype) == "floating":
             flags = ShapedArray(aval.shape, np.dtype(np.bool_))
             here = builder.op("or", flags, here, builder.compare("NE", aval.shape, x, x))
-        index = builder.op("iota", places, iota_dimension=builder.integer(axes[0]))
+        index = builder.op("iota", indices, iota_dimension=builder.integer(axes[0]))
         nowhere = builder.constant(computations.minimum.identity(counter))
-        candidates = builder.op("select", places, here, index, builder.broadcast(nowhere, places, ()))
-        found = _reduced(ctx, candidates, places, computations.minimum, axes, first, drops_nan=True)
+        candidates = builder.op("select", indices, here, index, builder.broadcast(nowhere, indices, ()))
+        found = _reduced(ctx, candidates, indices, computations.minimum, axes, first, drops_nan=True)
         return [convert_ir(found, first, out)]
 
     return rule
 
 
-def _index_by_pairs(ctx: Any, x: Any, extreme: Monoid, direction: str, axes: tuple[int, ...]) -> Any:
+def _index_by_pairs(ctx: Any, x: Any, optimum: Monoid, direction: str, axes: tuple[int, ...]) -> Any:
     """The index of an extreme by one reduction of pairs of an element and its index."""
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     flag = ShapedArray((), np.dtype(np.bool_))
@@ -430,7 +430,7 @@ def _index_by_pairs(ctx: Any, x: Any, extreme: Monoid, direction: str, axes: tup
             ties = builder.op("or", flag, ties, builder.op("and", flag, is_nan, other))
         return builder.op("or", flag, wins, builder.op("and", flag, ties, builder.compare("LT", (), i, j)))
 
-    inits = [extreme.identity(aval.dtype), 0 if in_order else np.iinfo(out.dtype).max]
+    inits = [optimum.identity(aval.dtype), 0 if in_order else np.iinfo(out.dtype).max]
     scalars = [ShapedArray((), aval.dtype), ShapedArray((), out.dtype)]
     starts = [builder.full(value, scalar_) for value, scalar_ in zip(inits, scalars, strict=True)]
     outs = [ShapedArray(out.shape, aval.dtype), ShapedArray(out.shape, out.dtype)]
@@ -438,13 +438,13 @@ def _index_by_pairs(ctx: Any, x: Any, extreme: Monoid, direction: str, axes: tup
 
 
 def _counter(platform: str, length: int) -> np.dtype:
-    """What places along an axis are counted in: the compiler for CPUs is quicker at extremes of floats."""
+    """What places along an axis are counted in: the compiler for CPUs is quicker at minima and maxima of floats."""
     if platform == "cpu" and length <= 1 << 24:
         return np.dtype(np.float32)
     return np.dtype(np.int32 if length < 2**31 else np.int64)
 
 
-def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
+def _argminmax(name: str, optimum: Monoid, doc: str) -> Any:
     primitive = Primitive(name)
 
     def type_rule(aval: ShapedArray, *, axes: tuple[int, ...], index_dtype: Any) -> ShapedArray:
@@ -468,7 +468,7 @@ def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
 
     primitive.type_rule, primitive.batch, primitive.jvp = type_rule, batched, derivative
     primitive.divides = without_axes
-    primitive.lower[None] = _index_lowering(extreme)
+    primitive.lower[None] = _index_lowering(optimum)
 
     def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
         dtype = dtypes.canonicalize_dtype(dtypes.dtype(index_dtype))
@@ -488,8 +488,8 @@ def _index_of_extreme(name: str, extreme: Monoid, doc: str) -> Any:
     return function
 
 
-argmax = _index_of_extreme("argmax", computations.maximum, "The index of the greatest element along an axis")
-argmin = _index_of_extreme("argmin", computations.minimum, "The index of the least element along an axis")
+argmax = _argminmax("argmax", computations.maximum, "The index of the greatest element along an axis")
+argmin = _argminmax("argmin", computations.minimum, "The index of the least element along an axis")
 
-argmax.primitive.forms["cpu"] = argmax_form(greatest=True)
-argmin.primitive.forms["cpu"] = argmax_form(greatest=False)
+argmax.primitive.forms["cpu"] = argmax_form(largest=True)
+argmin.primitive.forms["cpu"] = argmax_form(largest=False)

@@ -11,14 +11,14 @@ from typing import Any
 
 from arrax.core.explicit_axes import as_typed
 from arrax.core.interpreter import Primitive
-from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, SourceInfo, Var, joined_effects
+from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, SourceInfo, Var, consts_to_invars, joined_effects
 from arrax.core.types import Zero
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.dce import dce_closed_call, dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import eval_jaxpr
-from arrax.lax.calls import fill_program_rules, opened
+from arrax.lax.calls import fill_program_rules
 from arrax.lax.saved_values import halves, inlined
 
 remat_p = Primitive("remat2", multiple_results=True)
@@ -29,7 +29,7 @@ def _adapt(params: dict[str, Any], sources: Sequence[int | None]) -> dict[str, A
     flags = params["prevent_cse"]
     if isinstance(flags, bool):
         return params
-    return {**params, "prevent_cse": tuple(True if place is None else flags[place] for place in sources)}
+    return {**params, "prevent_cse": tuple(True if index is None else flags[index] for index in sources)}
 
 
 fill_program_rules(remat_p, _adapt)
@@ -40,7 +40,7 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
     if lean is None or isinstance(eqn.params["prevent_cse"], bool):
         return lean
     flags: Sequence[bool] = eqn.params["jaxpr"].memo(("dce", tuple(used)), lambda: None)[1]
-    kept = [place for place, keep in enumerate(flags) if keep]
+    kept = [index for index, keep in enumerate(flags) if keep]
     return lean.replace(params={**lean.params, "prevent_cse": _adapt(eqn.params, kept)["prevent_cse"]})
 
 
@@ -62,7 +62,7 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     policy = params["policy"]
     unknown = [interpreter.is_unknown(arg) for arg in args]
     split = split_program(program, unknown)
-    known = opened(split.known.jaxpr)
+    known = consts_to_invars(split.known.jaxpr)
     known_count = len(split.out_unknown) - sum(split.out_unknown)
     first, again, saved = halves(known, policy)
     rest = _with_recomputation(
@@ -81,10 +81,10 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     saved_values = [next(residuals) if use else None for use in used[inputs : inputs + len(saved)]]
     candidates = [*known_args, *saved_values, *split.rest.consts, *unknown_args]
     operands = [value for value, use in zip(candidates, used, strict=True) if use]
-    places = [place for place, is_unknown in enumerate(unknown) if not is_unknown]
+    indices = [index for index, is_unknown in enumerate(unknown) if not is_unknown]
     new = len(split.known.consts), len(saved_values) + len(split.rest.consts)
-    sources = [*[None] * new[0], *places, *[None] * new[1], *(p for p, is_unknown in enumerate(unknown) if is_unknown)]
-    prevent_cse = _adapt(params, [place for place, use in zip(sources, used, strict=True) if use])["prevent_cse"]
+    sources = [*[None] * new[0], *indices, *[None] * new[1], *(p for p, is_unknown in enumerate(unknown) if is_unknown)]
+    prevent_cse = _adapt(params, [index for index, use in zip(sources, used, strict=True) if use])["prevent_cse"]
     recorded = interpreter.record(
         remat_p, operands,
         {"jaxpr": ClosedJaxpr(lean, ()), "prevent_cse": prevent_cse, "differentiated": True, "policy": policy},

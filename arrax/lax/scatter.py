@@ -133,8 +133,8 @@ def _numbers_attribute(numbers: ScatterDimensionNumbers, index_rank: int) -> Any
 
 
 def _moved_inside(indices: Any, aval: ShapedArray, limits: Sequence[int]) -> Any:
-    greatest = dtypes.iinfo(aval.dtype).max
-    high = builder.constant(np.array([min(limit, greatest) for limit in limits], aval.dtype))
+    largest = dtypes.iinfo(aval.dtype).max
+    high = builder.constant(np.array([min(limit, largest) for limit in limits], aval.dtype))
     high = builder.broadcast(high, aval, (aval.ndim - 1,))
     return builder.op("clamp", aval, builder.full(0, aval), indices, high)
 
@@ -294,7 +294,7 @@ def _product_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: An
     return [scatter_mul_p.bind(ct, indices, updates, **params), None, None]
 
 
-def _extreme_jvp(primitive: Primitive) -> Any:
+def _minmax_jvp(primitive: Primitive) -> Any:
     """The mean of the tangents of all that attain the extreme: the old element, and updates of it."""
 
     def rule(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
@@ -385,7 +385,7 @@ scatter_p.jvp,     scatter_p.transpose     = _replace_jvp, _replace_transpose
 scatter_add_p.jvp, scatter_add_p.transpose = _linear_jvp(scatter_add_p), _linear_transpose(lambda ct: ct)
 scatter_sub_p.jvp, scatter_sub_p.transpose = _linear_jvp(scatter_sub_p), _linear_transpose(neg)
 scatter_mul_p.jvp, scatter_mul_p.transpose = _product_jvp, _product_transpose
-scatter_min_p.jvp, scatter_max_p.jvp       = _extreme_jvp(scatter_min_p), _extreme_jvp(scatter_max_p)
+scatter_min_p.jvp, scatter_max_p.jvp       = _minmax_jvp(scatter_min_p), _minmax_jvp(scatter_max_p)
 # fmt: on
 
 

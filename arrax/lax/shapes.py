@@ -20,7 +20,7 @@ from arrax.dtypes import DTypeLike, OptionalDType
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, scalar_of
 from arrax.lax.families import checked_operand, compose_jvp, shape_slots
-from arrax.lax.placement import device_put, own_place
+from arrax.lax.placement import device_put, own_sharding
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -175,10 +175,10 @@ def broadcast_in_dim(
         and tuple(broadcast_dimensions) == tuple(range(len(shape)))
     ):
         return x
-    places = as_indices(broadcast_dimensions)
-    if len(places) == aval.ndim and len(set(places)) == len(places) and list(places) != sorted(places):
-        x, places = transpose(x, sorted(range(aval.ndim), key=places.__getitem__)), tuple(sorted(places))
-    return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=places, sharding=None)
+    indices = as_indices(broadcast_dimensions)
+    if len(indices) == aval.ndim and len(set(indices)) == len(indices) and list(indices) != sorted(indices):
+        x, indices = transpose(x, sorted(range(aval.ndim), key=indices.__getitem__)), tuple(sorted(indices))
+    return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=indices, sharding=None)
 
 
 shape_slots.broadcast_in_dim = broadcast_in_dim
@@ -191,8 +191,8 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Optiona
     """
     shape = typeof(checked_operand("broadcast", operand)).shape
     sizes = canonical_shape(sizes, "broadcast")
-    places = range(len(sizes), len(sizes) + len(shape))
-    return broadcast_in_dim(operand, (*sizes, *shape), places, out_sharding=out_sharding)
+    indices = range(len(sizes), len(sizes) + len(shape))
+    return broadcast_in_dim(operand, (*sizes, *shape), indices, out_sharding=out_sharding)
 
 
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
@@ -322,12 +322,12 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     aval = typeof(checked_operand("expand_dims", array))
     dimensions = (as_index(dimensions),) if getattr(dimensions, "ndim", None) == 0 else as_sequence(dimensions)
     rank = aval.ndim + len(dimensions)
-    places = {canonical_axis(d, rank) for d in dimensions}
-    if len(places) != len(dimensions):
+    indices = {canonical_axis(d, rank) for d in dimensions}
+    if len(indices) != len(dimensions):
         raise ValueError(f"repeated axis in lax.expand_dims: {tuple(dimensions)}")
     lengths = iter(aval.shape)
-    shape = tuple(1 if i in places else next(lengths) for i in range(rank))
-    return broadcast_in_dim(array, shape, [i for i in range(rank) if i not in places])
+    shape = tuple(1 if i in indices else next(lengths) for i in range(rank))
+    return broadcast_in_dim(array, shape, [i for i in range(rank) if i not in indices])
 
 
 squeeze_p = Primitive("squeeze", rounding=Rounding.NONE)
@@ -581,7 +581,7 @@ def full_like(
     weak = dtype is None and aval.weak_type
     out = full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
     out = convert(out, typeof(out).dtype, weak) if weak else out
-    place = own_place(x, typeof(out).shape) if sharding is None else sharding
+    place = own_sharding(x, typeof(out).shape) if sharding is None else sharding
     return out if place is None else device_put(out, place)
 
 

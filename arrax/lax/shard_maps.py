@@ -19,7 +19,7 @@ from arrax.interpreters.batching import batch_program, bdim_at_front, running_ba
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.module import inline_program
-from arrax.interpreters.placements import places_of_primitive, places_of_results
+from arrax.interpreters.placements import placements_of_primitive, placements_of_results
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401  (how collectives are lowered)
 from arrax.lax.arithmetic import div, scalar
@@ -301,5 +301,5 @@ shard_map_p.transpose = _transpose
 shard_map_p.batch = _batch
 shard_map_p.dce = _dce
 shard_map_p.lower[None] = _lower
-places_of_primitive[shard_map_p] = lambda params: params["mesh"]
-places_of_results[shard_map_p] = result_shardings
+placements_of_primitive[shard_map_p] = lambda params: params["mesh"]
+placements_of_results[shard_map_p] = result_shardings

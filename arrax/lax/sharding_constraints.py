@@ -13,7 +13,7 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero, typeof
 from arrax.interpreters.batching import running_batch
 from arrax.interpreters.lowering import sharding_text
-from arrax.interpreters.placements import places_of_primitive
+from arrax.interpreters.placements import placements_of_primitive
 from arrax.lax.families import checked_operand
 from arrax.lax.placement import device_put_p, put_value
 from arrax.native import runtime
@@ -31,8 +31,8 @@ sharding_constraint_p.impl = lambda x, *, sharding, **params: put_value(x, shard
 sharding_constraint_p.transpose = lambda ct, x, **params: [
     Zero(x.aval) if type(ct) is Zero else sharding_constraint_p.bind(ct, **params)
 ]
-places_of_primitive[sharding_constraint_p] = lambda params: params["sharding"]
-places_of_primitive[device_put_p] = lambda params: _spread(params["device"])
+placements_of_primitive[sharding_constraint_p] = lambda params: params["sharding"]
+placements_of_primitive[device_put_p] = lambda params: _spread(params["device"])
 
 
 def _spread(device: Any) -> Any:
@@ -87,10 +87,10 @@ def with_sharding_constraint(x: ArrayLike, shardings: Any) -> Array:
     Example: ``lax.with_sharding_constraint(x, arrax.sharding.SingleDeviceSharding(arrax.devices()[0]))``.
     """
     leaves, tree = tree_flatten(x)
-    if _is_place(shardings):
+    if _is_sharding(shardings):
         places = [shardings] * len(leaves)
     else:
-        places = broadcast_prefix(shardings, x, is_leaf=_is_place)
+        places = broadcast_prefix(shardings, x, is_leaf=_is_sharding)
     for leaf, place in zip(leaves, places, strict=True):
         _check_explicit(leaf, place)
     return tree_unflatten(tree, [constrained(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
@@ -113,7 +113,7 @@ def _check_explicit(x: Any, place: Any) -> None:
         )
 
 
-def _is_place(value: Any) -> bool:
+def _is_sharding(value: Any) -> bool:
     return value is None or isinstance(value, runtime.Sharding | PartitionSpec)
 
 

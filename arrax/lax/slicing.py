@@ -371,10 +371,10 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     Example: ``lax.index_in_dim(jnp.arange(5), -1, keepdims=False)`` is 4.
     """
     shape, axis = _rank_and_axis("index_in_dim", operand, axis)
-    place, length = as_index(index), shape[axis]
-    if not -length <= place < length:
-        raise IndexError(f"index {place} is out of bounds for axis {axis} with size {length}")
-    start = place % length
+    position, length = as_index(index), shape[axis]
+    if not -length <= position < length:
+        raise IndexError(f"index {position} is out of bounds for axis {axis} with size {length}")
+    start = position % length
     taken = slice_in_dim(operand, start, start + 1, 1, axis)
     return taken if keepdims else squeeze(taken, (axis,))
 

@@ -16,7 +16,7 @@ from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import neg
-from arrax.lax.cpu import ordering as cpu_ordering
+from arrax.lax.cpu import sorting as cpu_sorting
 from arrax.lax.families import checked_operand, kind_of
 from arrax.lax.gather import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
 from arrax.lax.shapes import broadcasted_iota, canonical_axis, full, reshape
@@ -90,10 +90,10 @@ def _sort_lower(
     with builder.inside(block):
         arguments = list(block.arguments)
         keys: list[tuple[Any, Any, Any]] = []
-        for place, aval in enumerate(ctx.avals_in[:num_keys]):
-            keys += _key_parts(aval.dtype, arguments[2 * place], arguments[2 * place + 1])
+        for index, aval in enumerate(ctx.avals_in[:num_keys]):
+            keys += _key_parts(aval.dtype, arguments[2 * index], arguments[2 * index + 1])
         if as_integers:
-            keys = [cpu_ordering.as_integers(*key) for key in keys]
+            keys = [cpu_sorting.as_integers(*key) for key in keys]
         builder.return_([_comparison(keys)])
     return list(operation.results)
 
@@ -102,8 +102,8 @@ def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> 
     """Tangents follow their elements: a permutation is sorted along."""
     shape = typeof(primals[0]).shape
     counter = np.int32 if shape[dimension] < 2**31 else np.int64
-    places = broadcasted_iota(counter, shape, dimension)
-    *outs, permutation = sort_p.bind(*primals, places, dimension=dimension, **params)
+    indices = broadcasted_iota(counter, shape, dimension)
+    *outs, permutation = sort_p.bind(*primals, indices, dimension=dimension, **params)
     return outs, [
         Zero.of(out) if type(t) is Zero else taken_along(t, permutation, dimension)
         for out, t in zip(outs, tangents, strict=True)
@@ -122,7 +122,7 @@ sort_p.type_rule, sort_p.divides = _sort_type, along_axis("dimension")
 sort_p.lower[None] = _sort_lower
 # Comparisons of floats take subnormal numbers for zeros there.
 sort_p.lower["cpu"] = functools.partial(_sort_lower, as_integers=True)
-sort_p.forms["cpu"] = cpu_ordering.sort_form
+sort_p.forms["cpu"] = cpu_sorting.sort_form
 sort_p.jvp = _sort_jvp
 sort_p.batch = _sort_batch
 
@@ -220,7 +220,7 @@ def _top_k_batch(values: Any, dims: Any, *, k: int, axis: int) -> tuple[list[Any
 
 top_k_p.type_rule = _top_k_type
 top_k_p.lower[None] = _top_k_lower
-top_k_p.forms["cpu"] = cpu_ordering.top_k_form
+top_k_p.forms["cpu"] = cpu_sorting.top_k_form
 top_k_p.jvp = _top_k_jvp
 top_k_p.batch = _top_k_batch
 

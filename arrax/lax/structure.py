@@ -17,7 +17,7 @@ from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import gt, lt, max_, min_, neg
 from arrax.lax.bitwise import bitwise_and, bitwise_or
-from arrax.lax.cpu.moving import join_form
+from arrax.lax.cpu.copies import concatenate_form
 from arrax.lax.families import checked_operand, compose_jvp, kind_of, repeat_scalars, scalar_like, shape_slots
 from arrax.lax.shapes import canonical_axis, full, zeros_of
 from arrax.xla.arrays import Array, ArrayLike
@@ -271,7 +271,7 @@ slice_p.lower[None] = _slice_lower
 slice_p.jvp = compose_jvp(slice_p, [lambda x, ans, t, **params: slice_p.bind(t, **params)])
 slice_p.transpose = _slice_transpose
 slice_p.batch = _slice_batch
-concatenate_p.forms["cpu"] = join_form(slice_p)
+concatenate_p.forms["cpu"] = concatenate_form(slice_p)
 
 
 def slice_(

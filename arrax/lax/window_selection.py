@@ -1,6 +1,6 @@
-"""The elements that are their windows' extremes: gathering from their places, and scattering to them.
+"""The elements that are their windows' minima and maxima: gathering from their places, and scattering to them.
 
-These two operations are the derivatives of the extremes of windows (max pooling), and each other's transposes.
+These two operations are the derivatives of the minima and maxima of windows (max pooling), and each other's transposes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ select_and_scatter_add_p = Primitive("select_and_scatter_add", cost=1)
 _SELECTION = {ge.primitive: (ge, computations.maximum), le.primitive: (le, computations.minimum)}
 
 
-def _extreme(select_prim: Any) -> Monoid:
+def _minmax(select_prim: Any) -> Monoid:
     return _SELECTION[select_prim][1]
 
 
@@ -74,7 +74,7 @@ def _gather_type(tangents: ShapedArray, operand: ShapedArray, *, select_prim: An
 
 def _gather_by_slices(tangents: Any, operand: Any, *, select_prim: Any, **geometry: Any) -> Any:
     windows, compare = Windows(**geometry), _SELECTION[select_prim][0]
-    identity = _extreme(select_prim).identity(typeof(operand).dtype)
+    identity = _minmax(select_prim).identity(typeof(operand).dtype)
     keys = window_slices(operand, identity[()], windows)
     values = window_slices(tangents, scalar(0, tangents), windows)
     best, chosen = keys[0], values[0]
@@ -86,7 +86,7 @@ def _gather_by_slices(tangents: Any, operand: Any, *, select_prim: Any, **geomet
 
 def _gather_by_windows(ctx: Any, tangents: Any, operand: Any, *, select_prim: Any, **geometry: Any) -> list[Any]:
     out = ctx.avals_out[0]
-    identity = _extreme(select_prim).identity(out.dtype)
+    identity = _minmax(select_prim).identity(out.dtype)
     element, direction = ShapedArray((), out.dtype), select_prim.name.upper()
 
     def body(key: Any, value: Any, other_key: Any, other_value: Any) -> list[Any]:
@@ -122,8 +122,8 @@ def _undilated(window_dimensions: Any, window_strides: Any, padding: Any) -> Win
 
 def _scatter_by_slices(source: Any, operand: Any, *, select_prim: Any, **geometry: Any) -> Any:
     """First the number of each window's winner, then for each place in a window a dilated array of what it won."""
-    windows, (compare, extreme) = _undilated(**geometry), _SELECTION[select_prim]
-    keys = window_slices(operand, extreme.identity(typeof(operand).dtype)[()], windows)
+    windows, (compare, optimum) = _undilated(**geometry), _SELECTION[select_prim]
+    keys = window_slices(operand, optimum.identity(typeof(operand).dtype)[()], windows)
     best, winner = keys[0], full_like(keys[0], 0, np.int32)
     for number, key in enumerate(keys[1:], 1):
         keep = compare(best, key)
@@ -196,7 +196,7 @@ def _gather_transpose(ct: Any, tangents: Any, operand: Any, *, select_prim: Any,
     if all(d == 1 for d in windows.base_dilation):
         kept = {key: geometry[key] for key in ("window_dimensions", "window_strides", "padding")}
         return [select_and_scatter_add_p.bind(ct, operand, select_prim=select_prim, **kept), None]
-    spread = spread_operand(operand, _extreme(select_prim).identity(typeof(operand).dtype)[()], windows)
+    spread = spread_operand(operand, _minmax(select_prim).identity(typeof(operand).dtype)[()], windows)
     scattered = select_and_scatter_add_p.bind(
         ct, spread, select_prim=select_prim, window_dimensions=windows.window_dimensions,
         window_strides=windows.window_strides, padding=((0, 0),) * len(shape),

@@ -1,4 +1,4 @@
-"""Reductions over windows: sums, extremes, and any computation (pooling)."""
+"""Reductions over windows: sums, minima and maxima, and any computation (pooling)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _reduce_ir(values: Sequence[Any], inits: Sequence[Any], outs: Sequence[Shape
     return builder.operation("stablehlo.reduce_window", types, [*values, *inits], windows.attributes(), 1)
 
 
-# ---- sums and extremes ---------------------------------------------------------------------------------------------
+# ---- sums and minima and maxima ---------------------------------------------------------------------------------------------
 
 
 def _named_reduction(name: str, accepts: frozenset, monoid: Monoid) -> Primitive:
@@ -59,7 +59,7 @@ def _named_reduction(name: str, accepts: frozenset, monoid: Monoid) -> Primitive
     return primitive
 
 
-def _extreme_jvp(select_prim: Primitive) -> Any:
+def _minmax_jvp(select_prim: Primitive) -> Any:
     """The tangent of the first element that is its window's extreme."""
     return lambda x, ans, t, **geometry: select_and_gather_add_p.bind(t, x, select_prim=select_prim, **geometry)
 
@@ -74,8 +74,8 @@ reduce_window_sum_p.jvp = compose_jvp(
 reduce_window_sum_p.transpose = lambda ct, x, **geometry: [
     ct if type(ct) is Zero else reduce_window_sum_p.bind(ct, **Windows(**geometry).transposed(x.aval.shape)._asdict())
 ]
-reduce_window_max_p.jvp = compose_jvp(reduce_window_max_p, [_extreme_jvp(ge.primitive)])
-reduce_window_min_p.jvp = compose_jvp(reduce_window_min_p, [_extreme_jvp(le.primitive)])
+reduce_window_max_p.jvp = compose_jvp(reduce_window_max_p, [_minmax_jvp(ge.primitive)])
+reduce_window_min_p.jvp = compose_jvp(reduce_window_min_p, [_minmax_jvp(le.primitive)])
 
 _NAMED = {
     computations.sum_: reduce_window_sum_p,
@@ -146,7 +146,7 @@ def reduce_window(
 ) -> Array:  # fmt: skip
     """Combine the elements in each of the windows that move over an array.
 
-    Sums and extremes have fast derivatives; those of other computations take one operation per element of a window.
+    Sums and minima and maxima have fast derivatives; those of other computations take one operation per element of a window.
 
     Args:
       operand: array, or pytree of arrays of one shape, which are reduced together.

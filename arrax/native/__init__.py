@@ -1,4 +1,4 @@
-"""The ground: the only room that names jaxlib. Re-exports of what we use, nothing of ours imported, no logic.
+"""The only package that names jaxlib. Re-exports of what we use, nothing of ours imported, no logic.
 
 ``native.mlir`` loads on first use: half of the start-up time of a program that never lowers anything would be its.
 """

@@ -1,4 +1,4 @@
-"""Neural-network functions. The face: public names only."""
+"""Neural-network functions. Public names only."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.nn import initializers as initializers

@@ -460,10 +460,10 @@ def _named_logsumexp(a: Any, axis: Any, keepdims: bool, names: tuple[Any, ...]) 
 def _one_hot(x: Any, num_classes: int, dtype: Any, axis: int) -> Any:
     check_arraylike("one_hot", x)
     rank = typeof(x).ndim + 1
-    place = axis % rank
-    wide = manipulation.expand_dims(x, place)
+    index = axis % rank
+    wide = manipulation.expand_dims(x, index)
     shape = [1] * rank
-    shape[place] = num_classes
+    shape[index] = num_classes
     classes = lax.reshape(lax.iota(typeof(x).dtype if not isinstance(x, int) else np.int32, num_classes), shape)
     return lax.convert_element_type(logic.equal(wide, classes), dtype)
 

@@ -126,8 +126,8 @@ def _attention(
         outs, residual = _weighted(q, key, value, b, seen, scale)
         if query_lengths is None:
             return outs, residual
-        places = start + jnp.arange(q.shape[1])
-        inside = (places < query_lengths[:, None])[:, :, None, None]
+        indices = start + jnp.arange(q.shape[1])
+        inside = (indices < query_lengths[:, None])[:, :, None, None]
         return jnp.where(inside, outs, 0), residual
 
     if count <= block:

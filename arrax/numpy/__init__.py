@@ -1,4 +1,4 @@
-"""The NumPy API. The face: public names only."""
+"""The NumPy API. Public names only."""
 
 import typing as _typing
 
@@ -368,7 +368,7 @@ _find_late, __dir__, __all__ = late_names(__name__, {
     ),
     "arrax.numpy_api.windows": ("bartlett", "blackman", "hamming", "hanning", "i0", "kaiser",),
     "arrax.numpy_api.writing": ("fill_diagonal", "place", "put", "put_along_axis",),
-}, rooms=("fft", "linalg"))  # fmt: skip
+}, submodules=("fft", "linalg"))  # fmt: skip
 
 if _typing.TYPE_CHECKING:
     from arrax.numpy.late import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Fourier transforms. The face: public names only."""
+"""Fourier transforms. Public names only."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.numpy_api.fourier import fft as fft

@@ -1,4 +1,4 @@
-"""Linear algebra. The face: public names only."""
+"""Linear algebra. Public names only."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.numpy_api.determinants import SlogdetResult as SlogdetResult

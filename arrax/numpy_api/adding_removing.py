@@ -19,7 +19,7 @@ from arrax.numpy_api.joining import join_all
 from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ravel
 from arrax.numpy_api.operands import canonical_axes
 from arrax.numpy_api.rearranging import known, pick, pick_compiled
-from arrax.numpy_api.routes import settle, shape_of
+from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -35,7 +35,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
       ConcretizationTypeError: a traced array, since the result's shape depends on its values.
     Example: ``jnp.trim_zeros(jnp.array([0, 1, 0]))`` is ``[1]``. Source: ``numpy.trim_zeros``.
     """
-    filt = settle("trim_zeros", filt)
+    filt = eager_operand("trim_zeros", filt)
     if not isinstance(trim, str) or not set(trim.lower()) <= {"f", "b"}:
         raise ValueError(f"trim_zeros: trim must hold only the letters 'f' and 'b', got {trim!r}")
     values = known(filt)
@@ -57,13 +57,13 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
 
 def _along(name: str, arr: Any, axis: OneAxis) -> tuple[Any, int]:
     """An array with at least one axis, and the axis to work along."""
-    arr = settle(name, arr)
+    arr = eager_operand(name, arr)
     if axis is None:
         return ravel(arr), 0
     return arr, shapes.canonical_axis(axis, typeof(arr).ndim)
 
 
-def _places_known(name: str, obj: Any) -> Any:
+def _indices_known(name: str, obj: Any) -> Any:
     """Indices as NumPy understands them, or None for traced ones."""
     if isinstance(obj, slice):
         return obj
@@ -95,18 +95,18 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: OneAxis = None) ->
     """
     arr, axis = _along("insert", arr, axis)
     check_arraylike_at("insert", values, 2)
-    values = settle("insert", values)
-    places = _places_known("insert", obj)
+    values = eager_operand("insert", values)
+    indices = _indices_known("insert", obj)
     length = shape_of(arr)[axis]
-    count, values = _fitting_values(arr, values, axis, obj, places)
+    count, values = _fitting_values(arr, values, axis, obj, indices)
     pool = join_all("insert", [arr, convert_to(values, arr)], axis, None)
-    if places is None:
+    if indices is None:
         return pick_compiled(pool, _insertion_order(obj, length, count), axis)
-    if not isinstance(places, slice) and np.ndim(places) == 0:
-        place = int(np.clip(places, -length, length))
-        order = np.insert(np.arange(length), [place] * count, length + np.arange(count))
+    if not isinstance(indices, slice) and np.ndim(indices) == 0:
+        index = int(np.clip(indices, -length, length))
+        order = np.insert(np.arange(length), [index] * count, length + np.arange(count))
     else:
-        chosen = places if isinstance(places, slice) or places.dtype == bool else np.clip(places, -length, length)
+        chosen = indices if isinstance(indices, slice) or indices.dtype == bool else np.clip(indices, -length, length)
         order = np.insert(np.arange(length), chosen, length + np.arange(count))
     return pick(pool, order, axis)
 
@@ -118,13 +118,13 @@ def convert_to(values: Any, arr: Any) -> Any:
     return convert(values, typeof(arr).dtype, typeof(arr).weak_type)
 
 
-def _fitting_values(arr: Any, values: Any, axis: int, obj: Any, places: Any) -> tuple[int, Any]:
+def _fitting_values(arr: Any, values: Any, axis: int, obj: Any, indices: Any) -> tuple[int, Any]:
     """How many slices are inserted, and those slices."""
     shape, rank = shape_of(arr), typeof(arr).ndim
     scalar = (
-        places is None
+        indices is None
         and typeof(obj).ndim == 0
-        or (not isinstance(places, slice) and places is not None and np.ndim(places) == 0)
+        or (not isinstance(indices, slice) and indices is not None and np.ndim(indices) == 0)
     )
     missing = rank - typeof(values).ndim
     if missing > 0:
@@ -132,11 +132,13 @@ def _fitting_values(arr: Any, values: Any, axis: int, obj: Any, places: Any) -> 
     if scalar:
         values = moveaxis(values, 0, axis)
         count = shape_of(values)[axis]
-    elif places is None:
+    elif indices is None:
         count = typeof(obj).size
     else:
         count = (
-            len(np.arange(shape[axis])[places]) if isinstance(places, slice) or places.dtype == bool else places.size
+            len(np.arange(shape[axis])[indices])
+            if isinstance(indices, slice) or indices.dtype == bool
+            else indices.size
         )
         count = shape_of(values)[axis] if count == 1 else count
     return count, broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
@@ -152,13 +154,13 @@ def _insertion_order(obj: Any, length: int, count: int) -> Any:
     rows, columns = (shapes.broadcasted_iota(np.int32, (count, count), dim) for dim in (0, 1))
     tied = bitwise.bitwise_and(arithmetic.eq(mine, other), arithmetic.lt(columns, rows))
     earlier = bitwise.bitwise_or(arithmetic.lt(other, mine), tied)
-    places = arithmetic.add(index, reduce_sum(convert(earlier, np.int32), (1,)))
-    return _interleaved(places, length, count)
+    indices = arithmetic.add(index, reduce_sum(convert(earlier, np.int32), (1,)))
+    return _interleaved(indices, length, count)
 
 
-def _interleaved(places: Any, length: int, count: int) -> Any:
+def _interleaved(indices: Any, length: int, count: int) -> Any:
     total = length + count
-    spread = shapes.broadcast_in_dim(places, (total, count), (1,))
+    spread = shapes.broadcast_in_dim(indices, (total, count), (1,))
     rows = shapes.broadcasted_iota(np.int32, (total, count), 0)
     before = reduce_sum(convert(arithmetic.lt(spread, rows), np.int32), (1,))
     here = convert(arithmetic.eq(spread, rows), np.int32)
@@ -183,10 +185,10 @@ def delete(arr: ArrayLike, obj: Any, axis: OneAxis = None, *, assume_unique_indi
     Example: ``jnp.delete(jnp.arange(3), 1)`` is ``[0, 2]``. Source: ``numpy.delete``.
     """
     arr, axis = _along("delete", arr, axis)
-    places = _places_known("delete", obj)
+    indices = _indices_known("delete", obj)
     length = shape_of(arr)[axis]
-    if places is not None:
-        return pick(arr, np.delete(np.arange(length), places), axis)
+    if indices is not None:
+        return pick(arr, np.delete(np.arange(length), indices), axis)
     if typeof(obj).dtype == np.bool_ or (typeof(obj).ndim > 0 and not assume_unique_indices):
         raise ConcretizationTypeError(
             obj, "jnp.delete with traced places needs assume_unique_indices=True, and integers: the shape of "

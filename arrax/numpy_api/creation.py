@@ -17,7 +17,7 @@ from arrax.dtypes import OptionalDType
 from arrax.interpreters.staging import PYTHON_SCALARS, Staging
 from arrax.lax import arithmetic, shapes, structure
 from arrax.lax.conversion import convert, convert_element_type_p, scalar_of
-from arrax.lax.placement import copy, device_put, own_place
+from arrax.lax.placement import copy, device_put, own_sharding
 from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
@@ -407,7 +407,7 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], A
 def _placed_like(value: Any, a: Any, device: Any, out_sharding: Any = None) -> Any:
     """A new array where ``a`` lies, if that is committed to a place, and no other one is asked for."""
     if device is None and out_sharding is None:
-        return _placed(value, own_place(a, typeof(value).shape)) if type(a) is ArrayImpl else _divided_like(value, a)
+        return _placed(value, own_sharding(a, typeof(value).shape)) if type(a) is ArrayImpl else _divided_like(value, a)
     return _placed(value, device, out_sharding)
 
 

@@ -33,8 +33,8 @@ class SlogdetResult(NamedTuple):
 def _parity(pivots: Any) -> Any:
     """1 where a permutation is odd, else 0."""
     axis = typeof(pivots).ndim - 1
-    places = shapes.broadcasted_iota(np.int32, typeof(pivots).shape, axis)
-    moved = convert(arithmetic.ne(pivots, places), np.int32)
+    indices = shapes.broadcasted_iota(np.int32, typeof(pivots).shape, axis)
+    moved = convert(arithmetic.ne(pivots, indices), np.int32)
     count = reduce_sum(moved, (axis,))
     return arithmetic.rem(count, shapes.full_like(count, 2))
 

@@ -29,7 +29,7 @@ from arrax.numpy_api.operands import (
     promote_inexact,
     refuse_complex,
 )
-from arrax.numpy_api.routes import settle, shape_of
+from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
@@ -54,7 +54,7 @@ def _diff(a: Any, n: int, axis: int) -> Any:
 
 def _edge(a: Any, value: Any, axis: int) -> Any:
     """What is put before or behind an axis: an array, or a number repeated to one slice."""
-    value = settle("diff", value)
+    value = eager_operand("diff", value)
     if typeof(value).ndim:
         return value
     shape = shape_of(a)
@@ -79,7 +79,7 @@ def diff(
     """
     check_arraylike("diff", a)
     check_arraylike_or_none("diff", prepend, append)
-    a, count = settle("diff", a), as_index(n)
+    a, count = eager_operand("diff", a), as_index(n)
     if count == 0:
         return a
     if typeof(a).ndim == 0:
@@ -154,10 +154,10 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
 def _with_ends(first: Any, inner: Any, last: Any, axis: int) -> Any:
     """Thin slices on both sides of an array: computed where they belong, while joining would copy the array."""
     rank, dtype = typeof(inner).ndim, typeof(inner).dtype
-    widths = [(1, 1, 0) if place == axis else (0, 0, 0) for place in range(rank)]
+    widths = [(1, 1, 0) if index == axis else (0, 0, 0) for index in range(rank)]
     out = structure.pad(inner, np.zeros((), dtype)[()], widths)
-    for end, place in ((first, 0), (last, typeof(out).shape[axis] - 1)):
-        out = slicing.dynamic_update_slice(out, end, [place if one == axis else 0 for one in range(rank)])
+    for end, index in ((first, 0), (last, typeof(out).shape[axis] - 1)):
+        out = slicing.dynamic_update_slice(out, end, [index if one == axis else 0 for one in range(rank)])
     return out
 
 
@@ -191,20 +191,20 @@ def gradient(
     if edge_order not in (None, 1):
         raise NotImplementedError("gradient: the 'edge_order' argument is not supported.")
     check_arraylike("gradient", f, *varargs)
-    f = settle("gradient", f)
+    f = eager_operand("gradient", f)
     axes = canonical_axes(tuple(axis) if isinstance(axis, Sequence) else axis, typeof(f).ndim)
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError(f"gradient: invalid number of spacing arguments {len(varargs)} for {axis=}")
-    for place, one in enumerate(axes):
+    for index, one in enumerate(axes):
         length = shape_of(f)[one]
         if length < 2:
             raise ValueError(f"gradient: at least 2 places are needed along axis {one}, got shape {shape_of(f)}")
-        spacing = varargs[place if len(varargs) > 1 else 0] if varargs else 1.0
+        spacing = varargs[index if len(varargs) > 1 else 0] if varargs else 1.0
         if typeof(spacing).ndim and typeof(spacing).shape != (length,):
             raise ValueError(
                 f"gradient: spacing of shape {typeof(spacing).shape} does not fit axis {one} of shape {shape_of(f)}"
             )
-    slopes = _gradient(f, [settle("gradient", spacing) for spacing in varargs], axes)
+    slopes = _gradient(f, [eager_operand("gradient", spacing) for spacing in varargs], axes)
     return slopes[0] if len(axes) == 1 else slopes
 
 
@@ -248,7 +248,9 @@ def trapezoid(y: ArrayLike, x: OptionalArray = None, dx: ArrayLike = 1.0, axis: 
     """
     check_arraylike("trapezoid", y)
     check_arraylike_or_none("trapezoid", x)
-    return _trapezoid(settle("trapezoid", y), x if x is None else settle("trapezoid", x), dx, as_index(axis))
+    return _trapezoid(
+        eager_operand("trapezoid", y), x if x is None else eager_operand("trapezoid", x), dx, as_index(axis)
+    )
 
 
 # ---- phases ---------------------------------------------------------------------------------------------------------
@@ -293,7 +295,7 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, period: ArrayLike 
     Example: ``jnp.unwrap(jnp.array([0., 6.]))`` is ``[0., 6 - 2 * pi]``. Source: ``numpy.unwrap``.
     """
     check_arraylike("unwrap", p)
-    p = settle("unwrap", p)
+    p = eager_operand("unwrap", p)
     refuse_complex("unwrap", p)
     axis = shapes.canonical_axis(axis, typeof(p).ndim)
     return _unwrap(p, discont, period, axis) if shape_of(p)[axis] else p

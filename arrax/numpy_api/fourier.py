@@ -22,7 +22,7 @@ from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.numpy_api.rearranging import roll
-from arrax.numpy_api.routes import settle
+from arrax.numpy_api.routes import eager_operand
 from arrax.xla.annotations import OptionalDevice
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -392,7 +392,7 @@ def _half_turn(name: str, x: Any, axes: Any, sign: int) -> Any:
     chosen = range(len(shape)) if axes is None else (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
     turned = tuple(shapes.canonical_axis(axis, len(shape)) for axis in chosen)
     if not turned:
-        return settle(name, x)
+        return eager_operand(name, x)
     return roll(x, tuple(sign * (shape[axis] // 2) for axis in turned), turned)
 
 

@@ -14,17 +14,17 @@ from arrax.lax.gather import GatherDimensionNumbers, GatherScatterMode, gather
 _IN_BOUNDS = GatherScatterMode.PROMISE_IN_BOUNDS
 
 
-def take_slices(a: Any, places: Any, axis: int) -> Any:
+def take_slices(a: Any, indices: Any, axis: int) -> Any:
     """The slices of ``a`` at integer places of an axis.
 
     Args:
       a: array.
-      places: integer array of any shape, within [0, length of the axis).
+      indices: integer array of any shape, within [0, length of the axis).
       axis: axis, counted from 0.
-    Returns: array with the axes of ``places`` instead of the axis.
+    Returns: array with the axes of ``indices`` instead of the axis.
     """
-    shape, rank = typeof(a).shape, typeof(places).ndim
-    columns = shapes.expand_dims(_indices(places), (rank,))
+    shape, rank = typeof(a).shape, typeof(indices).ndim
+    columns = shapes.expand_dims(_indices(indices), (rank,))
     numbers = GatherDimensionNumbers(
         offset_dims=(*range(axis), *range(axis + rank, len(shape) - 1 + rank)), collapsed_slice_dims=(axis,),
         start_index_map=(axis,),
@@ -33,17 +33,17 @@ def take_slices(a: Any, places: Any, axis: int) -> Any:
     return gather(a, columns, numbers, sizes, mode=_IN_BOUNDS)
 
 
-def take_along_last(a: Any, places: Any) -> Any:
-    """For each row (last axis) of ``a``, its elements at the places in the row of ``places``.
+def take_along_last(a: Any, indices: Any) -> Any:
+    """For each row (last axis) of ``a``, its elements at the places in the row of ``indices``.
 
     Args:
       a: array of shape ``(..., n)``.
-      places: integer array of shape ``(..., m)`` with the same leading axes, within [0, n).
-    Returns: array of the shape of ``places``.
+      indices: integer array of shape ``(..., m)`` with the same leading axes, within [0, n).
+    Returns: array of the shape of ``indices``.
     """
     rank = typeof(a).ndim
     batch = tuple(range(rank - 1))
-    columns = shapes.expand_dims(_indices(places), (rank,))
+    columns = shapes.expand_dims(_indices(indices), (rank,))
     numbers = GatherDimensionNumbers(
         offset_dims=(), collapsed_slice_dims=(rank - 1,), start_index_map=(rank - 1,), operand_batching_dims=batch,
         start_indices_batching_dims=batch,
@@ -51,5 +51,5 @@ def take_along_last(a: Any, places: Any) -> Any:
     return gather(a, columns, numbers, (1,) * rank, mode=_IN_BOUNDS)
 
 
-def _indices(places: Any) -> Any:
-    return places.astype(np.int32) if isinstance(places, np.ndarray) else convert(places, typeof(places).dtype)
+def _indices(indices: Any) -> Any:
+    return indices.astype(np.int32) if isinstance(indices, np.ndarray) else convert(indices, typeof(indices).dtype)

@@ -28,7 +28,7 @@ from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, j
 from arrax.numpy_api.ranges import linspace
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.reductions import max, min
-from arrax.numpy_api.routes import settle
+from arrax.numpy_api.routes import eager_operand
 from arrax.numpy_api.searching import index_dtype, search_sorted
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
@@ -42,7 +42,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
         return count_values(x, length, index_dtype())
     dtype, size = typeof(weights).dtype, typeof(x).size
     weights = convert(weights, dtype)
-    place = (
+    index = (
         arithmetic.max_(x, np.zeros((), typeof(x).dtype)[()])
         if dtypes.issubdtype(typeof(x).dtype, np.signedinteger)
         else x
@@ -51,7 +51,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
     if size == 0 or length == 0:
         return start
     return scatter_add(
-        start, shapes.expand_dims(place, (1,)), weights, ScatterDimensionNumbers((), (0,), (0,)), mode="drop"
+        start, shapes.expand_dims(index, (1,)), weights, ScatterDimensionNumbers((), (0,), (0,)), mode="drop"
     )
 
 
@@ -80,7 +80,7 @@ def bincount(
         return slots.as_asked(out_sharding, lambda counts: counts, bincount(x, weights, minlength, length=length))
     check_arraylike("bincount", x)
     check_arraylike_or_none("bincount", weights)
-    x = settle("bincount", x)
+    x = eager_operand("bincount", x)
     if dtypes.is_bool(typeof(x).dtype):
         x = convert(x, np.int32)
     if not dtypes.is_integer(typeof(x).dtype):
@@ -89,7 +89,7 @@ def bincount(
         raise ValueError(f"bincount: only 1-dimensional input supported, got shape {typeof(x).shape}.")
     if weights is not None and typeof(weights).shape != typeof(x).shape:
         raise ValueError(f"bincount: shape of weights {typeof(weights).shape} must match shape of x {typeof(x).shape}")
-    least = as_index(minlength)
+    smallest = as_index(minlength)
     if length is None:
         values = known(x)
         if values is None:
@@ -98,7 +98,7 @@ def bincount(
                 "The error occurred because of argument 'x' of jnp.bincount. Give a static `length` in transformed functions.",
             )
         length = int(values.max()) + 1 if values.size else 0
-        length = length if length > least else least
+        length = length if length > smallest else smallest
     if as_index(length) < 0:
         raise ValueError(f"bincount: length must be non-negative, got {length}")
     return _bincount(x, weights, as_index(length))
@@ -146,7 +146,7 @@ def histogram_bin_edges(
     if isinstance(bins, str):
         raise NotImplementedError("histogram_bin_edges: string values for `bins` are not implemented.")
     check_arraylike("histogram_bin_edges", a)
-    a = settle("histogram_bin_edges", a)
+    a = eager_operand("histogram_bin_edges", a)
     if dtypes.is_complex(typeof(a).dtype):
         raise TypeError("histogram: complex values have no order")
     dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
@@ -178,14 +178,14 @@ def _bin_of(edges: Any, values: Any) -> Any:
     """For each value the number of its bin; the last bin includes its right edge; others get a number beyond."""
     count = typeof(edges).shape[0] - 1
     dtype = index_dtype()
-    place = search_sorted(edges, values, None, True, "scan")
+    index = search_sorted(edges, values, None, True, "scan")
     last = structure.slice_in_dim(edges, count, count + 1)
     at_end = arithmetic.eq(values, operands.broadcast_to(last, typeof(values).shape))
-    place = structure.select(at_end, shapes.full_like(place, count), place)
+    index = structure.select(at_end, shapes.full_like(index, count), index)
     inside = bitwise.bitwise_and(
-        arithmetic.ge(place, np.asarray(1).astype(dtype)[()]), arithmetic.le(place, np.asarray(count).astype(dtype)[()])
+        arithmetic.ge(index, np.asarray(1).astype(dtype)[()]), arithmetic.le(index, np.asarray(count).astype(dtype)[()])
     )
-    return structure.select(inside, arithmetic.sub(place, shapes.full_like(place, 1)), shapes.full_like(place, 1 << 30))
+    return structure.select(inside, arithmetic.sub(index, shapes.full_like(index, 1)), shapes.full_like(index, 1 << 30))
 
 
 _FEW_BINS = 1 << 12
@@ -201,9 +201,9 @@ def _equal_bin_of(edges: Any, values: Any) -> Any:
     guess = arithmetic.min_(arithmetic.max_(convert(scaled, dtype), zero), last)
     below = arithmetic.lt(values, take_slices(edges, guess, 0))
     above = arithmetic.ge(values, take_slices(edges, arithmetic.add(guess, one), 0))
-    place = arithmetic.sub(arithmetic.add(guess, convert(above, dtype)), convert(below, dtype))
+    index = arithmetic.sub(arithmetic.add(guess, convert(above, dtype)), convert(below, dtype))
     inside = bitwise.bitwise_and(arithmetic.ge(values, low), arithmetic.le(values, high))
-    return structure.select(inside, arithmetic.min_(place, last), shapes.full_like(place, 1 << 30))
+    return structure.select(inside, arithmetic.min_(index, last), shapes.full_like(index, 1 << 30))
 
 
 @api(static=("equal",))
@@ -270,10 +270,10 @@ def _histogramdd(sample: Any, edges: Sequence[Any], weights: Any) -> Any:
     for axis, (edge, count) in enumerate(zip(edges, counts, strict=True)):
         column = shapes.squeeze(structure.slice_in_dim(sample, axis, axis + 1, axis=1), (1,))
         column, edge = join_inexact(column, edge)
-        place = _bin_of(convert(edge, typeof(edge).dtype), convert(column, typeof(column).dtype))
-        inside = arithmetic.lt(place, np.asarray(count).astype(dtype)[()])
+        index = _bin_of(convert(edge, typeof(edge).dtype), convert(column, typeof(column).dtype))
+        inside = arithmetic.lt(index, np.asarray(count).astype(dtype)[()])
         flat = (
-            place if flat is None else arithmetic.add(arithmetic.mul(flat, np.asarray(count).astype(dtype)[()]), place)
+            index if flat is None else arithmetic.add(arithmetic.mul(flat, np.asarray(count).astype(dtype)[()]), index)
         )
         valid = inside if valid is None else bitwise.bitwise_and(valid, inside)
     total = int(np.prod(counts, dtype=np.int64))
@@ -303,7 +303,7 @@ def histogramdd(
     """
     check_arraylike("histogramdd", sample)
     check_arraylike_or_none("histogramdd", weights)
-    sample = settle("histogramdd", sample)
+    sample = eager_operand("histogramdd", sample)
     if typeof(sample).ndim != 2:
         raise ValueError(f"histogramdd: sample must have two axes, got shape {typeof(sample).shape}")
     points, rank = typeof(sample).shape
@@ -342,6 +342,6 @@ def histogram2d(
     check_arraylike("histogram2d", x, y)
     if not _is_count(bins) and (not isinstance(bins, list | tuple) or len(bins) not in (1, 2)):
         bins = [asarray(bins), asarray(bins)]
-    points = stack([settle("histogram2d", v) for v in (x, y)], 1)
+    points = stack([eager_operand("histogram2d", v) for v in (x, y)], 1)
     counts, (first, second) = histogramdd(points, bins, range, weights, density)
     return counts, first, second

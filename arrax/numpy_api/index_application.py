@@ -73,12 +73,12 @@ def fill_scalar(value: Any) -> Any:
 # ---- operands -------------------------------------------------------------------------------------------------------
 
 
-def _place_dtype(operands: Sequence[Any], lengths: Sequence[int]) -> np.dtype:
+def _index_dtype(operands: Sequence[Any], lengths: Sequence[int]) -> np.dtype:
     wide = any(typeof(operand).dtype.itemsize == 8 for operand in operands) or any(n >= 2**31 for n in lengths)
     return dtypes.canonicalize_dtype(np.dtype(np.int64)) if wide else np.dtype(np.int32)
 
 
-def _places(operand: Any, length: int, wrap: bool, dtype: np.dtype) -> Any:
+def _indices_of_operand(operand: Any, length: int, wrap: bool, dtype: np.dtype) -> Any:
     """An operand as signed integers, negative ones counted from the end; those out of bounds stay so."""
     if isinstance(operand, np.ndarray):
         wrapped = np.where(operand < 0, operand + length, operand) if wrap and operand.dtype.kind == "i" else operand
@@ -88,28 +88,30 @@ def _places(operand: Any, length: int, wrap: bool, dtype: np.dtype) -> Any:
         if aval.dtype.itemsize >= dtype.itemsize:
             operand = arithmetic.min_(operand, np.asarray(length).astype(aval.dtype)[()])
         return convert(operand, dtype)
-    places = convert(operand, dtype)
+    indices = convert(operand, dtype)
     if not wrap:
-        return places
-    negative = arithmetic.lt(places, np.zeros((), dtype)[()])
-    return structure.select(negative, arithmetic.add(places, np.asarray(length).astype(dtype)[()]), places)
+        return indices
+    negative = arithmetic.lt(indices, np.zeros((), dtype)[()])
+    return structure.select(negative, arithmetic.add(indices, np.asarray(length).astype(dtype)[()]), indices)
 
 
-def _all_places(operands: Sequence[Any], lengths: Sequence[int], wrap: bool) -> list[Any]:
-    dtype = _place_dtype(operands, lengths)
-    return [_places(operand, length, wrap, dtype) for operand, length in zip(operands, lengths, strict=True)]
+def _all_indices(operands: Sequence[Any], lengths: Sequence[int], wrap: bool) -> list[Any]:
+    dtype = _index_dtype(operands, lengths)
+    return [
+        _indices_of_operand(operand, length, wrap, dtype) for operand, length in zip(operands, lengths, strict=True)
+    ]
 
 
 def _common_shape(operands: Sequence[Any]) -> tuple[int, ...]:
     return shapes.broadcast_shapes(*(typeof(operand).shape for operand in operands))
 
 
-def _index_array(places: Sequence[Any]) -> Any:
+def _index_array(indices: Sequence[Any]) -> Any:
     """The places of all axes as one array, whose last axis holds the components of an index."""
-    common = _common_shape(places)
-    if all(isinstance(place, np.ndarray) for place in places):
-        return np.stack([np.broadcast_to(place, common) for place in places], -1)
-    columns = [shapes.broadcast_in_dim(broadcast_to(p, common), (*common, 1), range(len(common))) for p in places]
+    common = _common_shape(indices)
+    if all(isinstance(index, np.ndarray) for index in indices):
+        return np.stack([np.broadcast_to(index, common) for index in indices], -1)
+    columns = [shapes.broadcast_in_dim(broadcast_to(p, common), (*common, 1), range(len(common))) for p in indices]
     return columns[0] if len(columns) == 1 else structure.concatenate(columns, len(common))
 
 
@@ -176,8 +178,8 @@ def _write_strided(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any])
     hits: Any = None
     for axis, (low, high, interior) in enumerate(padding):
         if interior:
-            places = np.arange(sizes[axis]) - low
-            along = (places >= 0) & (places % (interior + 1) == 0) & (places < sizes[axis] - low - high)
+            indices = np.arange(sizes[axis]) - low
+            along = (indices >= 0) & (indices % (interior + 1) == 0) & (indices < sizes[axis] - low - high)
             spread = shapes.broadcast_in_dim(along, sizes, (axis,))
             hits = spread if hits is None else bitwise.bitwise_and(hits, spread)
     block = d._replace(sizes=tuple(sizes), steps=(1,) * len(d.steps))
@@ -213,8 +215,8 @@ def _with_scalars(
     """The starts, those of scalar axes from the operands."""
     if not d.scalar_axes:
         return list(starts)
-    places = _all_places(operands, [shape[axis] for axis in d.scalar_axes], wrap)
-    found = dict(zip(d.scalar_axes, places, strict=True))
+    indices = _all_indices(operands, [shape[axis] for axis in d.scalar_axes], wrap)
+    found = dict(zip(d.scalar_axes, indices, strict=True))
     return [found.get(axis, start) for axis, start in enumerate(starts)]
 
 
@@ -264,8 +266,8 @@ def _gather(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, ac
         return _filled(shape, access, aval)
     if math.prod(shape) == 0:
         return shapes.full(shape, 0, aval.dtype)
-    indices = _index_array(_all_places(operands, lengths, access.wrap))
-    offsets = tuple(place for place in range(len(shape)) if not front <= place < front + len(common))
+    indices = _index_array(_all_indices(operands, lengths, access.wrap))
+    offsets = tuple(index for index in range(len(shape)) if not front <= index < front + len(common))
     return gather(
         x, indices, GatherDimensionNumbers(offsets, tuple(axes), tuple(axes)),
         [1 if axis in axes else length for axis, length in enumerate(aval.shape)],
@@ -344,7 +346,7 @@ def write_applied(
         return out if typeof(out).shape == wanted else shapes.broadcast_in_dim(out, wanted, ())
 
     def scattered(window: Any, indices: Any, numbers: Any, **flags: Any) -> Any:
-        plain = [size for place, size in enumerate(shape) if place not in d.newaxes]
+        plain = [size for index, size in enumerate(shape) if index not in d.newaxes]
         return scatter_apply(
             window, indices, lambda element: convert(function(element), dtype), numbers, update_shape=plain, **flags
         )
@@ -390,10 +392,10 @@ def _inside(d: IndexDescription, starts: Sequence[Any], shape: Sequence[int]) ->
     """Whether all scalars are in bounds."""
     result = None
     for axis in d.scalar_axes:
-        place = starts[axis]
-        dtype = typeof(place).dtype
-        above = arithmetic.ge(place, np.zeros((), dtype)[()])
-        inside = bitwise.bitwise_and(above, arithmetic.lt(place, np.asarray(shape[axis]).astype(dtype)[()]))
+        index = starts[axis]
+        dtype = typeof(index).dtype
+        above = arithmetic.ge(index, np.zeros((), dtype)[()])
+        inside = bitwise.bitwise_and(above, arithmetic.lt(index, np.asarray(shape[axis]).astype(dtype)[()]))
         result = inside if result is None else bitwise.bitwise_and(result, inside)
     return result
 
@@ -406,9 +408,9 @@ def _scatter(
     common = _common_shape(operands)
     if aval.size == 0 or math.prod(common) == 0 or 0 in d.sizes:
         return x
-    places = _all_places(operands, [aval.shape[axis] for axis in d.array_axes], access.wrap)
-    dtype = typeof(places[0]).dtype
-    columns = dict(zip(d.array_axes, places, strict=True))
+    indices = _all_indices(operands, [aval.shape[axis] for axis in d.array_axes], access.wrap)
+    dtype = typeof(indices[0]).dtype
+    columns = dict(zip(d.array_axes, indices, strict=True))
     for axis, (size, length) in enumerate(zip(d.sizes, aval.shape, strict=True)):
         if size != length and axis not in columns:
             start = starts[axis]
@@ -416,7 +418,7 @@ def _scatter(
     axes = tuple(sorted(columns))
     inserted = tuple(sorted((*d.array_axes, *d.squeezed)))
     rank = aval.ndim - len(inserted) + len(common)
-    window = tuple(place for place in range(rank) if not d.front <= place < d.front + len(common))
+    window = tuple(index for index in range(rank) if not d.front <= index < d.front + len(common))
     return scattered(
         x, _index_array([columns[axis] for axis in axes]), ScatterDimensionNumbers(window, inserted, axes),
         indices_are_sorted=access.indices_are_sorted, unique_indices=access.unique_indices, mode=access.mode,

@@ -170,7 +170,7 @@ def _mask_token(mask: Any, operands: list[Any]) -> Token:
     if values.ndim == 0:
         operands.append(np.zeros(int(values), np.int32))
         return ("mask", (), int(values))
-    operands.extend(places.astype(np.int32) for places in values.nonzero())
+    operands.extend(indices.astype(np.int32) for indices in values.nonzero())
     return ("mask", values.shape)
 
 
@@ -205,9 +205,9 @@ class _Plan:
         length = self.shape[self.source]
         if length == 0:
             raise IndexError(f"index is out of bounds for axis {self.source} with size 0")
-        place = value + length if value < 0 and self.wrap else value
-        self.misses |= not 0 <= place < length
-        self.squeezed.append(self.axis(1, min(max(place, 0), length - 1)))
+        index = value + length if value < 0 and self.wrap else value
+        self.misses |= not 0 <= index < length
+        self.squeezed.append(self.axis(1, min(max(index, 0), length - 1)))
         self.source += 1
         self.layout.append("operand")
 
@@ -248,9 +248,9 @@ class _Plan:
 
     def piece(self, start: int | None, stop: int | None, step: int | None) -> None:
         first, last, stride = slice(start, stop, step).indices(self.shape[self.source])
-        places = range(first, last, stride)
-        count = len(places)
-        lowest = 0 if count == 0 else min(places[0], places[-1])
+        indices = range(first, last, stride)
+        count = len(indices)
+        lowest = 0 if count == 0 else min(indices[0], indices[-1])
         self.axis(count, lowest, stride if count > 1 else 1)
         self.source += 1
         self.layout.append("kept")
@@ -261,19 +261,19 @@ class _Plan:
             self.piece(None, None, None)
 
     def finish(self) -> tuple[IndexDescription, tuple[int, ...]]:
-        places = [i for i, item in enumerate(self.layout) if item == "operand"]
+        indices = [i for i, item in enumerate(self.layout) if item == "operand"]
         if not self.advanced:
-            places = []
-        together = not places or places[-1] - places[0] + 1 == len(places)
-        before = self.layout[: places[0]] if places and together else []
+            indices = []
+        together = not indices or indices[-1] - indices[0] + 1 == len(indices)
+        before = self.layout[: indices[0]] if indices and together else []
         final: list[str] = []
         common = ["common"] * self.rank
-        if places and not together:
+        if indices and not together:
             final += common
         for i, item in enumerate(self.layout):
             if item in ("kept", "new"):
                 final.append(item)
-            elif places and together and i == places[0]:
+            elif indices and together and i == indices[0]:
                 final += common
         description = IndexDescription(
             tuple(self.inserted), tuple(self.sizes), tuple(self.steps), tuple(self.squeezed), tuple(self.scalar_axes),
@@ -331,6 +331,6 @@ def result_shape(description: IndexDescription, common: Sequence[int]) -> tuple[
     absent = (*description.squeezed, *description.array_axes)
     kept = [size for axis, size in enumerate(description.sizes) if axis not in absent]
     shape = [*kept[: description.front], *common, *kept[description.front :]]
-    for place in description.newaxes:
-        shape.insert(place, 1)
+    for index in description.newaxes:
+        shape.insert(index, 1)
     return tuple(shape)

@@ -21,7 +21,7 @@ from arrax.numpy_api.creation import arange, asarray
 from arrax.numpy_api.indexing import floor_modulo
 from arrax.numpy_api.operands import broadcast_operands, check_arraylike, join_dtypes, promote_dtypes
 from arrax.numpy_api.ranges import linspace
-from arrax.numpy_api.routes import settle, settle_all, shape_of
+from arrax.numpy_api.routes import eager_operand, eager_operands, shape_of
 from arrax.xla.annotations import Shape
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -29,10 +29,10 @@ s_ = np.s_
 index_exp = np.index_exp
 
 
-def _integers(*places: np.ndarray) -> tuple[Any, ...]:
+def _integers(*positions: np.ndarray) -> tuple[Any, ...]:
     """Arrays of the default integer type."""
     dtype = dtypes.canonicalize_dtype(np.dtype(np.int64))
-    return tuple(asarray(np.ascontiguousarray(place, dtype)) for place in places)
+    return tuple(asarray(np.ascontiguousarray(index, dtype)) for index in positions)
 
 
 # ---- diagonals and triangles ----------------------------------------------------------------------------------------
@@ -130,10 +130,10 @@ def mask_indices(
     known = concrete_value(mask)
     if known is None:
         raise ConcretizationTypeError(mask, "mask_indices needs a mask whose values are known.")
-    places = np.asarray(known).nonzero()
+    positions = np.asarray(known).nonzero()
     if size is None:
-        return _integers(*places)  # type: ignore[return-value]
-    return _integers(*(np.resize(np.append(p[:size], np.zeros(max(size - len(p), 0))), size) for p in places))  # type: ignore[return-value]
+        return _integers(*positions)  # type: ignore[return-value]
+    return _integers(*(np.resize(np.append(p[:size], np.zeros(max(size - len(p), 0))), size) for p in positions))  # type: ignore[return-value]
 
 
 # ---- conversions between flat and multiple indices ------------------------------------------------------------------
@@ -149,7 +149,7 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Any, ...]:
     Example: ``jnp.unravel_index(5, (3, 4))`` is ``(1, 1)``. Source: ``numpy.unravel_index``.
     """
     check_arraylike("unravel_index", indices)
-    indices = settle("unravel_index", indices)
+    indices = eager_operand("unravel_index", indices)
     if not dtypes.is_integer(typeof(indices).dtype):
         raise TypeError(f"unravel_index needs integers, got dtype {typeof(indices).dtype}")
     lengths: list[Any] = list(shape) if isinstance(shape, tuple | list) else [shape]
@@ -171,12 +171,12 @@ def _unravel_index(indices: Any, lengths: Sequence[Any]) -> tuple[Any, ...]:
         negative = arithmetic.lt(indices, zero)
         indices = structure.select(negative, arithmetic.add(indices, total), indices)
     rest = arithmetic.max_(zero, arithmetic.min_(indices, arithmetic.sub(arithmetic.max_(total, one), one)))
-    places: list[Any] = []
+    positions: list[Any] = []
     for length in reversed(lengths):
         divisor = arithmetic.max_(length, one)
-        places.insert(0, arithmetic.rem(rest, divisor))
+        positions.insert(0, arithmetic.rem(rest, divisor))
         rest = arithmetic.div(rest, divisor)
-    return tuple(places)
+    return tuple(positions)
 
 
 def ravel_multi_index(
@@ -202,27 +202,27 @@ def ravel_multi_index(
     Example: ``jnp.ravel_multi_index((1, 2), (3, 4))`` is 6. Source: ``numpy.ravel_multi_index``.
     """
     lengths = as_indices(dims)
-    given = settle_all("ravel_multi_index", list(multi_index))
+    given = eager_operands("ravel_multi_index", list(multi_index))
     if len(given) != len(lengths):
         raise ValueError(f"ravel_multi_index needs one index array per axis, got {len(given)} for dims {lengths}")
     if mode not in ("raise", "wrap", "clip", "ignore"):
         raise ValueError(f"invalid {mode=}. Expected 'raise', 'wrap', 'clip', or 'ignore'.")
     if order not in ("C", "F"):
         raise ValueError(f"invalid {order=}. Expected 'C' or 'F'")
-    if not all(dtypes.is_integer(typeof(place).dtype) for place in given):
-        raise TypeError(f"ravel_multi_index needs integers, got dtypes {[typeof(place).dtype.name for place in given]}")
+    if not all(dtypes.is_integer(typeof(index).dtype) for index in given):
+        raise TypeError(f"ravel_multi_index needs integers, got dtypes {[typeof(index).dtype.name for index in given]}")
     if mode == "raise":
         _check_in_bounds(given, lengths)
     result = _ravel_multi_index(tuple(given), lengths, mode, order)
     return result if dtype is None else convert(result, dtypes.check_user_dtype("ravel_multi_index", dtype))
 
 
-def _check_in_bounds(places: Sequence[Any], lengths: Sequence[int]) -> None:
-    for place, length in zip(places, lengths, strict=True):
-        known = concrete_value(place)
+def _check_in_bounds(positions: Sequence[Any], lengths: Sequence[int]) -> None:
+    for index, length in zip(positions, lengths, strict=True):
+        known = concrete_value(index)
         if known is None:
             raise ConcretizationTypeError(
-                place,
+                index,
                 "ravel_multi_index with mode='raise' looks at its indices. Use mode='wrap' or mode='clip' instead.",
             )
         values = np.asarray(known)
@@ -231,21 +231,21 @@ def _check_in_bounds(places: Sequence[Any], lengths: Sequence[int]) -> None:
 
 
 @api(static=("lengths", "mode", "order"))
-def _ravel_multi_index(places: tuple[Any, ...], lengths: tuple[int, ...], mode: str, order: str) -> Any:
-    if not places:
+def _ravel_multi_index(positions: tuple[Any, ...], lengths: tuple[int, ...], mode: str, order: str) -> Any:
+    if not positions:
         return np.int32(0)
-    promoted = broadcast_operands("ravel_multi_index", *promote_dtypes(*places))
+    promoted = broadcast_operands("ravel_multi_index", *promote_dtypes(*positions))
     dtype = typeof(promoted[0]).dtype
     strides = np.cumprod([1, *(lengths[:0:-1] if order == "C" else lengths[:-1])], dtype=np.int64)
     strides = strides[::-1] if order == "C" else strides
     total = None
-    for place, length, stride in zip(promoted, lengths, strides, strict=True):
+    for index, length, stride in zip(promoted, lengths, strides, strict=True):
         if mode == "wrap":
-            place = floor_modulo(place, max(length, 1))
+            index = floor_modulo(index, max(length, 1))
         elif mode == "clip":
             last = np.asarray(max(length - 1, 0)).astype(dtype)[()]
-            place = structure.clamp(np.zeros((), dtype)[()], place, last)
-        term = arithmetic.mul(place, np.asarray(stride).astype(typeof(place).dtype)[()])
+            index = structure.clamp(np.zeros((), dtype)[()], index, last)
+        term = arithmetic.mul(index, np.asarray(stride).astype(typeof(index).dtype)[()])
         total = term if total is None else arithmetic.add(total, term)
     return total
 
@@ -261,7 +261,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
       ValueError: arrays of another rank.
     Example: ``jnp.eye(4)[jnp.ix_(jnp.array([0, 2]), jnp.array([1, 2]))]`` is ``[[0, 0], [0, 1]]``. Source: ``numpy.ix_``.
     """
-    arrays = settle_all("ix_", args)
+    arrays = eager_operands("ix_", args)
     result = []
     for axis, one in enumerate(arrays):
         aval = typeof(one)

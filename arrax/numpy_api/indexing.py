@@ -30,7 +30,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar, read
 from arrax.numpy_api.index_description import Index, IndexDescription, describe
 from arrax.numpy_api.operands import broadcast_to, check_arraylike, refuse_out
-from arrax.numpy_api.routes import settle, shape_of
+from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -129,8 +129,8 @@ def starts_as_operand(index: Index, shape: Sequence[int]) -> Any:
 def starts_from_operand(starts: Any, d: IndexDescription, shape: Sequence[int]) -> list[Any]:
     """One start per axis, ints where the axis cannot begin elsewhere."""
     result: list[Any] = [0] * len(d.sizes)
-    for place, axis in enumerate(moving_axes(d, shape)):
-        result[axis] = shapes.reshape(structure.slice_in_dim(starts, place, place + 1), ())
+    for index, axis in enumerate(moving_axes(d, shape)):
+        result[axis] = shapes.reshape(structure.slice_in_dim(starts, index, index + 1), ())
     return result
 
 
@@ -197,14 +197,14 @@ def setitem_refused(array: Any, index: Any, value: Any) -> NoReturn:
 
 
 def _entries_on_host(values: np.ndarray, start: int, count: int) -> list[np.ndarray]:
-    return [values[place, ...] for place in range(start, start + count)]
+    return [values[index, ...] for index in range(start, start + count)]
 
 
 @api(static=("count",), host=_entries_on_host, stepwise=True)
 def _entries(array: Any, start: Any, count: int) -> list[Any]:
     """Some entries of the first axis; ``start`` is no part of the program."""
     some = slicing.dynamic_slice_in_dim(array, start, count, 0)
-    return [slicing.index_in_dim(some, place, 0, keepdims=False) for place in range(count)]
+    return [slicing.index_in_dim(some, index, 0, keepdims=False) for index in range(count)]
 
 
 def iterate(array: Any) -> list[Any]:
@@ -217,7 +217,7 @@ def iterate(array: Any) -> list[Any]:
     if not shape:
         raise TypeError("iteration over a 0-d array")
     if isinstance(array, Tracer):
-        return [getitem(array, place) for place in range(shape[0])]
+        return [getitem(array, index) for index in range(shape[0])]
     starts = range(0, shape[0], _ENTRIES_AT_ONCE)
     return [entry for start in starts for entry in _entries(array, start, min(_ENTRIES_AT_ONCE, shape[0] - start))]
 
@@ -275,7 +275,7 @@ def take(
     refuse_out("jnp.take", out)
     check_arraylike("take", a, indices)
     check_integers("take", indices)
-    a, indices = settle("take", a), settle("take", indices)
+    a, indices = eager_operand("take", a), eager_operand("take", indices)
     if typeof(indices).dtype == np.bool_:
         indices = convert(indices, np.int32)
     parsed = _checked_mode("take", mode)
@@ -359,7 +359,7 @@ def take_along_axis(
     check_arraylike("take_along_axis", arr, indices)
     if not dtypes.is_integer(typeof(indices).dtype):
         raise TypeError(f"take_along_axis indices must be of integer type, got {typeof(indices).dtype}")
-    arr, indices = settle("take_along_axis", arr), settle("take_along_axis", indices)
+    arr, indices = eager_operand("take_along_axis", arr), eager_operand("take_along_axis", indices)
     if axis is None:
         if typeof(indices).ndim != 1:
             raise ValueError(

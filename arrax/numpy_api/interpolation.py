@@ -37,16 +37,16 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extrap
         x, xp, fp = _periodic(x, xp, fp, period)
     length, shape = typeof(xp).shape[0], typeof(x).shape
     one = np.asarray(1).astype(index_dtype())[()]
-    place = structure.clamp(
+    position = structure.clamp(
         one, search_sorted(xp, x, None, True, "scan"), np.asarray(max(length - 1, 1)).astype(index_dtype())[()]
     )
-    before = arithmetic.sub(place, one)
-    place = arithmetic.min_(place, np.asarray(length - 1).astype(index_dtype())[()])
+    before = arithmetic.sub(position, one)
+    position = arithmetic.min_(position, np.asarray(length - 1).astype(index_dtype())[()])
     x0, x1, f0, f1 = (
         take_slices(xp, before, 0),
-        take_slices(xp, place, 0),
+        take_slices(xp, position, 0),
         take_slices(fp, before, 0),
-        take_slices(fp, place, 0),
+        take_slices(fp, position, 0),
     )
     width = arithmetic.sub(x1, x0)
     flat = arithmetic.le(

@@ -18,7 +18,7 @@ from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 from arrax.numpy_api.operands import check_arraylike, concrete_int, promote_dtypes, refuse_out
-from arrax.numpy_api.routes import group_like, settle, settle_all, shape_of
+from arrax.numpy_api.routes import eager_operand, eager_operands, group_like, shape_of
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -30,7 +30,7 @@ def sequence_of(name: str, arrays: Any) -> list[Any]:
       TypeError: something else.
     """
     if isinstance(arrays, Sequence) and not isinstance(arrays, str):
-        return settle_all(name, arrays)
+        return eager_operands(name, arrays)
     if isinstance(arrays, Tracer | np.ndarray | host.ArrayImpl):
         check_arraylike(name, arrays)
         return list(unstack(arrays))  # type: ignore[arg-type]
@@ -223,7 +223,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: OneAxis = None) -> Array:
       axis: axis; None joins all elements of both.
     Example: ``jnp.append(jnp.ones(2), 3.)`` is ``[1., 1., 3.]``. Source: ``numpy.append``.
     """
-    return join_all("append", settle_all("append", (arr, values)), axis, None)
+    return join_all("append", eager_operands("append", (arr, values)), axis, None)
 
 
 # ---- blocks ---------------------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def block(arrays: ArrayLike | Sequence[ArrayLike]) -> Array:
     def join(node: Any, level: int) -> Any:
         if isinstance(node, list):
             return join_all("block", [join(item, level + 1) for item in node], rank - depth + level, None)
-        node = settle("block", node)
+        node = eager_operand("block", node)
         missing = rank - typeof(node).ndim
         return expand_dims(node, tuple(range(missing))) if missing else node
 
@@ -292,7 +292,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Any, ...]:
       ValueError: a scalar, or no such axis.
     Example: ``jnp.unstack(jnp.ones((2, 3)))`` gives two vectors. Source: array API, ``unstack``.
     """
-    x = settle("unstack", x)
+    x = eager_operand("unstack", x)
     if typeof(x).ndim == 0:
         raise ValueError("unstack requires arrays with at least one axis, got a scalar: axis 0 is out of bounds")
     axis = shapes.canonical_axis(axis, typeof(x).ndim)
@@ -317,7 +317,7 @@ def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[in
 
 
 def _split(name: str, ary: Any, sections: Any, axis: int, equal: bool = True) -> list[Any]:
-    ary = settle(name, ary)
+    ary = eager_operand(name, ary)
     axis = shapes.canonical_axis(as_index(axis), typeof(ary).ndim)
     return _cut(ary, tuple(_bounds(name, shape_of(ary)[axis], sections, equal)), axis, False)
 
@@ -360,7 +360,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike)
 
     Example: ``jnp.hsplit(jnp.ones((2, 4)), 2)``. Source: ``numpy.hsplit``.
     """
-    ary = settle("hsplit", ary)
+    ary = eager_operand("hsplit", ary)
     return _split("hsplit", ary, indices_or_sections, 0 if typeof(ary).ndim == 1 else 1)
 
 

@@ -23,7 +23,7 @@ from arrax.lax.placement import device_put
 from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, is_arraylike
-from arrax.numpy_api.routes import settle, shape_of
+from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OptionalDevice, OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -133,7 +133,7 @@ def reshape(
     """
     if out_sharding is not None:
         return slots.as_asked(out_sharding, functools.partial(reshape, shape=shape, order=order), a)
-    a = settle("reshape", a)
+    a = eager_operand("reshape", a)
     if order not in ("C", "F"):
         if order == "A":
             raise NotImplementedError("reshape: order='A' is not implemented, since arrays have no memory order.")
@@ -153,7 +153,7 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: OptionalSharding = No
     """
     if out_sharding is not None:
         return slots.as_asked(out_sharding, functools.partial(ravel, order=order), a)
-    a = settle("ravel", a)
+    a = eager_operand("ravel", a)
     if order in ("A", "K"):
         raise NotImplementedError(f"ravel: order={order!r} is not implemented, use 'C' or 'F'.")
     if order not in ("C", "F"):
@@ -180,7 +180,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
       TypeError: not a permutation.
     Example: ``jnp.transpose(jnp.ones((2, 3))).shape`` is ``(3, 2)``. Source: ``numpy.transpose``.
     """
-    a = settle("transpose", a)
+    a = eager_operand("transpose", a)
     rank = typeof(a).ndim
     if axes is None:
         return _transpose(a, tuple(range(rank))[::-1])
@@ -207,7 +207,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
       ValueError: fewer than two axes.
     Example: ``jnp.matrix_transpose(jnp.ones((4, 2, 3))).shape`` is ``(4, 3, 2)``. Source: ``numpy.matrix_transpose``.
     """
-    x = settle("matrix_transpose", x)
+    x = eager_operand("matrix_transpose", x)
     if typeof(x).ndim < 2:
         raise ValueError(f"matrix_transpose: x must have at least two axes, got shape {shape_of(x)}")
     return swapaxes(x, -1, -2)
@@ -221,7 +221,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
       ValueError: no such axis.
     Example: ``jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape`` is ``(4, 3, 2)``. Source: ``numpy.swapaxes``.
     """
-    a = settle("swapaxes", a)
+    a = eager_operand("swapaxes", a)
     order = list(range(typeof(a).ndim))
     first, second = (shapes.canonical_axis(axis, len(order)) for axis in (axis1, axis2))
     order[first], order[second] = second, first
@@ -240,14 +240,16 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
       ValueError: no such axis, repeated axes, or sequences of different lengths.
     Example: ``jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape`` is ``(3, 4, 2)``. Source: ``numpy.moveaxis``.
     """
-    a = settle("moveaxis", a)
+    a = eager_operand("moveaxis", a)
     rank = typeof(a).ndim
-    origins, places = canonical_axes(_tuple(source), rank), canonical_axes(_tuple(destination), rank)
-    if len(origins) != len(places):
-        raise ValueError(f"moveaxis: source and destination must be equally many, got {len(origins)} and {len(places)}")
+    origins, indices = canonical_axes(_tuple(source), rank), canonical_axes(_tuple(destination), rank)
+    if len(origins) != len(indices):
+        raise ValueError(
+            f"moveaxis: source and destination must be equally many, got {len(origins)} and {len(indices)}"
+        )
     order = [axis for axis in range(rank) if axis not in origins]
-    for place, origin in sorted(zip(places, origins, strict=True)):
-        order.insert(place, origin)
+    for index, origin in sorted(zip(indices, origins, strict=True)):
+        order.insert(index, origin)
     return _transpose(a, tuple(order))
 
 
@@ -267,13 +269,13 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
       ValueError: no such axis or place.
     Example: ``jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape`` is ``(4, 2, 3)``. Source: ``numpy.rollaxis``.
     """
-    a = settle("rollaxis", a)
+    a = eager_operand("rollaxis", a)
     rank = typeof(a).ndim
-    origin, place = shapes.canonical_axis(axis, rank), as_index(start)
-    if not -rank <= place <= rank:
+    origin, index = shapes.canonical_axis(axis, rank), as_index(start)
+    if not -rank <= index <= rank:
         raise ValueError(f"rollaxis: start={start} must satisfy {-rank}<=start<={rank}")
-    place = place + rank if place < 0 else place
-    return moveaxis(a, origin, place - 1 if place > origin else place)
+    index = index + rank if index < 0 else index
+    return moveaxis(a, origin, index - 1 if index > origin else index)
 
 
 # ---- the number of axes ---------------------------------------------------------------------------------------------
@@ -295,7 +297,7 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
       ValueError: an axis of another length, or no such axis.
     Example: ``jnp.squeeze(jnp.ones((1, 3, 1))).shape`` is ``(3,)``. Source: ``numpy.squeeze``.
     """
-    a = settle("squeeze", a)
+    a = eager_operand("squeeze", a)
     lengths = shape_of(a)
     axes = tuple(i for i, n in enumerate(lengths) if n == 1) if axis is None else canonical_axes(axis, len(lengths))
     if any(lengths[i] != 1 for i in axes):
@@ -319,14 +321,14 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
       ValueError: places out of bounds or repeated.
     Example: ``jnp.expand_dims(jnp.ones(3), 0).shape`` is ``(1, 3)``. Source: ``numpy.expand_dims``.
     """
-    a = settle("expand_dims", a)
-    places = _tuple(axis)
-    axes = canonical_axes(places, typeof(a).ndim + len(places))
+    a = eager_operand("expand_dims", a)
+    indices = _tuple(axis)
+    axes = canonical_axes(indices, typeof(a).ndim + len(indices))
     return _expand_dims(a, axes)
 
 
 def _at_least(name: str, rank: int, arrays: Sequence[Any]) -> Any:
-    arrays = [settle(name, a) for a in arrays]
+    arrays = [eager_operand(name, a) for a in arrays]
     grown = [_grown(a, rank) for a in arrays]
     return grown[0] if len(grown) == 1 else grown
 
@@ -407,7 +409,7 @@ def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: OptionalShardi
     """
     if out_sharding is not None:
         return slots.as_asked(out_sharding, functools.partial(broadcast_to, shape=shape), array)
-    array = settle("broadcast_to", array)
+    array = eager_operand("broadcast_to", array)
     own, lengths = shape_of(array), shapes.canonical_shape(shape, "broadcast_to")
     if len(lengths) < len(own):
         raise ValueError(
@@ -448,7 +450,7 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     check_arraylike("broadcast_arrays", *args)
     if not args:
         return ()
-    arrays = [settle("broadcast_arrays", a) for a in args]
+    arrays = [eager_operand("broadcast_arrays", a) for a in args]
     common = shapes.broadcast_shapes(*map(shape_of, arrays))
     return tuple(
         a if shape_of(a) == common and not isinstance(a, np.ndarray) else broadcast_to(a, common) for a in arrays
@@ -485,7 +487,7 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Opt
       device: device to put the result on.
     Example: ``jnp.astype(jnp.arange(2), jnp.float32)`` is ``[0., 1.]``. Source: ``numpy.astype``.
     """
-    x = settle("astype", x)
+    x = eager_operand("astype", x)
     target = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("astype", dtype)
     out = _converted(x, target, copy)
     return out if device is None else device_put(out, device)

@@ -21,7 +21,7 @@ from arrax.numpy_api.manipulation import moveaxis, ravel, reshape
 from arrax.numpy_api.operands import check_arraylike, promote_numeric, refuse_out
 from arrax.numpy_api.powers import power
 from arrax.numpy_api.reductions import sum_dtype
-from arrax.numpy_api.routes import settle, settle_all, shape_of
+from arrax.numpy_api.routes import eager_operand, eager_operands, shape_of
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -64,7 +64,7 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
 
 
 def _triangle_of(name: str, m: Any, k: Any) -> Any:
-    m = settle(name, m)
+    m = eager_operand(name, m)
     if typeof(m).ndim < 2:
         raise ValueError(f"Argument to {name} must be at least 2D, got shape {shape_of(m)}")
     return _triangle(m, as_index(k), name == "tril")
@@ -130,7 +130,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
       ValueError: another number of axes.
     Example: ``jnp.diag(jnp.arange(2))`` is ``[[0, 0], [0, 1]]``. Source: ``numpy.diag``.
     """
-    v = settle("diag", v)
+    v = eager_operand("diag", v)
     rank = typeof(v).ndim
     if rank not in (1, 2):
         raise ValueError(f"diag input must be 1d or 2d, got shape {shape_of(v)}")
@@ -145,7 +145,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
 
     Example: ``jnp.diagflat(jnp.ones((1, 2))).shape`` is ``(2, 2)``. Source: ``numpy.diagflat``.
     """
-    return diag(ravel(settle("diagflat", v)), k)
+    return diag(ravel(eager_operand("diagflat", v)), k)
 
 
 @api(static=("offset",))
@@ -174,7 +174,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
       ValueError: fewer than two axes, no such axis, or twice the same.
     Example: ``jnp.diagonal(jnp.eye(2))`` is ``[1., 1.]``. Source: ``numpy.diagonal``.
     """
-    a = settle("diagonal", a)
+    a = eager_operand("diagonal", a)
     rank = typeof(a).ndim
     if rank < 2:
         raise ValueError(f"diagonal requires an array of at least two dimensions, got shape {shape_of(a)}")
@@ -216,7 +216,7 @@ def trace(
     Example: ``jnp.trace(jnp.eye(3))`` is 3. Source: ``numpy.trace``.
     """
     refuse_out("trace", out)
-    a = settle("trace", a)
+    a = eager_operand("trace", a)
     rank = typeof(a).ndim
     first, second = (shapes.canonical_axis(axis, rank) for axis in (axis1, axis2))
     if first == second:
@@ -244,27 +244,27 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
         raise ValueError("meshgrid only supports copy=True")
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
-    arrays = settle_all("meshgrid", xi)
+    arrays = eager_operands("meshgrid", xi)
     if any(typeof(a).ndim > 1 for a in arrays):
         raise ValueError(f"meshgrid: coordinates must be 1D, got shapes {[shape_of(a) for a in arrays]}")
     rank = len(arrays)
-    places = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
+    indices = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
     common = [1] * rank
-    for a, place in zip(arrays, places, strict=True):
-        common[place] = typeof(a).size
+    for a, index in zip(arrays, indices, strict=True):
+        common[index] = typeof(a).size
     if not sparse and rank and math.prod(common) <= host.ELEMENT_LIMIT and all(host.on_host(a) for a in arrays):
         return tuple(
-            host.back(np.broadcast_to(host.view(a).reshape([-1 if i == place else 1 for i in range(rank)]), common), a)
-            for a, place in zip(arrays, places, strict=True)
+            host.back(np.broadcast_to(host.view(a).reshape([-1 if i == index else 1 for i in range(rank)]), common), a)
+            for a, index in zip(arrays, indices, strict=True)
         )
     if sparse:
         return tuple(
-            reshape(a, tuple(typeof(a).size if i == place else 1 for i in range(rank)))
-            for a, place in zip(arrays, places, strict=True)
+            reshape(a, tuple(typeof(a).size if i == index else 1 for i in range(rank)))
+            for a, index in zip(arrays, indices, strict=True)
         )
     return tuple(
-        shapes.broadcast_in_dim(a, tuple(common), (place,) if typeof(a).ndim else ())
-        for a, place in zip(arrays, places, strict=True)
+        shapes.broadcast_in_dim(a, tuple(common), (index,) if typeof(a).ndim else ())
+        for a, index in zip(arrays, indices, strict=True)
     )
 
 

@@ -14,7 +14,7 @@ from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes
-from arrax.numpy_api.routes import settle
+from arrax.numpy_api.routes import eager_operand
 from arrax.numpy_api.searching import search_sorted
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -54,8 +54,8 @@ def _one_by_one(element: Any, test: Any) -> Any:
     """Flags of few values, which the compiler finds in one pass."""
     shape = typeof(element).shape
     found: Any = None
-    for place in range(typeof(test).shape[0]):
-        value = shapes.broadcast_in_dim(shapes.squeeze(structure.slice_in_dim(test, place, place + 1), (0,)), shape, ())
+    for index in range(typeof(test).shape[0]):
+        value = shapes.broadcast_in_dim(shapes.squeeze(structure.slice_in_dim(test, index, index + 1), (0,)), shape, ())
         equal = arithmetic.eq(element, value)
         found = equal if found is None else bitwise.bitwise_or(found, equal)
     return found
@@ -72,9 +72,9 @@ def _with_all(element: Any, test: Any) -> Any:
 def _by_search(element: Any, test: Any) -> Any:
     """The first value that is not less is equal, or none is."""
     test = sorting.sort(test)
-    places = search_sorted(test, element, None, False, "scan")
-    last = np.asarray(typeof(test).size - 1).astype(typeof(places).dtype)[()]
-    return arithmetic.eq(take_slices(test, arithmetic.min_(places, last), 0), element)
+    indices = search_sorted(test, element, None, False, "scan")
+    last = np.asarray(typeof(test).size - 1).astype(typeof(indices).dtype)[()]
+    return arithmetic.eq(take_slices(test, arithmetic.min_(indices, last), 0), element)
 
 
 @api()
@@ -105,7 +105,7 @@ def isin(
         raise ValueError(
             f"isin: {method=} is not implemented; options are 'compare_all', 'binary_search', 'sort', and 'auto'"
         )
-    element, test = settle("isin", element), settle("isin", test_elements)
+    element, test = eager_operand("isin", element), eager_operand("isin", test_elements)
     found = _isin_on_host(element, test)
     if found is None:
         found = _found(element, test, method)

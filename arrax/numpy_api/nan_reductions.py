@@ -22,11 +22,11 @@ from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike
 from arrax.numpy_api.reductions import (
     Axis,
     check_mask,
-    greatest,
-    least,
     masked,
     max,
+    max_value,
     min,
+    min_value,
     place_of,
     prod,
     static_axis,
@@ -84,9 +84,9 @@ def nanprod(
 
 
 @api(static=("name", "axis", "keepdims"))
-def _extreme(a: Any, initial: Any, where: Any, name: str, axis: Any, keepdims: bool) -> Any:
+def _minmax(a: Any, initial: Any, where: Any, name: str, axis: Any, keepdims: bool) -> Any:
     a = _operand(name, a, initial, where)
-    reduce, neutral = {"nanmax": (max, least), "nanmin": (min, greatest)}[name]
+    reduce, neutral = {"nanmax": (max, min_value), "nanmin": (min, max_value)}[name]
     out = reduce(without_nan(a, neutral(typeof(a).dtype)), axis, None, keepdims, initial, where)
     if not dtypes.is_inexact(typeof(a).dtype) or initial is not None:
         return out
@@ -108,7 +108,7 @@ def nanmax(
     Example: ``jnp.nanmax(jnp.array([1., jnp.nan]))`` is 1. Source: ``numpy.nanmax``.
     """
     refuse_out("nanmax", out)
-    return _extreme(a, initial, where, "nanmax", static_axis(axis), bool(keepdims))
+    return _minmax(a, initial, where, "nanmax", static_axis(axis), bool(keepdims))
 
 
 def nanmin(
@@ -124,10 +124,10 @@ def nanmin(
     Example: ``jnp.nanmin(jnp.array([1., jnp.nan]))`` is 1. Source: ``numpy.nanmin``.
     """
     refuse_out("nanmin", out)
-    return _extreme(a, initial, where, "nanmin", static_axis(axis), bool(keepdims))
+    return _minmax(a, initial, where, "nanmin", static_axis(axis), bool(keepdims))
 
 
-def _place(name: str, operation: Callable[..., Any], neutral: Callable[[Any], Any]) -> Any:
+def _argminmax(name: str, operation: Callable[..., Any], neutral: Callable[[Any], Any]) -> Any:
     def body(a: Any, axis: OneAxis, keepdims: bool) -> Any:
         a = _operand(name, a)
         index = place_of(name[3:], operation, without_nan(a, neutral(typeof(a).dtype)), axis, keepdims)
@@ -141,8 +141,8 @@ def _place(name: str, operation: Callable[..., Any], neutral: Callable[[Any], An
     return api(static=("axis", "keepdims"))(body)
 
 
-_nanargmax = _place("nanargmax", reductions.argmax, least)
-_nanargmin = _place("nanargmin", reductions.argmin, greatest)
+_nanargmax = _argminmax("nanargmax", reductions.argmax, min_value)
+_nanargmin = _argminmax("nanargmin", reductions.argmin, max_value)
 
 
 def nanargmax(a: ArrayLike, axis: OneAxis = None, out: None = None, keepdims: bool | None = None) -> Array:

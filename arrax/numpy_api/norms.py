@@ -42,12 +42,12 @@ def _root_of_squares(x: Any, axes: Axes) -> Any:
     return sqrt(reduce_sum(squares, axes))
 
 
-def _greatest(x: Any, axes: Axes) -> Any:
+def _maximum(x: Any, axes: Axes) -> Any:
     """The greatest of magnitudes, zero where there are none."""
     return reduce_max(x, axes) if all(typeof(x).shape[axis] for axis in axes) else reduce_sum(x, axes)
 
 
-def _extreme(name: str, x: Any, axes: Axes, reduce: Any) -> Any:
+def _minmax(name: str, x: Any, axes: Axes, reduce: Any) -> Any:
     if any(typeof(x).shape[axis] == 0 for axis in axes) and reduce is reduce_min:
         raise ValueError(f"linalg.{name}: there is no least element of no elements, shape {typeof(x).shape}")
     return reduce(x, axes)
@@ -61,9 +61,9 @@ def _vector(name: str, x: Any, order: Any, axes: Axes) -> Any:
     if isinstance(order, str):
         raise ValueError(f"Invalid order '{order}' for vector norm.")
     if order == math.inf:
-        return _greatest(magnitude, axes)
+        return _maximum(magnitude, axes)
     if order == -math.inf:
-        return _extreme(name, magnitude, axes, reduce_min)
+        return _minmax(name, magnitude, axes, reduce_min)
     if order == 0:
         return reduce_sum(convert(arithmetic.ne(x, shapes.full_like(x, 0)), typeof(magnitude).dtype), axes)
     if order == 1:
@@ -81,7 +81,7 @@ def _of_matrices(name: str, x: Any, order: Any, rows: int, columns: int) -> Any:
         summed, kept = (rows, columns) if abs(order) == 1 else (columns, rows)
         sums = reduce_sum(arithmetic.abs_(x), (summed,))
         axis = (kept - (kept > summed),)
-        return _greatest(sums, axis) if order > 0 else _extreme(name, sums, axis, reduce_min)
+        return _maximum(sums, axis) if order > 0 else _minmax(name, sums, axis, reduce_min)
     if order not in (2, -2, "nuc"):
         raise ValueError(f"Invalid order '{order}' for matrix norm.")
     moved = shapes.transpose(x, [i for i in range(typeof(x).ndim) if i not in (rows, columns)] + [rows, columns])
@@ -89,7 +89,7 @@ def _of_matrices(name: str, x: Any, order: Any, rows: int, columns: int) -> Any:
     last = (typeof(values).ndim - 1,)
     if order == "nuc":
         return reduce_sum(values, last)
-    return _greatest(values, last) if order == 2 else _extreme(name, values, last, reduce_min)
+    return _maximum(values, last) if order == 2 else _minmax(name, values, last, reduce_min)
 
 
 @api(static=("order", "axis", "keepdims"))
@@ -118,7 +118,7 @@ def norm(
 
     Args:
       x: array.
-      ord: of vectors any number (the exponent; by default 2; infinite ones give extremes, 0 counts), of matrices
+      ord: of vectors any number (the exponent; by default 2; infinite ones give minima and maxima, 0 counts), of matrices
         ``"fro"`` (by default), ``"nuc"``, 1, -1, 2, -2 or an infinity.
       axis: one axis of vectors, or two of matrices; all of them by default.
       keepdims: keep the axes, with length 1.

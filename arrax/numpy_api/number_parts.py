@@ -24,7 +24,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, promote_inexact, refuse_complex
-from arrax.numpy_api.routes import settle
+from arrax.numpy_api.routes import eager_operand
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -46,7 +46,7 @@ def _magnitude(x: Any) -> Any:
     return x if dtypes.issubdtype(typeof(x).dtype, np.unsignedinteger) else arithmetic.abs_(x)
 
 
-def _greatest_divisor(x1: Any, x2: Any) -> Any:
+def _greatest_common_divisor(x1: Any, x2: Any) -> Any:
     """Euclid's algorithm on all pairs, until none has a rest."""
     zero = constant(0, x1)
 
@@ -72,7 +72,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
       ValueError: other dtypes.
     Example: ``jnp.gcd(12, 18)`` is 6. Source: ``numpy.gcd``.
     """
-    return _greatest_divisor(*_integers("gcd", x1, x2))
+    return _greatest_common_divisor(*_integers("gcd", x1, x2))
 
 
 @api()
@@ -86,7 +86,7 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     Example: ``jnp.lcm(4, 6)`` is 12. Source: ``numpy.lcm``.
     """
     x1, x2 = (_magnitude(x) for x in _integers("lcm", x1, x2))
-    divisor = _greatest_divisor(x1, x2)
+    divisor = _greatest_common_divisor(x1, x2)
     nothing = arithmetic.eq(x1, constant(0, x1))
     safe = structure.select(nothing, shapes.full_like(divisor, 1), divisor)
     return structure.select(nothing, x1, arithmetic.mul(x1, arithmetic.div(x2, safe)))
@@ -237,8 +237,8 @@ def _gap(x: Any) -> Any:
     size = bitwise.bitwise_and(bits, bitwise.bitwise_not(sign))
     exponent = bitwise.shift_right_logical(size, number(digits))
     normal = bitwise.shift_left(arithmetic.sub(exponent, number(digits)), number(digits))
-    place = arithmetic.sub(arithmetic.max_(exponent, number(1)), number(1))
-    small = bitwise.shift_left(shapes.full_like(place, 1), arithmetic.min_(place, number(digits)))
+    index = arithmetic.sub(arithmetic.max_(exponent, number(1)), number(1))
+    small = bitwise.shift_left(shapes.full_like(index, 1), arithmetic.min_(index, number(digits)))
     gap = structure.select(arithmetic.gt(exponent, number(digits)), normal, small)
     infinite = bitcast_convert_type(np.asarray(np.inf, dtype)[()], unsigned)
     gap = structure.select(
@@ -257,22 +257,22 @@ def _weights(bitorder: str, name: str) -> np.ndarray:
     return np.arange(8, dtype=np.uint8)[:: -1 if bitorder == "big" else 1].copy()
 
 
-def _places(bitorder: str, shape: tuple[int, ...]) -> Any:
+def _shifts(bitorder: str, shape: tuple[int, ...]) -> Any:
     return shapes.broadcast_in_dim(_weights(bitorder, "places"), shape, (len(shape) - 1,))
 
 
 def _pack(flags: Any, *, bitorder: str) -> Any:
     """Bytes of groups of eight flags, which lie along the last axis."""
     shape = typeof(flags).shape
-    bits = bitwise.shift_left(convert(flags, np.uint8), _places(bitorder, shape))
+    bits = bitwise.shift_left(convert(flags, np.uint8), _shifts(bitorder, shape))
     return reduce_or(bits, (len(shape) - 1,))
 
 
-def _spread(a: Any, *, bitorder: str) -> Any:
+def _unpack(a: Any, *, bitorder: str) -> Any:
     """The bits of bytes along a new last axis."""
     rank, whole = typeof(a).ndim, (*typeof(a).shape, 8)
     spread = shapes.broadcast_in_dim(a, whole, range(rank))
-    return bitwise.bitwise_and(bitwise.shift_right_logical(spread, _places(bitorder, whole)), np.uint8(1))
+    return bitwise.bitwise_and(bitwise.shift_right_logical(spread, _shifts(bitorder, whole)), np.uint8(1))
 
 
 def _of_groups(name: str, function: Callable[..., Any], shape: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Any:
@@ -297,7 +297,7 @@ def _of_groups(name: str, function: Callable[..., Any], shape: Callable[[tuple[i
 
 
 pack_bits_p = _of_groups("pack_bits", _pack, lambda shape: shape[:-1])
-spread_bits_p = _of_groups("spread_bits", _spread, lambda shape: (*shape, 8))
+unpack_bits_p = _of_groups("spread_bits", _unpack, lambda shape: (*shape, 8))
 
 
 @api(static=("axis", "bitorder"))
@@ -324,7 +324,7 @@ def packbits(a: ArrayLike, axis: OneAxis = None, bitorder: str = "big") -> Array
       ValueError: another order.
     Example: ``jnp.packbits(jnp.array([1, 0, 1]))`` is ``[160]``. Source: ``numpy.packbits``.
     """
-    a = settle("packbits", a)
+    a = eager_operand("packbits", a)
     if not (dtypes.is_integer(typeof(a).dtype) or dtypes.is_bool(typeof(a).dtype)):
         raise TypeError("packbits: expected an input array of integer or boolean data type")
     _weights(bitorder, "packbits")
@@ -337,7 +337,7 @@ def packbits(a: ArrayLike, axis: OneAxis = None, bitorder: str = "big") -> Array
 def _unpackbits(a: Any, axis: int, count: int | None, bitorder: str) -> Any:
     a = shapes.move_axis(a, axis, -1)
     *lead, length = typeof(a).shape
-    bits = shapes.reshape(spread_bits_p.bind(a, bitorder=bitorder), (*lead, length * 8))
+    bits = shapes.reshape(unpack_bits_p.bind(a, bitorder=bitorder), (*lead, length * 8))
     if count is not None:
         wanted = max(length * 8 + count, 0) if count < 0 else count
         if wanted > length * 8:
@@ -360,7 +360,7 @@ def unpackbits(a: ArrayLike, axis: OneAxis = None, count: int | None = None, bit
       ValueError: another order.
     Example: ``jnp.unpackbits(jnp.array([160], dtype=jnp.uint8), count=3)`` is ``[1, 0, 1]``. Source: ``numpy.unpackbits``.
     """
-    a = settle("unpackbits", a)
+    a = eager_operand("unpackbits", a)
     if typeof(a).dtype != np.uint8:
         raise TypeError("unpackbits: expected an input array of unsigned byte data type")
     _weights(bitorder, "unpackbits")

@@ -12,8 +12,8 @@ from arrax import dtypes
 from arrax.core.types import slots, typeof
 from arrax.lax import arithmetic, bitwise, cumulative, rounding, shapes, sorting, structure
 from arrax.lax.conversion import convert
+from arrax.lax.order_statistics import order_statistics
 from arrax.lax.reductions import reduce_sum
-from arrax.lax.selection import order_statistics
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import working_dtype
@@ -48,16 +48,16 @@ def _positions(q: Any, count: Any, method: str) -> Any:
     one, zero = constant(1, q), constant(0, q)
     last = arithmetic.sub(count, one)
     if (alpha, beta) == (1, 1):
-        place = arithmetic.mul(q, last)
+        index = arithmetic.mul(q, last)
     else:
         spread = arithmetic.add(arithmetic.mul(count, q), arithmetic.mul(q, constant(1 - alpha - beta, q)))
-        place = arithmetic.add(spread, constant(alpha - 1, q))
-    return arithmetic.max_(arithmetic.min_(place, last), zero)
+        index = arithmetic.add(spread, constant(alpha - 1, q))
+    return arithmetic.max_(arithmetic.min_(index, last), zero)
 
 
-def _at(rows: Any, places: Any) -> Any:
+def _at(rows: Any, indices: Any) -> Any:
     """The elements at places of the rows' order."""
-    return order_statistics(rows, convert(places, np.int32))
+    return order_statistics(rows, convert(indices, np.int32))
 
 
 def _between(rows: Any, q: Any, count: Any, method: str) -> Any:
@@ -68,13 +68,13 @@ def _between(rows: Any, q: Any, count: Any, method: str) -> Any:
       q, count: arrays of shape ``(..., m)``.
     """
     if method == "inverted_cdf":
-        place = arithmetic.sub(arithmetic.ceil(arithmetic.mul(q, count)), constant(1, q))
-        place = arithmetic.max_(arithmetic.min_(place, arithmetic.sub(count, constant(1, q))), constant(0, q))
-        return _at(rows, place)
-    place = _positions(q, count, method)
+        index = arithmetic.sub(arithmetic.ceil(arithmetic.mul(q, count)), constant(1, q))
+        index = arithmetic.max_(arithmetic.min_(index, arithmetic.sub(count, constant(1, q))), constant(0, q))
+        return _at(rows, index)
+    index = _positions(q, count, method)
     if method == "nearest":
-        return _at(rows, rounding.round(place, rounding.RoundingMethod.TO_NEAREST_EVEN))
-    low, high = arithmetic.floor(place), arithmetic.ceil(place)
+        return _at(rows, rounding.round(index, rounding.RoundingMethod.TO_NEAREST_EVEN))
+    low, high = arithmetic.floor(index), arithmetic.ceil(index)
     if method in ("lower", "higher"):
         return _at(rows, low if method == "lower" else high)
     axis, count = typeof(q).ndim - 1, typeof(q).shape[-1]
@@ -85,7 +85,7 @@ def _between(rows: Any, q: Any, count: Any, method: str) -> Any:
         half = constant(0.5, below)
         return arithmetic.add(arithmetic.mul(below, half), arithmetic.mul(above, half))
     # Not place - low, which compilers may round together with the product that place is.
-    share = convert(arithmetic.rem(place, constant(1, place)), typeof(below).dtype)
+    share = convert(arithmetic.rem(index, constant(1, index)), typeof(below).dtype)
     gap = arithmetic.sub(above, below)
     # One product only: of two, compilers choose which one is rounded together with the sum. Infinities need both.
     mixed = arithmetic.add(below, arithmetic.mul(gap, share))
@@ -107,8 +107,8 @@ def _weighted(rows: Any, weights: Any, q: Any) -> Any:
     whole = (*typeof(q).shape, length)
     reached = shapes.broadcast_in_dim(sums, whole, (*range(rank - 1), rank))
     goal = shapes.broadcast_in_dim(wanted, whole, range(rank))
-    place = reduce_sum(convert(arithmetic.lt(reached, goal), np.int32), (rank,))
-    return take_along_last(rows, arithmetic.min_(place, np.int32(length - 1)))
+    index = reduce_sum(convert(arithmetic.lt(reached, goal), np.int32), (rank,))
+    return take_along_last(rows, arithmetic.min_(index, np.int32(length - 1)))
 
 
 @api(static=("name", "axis", "method", "keepdims", "ignore_nan"))

@@ -18,7 +18,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import moveaxis, reshape
 from arrax.numpy_api.operands import is_arraylike
 from arrax.numpy_api.rearranging import known
-from arrax.numpy_api.routes import settle, shape_of
+from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -156,17 +156,17 @@ def _fits(x: Any, widths: Widths) -> bool:
 # ---- modes that copy elements ---------------------------------------------------------------------------------------
 
 
-def _runs(places: np.ndarray) -> list[tuple[int, int, int]]:
+def _runs(indices: np.ndarray) -> list[tuple[int, int, int]]:
     """Places cut into runs (start, length, step) of steps +1, -1 or 0."""
     runs: list[tuple[int, int, int]] = []
-    for place in places.tolist():
+    for index in indices.tolist():
         if runs:
             start, length, step = runs[-1]
             previous = start + (length - 1) * step
-            if length == 1 and abs(place - previous) <= 1 or length > 1 and place - previous == step:
-                runs[-1] = (start, length + 1, place - previous)
+            if length == 1 and abs(index - previous) <= 1 or length > 1 and index - previous == step:
+                runs[-1] = (start, length + 1, index - previous)
                 continue
-        runs.append((place, 1, 1))
+        runs.append((index, 1, 1))
     return runs
 
 
@@ -200,20 +200,20 @@ def _pad_odd(x: Any, widths: Widths, mode: str) -> Any:
             length = typeof(x).shape[axis]
             reach = length - 1 if mode == "reflect" else length
             before, after = min(low, reach), min(high, reach)
-            places = np.pad(np.arange(length), (before, after), mode=mode)  # type: ignore[call-overload]
+            indices = np.pad(np.arange(length), (before, after), mode=mode)  # type: ignore[call-overload]
             parts = [x]
             if before:
-                parts.insert(0, _turned(x, places[:before], 0, axis))
+                parts.insert(0, _turned(x, indices[:before], 0, axis))
             if after:
-                parts.append(_turned(x, places[length + before :], length - 1, axis))
+                parts.append(_turned(x, indices[length + before :], length - 1, axis))
             x = structure.concatenate(parts, axis)
             low, high = low - before, high - after
     return x
 
 
-def _turned(x: Any, places: np.ndarray, edge: int, axis: int) -> Any:
-    copies = structure.concatenate([_run_slice(x, run, axis) for run in _runs(places)], axis)
-    edges = _run_slice(x, (edge, len(places), 0), axis)
+def _turned(x: Any, indices: np.ndarray, edge: int, axis: int) -> Any:
+    copies = structure.concatenate([_run_slice(x, run, axis) for run in _runs(indices)], axis)
+    edges = _run_slice(x, (edge, len(indices), 0), axis)
     return arithmetic.sub(arithmetic.add(edges, edges), copies)
 
 
@@ -284,9 +284,9 @@ def _median(x: Any, axis: int) -> Any:
     mine = shapes.broadcast_in_dim(x, grown, kept)
     last = shapes.transpose(x, [i for i in range(rank) if i != axis] + [axis])
     other = shapes.broadcast_in_dim(last, grown, [*(i for i in range(rank) if i != axis), rank])
-    place = shapes.broadcasted_iota(np.int32, grown, axis)
-    place_of_other = shapes.broadcasted_iota(np.int32, grown, rank)
-    tied = bitwise.bitwise_and(arithmetic.eq(other, mine), arithmetic.lt(place_of_other, place))
+    index = shapes.broadcasted_iota(np.int32, grown, axis)
+    index_of_other = shapes.broadcasted_iota(np.int32, grown, rank)
+    tied = bitwise.bitwise_and(arithmetic.eq(other, mine), arithmetic.lt(index_of_other, index))
     before = convert(bitwise.bitwise_or(arithmetic.lt(other, mine), tied), np.int32)
     order = reductions.reduce_sum(before, (rank,))
     chosen = [
@@ -394,7 +394,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "cons
 
 
 def _pad(array: Any, pad_width: Any, mode: str | Callable[..., Any], **kwargs: Any) -> Any:
-    array = settle("pad", array)
+    array = eager_operand("pad", array)
     widths = _widths(pad_width, typeof(array).ndim)
     if callable(mode):
         return _by_function(array, widths, mode, kwargs)

@@ -22,7 +22,7 @@ from arrax.numpy_api.matrices import vander
 from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, promote_inexact
 from arrax.numpy_api.polynomials import stripped
 from arrax.numpy_api.products import matmul, outer
-from arrax.numpy_api.routes import settle
+from arrax.numpy_api.routes import eager_operand
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
@@ -51,7 +51,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     Example: ``jnp.roots(jnp.array([1., -3., 2.]))`` is ``[2.+0.j, 1.+0.j]``. Source: ``numpy.roots``.
     """
     check_arraylike("roots", p)
-    p = settle("roots", p)
+    p = eager_operand("roots", p)
     if typeof(p).ndim != 1:
         raise ValueError(f"roots: input must be a rank-1 array, got shape {typeof(p).shape}.")
     dtype = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(typeof(p).dtype))
@@ -133,7 +133,7 @@ def polyfit(
     if full:
         eps = float(dtypes.finfo(typeof(coefficients).dtype).eps)
         used = constant(own[0] * eps if limit is None else limit, coefficients)
-        return coefficients, rests, rank, singular, settle("polyfit", used)
+        return coefficients, rests, rank, singular, eager_operand("polyfit", used)
     if not cov:
         return coefficients
     return coefficients, _covariances(normal, rests, own[0] - degree - 1, cov == "unscaled", len(values) == 1)

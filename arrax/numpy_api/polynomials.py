@@ -22,12 +22,12 @@ from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.manipulation import atleast_1d, broadcast_to
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, promote_inexact
 from arrax.numpy_api.rearranging import known
-from arrax.numpy_api.routes import settle
+from arrax.numpy_api.routes import eager_operand
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def _vector(name: str, p: Any) -> Any:
-    p = settle(name, p)
+    p = eager_operand(name, p)
     if typeof(p).ndim > 1:
         raise ValueError(f"{name}: coefficients must be a vector, got shape {typeof(p).shape}")
     return atleast_1d(p)
@@ -208,7 +208,7 @@ def polyint(p: ArrayLike, m: int = 1, k: OptionalArray = None) -> Array:
     """
     check_arraylike("polyint", p)
     order = _order("polyint", m)
-    constants = atleast_1d(settle("polyint", 0 if k is None else k))
+    constants = atleast_1d(eager_operand("polyint", 0 if k is None else k))
     p, constants = promote_inexact(_vector("polyint", p), constants)
     if typeof(constants).ndim > 1 or (typeof(constants).size not in (1, order) and order > 0):
         raise ValueError("polyint: k must be a scalar or a rank-1 array of length 1 or m.")

@@ -223,8 +223,8 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
     lengths = shapes.canonical_shape(shape, "fromfunction")
     chosen = dtypes.check_user_dtype("fromfunction", dtype)
 
-    def mapped(*places: Any) -> Any:
-        return function(*places, **kwargs)
+    def mapped(*indices: Any) -> Any:
+        return function(*indices, **kwargs)
 
     for axis in reversed(range(len(lengths))):
         mapped = vmap(mapped, in_axes=tuple(0 if i == axis else None for i in range(len(lengths))))

@@ -22,7 +22,7 @@ from arrax.numpy_api.creation import zeros
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.manipulation import ravel, reshape, swapaxes
 from arrax.numpy_api.operands import canonical_axes, check_arraylike
-from arrax.numpy_api.routes import settle, shape_of
+from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OneAxis, OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -52,7 +52,7 @@ def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
       ValueError: no such axis.
     Example: ``jnp.flip(jnp.arange(3))`` is ``[2, 1, 0]``. Source: ``numpy.flip``.
     """
-    m = settle("flip", m)
+    m = eager_operand("flip", m)
     axes = canonical_axes(axis, typeof(m).ndim)
     return _flip(m, axes)
 
@@ -85,7 +85,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
       ValueError: fewer than two axes, or twice the same.
     Example: ``jnp.rot90(jnp.array([[1, 2], [3, 4]]))`` is ``[[2, 4], [1, 3]]``. Source: ``numpy.rot90``.
     """
-    m = settle("rot90", m)
+    m = eager_operand("rot90", m)
     rank = typeof(m).ndim
     if rank < 2:
         raise ValueError(f"rot90 requires its first argument to have ndim at least two, but got shape {shape_of(m)}")
@@ -118,11 +118,11 @@ def _roll_traced(a: Any, shifts: Any, axes: tuple[int, ...]) -> Any:
         if length == 0:
             continue
         shift = structure.slice_in_dim(shifts, index, index + 1)
-        places = arithmetic.sub(shapes.iota(np.int32, length), shapes.broadcast_in_dim(shift, (length,), (0,)))
+        indices = arithmetic.sub(shapes.iota(np.int32, length), shapes.broadcast_in_dim(shift, (length,), (0,)))
         n = np.int32(length)
-        remainder = arithmetic.rem(places, n)
-        places = structure.select(arithmetic.lt(remainder, np.int32(0)), arithmetic.add(remainder, n), remainder)
-        a = take_slices(a, places, axis)
+        remainder = arithmetic.rem(indices, n)
+        indices = structure.select(arithmetic.lt(remainder, np.int32(0)), arithmetic.add(remainder, n), remainder)
+        a = take_slices(a, indices, axis)
     return a
 
 
@@ -138,7 +138,7 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[in
       ValueError: no such axis, or shifts and axes that differ in number.
     Example: ``jnp.roll(jnp.arange(4), 1)`` is ``[3, 0, 1, 2]``. Source: ``numpy.roll``.
     """
-    a = settle("roll", a)
+    a = eager_operand("roll", a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), shape_of(a))
     given = tuple(axis) if isinstance(axis, Sequence) else (axis,)
@@ -148,10 +148,10 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[in
         return _roll_traced(a, *_traced_shifts(a, shift, axes))
     if shifts.dtype.kind not in "biuf":
         raise TypeError(f"roll: shift must be of integers, got {shift!r}")
-    amounts, places = np.broadcast_arrays(np.atleast_1d(shifts).astype(int), np.atleast_1d(np.array(axes, int)))
+    amounts, indices = np.broadcast_arrays(np.atleast_1d(shifts).astype(int), np.atleast_1d(np.array(axes, int)))
     if amounts.ndim > 1:
         raise ValueError("roll: shift and axis must be scalars or 1D sequences")
-    return _roll(a, tuple(amounts.tolist()), tuple(places.tolist()))
+    return _roll(a, tuple(amounts.tolist()), tuple(indices.tolist()))
 
 
 def _known_all(values: Sequence[Any]) -> np.ndarray | None:
@@ -206,7 +206,7 @@ def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
       ValueError: negative numbers.
     Example: ``jnp.tile(jnp.arange(2), 2)`` is ``[0, 1, 0, 1]``. Source: ``numpy.tile``.
     """
-    A = settle("tile", A)
+    A = eager_operand("tile", A)
     counts = (reps,) if np.ndim(reps) == 0 else tuple(reps)  # type: ignore[arg-type]
     times = shapes.canonical_shape(counts, "tile: reps")
     return _tile(A, (1,) * (typeof(A).ndim - len(times)) + times)
@@ -262,7 +262,7 @@ def repeat(
             a,
         )
     check_arraylike("repeat", a, repeats)
-    a = settle("repeat", a)
+    a = eager_operand("repeat", a)
     if axis is None:
         a, axis = ravel(a), 0
     elif typeof(a).ndim == 0:
@@ -295,32 +295,32 @@ def _repeat_known(a: Any, counts: np.ndarray, axis: int, total: int | None) -> A
         raise ValueError(f"repeat: repeats must be non-negative, got {counts}")
     if total is None and counts.size == 1 and not host.on_host(a):
         return _repeat_evenly(a, int(counts.reshape(())), axis)
-    places = np.repeat(np.arange(length), counts.astype(int))
+    indices = np.repeat(np.arange(length), counts.astype(int))
     if total is not None:
-        filler = np.full(max(0, total - len(places)), max(length - 1, 0))
-        places = np.concatenate([places[:total], filler])
-    return pick(a, places, axis)
+        filler = np.full(max(0, total - len(indices)), max(length - 1, 0))
+        indices = np.concatenate([indices[:total], filler])
+    return pick(a, indices, axis)
 
 
 @api(static=("axis",))
-def pick_compiled(a: Any, places: Any, axis: int) -> Any:
+def pick_compiled(a: Any, indices: Any, axis: int) -> Any:
     """The slices of an array at places of an axis, which may be traced."""
-    return take_slices(a, places, axis)
+    return take_slices(a, indices, axis)
 
 
-def _pick_on_host(values: np.ndarray, places: np.ndarray, axis: int) -> np.ndarray | None:
-    return np.take(values, places, axis) if host.fits(values.size // values.shape[axis], places.size) else None
+def _pick_on_host(values: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray | None:
+    return np.take(values, indices, axis) if host.fits(values.size // values.shape[axis], indices.size) else None
 
 
 _pick_known = with_host_route(pick_compiled, _pick_on_host)
 
 
-def pick(a: Any, places: np.ndarray, axis: int) -> Any:
+def pick(a: Any, indices: np.ndarray, axis: int) -> Any:
     """The slices of an array at known places of an axis."""
     own = shape_of(a)
-    if own[axis] == 0 or places.size == 0:
-        return zeros((*own[:axis], places.size, *own[axis + 1 :]), typeof(a).dtype)
-    return _pick_known(a, places.astype(np.int32), axis)
+    if own[axis] == 0 or indices.size == 0:
+        return zeros((*own[:axis], indices.size, *own[axis + 1 :]), typeof(a).dtype)
+    return _pick_known(a, indices.astype(np.int32), axis)
 
 
 _MANY_COPIES = 8  # copies side by side are quicker than a spread array, but each is an operation to compile
@@ -336,7 +336,7 @@ def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
       ValueError: negative lengths.
     Example: ``jnp.resize(jnp.arange(2), 3)`` is ``[0, 1, 0]``. Source: ``numpy.resize``.
     """
-    a = ravel(settle("resize", a))
+    a = ravel(eager_operand("resize", a))
     lengths = shapes.canonical_shape(new_shape, "resize: new_shape")
     count, own = math.prod(lengths), typeof(a).size
     if count == 0 or own == 0:

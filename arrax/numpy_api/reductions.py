@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, products, extremes, logic and places of extremes (NumPy reference, routines.math)."""
+"""Reductions over axes: sums, products, minima and maxima, logic and indices of minima and maxima (NumPy reference, routines.math)."""
 
 from __future__ import annotations
 
@@ -168,24 +168,24 @@ def prod(
     return _prod(a, initial, where, static_axis(axis), dtype, bool(keepdims), promote_integers)
 
 
-# ---- extremes -------------------------------------------------------------------------------------------------------
+# ---- minima and maxima -------------------------------------------------------------------------------------------------------
 
 
-def least(dtype: Any) -> Any:
+def min_value(dtype: Any) -> Any:
     """The least value of a dtype: minus infinity for floats."""
     if dtypes.is_bool(dtype):
         return False
     return -np.inf if dtypes.is_inexact(dtype) else dtypes.iinfo(dtype).min
 
 
-def greatest(dtype: Any) -> Any:
+def max_value(dtype: Any) -> Any:
     """The greatest value of a dtype: infinity for floats."""
     if dtypes.is_bool(dtype):
         return True
     return np.inf if dtypes.is_inexact(dtype) else dtypes.iinfo(dtype).max
 
 
-def _extreme(name: str, operation: Callable[..., Any], neutral: Callable[[Any], Any], combine: Any) -> Any:
+def _minmax(name: str, operation: Callable[..., Any], neutral: Callable[[Any], Any], combine: Any) -> Any:
     def body(a: Any, initial: Any, where: Any, axis: Any, keepdims: bool) -> Any:
         a = _checked(name, a, initial, where)
         a = convert(a, typeof(a).dtype)
@@ -205,8 +205,8 @@ def _extreme(name: str, operation: Callable[..., Any], neutral: Callable[[Any], 
     return api(static=("axis", "keepdims"))(body)
 
 
-_max = _extreme("max", reductions.reduce_max, least, arithmetic.max_)
-_min = _extreme("min", reductions.reduce_min, greatest, arithmetic.min_)
+_max = _minmax("max", reductions.reduce_max, min_value, arithmetic.max_)
+_min = _minmax("min", reductions.reduce_min, max_value, arithmetic.min_)
 
 
 def max(
@@ -334,10 +334,10 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Ar
     return _count_nonzero(a, static_axis(axis), bool(keepdims))
 
 
-# ---- places of extremes ---------------------------------------------------------------------------------------------
+# ---- indices of minima and maxima ---------------------------------------------------------------------------------------------
 
 
-def _place(name: str, operation: Callable[..., Any]) -> Any:
+def _argminmax(name: str, operation: Callable[..., Any]) -> Any:
     def body(a: Any, axis: OneAxis, keepdims: bool) -> Any:
         a = _checked(name, a)
         return place_of(name, operation, convert(a, typeof(a).dtype), axis, keepdims)
@@ -361,8 +361,8 @@ def place_of(name: str, operation: Callable[..., Any], a: Any, axis: OneAxis, ke
     return with_kept_axes(index, list(kept), keepdims)
 
 
-_argmax = _place("argmax", reductions.argmax)
-_argmin = _place("argmin", reductions.argmin)
+_argmax = _argminmax("argmax", reductions.argmax)
+_argmin = _argminmax("argmin", reductions.argmin)
 
 
 def argmax(a: ArrayLike, axis: OneAxis = None, out: None = None, keepdims: bool | None = None) -> Array:

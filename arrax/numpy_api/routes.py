@@ -16,7 +16,7 @@ from arrax.xla.arrays import Array
 ArrayImpl = runtime.ArrayImpl
 
 
-def settle(name: str, value: Any) -> Array:
+def eager_operand(name: str, value: Any) -> Array:
     """A checked operand; where operations run at once, NumPy values and numbers become arrays.
 
     Raises:
@@ -29,11 +29,11 @@ def settle(name: str, value: Any) -> Array:
     return asarray(value) if context.interpreter.is_evaluation else value
 
 
-def settle_all(name: str, values: Sequence[Any]) -> list[Array]:
-    """Checked operands, see ``settle``."""
+def eager_operands(name: str, values: Sequence[Any]) -> list[Array]:
+    """Checked operands, see ``eager_operand``."""
     if not all(type(value) is ArrayImpl or isinstance(value, Tracer) for value in values):
         check_arraylike(name, *values)
-    return [settle(name, value) for value in values]
+    return [eager_operand(name, value) for value in values]
 
 
 def group_like(arrays: Sequence[Any]) -> Any:

@@ -15,7 +15,7 @@ from arrax.lax import arithmetic, bitwise, shapes, structure
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.conversion import convert
-from arrax.lax.counting import places_of_flags
+from arrax.lax.counting import nonzero_indices
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
@@ -25,7 +25,7 @@ from arrax.numpy_api.logic import isnan, less, less_equal
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.rearranging import known, pick
-from arrax.numpy_api.routes import settle
+from arrax.numpy_api.routes import eager_operand
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -50,25 +50,25 @@ def _fills(fill_value: Any, rank: int) -> tuple[Any, ...]:
 
 
 @api(static=("size",))
-def places_of(mask: Any, size: int) -> tuple[Any, Any]:
+def nonzero_of(mask: Any, size: int) -> tuple[Any, Any]:
     """(the first ``size`` places of a flat mask, how many there are)."""
-    return places_of_flags(mask, size, index_dtype())
+    return nonzero_indices(mask, size, index_dtype())
 
 
 @api(static=("size",))
 def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
     shape, dtype = typeof(a).shape, index_dtype()
     mask = shapes.reshape(convert(a, np.bool_), (typeof(a).size,))
-    flat, count = places_of(mask, size)
+    flat, count = nonzero_of(mask, size)
     present = arithmetic.lt(shapes.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
     out = []
     for axis, length in enumerate(shape):
         step = int(np.prod(shape[axis + 1 :], dtype=np.int64))
-        place = flat if step == 1 else _divided(flat, step)
+        index = flat if step == 1 else _divided(flat, step)
         if axis:
-            place = arithmetic.rem(place, np.asarray(max(length, 1)).astype(dtype)[()])
+            index = arithmetic.rem(index, np.asarray(max(length, 1)).astype(dtype)[()])
         fill = shapes.broadcast_in_dim(convert(fills[axis], dtype), (size,), ())
-        out.append(structure.select(present, place, fill))
+        out.append(structure.select(present, index, fill))
     return tuple(out)
 
 
@@ -90,7 +90,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray 
       TypeError: a list.
     Example: ``jnp.nonzero(jnp.array([0, 3, 4]))`` is ``([1, 2],)``. Source: ``numpy.nonzero``.
     """
-    a = settle("nonzero", a)
+    a = eager_operand("nonzero", a)
     rank = typeof(a).ndim
     if rank == 0:
         raise ValueError("nonzero: a scalar has no axes to count along: give it one by jnp.atleast_1d.")
@@ -101,7 +101,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray 
             raise ConcretizationTypeError(
                 a, "How many places there are depends on the values: in transformed functions, give jnp.nonzero a static size argument.",
             )  # fmt: skip
-        return tuple(asarray(place.astype(index_dtype())) for place in np.nonzero(values))
+        return tuple(asarray(index.astype(index_dtype())) for index in np.nonzero(values))
     return _nonzero(a, fills, as_index(size))
 
 
@@ -118,25 +118,25 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray
 
     Example: ``jnp.argwhere(jnp.array([0, 3]))`` is ``[[1]]``. Source: ``numpy.argwhere``.
     """
-    a = settle("argwhere", a)
+    a = eager_operand("argwhere", a)
     if typeof(a).ndim == 0:
         count = typeof(nonzero(ravel(a), size=size, fill_value=fill_value)[0]).shape[0]
         return shapes.full((count, 0), 0, index_dtype())
-    places = nonzero(a, size=size, fill_value=fill_value)
-    return structure.concatenate([shapes.expand_dims(place, (1,)) for place in places], 1)
+    indices = nonzero(a, size=size, fill_value=fill_value)
+    return structure.concatenate([shapes.expand_dims(index, (1,)) for index in indices], 1)
 
 
 @api(static=("axis",))
-def _taken_or_filled(a: Any, places: Any, count: Any, fill: Any, axis: int) -> Any:
-    shape, size = typeof(a).shape, typeof(places).shape[0]
+def _taken_or_filled(a: Any, indices: Any, count: Any, fill: Any, axis: int) -> Any:
+    shape, size = typeof(a).shape, typeof(indices).shape[0]
     whole = (*shape[:axis], size, *shape[axis + 1 :])
     fills = shapes.broadcast_in_dim(convert(fill, typeof(a).dtype), whole, ())
     if shape[axis] == 0 or size == 0:
         return fills
     present = arithmetic.lt(
-        shapes.broadcasted_iota(typeof(places).dtype, whole, axis), operands.broadcast_to(count, whole)
+        shapes.broadcasted_iota(typeof(indices).dtype, whole, axis), operands.broadcast_to(count, whole)
     )
-    return structure.select(present, take_slices(a, places, axis), fills)
+    return structure.select(present, take_slices(a, indices, axis), fills)
 
 
 def compress(
@@ -163,7 +163,7 @@ def compress(
     """
     refuse_out("compress", out)
     check_arraylike("compress", condition, a)
-    condition, a = settle("compress", condition), settle("compress", a)
+    condition, a = eager_operand("compress", condition), eager_operand("compress", a)
     if typeof(condition).ndim != 1:
         raise ValueError(f"compress: condition must be 1-dimensional, got shape {typeof(condition).shape}")
     if axis is None:
@@ -175,16 +175,16 @@ def compress(
             raise ConcretizationTypeError(
                 condition, "The size argument of jnp.compress must be given for a traced condition."
             )
-        places = np.flatnonzero(values)
-        if places.size and places[-1] >= typeof(a).shape[axis]:
+        indices = np.flatnonzero(values)
+        if indices.size and indices[-1] >= typeof(a).shape[axis]:
             raise ValueError(
-                f"compress: condition holds at {places[-1]}, beyond axis {axis} of shape {typeof(a).shape}"
+                f"compress: condition holds at {indices[-1]}, beyond axis {axis} of shape {typeof(a).shape}"
             )
-        return pick(a, places, axis)
+        return pick(a, indices, axis)
     length = min(typeof(condition).shape[0], typeof(a).shape[axis])
     mask = structure.slice_in_dim(convert(condition, np.bool_), 0, length)
-    places, count = places_of(mask, as_index(size))
-    return _taken_or_filled(a, places, count, fill_value, axis)
+    indices, count = nonzero_of(mask, as_index(size))
+    return _taken_or_filled(a, indices, count, fill_value, axis)
 
 
 def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0) -> Array:
@@ -235,15 +235,15 @@ def _binary_search(a: Any, v: Any, right: bool, dtype: Any) -> Any:
     length, shape = typeof(a).shape[0], typeof(v).shape
     bits = length.bit_length()
     table = _continued(a, (1 << bits) - 1 - length)
-    one, greatest = np.asarray(1).astype(dtype)[()], np.asarray(1 << (bits - 1)).astype(dtype)[()]
+    one, largest = np.asarray(1).astype(dtype)[()], np.asarray(1 << (bits - 1)).astype(dtype)[()]
 
-    def step(number: Any, places: Any) -> Any:
-        further = arithmetic.add(places, bitwise.shift_right_logical(greatest, number))
+    def step(number: Any, indices: Any) -> Any:
+        further = arithmetic.add(indices, bitwise.shift_right_logical(largest, number))
         before = _before(take_slices(table, arithmetic.sub(further, one), 0), v, not right)
-        return structure.select(before, further, places)
+        return structure.select(before, further, indices)
 
-    places = fori_loop(np.zeros((), dtype)[()], np.asarray(bits, dtype)[()], step, shapes.full(shape, 0, dtype))
-    return arithmetic.min_(places, np.asarray(length).astype(dtype)[()])
+    indices = fori_loop(np.zeros((), dtype)[()], np.asarray(bits, dtype)[()], step, shapes.full(shape, 0, dtype))
+    return arithmetic.min_(indices, np.asarray(length).astype(dtype)[()])
 
 
 def _continued(a: Any, count: int) -> Any:
@@ -325,4 +325,4 @@ def digitize(
     check_arraylike("digitize", x, bins)
     if typeof(bins).ndim != 1:
         raise ValueError(f"digitize: bins must be a 1-dimensional array; got shape {typeof(bins).shape}")
-    return _digitize(settle("digitize", x), settle("digitize", bins), bool(right))
+    return _digitize(eager_operand("digitize", x), eager_operand("digitize", bins), bool(right))

@@ -22,7 +22,7 @@ from arrax.numpy_api.elementwise import maximum, minimum
 from arrax.numpy_api.indexing import floor_modulo
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
-from arrax.numpy_api.routes import settle
+from arrax.numpy_api.routes import eager_operand
 from arrax.numpy_api.searching import nonzero
 from arrax.transforms.jit import jit
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
@@ -179,13 +179,13 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
     Example: ``jnp.piecewise(x, [x < 0], [lambda x: -x, lambda x: x])``. Source: ``numpy.piecewise``.
     """
     check_arraylike("piecewise", x)
-    x = settle("piecewise", x)
+    x = eager_operand("piecewise", x)
     if isinstance(condlist, list | tuple):
         flags = bool(condlist) and isinstance(condlist[0], bool | np.bool_) and typeof(x).ndim > 0  # one condition
         nested = [condlist] if flags or not condlist else condlist
-        conditions = [settle("piecewise", np.asarray(c) if isinstance(c, list) else c) for c in nested]
+        conditions = [eager_operand("piecewise", np.asarray(c) if isinstance(c, list) else c) for c in nested]
     else:
-        array = settle("piecewise", condlist)
+        array = eager_operand("piecewise", condlist)
         rank = typeof(array).ndim
         conditions = [array] if rank <= typeof(x).ndim and rank != typeof(x).ndim + 1 and rank == 0 else _rows(array, x)
     count = len(conditions)
@@ -231,12 +231,14 @@ def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "rais
     """
     refuse_out("choose", out)
     check_arraylike("choose", a)
-    index = settle("choose", a)
+    index = eager_operand("choose", a)
     if not dtypes.is_integer(typeof(index).dtype) and not dtypes.is_bool(typeof(index).dtype):
         raise ValueError("choose: `a` array must be integer typed")
     if not isinstance(choices, list | tuple) and np.ndim(choices) == 0:
         raise TypeError(f"choose: choices must be a sequence of arrays, got {choices!r}")
-    table = [settle("choose", v) for v in choices] if isinstance(choices, list | tuple) else list(_choices(choices))
+    table = (
+        [eager_operand("choose", v) for v in choices] if isinstance(choices, list | tuple) else list(_choices(choices))
+    )
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"choose: mode={mode!r} not understood, must be 'raise', 'wrap' or 'clip'")
     if mode == "raise":
@@ -251,7 +253,7 @@ def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "rais
 
 
 def _choices(choices: Any) -> Sequence[Any]:
-    array = settle("choose", choices)
+    array = eager_operand("choose", choices)
     return [shapes.squeeze(structure.slice_in_dim(array, i, i + 1), (0,)) for i in range(typeof(array).shape[0])]
 
 
@@ -259,12 +261,12 @@ def _choices(choices: Any) -> Sequence[Any]:
 def _choose(index: Any, table: Sequence[Any], mode: str) -> Any:
     values = promote_dtypes(*table)
     shape = shapes.broadcast_shapes(typeof(index).shape, *(typeof(v).shape for v in values))
-    place = operands.broadcast_to(convert(index, np.int32), shape)
+    position = operands.broadcast_to(convert(index, np.int32), shape)
     if mode == "wrap":
-        place = floor_modulo(place, len(values))
+        position = floor_modulo(position, len(values))
     else:
-        place = structure.clamp(np.int32(0), place, np.int32(len(values) - 1))
-    return structure.select_n(place, *[operands.broadcast_to(convert(v, typeof(v).dtype), shape) for v in values])
+        position = structure.clamp(np.int32(0), position, np.int32(len(values) - 1))
+    return structure.select_n(position, *[operands.broadcast_to(convert(v, typeof(v).dtype), shape) for v in values])
 
 
 # ---- limits ---------------------------------------------------------------------------------------------------------
@@ -348,4 +350,4 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = No
     Example: ``jnp.nan_to_num(jnp.array([jnp.nan, 1.]))`` is ``[0., 1.]``. Source: ``numpy.nan_to_num``.
     """
     check_arraylike("nan_to_num", x)
-    return _nan_to_num(settle("nan_to_num", x), nan, posinf, neginf)
+    return _nan_to_num(eager_operand("nan_to_num", x), nan, posinf, neginf)

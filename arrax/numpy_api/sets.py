@@ -24,8 +24,8 @@ from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.membership import isin
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes
 from arrax.numpy_api.rearranging import known
-from arrax.numpy_api.routes import settle, settle_all
-from arrax.numpy_api.searching import compress, index_dtype, places_of
+from arrax.numpy_api.routes import eager_operand, eager_operands
+from arrax.numpy_api.searching import compress, index_dtype, nonzero_of
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -75,13 +75,13 @@ def _differs(a: Any, equal_nan: bool) -> Any:
 def _sorted_rows(rows: Any) -> tuple[Any, Any]:
     """(the entries of the first axis in lexicographic order, their old places)."""
     shape = typeof(rows).shape
-    places = shapes.iota(index_dtype(), shape[0])
+    indices = shapes.iota(index_dtype(), shape[0])
     if len(shape) == 1:
-        return sorting.sort((rows, places), 0, True, 1)
+        return sorting.sort((rows, indices), 0, True, 1)
     width = int(np.prod(shape[1:], dtype=np.int64))
     table = shapes.reshape(rows, (shape[0], width))
     columns = [shapes.squeeze(structure.slice_in_dim(table, i, i + 1, axis=1), (1,)) for i in range(width)]
-    *_, order = sorting.sort((*columns, places), 0, True, max(width, 1))
+    *_, order = sorting.sort((*columns, indices), 0, True, max(width, 1))
     return take_slices(rows, order, 0), order
 
 
@@ -92,7 +92,7 @@ def _unique_sized(rows: Any, fill: Any, size: int, equal_nan: bool, filled: bool
     ordered, order = _sorted_rows(rows)
     mask = _differs(ordered, equal_nan)
     slots = size + 1  # one more: where the last value ends
-    found, count = places_of(mask, slots)
+    found, count = nonzero_of(mask, slots)
     found_any = arithmetic.lt(shapes.iota(dtype, slots), shapes.broadcast_in_dim(count, (slots,), ()))
     starts, present = (structure.slice_in_dim(x, 0, size) for x in (found, found_any))
     values = take_slices(ordered, starts, 0)
@@ -112,7 +112,7 @@ def _unique(
     name: str, ar: Any, axis: OneAxis, size: int | None, fill_value: Any, equal_nan: bool
 ) -> tuple[Any, Any, Any, Any]:
     check_arraylike(name, ar)
-    ar = settle(name, ar)
+    ar = eager_operand(name, ar)
     shape = typeof(ar).shape
     rows = ravel(ar) if axis is None else shapes.move_axis(ar, shapes.canonical_axis(axis, len(shape)), 0)
     if size is None:
@@ -245,9 +245,9 @@ def _combined(first: Any, second: Any, fill: Any, choose: str, size: int) -> tup
         filler = convert(0 if fill is None else fill, typeof(values[0]).dtype)
         return shapes.full((size,), filler), shapes.full((size,), 0, dtype), shapes.full((size,), 0, dtype)
     merged = structure.concatenate([convert(v, typeof(v).dtype) for v in values], 0)
-    places = structure.concatenate([shapes.iota(dtype, n) for n in lengths], 0)
+    positions = structure.concatenate([shapes.iota(dtype, n) for n in lengths], 0)
     side = structure.concatenate([shapes.full((n,), i, dtype) for i, n in enumerate(lengths)], 0)
-    merged, side, places = sorting.sort((merged, side, places), 0, True, 2)
+    merged, side, positions = sorting.sort((merged, side, positions), 0, True, 2)
     mask = _differs(merged, False)
     runs = shapes.expand_dims(
         arithmetic.sub(cumulative.cumsum(convert(mask, dtype)), shapes.full((total,), 1, dtype)), (1,)
@@ -257,30 +257,32 @@ def _combined(first: Any, second: Any, fill: Any, choose: str, size: int) -> tup
         scatter_min(
             nowhere,
             runs,
-            structure.select(arithmetic.eq(side, shapes.full((total,), i, dtype)), places, nowhere),
+            structure.select(arithmetic.eq(side, shapes.full((total,), i, dtype)), positions, nowhere),
             _NUMBERS,
         )
         for i in range(2)
     ]
-    inside = [arithmetic.lt(place, nowhere) for place in where]
+    inside = [arithmetic.lt(index, nowhere) for index in where]
     wanted = _COMBINATIONS[choose](*inside)
-    starts, _ = places_of(mask, total)
-    runs_wanted, count = places_of(wanted, size)
+    starts, _ = nonzero_of(mask, total)
+    runs_wanted, count = nonzero_of(wanted, size)
     present = arithmetic.lt(shapes.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
     found = take_slices(take_slices(merged, starts, 0), runs_wanted, 0)
-    filler = _least_or_zero(found, count) if fill is None else convert(fill, typeof(found).dtype)
+    filler = _min_or_zero(found, count) if fill is None else convert(fill, typeof(found).dtype)
     found = structure.select(present, found, shapes.broadcast_in_dim(filler, (size,), ()))
     indices = [
-        structure.select(present, take_slices(place, runs_wanted, 0), shapes.full((size,), n, dtype))
-        for place, n in zip(where, lengths, strict=True)
+        structure.select(present, take_slices(index, runs_wanted, 0), shapes.full((size,), n, dtype))
+        for index, n in zip(where, lengths, strict=True)
     ]
     return found, indices[0], indices[1]
 
 
-def _least_or_zero(found: Any, count: Any) -> Any:
+def _min_or_zero(found: Any, count: Any) -> Any:
     """The first of ``count`` sorted values, zero where there is none."""
-    least = shapes.squeeze(structure.slice_in_dim(found, 0, 1), (0,))
-    return structure.select(arithmetic.gt(count, np.asarray(0, index_dtype())[()]), least, shapes.full_like(least, 0))
+    smallest = shapes.squeeze(structure.slice_in_dim(found, 0, 1), (0,))
+    return structure.select(
+        arithmetic.gt(count, np.asarray(0, index_dtype())[()]), smallest, shapes.full_like(smallest, 0)
+    )
 
 
 _COMBINATIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -293,7 +295,7 @@ _COMBINATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 def _vectors(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
     check_arraylike(name, ar1, ar2)
-    first, second = settle_all(name, (ar1, ar2))
+    first, second = eager_operands(name, (ar1, ar2))
     return ravel(first), ravel(second)
 
 

@@ -11,14 +11,14 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, selection, shapes, sorting
+from arrax.lax import arithmetic, order_statistics, shapes, sorting
 from arrax.lax.conversion import convert
 from arrax.lax.cpu import thresholds
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import check_arraylike
-from arrax.numpy_api.routes import settle, settle_all
+from arrax.numpy_api.routes import eager_operand, eager_operands
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -30,7 +30,7 @@ def _prepared(name: str, a: Any, axis: OneAxis, kind: Any, order: Any) -> tuple[
         raise TypeError(f"{name}: the 'kind' argument is not supported; use stable=True or stable=False.")
     if order is not None:
         raise TypeError(f"{name}: the 'order' argument is not supported.")
-    a = settle(name, a)
+    a = eager_operand(name, a)
     if axis is None:
         return ravel(a), 0
     return a, shapes.canonical_axis(axis, typeof(a).ndim)
@@ -89,8 +89,8 @@ def sort(
 def _argsort(a: Any, axis: int, stable: bool, descending: bool, dtype: Any) -> Any:
     shape = typeof(a).shape
     a = shapes.rev(a, (axis,)) if descending else a
-    places = shapes.broadcasted_iota(dtype, shape, axis)
-    _, order = sorting.sort((a, places), axis, stable, 1)
+    indices = shapes.broadcasted_iota(dtype, shape, axis)
+    _, order = sorting.sort((a, indices), axis, stable, 1)
     if not descending:
         return order
     last = np.asarray(max(shape[axis] - 1, 0)).astype(dtype)[()]
@@ -128,8 +128,8 @@ def _lexsort(keys: Sequence[Any], axis: int) -> Any:
     axis = shapes.canonical_axis(axis, rank) if rank else 0
     if rank == 0:
         return shapes.full((), 0, dtypes.canonicalize_dtype(np.int64))
-    places = shapes.broadcasted_iota(dtypes.canonicalize_dtype(np.int64), typeof(keys[0]).shape, axis)
-    return sorting.sort((*reversed(keys), places), axis, True, len(keys))[-1]
+    indices = shapes.broadcasted_iota(dtypes.canonicalize_dtype(np.int64), typeof(keys[0]).shape, axis)
+    return sorting.sort((*reversed(keys), indices), axis, True, len(keys))[-1]
 
 
 def lexsort(keys: Any, axis: int = -1) -> Array:
@@ -152,15 +152,15 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
         )
     if len(keys) == 0:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
-    arrays = settle_all("lexsort", keys)
+    arrays = eager_operands("lexsort", keys)
     if len({typeof(key).shape for key in arrays}) > 1:
         raise ValueError("lexsort: all keys need to be the same shape")
     return _lexsort(arrays, as_index(axis))
 
 
-def _check_place(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
+def _checked_kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
     check_arraylike(name, a)
-    a = settle(name, a)
+    a = eager_operand(name, a)
     axis = shapes.canonical_axis(axis, typeof(a).ndim)
     shapes.canonical_axis(as_index(kth), typeof(a).shape[axis], "kth")
     return a, axis
@@ -170,15 +170,15 @@ def _check_place(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
 def _partition(a: Any, kth: int, axis: int) -> Any:
     last = typeof(a).ndim - 1
     return shapes.move_axis(
-        selection.partition([shapes.move_axis(a, axis, last)], kth % typeof(a).shape[axis])[0], last, axis
+        order_statistics.partition([shapes.move_axis(a, axis, last)], kth % typeof(a).shape[axis])[0], last, axis
     )
 
 
 @api(static=("kth", "axis"))
 def _argpartition(a: Any, kth: int, axis: int) -> Any:
     last = typeof(a).ndim - 1
-    _, places = selection.partition_with_places(shapes.move_axis(a, axis, last), kth % typeof(a).shape[axis])
-    return convert(shapes.move_axis(places, last, axis), dtypes.canonicalize_dtype(np.int64))
+    _, indices = order_statistics.partition_with_indices(shapes.move_axis(a, axis, last), kth % typeof(a).shape[axis])
+    return convert(shapes.move_axis(indices, last, axis), dtypes.canonicalize_dtype(np.int64))
 
 
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
@@ -193,7 +193,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
       ValueError: no such place or axis.
     Example: ``jnp.partition(jnp.array([3, 1, 2]), 1)``. Source: ``numpy.partition``.
     """
-    a, axis = _check_place("partition", a, kth, axis)
+    a, axis = _checked_kth("partition", a, kth, axis)
     return _partition(a, as_index(kth), axis)
 
 
@@ -202,7 +202,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
     Example: ``jnp.argpartition(jnp.array([3, 1, 2]), 1)``. Source: ``numpy.argpartition``.
     """
-    a, axis = _check_place("argpartition", a, kth, axis)
+    a, axis = _checked_kth("argpartition", a, kth, axis)
     return argsort(a, axis) if _on_host(a) else _argpartition(a, as_index(kth), axis)
 
 
@@ -211,7 +211,7 @@ def sort_complex(a: ArrayLike) -> Array:
 
     Example: ``jnp.sort_complex(jnp.array([2, 1]))`` is ``[1.+0.j, 2.+0.j]``. Source: ``numpy.sort_complex``.
     """
-    a = settle("sort_complex", a)
+    a = eager_operand("sort_complex", a)
     ordered = sort(a)
     dtype = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(typeof(ordered).dtype))
     return convert(ordered, dtype)

@@ -22,7 +22,7 @@ from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.indexing import getitem
 from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ravel, reshape
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, refuse_options, refuse_out
-from arrax.numpy_api.routes import settle
+from arrax.numpy_api.routes import eager_operand
 from arrax.numpy_api.selection import where as choose
 from arrax.numpy_api.updates import update_item
 from arrax.numpy_api.vectorization import vectorize
@@ -154,7 +154,7 @@ class ufunc:
         """
         self._check_binary("outer")
         check_arraylike(f"{self.__name__}.outer", A, B)
-        A, B = (settle(self.__name__, v) for v in (A, B))
+        A, B = (eager_operand(self.__name__, v) for v in (A, B))
         return self._call(reshape(A, typeof(A).shape + (1,) * typeof(B).ndim), B)
 
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
@@ -172,7 +172,7 @@ class ufunc:
             raise NotImplementedError(
                 f"Arrays are immutable, so jnp.{self.__name__}.at() cannot work in place: pass inplace=False, and take the result."
             )
-        a = settle(f"{self.__name__}.at", a)
+        a = eager_operand(f"{self.__name__}.at", a)
         if b is None:
             return update_item(a, indices, self._call(getitem(a, indices)), "set")
         return _updated(self._call, a, indices, b)
@@ -306,8 +306,8 @@ def _pieces(a: Any, indices: Any, call: Callable[..., Any], axis: int, natural: 
 
     def step(i: Any, carry: Any) -> Any:
         row = broadcast_to(getitem(rows, i), typeof(carry).shape)
-        place = convert(i, typeof(starts).dtype)
-        inside = logic.logical_and(logic.greater(place, starts), logic.less(place, ends))
+        index = convert(i, typeof(starts).dtype)
+        inside = logic.logical_and(logic.greater(index, starts), logic.less(index, ends))
         return choose(_beside_rows(inside, rows), _like_first(call(carry, row), carry), carry)
 
     first = convert(getitem(rows, starts), typeof(rows).dtype)
@@ -334,38 +334,38 @@ def _pieces_of_stretches(a: Any, indices: Any, call: Callable[..., Any], axis: i
     stretches = structure.concatenate(levels, 0)
     offsets = np.cumsum([0] + [typeof(level).shape[0] for level in levels[:-1]]).astype(typeof(indices).dtype)
 
-    def extended(total: Any, taken: Any, place: Any) -> Any:
-        row = take_slices(stretches, structure.clamp(0, place, typeof(stretches).shape[0] - 1), 0)
+    def extended(total: Any, taken: Any, index: Any) -> Any:
+        row = take_slices(stretches, structure.clamp(0, index, typeof(stretches).shape[0] - 1), 0)
         return choose(_beside_rows(taken, rows), _like_first(call(total, row), total), total)
 
     def step(carry: Any, offset: Any) -> tuple[Any, None]:
         """What is left of a piece, counted in stretches of this length, loses odd ones at both ends."""
         total, start, end = carry
         more = convert(logic.less(start, end), typeof(start).dtype)
-        before, behind = (more * (place & 1) for place in (start, end))
+        before, behind = (more * (index & 1) for index in (start, end))
         total = extended(total, logic.equal(before, 1), offset + start)
         total = extended(total, logic.equal(behind, 1), offset + end - 1)
         return (total, (start + before) >> 1, end >> 1), None
 
-    limits = (structure.clamp(0, place, length) for place in (indices + 1, ends))
+    limits = (structure.clamp(0, index, length) for index in (indices + 1, ends))
     return moveaxis(scan(step, (getitem(rows, indices), *limits), offsets)[0][0], 0, axis)
 
 
 def _updated(call: Callable[..., Any], a: Any, indices: Any, b: Any) -> Any:
     """One element after the other, since repeated indices count repeatedly."""
-    places = getitem(reshape(np.arange(typeof(a).size, dtype=np.int32), typeof(a).shape), indices)
-    values = broadcast_to(settle("at", b), typeof(places).shape)
-    return _updated_at(ravel(a), ravel(places), ravel(values), call).reshape(typeof(a).shape)
+    positions = getitem(reshape(np.arange(typeof(a).size, dtype=np.int32), typeof(a).shape), indices)
+    values = broadcast_to(eager_operand("at", b), typeof(positions).shape)
+    return _updated_at(ravel(a), ravel(positions), ravel(values), call).reshape(typeof(a).shape)
 
 
 @api(static=("call",))
-def _updated_at(flat: Any, places: Any, values: Any, call: Callable[..., Any]) -> Any:
+def _updated_at(flat: Any, indices: Any, values: Any, call: Callable[..., Any]) -> Any:
     def step(carry: Any, item: Any) -> tuple[Any, None]:
-        place, value = item
-        new = convert(call(getitem(carry, place), value), typeof(carry).dtype)
-        return update_item(carry, place, new, "set"), None
+        index, value = item
+        new = convert(call(getitem(carry, index), value), typeof(carry).dtype)
+        return update_item(carry, index, new, "set"), None
 
-    return scan(step, convert(flat, typeof(flat).dtype), (places, values))[0]
+    return scan(step, convert(flat, typeof(flat).dtype), (indices, values))[0]
 
 
 # ---- universal functions of this API --------------------------------------------------------------------------------

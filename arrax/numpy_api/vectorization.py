@@ -15,7 +15,7 @@ from arrax.lax.families import checked_operand
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.manipulation import expand_dims
 from arrax.numpy_api.operands import as_operand, check_arraylike, report_rank_promotion
-from arrax.numpy_api.routes import settle
+from arrax.numpy_api.routes import eager_operand
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -138,7 +138,7 @@ def vectorize(
         inputs, outputs = _parsed(signature) if signature is not None else (((),) * len(values), None)
         if len(values) != len(inputs):
             raise TypeError(f"wrong number of positional arguments: expected {len(inputs)}, got {len(values)} {where}")
-        arrays = [settle("vectorize", value) for value in values]
+        arrays = [eager_operand("vectorize", value) for value in values]
         core = _Core(where)
         for array, dims in zip(arrays, inputs, strict=True):
             core.learn(typeof(array).shape, dims)
@@ -184,16 +184,16 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     """
     check_arraylike("apply_along_axis", arr)
     rank = typeof(arr).ndim
-    place = shapes.canonical_axis(axis, rank)
+    index = shapes.canonical_axis(axis, rank)
 
     def fun(vector: Any) -> Any:
         return func1d(vector, *args, **kwargs)
 
-    for _ in range(rank - place - 1):
+    for _ in range(rank - index - 1):
         fun = vmap(fun, in_axes=-1, out_axes=-1)
-    for _ in range(place):
+    for _ in range(index):
         fun = vmap(fun, in_axes=0, out_axes=0)
-    return fun(settle("apply_along_axis", arr))
+    return fun(eager_operand("apply_along_axis", arr))
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Sequence[int]) -> Array:

@@ -101,8 +101,8 @@ def _kaiser(beta: Any, M: int) -> Any:
     if M == 1:
         return shapes.full((1,), 1, dtype)
     half = 0.5 * (M - 1)
-    places = arithmetic.div(arithmetic.sub(shapes.iota(dtype, M), constant(half, beta)), constant(half, beta))
-    inside = arithmetic.max_(arithmetic.sub(constant(1, beta), arithmetic.square(places)), constant(0, beta))
+    indices = arithmetic.div(arithmetic.sub(shapes.iota(dtype, M), constant(half, beta)), constant(half, beta))
+    inside = arithmetic.max_(arithmetic.sub(constant(1, beta), arithmetic.square(indices)), constant(0, beta))
     values = i0(arithmetic.mul(shapes.broadcast_in_dim(beta, (M,), ()), exponential.sqrt(inside)))
     return arithmetic.div(values, shapes.broadcast_in_dim(i0(beta), (M,), ()))
 

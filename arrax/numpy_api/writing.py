@@ -16,7 +16,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.index_application import WRITE_DEFAULT
 from arrax.numpy_api.indexing import floor_modulo, rewriting_take
 from arrax.numpy_api.operands import check_arraylike
-from arrax.numpy_api.routes import settle
+from arrax.numpy_api.routes import eager_operand
 from arrax.numpy_api.updates import update_item
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike, Matrices
@@ -53,20 +53,20 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str | None = None, *, inplac
     if inplace:
         refuse_inplace("put")
     check_arraylike("put", a, ind, v)
-    a, places, values = settle("put", a), settle("put", ind), settle("put", v)
+    a, indices, values = eager_operand("put", a), eager_operand("put", ind), eager_operand("put", v)
     if mode == "raise":
         raise NotImplementedError("The 'raise' mode to jnp.put is not supported.")
     if mode not in (None, "clip", "wrap"):
         raise ValueError(f"put: mode must be None, 'clip' or 'wrap', got {mode!r}")
-    aval, count, given = typeof(a), typeof(places).size, typeof(values).size
+    aval, count, given = typeof(a), typeof(indices).size, typeof(values).size
     if not count or not given or not aval.size:
         return a
-    places = shapes.reshape(places, (count,))
+    indices = shapes.reshape(indices, (count,))
     if mode == "wrap":
-        places = floor_modulo(places, aval.size)
+        indices = floor_modulo(indices, aval.size)
     flat = shapes.reshape(a, (aval.size,))
     access = WRITE_DEFAULT._replace(mode=GatherScatterMode.from_any("clip"), wrap=mode != "clip")
-    return shapes.reshape(update_item(flat, places, _repeated(values, count), "set", access), aval.shape)
+    return shapes.reshape(update_item(flat, indices, _repeated(values, count), "set", access), aval.shape)
 
 
 def _repeated(values: Any, count: int) -> Any:
@@ -106,7 +106,7 @@ def put_along_axis(
     if inplace:
         refuse_inplace("put_along_axis")
     check_arraylike("put_along_axis", arr, indices, values)
-    arr, indices, values = (settle("put_along_axis", x) for x in (arr, indices, values))
+    arr, indices, values = (eager_operand("put_along_axis", x) for x in (arr, indices, values))
     if not dtypes.is_integer(typeof(indices).dtype):
         raise TypeError(f"put_along_axis indices must be of integer type, got {typeof(indices).dtype}")
     shape = typeof(arr).shape
@@ -139,7 +139,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     check_arraylike("place", arr, mask, vals)
     if inplace:
         refuse_inplace("place")
-    arr, mask, vals = (settle("place", x) for x in (arr, mask, vals))
+    arr, mask, vals = (eager_operand("place", x) for x in (arr, mask, vals))
     shape, size = typeof(arr).shape, typeof(arr).size
     if typeof(mask).size != size:
         raise ValueError(f"place: the mask must have as many elements as the array, {size}, got {typeof(mask).size}")
@@ -178,7 +178,7 @@ def fill_diagonal(a: Matrices, val: Any, wrap: bool = False, *, inplace: bool = 
     if wrap:
         raise NotImplementedError("fill_diagonal with wrap=True is not supported")
     check_arraylike("fill_diagonal", a, val)
-    a, values = settle("fill_diagonal", a), settle("fill_diagonal", val)
+    a, values = eager_operand("fill_diagonal", a), eager_operand("fill_diagonal", val)
     shape = typeof(a).shape
     if len(shape) < 2:
         raise ValueError(f"fill_diagonal needs an array of two axes or more, got shape {shape}")

@@ -1,4 +1,4 @@
-"""Operations on segments of arrays. The face: public names only."""
+"""Operations on segments of arrays. Public names only."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.ops.segments import segment_max as segment_max

@@ -48,7 +48,7 @@ def _segments(name: str, combination: tuple[Any, Any, Any], doc: str) -> Callabl
         data, ids = _checked(name, data, segment_ids)
         dtype, rows = typeof(data).dtype, typeof(ids).shape
         count = _count(name, ids, num_segments)
-        places: Any = ids[:, None]
+        indices: Any = ids[:, None]
         lead: tuple[int, ...] = (count,)
         if bucket_size is not None:
             buckets = np.arange(rows[0]) // _positive(name, bucket_size)
@@ -57,13 +57,13 @@ def _segments(name: str, combination: tuple[Any, Any, Any], doc: str) -> Callabl
                 ids if typeof(ids).dtype.itemsize >= 4 else convert(ids, np.int32)
             )  # buckets may be more than segments
             numbered = asarray(buckets.astype(typeof(wide).dtype))
-            places = concatenate([numbered[:, None], wide[:, None]], 1)
+            indices = concatenate([numbered[:, None], wide[:, None]], 1)
             lead = (number, count)
         axes = tuple(range(len(lead)))
         numbers = ScatterDimensionNumbers(tuple(range(1, typeof(data).ndim)), axes, axes)
         start = full((*lead, *typeof(data).shape[1:]), monoid.identity(dtype)[()], dtype)
         outs = combine(
-            start, places, data, numbers, indices_are_sorted=indices_are_sorted and bucket_size is None,
+            start, indices, data, numbers, indices_are_sorted=indices_are_sorted and bucket_size is None,
             unique_indices=unique_indices, mode=GatherScatterMode.from_any(mode),
         )  # fmt: skip
         return outs if bucket_size is None else reduce(outs, (0,))
@@ -106,10 +106,10 @@ def _documentation(name: str, doc: str) -> str:
 
 def _count(name: str, ids: Any, num_segments: Any) -> int:
     if num_segments is None:
-        greatest = (
+        largest = (
             concrete_int(reduce_max(ids, (0,)), f"The num_segments argument of {name} is needed") if ids.size else -1
         )
-        return greatest + 1
+        return largest + 1
     count = as_index(num_segments)
     if count < 0:
         raise ValueError(f"{name}: num_segments must not be negative, got {count}")

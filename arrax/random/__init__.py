@@ -1,4 +1,4 @@
-"""Random numbers with explicit keys. The face: public names only."""
+"""Random numbers with explicit keys. Public names only."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.random.continuous import cauchy as cauchy

@@ -261,8 +261,8 @@ def _truncated_normal(bits: Any, lower: Any, upper: Any, *, shape: tuple[int, ..
     root = np.asarray(math.sqrt(2), dtype)[()]
     u = scaled_uniform(bits, shape, dtype, erf(lower / root), erf(upper / root))
     end = np.asarray(dtypes.finfo(dtype).max, dtype)[()]  # some small floats have no infinity
-    least, greatest = nextafter(stop_gradient(lower), end), nextafter(stop_gradient(upper), -end)
-    return clamp(broadcast_to(least, shape), root * erf_inv(u), broadcast_to(greatest, shape))
+    smallest, largest = nextafter(stop_gradient(lower), end), nextafter(stop_gradient(upper), -end)
+    return clamp(broadcast_to(smallest, shape), root * erf_inv(u), broadcast_to(largest, shape))
 
 
 def truncated_normal(

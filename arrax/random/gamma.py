@@ -109,8 +109,8 @@ def _derivative(primals: Any, tangents: Any, *, log_space: bool) -> tuple[Any, A
     if not log_space:
         return sample, mul(tangents[1], random_gamma_grad(a, sample))
     number = exp(sample)
-    least = shapes.full_like(number, dtypes.finfo(typeof(number).dtype).tiny)
-    number = max_(number, least)
+    smallest = shapes.full_like(number, dtypes.finfo(typeof(number).dtype).tiny)
+    number = max_(number, smallest)
     return sample, mul(tangents[1], div(random_gamma_grad(a, number), number))
 
 
@@ -184,8 +184,8 @@ def loggamma(
 def _beta(bits: Bits, a: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     first, second = bits.split(2)
     log_a, log_b = gamma_values(first, a, shape, dtype, True), gamma_values(second, b, shape, dtype, True)
-    greatest = max_(log_a, log_b)
-    x, y = exp(log_a - greatest), exp(log_b - greatest)
+    largest = max_(log_a, log_b)
+    x, y = exp(log_a - largest), exp(log_b - largest)
     return x / (x + y)
 
 
@@ -317,8 +317,8 @@ def _dirichlet(bits: Bits, alpha: Any, *, shape: tuple[int, ...], dtype: Any) ->
     logarithms = gamma_values(bits, alpha, shape, dtype, True)
     last = len(shape) - 1
     kept = tuple(range(last))
-    greatest = shapes.broadcast_in_dim(reduce_max(logarithms, (last,)), shape, kept)
-    parts = exp(logarithms - greatest)
+    largest = shapes.broadcast_in_dim(reduce_max(logarithms, (last,)), shape, kept)
+    parts = exp(logarithms - largest)
     return parts / shapes.broadcast_in_dim(reduce_sum(parts, (last,)), shape, kept)
 
 

@@ -22,7 +22,7 @@ from arrax.numpy_api.array_methods import METHODS
 from arrax.numpy_api.operators import OPERATORS
 from arrax.random import key_reuse
 from arrax.random.implementations import Implementation, KeyDType, implementation_of
-from arrax.random.settled import settled
+from arrax.random.materialized import materialized
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import attach
 from arrax.xla.placement import array_from_host
@@ -263,7 +263,7 @@ def _batch(primitive: Primitive, values: Any, dims: Any, params: dict[str, Any])
 def _bits(avals: Any, raw: Any, *, bit_width: int, shape: tuple[int, ...]) -> Any:
     implementation = avals[0].dtype.implementation
     drawn = _over_keys(lambda key: implementation.random_bits(key, bit_width, shape), avals[0].ndim)(raw[0])
-    return settled(drawn) if avals[0].ndim and shape else drawn
+    return materialized(drawn) if avals[0].ndim and shape else drawn
 
 
 def _split(avals: Any, raw: Any, *, shape: tuple[int, ...]) -> Any:

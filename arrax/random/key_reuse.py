@@ -64,10 +64,10 @@ def take_part(keys: Any, index: Any) -> None:
     if not keys.shape or any(isinstance(part, Tracer) for part in parts):
         return  # nobody knows which elements a traced index takes
     mask = np.broadcast_to(keys._consumed, keys.shape).copy()
-    place = tuple(np.asarray(part) if hasattr(part, "shape") else part for part in parts)
-    if np.any(mask[place]):
+    position = tuple(np.asarray(part) if hasattr(part, "shape") else part for part in parts)
+    if np.any(mask[position]):
         raise KeyReuseError("Previously-consumed key passed to slice at index 0")
-    mask[place] = True
+    mask[position] = True
     keys._consumed = mask
 
 
@@ -218,14 +218,14 @@ def handing_on(move: Callable[[list[Any], JaxprEqn], np.ndarray]) -> Rule:
 def _slice(args: list[Any], eqn: JaxprEqn) -> np.ndarray:
     params = eqn.params
     strides = params["strides"] or (1,) * args[0].ndim
-    places = zip(params["start_indices"], params["limit_indices"], strides, strict=True)
-    return args[0][tuple(slice(*place) for place in places)]
+    indices = zip(params["start_indices"], params["limit_indices"], strides, strict=True)
+    return args[0][tuple(slice(*index) for index in indices)]
 
 
 def _broadcast(args: list[Any], eqn: JaxprEqn) -> np.ndarray:
     shape = [1] * len(eqn.params["shape"])
-    for length, place in zip(args[0].shape, eqn.params["broadcast_dimensions"], strict=True):
-        shape[place] = length
+    for length, index in zip(args[0].shape, eqn.params["broadcast_dimensions"], strict=True):
+        shape[index] = length
     return np.broadcast_to(args[0].reshape(shape), eqn.params["shape"])
 
 

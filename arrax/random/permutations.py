@@ -35,8 +35,8 @@ def rows(x: Any, indices: Any, axis: int) -> Any:
     windows = [*range(axis), *range(axis + len(own), len(shape) - 1 + len(own))]
     numbers = GatherDimensionNumbers(tuple(windows), (axis,), (axis,))
     sizes = [1 if i == axis else length for i, length in enumerate(shape)]
-    places = shapes.reshape(indices, (*own, 1))
-    return gather(x, places, numbers, sizes, mode=GatherScatterMode.PROMISE_IN_BOUNDS)
+    positions = shapes.reshape(indices, (*own, 1))
+    return gather(x, positions, numbers, sizes, mode=GatherScatterMode.PROMISE_IN_BOUNDS)
 
 
 # ---- permutations --------------------------------------------------------------------------------------------------------
@@ -87,8 +87,8 @@ def permutation(
     check_arraylike("permutation", x)
     aval = typeof(x)
     if aval.ndim:
-        place = canonical_axis(static_int("permutation", "axis", axis), aval.ndim, "permutation: axis")
-        return _permutation(key, out_sharding, x, axis=place, independent=bool(independent))
+        index = canonical_axis(static_int("permutation", "axis", axis), aval.ndim, "permutation: axis")
+        return _permutation(key, out_sharding, x, axis=index, independent=bool(independent))
     if not dtypes.is_integer(aval.dtype):
         raise TypeError(f"permutation: x must be an integer or at least 1-dimensional, got {x!r}")
     canonical_axis(static_int("permutation", "axis", axis), 1, "permutation: axis")
@@ -98,7 +98,7 @@ def permutation(
 # ---- choice --------------------------------------------------------------------------------------------------------------
 
 
-def _places(bits: Bits, p: Any, count: int, shape: tuple[int, ...], replace: bool, mode: str) -> Any:
+def _draws(bits: Bits, p: Any, count: int, shape: tuple[int, ...], replace: bool, mode: str) -> Any:
     """Indices below ``count``, of ``shape``."""
     integer = dtypes.canonicalize_dtype(np.int64)
     number = math.prod(shape)
@@ -130,7 +130,7 @@ def _first_not_below(ascending: Any, values: Any) -> Any:
 
 @sampler(static=("count", "shape", "replace", "mode"), name="choice")
 def _choice_of_numbers(bits: Bits, p: Any, *, count: int, shape: tuple[int, ...], replace: bool, mode: str) -> Any:
-    return _places(bits, p, count, shape, replace, mode)
+    return _draws(bits, p, count, shape, replace, mode)
 
 
 @sampler(static=("shape", "replace", "axis", "mode"))
@@ -138,7 +138,7 @@ def _choice(bits: Bits, a: Any, p: Any, *, shape: tuple[int, ...], replace: bool
     aval = typeof(a)
     if p is None and not replace and aval.ndim == 1 and not isinstance(aval.dtype, dtypes.ExtendedDType):
         return shapes.reshape(slice_in_dim(shuffled(bits, a, 0), 0, math.prod(shape)), shape)
-    return rows(a, _places(bits, p, aval.shape[axis], shape, replace, mode), axis)
+    return rows(a, _draws(bits, p, aval.shape[axis], shape, replace, mode), axis)
 
 
 def choice(
@@ -168,19 +168,19 @@ def choice(
     check_key("choice", key)
     check_arraylike("choice", a, *(() if p is None else (p,)))
     aval, lengths, chosen = typeof(a), checked_shape("choice", shape), checked_mode("choice", mode)
-    place = canonical_axis(static_int("choice", "axis", axis), aval.ndim, "choice: axis") if aval.ndim else 0
+    index = canonical_axis(static_int("choice", "axis", axis), aval.ndim, "choice: axis") if aval.ndim else 0
     if not aval.ndim and not dtypes.is_integer(aval.dtype):
         raise TypeError(f"choice: a must be an integer or at least 1-dimensional, got {a!r}")
-    count, number = aval.shape[place] if aval.ndim else as_index(a), math.prod(lengths)
+    count, number = aval.shape[index] if aval.ndim else as_index(a), math.prod(lengths)
     _check_choice(count, number, replace, p)
     if p is not None and not dtypes.is_float(typeof(p).dtype):
         p = convert(p, dtypes.canonicalize_dtype(np.float64))
     if not number:
-        shape_left = (*aval.shape[:place], *lengths, *aval.shape[place + 1 :]) if aval.ndim else lengths
+        shape_left = (*aval.shape[:index], *lengths, *aval.shape[index + 1 :]) if aval.ndim else lengths
         return shapes.full(shape_left, 0, aval.dtype)
     if not aval.ndim:
         return _choice_of_numbers(key, None, p, count=count, shape=lengths, replace=bool(replace), mode=chosen)
-    return _choice(key, None, a, p, shape=lengths, replace=bool(replace), axis=place, mode=chosen)
+    return _choice(key, None, a, p, shape=lengths, replace=bool(replace), axis=index, mode=chosen)
 
 
 def _check_choice(count: int, number: int, replace: bool, p: Any) -> None:
@@ -239,18 +239,18 @@ def categorical(
     if not dtypes.is_float(typeof(logits).dtype):
         logits = convert(logits, dtypes.canonicalize_dtype(np.float64))
     own = typeof(logits).shape
-    place = canonical_axis(static_int("categorical", "axis", axis), len(own), "categorical: axis")
-    batch = own[:place] + own[place + 1 :]
+    index = canonical_axis(static_int("categorical", "axis", axis), len(own), "categorical: axis")
+    batch = own[:index] + own[index + 1 :]
     lengths = batch if shape is None else checked_shape("categorical", shape)
     tail = lengths[len(lengths) - len(batch) :]
     if len(lengths) < len(batch) or not fits(batch, tail):
         raise ValueError(f"categorical: shape {lengths} must end with that of the distributions, {batch}")
     wanted = math.prod(lengths[: len(lengths) - len(batch)])
-    if not replace and wanted > own[place]:
-        raise ValueError(f"categorical: cannot take {wanted} samples of {own[place]} outcomes without replacement")
+    if not replace and wanted > own[index]:
+        raise ValueError(f"categorical: cannot take {wanted} samples of {own[index]} outcomes without replacement")
     if not replace and tail != batch:
         wide = list(tail)
-        wide.insert(place, own[place])
+        wide.insert(index, own[index])
         logits = broadcast_to(logits, tuple(wide))
     chosen = checked_mode("categorical", mode)
-    return _categorical(key, out_sharding, logits, axis=place, shape=lengths, replace=bool(replace), mode=chosen)
+    return _categorical(key, out_sharding, logits, axis=index, shape=lengths, replace=bool(replace), mode=chosen)

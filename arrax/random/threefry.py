@@ -19,7 +19,7 @@ from arrax.lax import arithmetic, bitwise, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.families import batch_with_ranks, broadcast_shapes_strict, memoized_rule
 from arrax.random.implementations import Implementation, register
-from arrax.random.settled import has_short_rows, settled, settled_keys
+from arrax.random.materialized import has_short_rows, materialized, materialized_keys
 from arrax.xla.arrays import Array
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -127,19 +127,19 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
     _check_key(key)
     if config.threefry_partitionable.cell.value:
         high, low = threefry2x32_p.bind(*_pair(key), *_counters(shape))
-        return settled_keys(
+        return materialized_keys(
             structure.concatenate([shapes.expand_dims(x, (len(shape),)) for x in (high, low)], len(shape))
         )
     if not math.prod(shape):
         return shapes.full((*shape, 2), np.uint32(0))
-    return shapes.reshape(settled(_words(key, math.prod(shape) * 2)), (*shape, 2))
+    return shapes.reshape(materialized(_words(key, math.prod(shape) * 2)), (*shape, 2))
 
 
 def fold_in(key: Any, number: Any) -> Any:
     """A key from a key and a number."""
     _check_key(key)
     words = threefry_2x32(_pair(key), seed(convert(number, np.uint32)))
-    return settled_keys(words) if config.threefry_partitionable.cell.value else words
+    return materialized_keys(words) if config.threefry_partitionable.cell.value else words
 
 
 def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
@@ -197,7 +197,7 @@ def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
         return shapes.full(shape, np.zeros((), dtype)[()])
     if bit_width == 32:
         words = _words(key, size)
-        return shapes.reshape(settled(words) if has_short_rows(shape) else words, shape)
+        return shapes.reshape(materialized(words) if has_short_rows(shape) else words, shape)
     if bit_width == 64 and 2 * size > _LONGEST:
         words = _words(key, 2 * size)
         halves = (structure.slice_in_dim(words, n * size, (n + 1) * size) for n in (0, 1))
@@ -207,7 +207,7 @@ def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
         return _joined(*threefry2x32_p.bind(*_pair(key), number, arithmetic.add(number, np.uint32(size))))
     per_word = 32 // bit_width
     count = -(-size // per_word)
-    words = settled(_words(key, count))  # or each piece would compute its word anew
+    words = materialized(_words(key, count))  # or each piece would compute its word anew
     amounts = arithmetic.mul(shapes.broadcasted_iota(np.uint32, (count, per_word), 1), np.uint32(bit_width))
     spread = shapes.broadcast_in_dim(words, (count, per_word), (0,))
     pieces = convert(bitwise.shift_right_logical(spread, amounts), dtype)

@@ -21,9 +21,9 @@ from arrax.lax.shapes import broadcast_shapes, reshape
 from arrax.lax.special import erf_inv
 from arrax.lax.structure import select
 from arrax.numpy_api.operands import broadcast_to
+from arrax.random.materialized import has_short_rows, materialized
 from arrax.random.parameters import check_broadcast, checked_shape, float_dtype, type_of
 from arrax.random.samplers import sampler, split_in_two
-from arrax.random.settled import has_short_rows, settled
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -39,7 +39,7 @@ def in_rows(values: Callable[..., Any]) -> Callable[..., Any]:
         if len(shape) < 2 or config.threefry_partitionable.cell.value:
             return values(bits_of, shape, dtype, *rest)
         vector = values(bits_of, (math.prod(shape),), dtype, *rest)
-        return reshape(settled(vector) if has_short_rows(shape) else vector, shape)
+        return reshape(materialized(vector) if has_short_rows(shape) else vector, shape)
 
     return shaped
 

@@ -1,8 +1,8 @@
-"""Scientific functions with the interfaces of SciPy's. The face: rooms that load on first use."""
+"""Scientific functions with the interfaces of SciPy's. Modules that load on first use."""
 
 from arrax.core.late_names import late_names
 
-__getattr__, __dir__, __all__ = late_names(__name__, {}, rooms=(
+__getattr__, __dir__, __all__ = late_names(__name__, {}, submodules=(
     "cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "special",
     "stats",
 ))  # fmt: skip

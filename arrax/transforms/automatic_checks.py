@@ -78,11 +78,11 @@ def first_failure(code: Any, sites: Sites, payload: Sequence[Any]) -> Finding:
     flat = reshape(code, (size,))
     place = argmax(code_where(ne(flat, np.int32(0))), 0, np.int32)
 
-    def at_place(value: Any) -> Any:
+    def at_index(value: Any) -> Any:
         rest = typeof(value).shape[len(shape) :]
         return dynamic_index_in_dim(reshape(value, (size, *rest)), place, 0, keepdims=False)
 
-    return Finding(at_place(flat), sites, [at_place(value) for value in payload])
+    return Finding(at_index(flat), sites, [at_index(value) for value in payload])
 
 
 def check_equation(

@@ -17,7 +17,7 @@ from arrax.native import runtime
 from arrax.transforms.jit import jit
 
 
-def _is_place(value: Any) -> bool:
+def _is_sharding(value: Any) -> bool:
     return value is None or isinstance(value, runtime.Sharding | PartitionSpec)
 
 
@@ -37,7 +37,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 def _each(xs: Any, places: Any, function: Callable[[Any, Any], Any]) -> Any:
     """A function of each leaf and its place; these are a tree prefix."""
     leaves, tree = tree_flatten(xs)
-    each = [places] * len(leaves) if _is_place(places) else broadcast_prefix(places, xs, is_leaf=_is_place)
+    each = [places] * len(leaves) if _is_sharding(places) else broadcast_prefix(places, xs, is_leaf=_is_sharding)
     return tree_unflatten(tree, list(map(function, leaves, each)))
 
 

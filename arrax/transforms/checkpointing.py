@@ -14,7 +14,7 @@ from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatt
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.staging import stage
-from arrax.lax.calls import opened_program
+from arrax.lax.calls import consts_as_inputs
 from arrax.lax.contractions import dot_general_p
 from arrax.lax.families import checked_operand
 from arrax.lax.remat import name_p, remat_p
@@ -123,7 +123,7 @@ def checkpoint(
         operands = [*program.consts, *traced.captured, *leaves]
         barrier = prevent_cse if isinstance(prevent_cse, bool) else _barrier_flags(prevent_cse, split, len(operands))
         outs = remat_p.bind(
-            *operands, jaxpr=opened_program(program), prevent_cse=barrier, differentiated=False, policy=policy
+            *operands, jaxpr=consts_as_inputs(program), prevent_cse=barrier, differentiated=False, policy=policy
         )
         return tree_unflatten(traced.out_tree, outs)
 

@@ -197,7 +197,7 @@ def _flat_cotangents(name: str, rule: str, found: Any, in_tree: Any, avals: list
     return result
 
 
-def _spread_nones(name: str, rule: str, ct: Any, part: Any, place: str) -> list[Any]:
+def _spread_nones(name: str, rule: str, ct: Any, part: Any, position: str) -> list[Any]:
     leaves, tree = tree_flatten(part)
     if ct is None:
         return [None] * len(leaves)
@@ -207,7 +207,7 @@ def _spread_nones(name: str, rule: str, ct: Any, part: Any, place: str) -> list[
         kept = [ct for ct, aval in zip(cts, with_nones, strict=True) if aval is not None] if ct_tree == whole else cts
         paths = [path for path, _ in tree_flatten_with_path(part)[0]]
         return [
-            None if x is None else _checked(name, rule, x, aval, place + keystr(path))
+            None if x is None else _checked(name, rule, x, aval, position + keystr(path))
             for x, aval, path in zip(kept, leaves, paths, strict=True)
         ]
     children = tree.children() if not isinstance(part, dict) else None
@@ -219,20 +219,20 @@ def _spread_nones(name: str, rule: str, ct: Any, part: Any, place: str) -> list[
     ):
         result: list[Any] = []
         for index, (inner_ct, inner) in enumerate(zip(ct, part, strict=True)):
-            result += _spread_nones(name, rule, inner_ct, inner, f"{place}[{index}]")
+            result += _spread_nones(name, rule, inner_ct, inner, f"{position}[{index}]")
         return result
     if isinstance(part, dict) and isinstance(ct, dict) and part.keys() == ct.keys():
         result = []
         for key in sorted(part):
-            result += _spread_nones(name, rule, ct[key], part[key], f"{place}[{key!r}]")
+            result += _spread_nones(name, rule, ct[key], part[key], f"{position}[{key!r}]")
         return result
     raise TypeError(
         f"Custom VJP bwd rule {rule} for function {name} must produce cotangents of the structure of the arguments: at "
-        f"output{place}, got {ct_tree}, but expected {tree}"
+        f"output{position}, got {ct_tree}, but expected {tree}"
     )
 
 
-def _checked(name: str, rule: str, ct: Any, aval: Any, place: str) -> Any:
+def _checked(name: str, rule: str, ct: Any, aval: Any, index: str) -> Any:
     expected = aval.to_tangent_aval()
     symbolic = isinstance(ct, SymbolicZero)
     found = ct.aval if symbolic else typeof(ct)
@@ -241,7 +241,7 @@ def _checked(name: str, rule: str, ct: Any, aval: Any, place: str) -> Any:
     fits = found.dtype == expected.dtype or (not symbolic and (found.weak_type or dtypes.is_inexact(found.dtype)))
     if found.shape != expected.shape or not fits:
         raise ValueError(
-            f"Custom VJP bwd rule {rule} for function {name} produced an output{place} of type {found.str_short()}, but the "
+            f"Custom VJP bwd rule {rule} for function {name} produced an output{index} of type {found.str_short()}, but the "
             f"corresponding input has type {aval.str_short()}"
         )
     return None if symbolic else slots.convert(ct, expected)

@@ -14,15 +14,15 @@ import numpy as np
 from arrax.core.interpreter import Primitive, context
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Literal
+from arrax.core.sequences import split_list
 from arrax.core.types import Zero, typeof
 from arrax.interpreters.batching import batch, running_batch
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import eq
-from arrax.lax.calls import bind_program, core_call_p, jit_p, opened_program
+from arrax.lax.calls import bind_program, consts_as_inputs, core_call_p, jit_p
 from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p, settings_of
-from arrax.lax.control_flow.staged_functions import groups
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p, custom_vjp_call_p
 from arrax.lax.remat import remat_p
 from arrax.lax.runtime_checks import ErrorCategory, Sites, bind_check, check_effect, check_p
@@ -44,7 +44,7 @@ class Checked(NamedTuple):
 
     def split(self, outs: Sequence[Any]) -> tuple[list[Finding], list[Any]]:
         """The finding and the outputs among results."""
-        (code,), payload, rest = groups(outs, 1, len(self.payload_avals))
+        (code,), payload, rest = split_list(outs, [1, len(self.payload_avals)])
         return [Finding(code, self.sites, payload)], rest
 
     def no_finding(self) -> list[Any]:
@@ -112,7 +112,7 @@ def _check(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[F
 
 def _opened_call(program: ClosedJaxpr, values: Sequence[Any], errors: Errors) -> tuple[Checked, list[Any]]:
     """The checked form of a program, its constants as leading operands."""
-    return checked(opened_program(program), errors), [*program.consts, *values]
+    return checked(consts_as_inputs(program), errors), [*program.consts, *values]
 
 
 def _call(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]] | None:
@@ -160,7 +160,7 @@ def _pad(forms: Sequence[Checked], number: int) -> ClosedJaxpr:
 def _shard_map(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]] | None:
     """Each device has its own finding; the first device that failed counts."""
     params = eqn.params
-    region, whole = region_of(params), opened_program(params["jaxpr"])
+    region, whole = region_of(params), consts_as_inputs(params["jaxpr"])
     operands = [*params["jaxpr"].consts, *values]
 
     def make() -> tuple[Checked, ClosedJaxpr]:
@@ -169,7 +169,7 @@ def _shard_map(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[li
 
             def flat(*args: Any) -> list[Any]:
                 outs = eval_jaxpr(inner.program.jaxpr, inner.program.consts, *args)
-                head, rest = groups(outs, 1 + len(inner.payload_avals))
+                head, rest = split_list(outs, [1 + len(inner.payload_avals)])
                 return [*(reshape(value, (1, *typeof(value).shape)) for value in head), *rest]
 
             return inner, ClosedJaxpr(*stage(flat, whole.in_avals, whole.jaxpr.debug_info))
@@ -182,7 +182,7 @@ def _shard_map(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[li
     ins = (*[PartitionSpec()] * (len(operands) - len(values)), *params["in_specs"])
     outs_specs = (*[PartitionSpec(axes)] * count, *params["out_specs"])
     outs = bind_shard_map(program, operands, region, ins, outs_specs, params["name"])
-    (code,), payload, rest = groups(outs, 1, count - 1)
+    (code,), payload, rest = split_list(outs, [1, count - 1])
     return [first_failure(code, inner.sites, payload)], rest
 
 
@@ -202,15 +202,15 @@ def _scan(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Fi
 
     def make() -> ClosedJaxpr:
         def body(*args: Any) -> list[Any]:
-            consts, old, rest = groups(args, num_consts, count)
+            consts, old, rest = split_list(args, [num_consts, count])
             outs = eval_jaxpr(inner.program.jaxpr, inner.program.consts, *consts, *rest)
             return [*_kept(old, outs[:count]), *outs[count:]]
 
-        consts, rest = groups(inner.program.in_avals, num_consts)
+        consts, rest = split_list(inner.program.in_avals, [num_consts])
         return ClosedJaxpr(*stage(body, [*consts, *map(_strong, inner.program.out_avals[:count]), *rest]))
 
     program = params["jaxpr"].memo(("checked scan", errors, num_consts), make)
-    consts, init, xs = groups(values, num_consts, num_carry)
+    consts, init, xs = split_list(values, [num_consts, num_carry])
     return inner.split(bind_scan(program, consts, [*inner.no_finding(), *init], xs, settings_of(params)))
 
 
@@ -225,14 +225,14 @@ def _while(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[F
     if not (forms[0].sites or forms[1].sites):
         return None
     sizes = params["cond_nconsts"], params["body_nconsts"]
-    cond_consts, body_consts, carry = groups(values, *sizes)
+    cond_consts, body_consts, carry = split_list(values, sizes)
     first = eval_jaxpr(forms[0].program.jaxpr, forms[0].program.consts, *cond_consts, *carry)
     step, test = body.memo(("checked while", errors, cond), lambda: _checked_loop(forms[0], forms[1], sizes))
     going = first[-1]
     count = len(forms[0].payload_avals) + 1, len(forms[1].payload_avals) + 1
     unrun = forms[1].no_finding()
     outs = bind_while(test, step, [], [*cond_consts, *body_consts], [going, *first[: count[0]], *unrun, *carry])
-    _, after, inside, final = groups(outs, 1, *count)
+    _, after, inside, final = split_list(outs, [1, *count])
     # the condition of a step fails after the steps before it: which came first was settled in the loop
     return [Finding(after[0], forms[0].sites, after[1:]), Finding(inside[0], forms[1].sites, inside[1:])], final
 
@@ -242,7 +242,7 @@ def _checked_loop(cond: Checked, body: Checked, sizes: tuple[int, int]) -> tuple
     counts = len(cond.payload_avals) + 1, len(body.payload_avals) + 1
 
     def step(*args: Any) -> list[Any]:
-        cond_consts, body_consts, _, old_cond, old_body, carry = groups(args, *sizes, 1, *counts)
+        cond_consts, body_consts, _, old_cond, old_body, carry = split_list(args, [*sizes, 1, *counts])
         outs = eval_jaxpr(body.program.jaxpr, body.program.consts, *body_consts, *carry)
         clean = eq(old_cond[0], np.int32(0))
         found = [select(clean, outs[0], np.int32(0)), *outs[1 : counts[1]]]

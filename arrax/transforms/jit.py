@@ -25,12 +25,12 @@ from arrax.interpreters.execution import (
 from arrax.interpreters.placements import (
     Placement,
     common_placement,
+    decide_placement,
     is_description,
-    places_in,
-    settle_placement,
+    placements_in,
 )
 from arrax.interpreters.staging import eval_jaxpr
-from arrax.lax.calls import jit_p, opened_program
+from arrax.lax.calls import consts_as_inputs, jit_p
 from arrax.lax.sharding_constraints import constrained
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, resolve
@@ -173,7 +173,7 @@ class Jitted:
             operands = [*traced.captured, *leaves]
             if closed.consts:
                 operands = [*closed.consts, *operands]
-                closed = opened_program(closed)
+                closed = consts_as_inputs(closed)
             outs = jit_p.bind(*operands, jaxpr=closed, name=self.name)
         if self.options.out_shardings is not None:
             places = for_results(self.options.out_shardings, traced.out_tree)
@@ -199,14 +199,14 @@ class Jitted:
         options, name = self.options, f"jit({self.name})"
         if options.device is not None:
             return Placement(options.device, True)
-        if not options.asks_for_shardings and not places_in(traced.program):
+        if not options.asks_for_shardings and not placements_in(traced.program):
             placement = common_placement(leaves, name)
             if placement.devices is None and not traced.program.consts and not any(map(is_description, leaves)):
                 return placement
         ins = [] if split is None else for_arguments(options.in_shardings, split.dynamic, split.dynamic_kwargs)
         outs = for_results(options.out_shardings, traced.out_tree)
         names = None if split is None else dynamic_names(self.fun, split)
-        return settle_placement(leaves, name, ins, outs, traced.program, names)
+        return decide_placement(leaves, name, ins, outs, traced.program, names)
 
     def compile(
         self, traced: Traced, leaves: Sequence[Any], donated: tuple[bool, ...] | None, split: Split | None = None

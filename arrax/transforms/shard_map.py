@@ -17,7 +17,7 @@ from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
-from arrax.lax.calls import opened_program
+from arrax.lax.calls import consts_as_inputs
 from arrax.lax.collective_rules import declare_varying
 from arrax.lax.families import checked_operand
 from arrax.lax.manual_regions import Region
@@ -217,7 +217,7 @@ class Mapped:
         ins = (*[PartitionSpec()] * (len(operands) - len(leaves)), *ins)
         if not tracing and placed:
             operands = [put_value(x, NamedSharding(region.mesh, spec)) for x, spec in zip(operands, ins, strict=True)]
-        results = bind_shard_map(opened_program(program), operands, region, ins, outs, function_name(self.f))
+        results = bind_shard_map(consts_as_inputs(program), operands, region, ins, outs, function_name(self.f))
         return tree_unflatten(traced.out_tree, results)
 
     def operation_by_operation(

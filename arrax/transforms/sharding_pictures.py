@@ -63,12 +63,12 @@ def _parts(shape: Shape, sharding: Any) -> list[list[str]]:
     return [labels[first : first + columns] for first in range(0, len(labels), columns)]
 
 
-def _sizes(shape: Shape, rows: int, columns: int, scale: float, least: int, most: int) -> tuple[int, int]:
+def _sizes(shape: Shape, rows: int, columns: int, scale: float, smallest: int, most: int) -> tuple[int, int]:
     """Lines and columns of a part, its frame included."""
     height = int(_HEIGHT * scale) if len(shape) == 2 else 1
     aspect = shape[1] / max(shape[0], 1) if len(shape) == 2 else 1.0
     width = min(int(_HEIGHT * scale * aspect * _WIDTH_PER_HEIGHT), most)
-    return max(height // rows, 1), max(width // columns, least)
+    return max(height // rows, 1), max(width // columns, smallest)
 
 
 def _cell(label: str, height: int, width: int) -> list[str]:

@@ -80,7 +80,7 @@ def read_hlo(text: str) -> HloProgram:
             instruction = _instruction(line, frames)
             if instruction is not None:
                 current.append(instruction)
-    aliases = tuple((place, int(number)) for place, number in _ALIAS.findall(_attribute(header, "input_output_alias")))
+    aliases = tuple((index, int(number)) for index, number in _ALIAS.findall(_attribute(header, "input_output_alias")))
     donors = tuple(int(number) for number in re.findall(r"\((\d+),", _attribute(header, "buffer_donor")))
     return HloProgram(header.removeprefix("HloModule ").split(",")[0], computations, entry, aliases, donors)
 
@@ -104,10 +104,10 @@ def _attribute(header: str, name: str) -> str:
 def _balanced(text: str, start: int) -> tuple[str, int]:
     """The text in the bracket that opens at ``start``, and where it ends."""
     depth = 0
-    for place in range(start, len(text)):
-        depth += (text[place] in "([{") - (text[place] in ")]}")
+    for index in range(start, len(text)):
+        depth += (text[index] in "([{") - (text[index] in ")]}")
         if depth == 0:
-            return text[start + 1 : place], place + 1
+            return text[start + 1 : index], index + 1
     return text[start + 1 :], len(text)
 
 

@@ -49,16 +49,16 @@ class _Computations:
     def _peak(self, instructions: Sequence[Instruction]) -> list[Buffer]:
         owners = self._owners(instructions)
         last_use: dict[str, int] = {}
-        for place, one in enumerate(instructions):
+        for index, one in enumerate(instructions):
             for name in (*one.operands, one.name):
                 for owner in owners.get(name, ()):
-                    last_use[owner] = len(instructions) if one.root else place
+                    last_use[owner] = len(instructions) if one.root else index
         alive: dict[str, Buffer] = {}
         total, most, best = 0, -1, []
         ending: dict[int, list[str]] = {}
-        for name, place in last_use.items():
-            ending.setdefault(place, []).append(name)
-        for place, one in enumerate(instructions):
+        for name, index in last_use.items():
+            ending.setdefault(index, []).append(name)
+        for index, one in enumerate(instructions):
             if owners[one.name] == (one.name,):
                 alive[one.name] = Buffer(one, one.size)
                 total += one.size
@@ -66,7 +66,7 @@ class _Computations:
             here = total + _bytes_of(inside)
             if here > most:
                 most, best = here, [*alive.values(), *inside]
-            for name in ending.get(place, ()):
+            for name in ending.get(index, ()):
                 gone = alive.pop(name, None)
                 total -= gone.size if gone is not None else 0
         return best
@@ -89,8 +89,8 @@ class _Computations:
                 index = int(one.rest.partition("index=")[2].partition(",")[0] or 0)
                 owners[one.name] = parts[one.operands[0]][index]
             elif one.opcode in _ALIASES or self._written_in_place(one) is not None:
-                place = self._written_in_place(one) or 0
-                source = one.operands[place] if place < len(one.operands) else ""
+                position = self._written_in_place(one) or 0
+                source = one.operands[position] if position < len(one.operands) else ""
                 owners[one.name] = owners.get(source, ())
                 if source in parts:
                     parts[one.name] = parts[source]

@@ -65,8 +65,8 @@ class PositionalSharding(GSPMDSharding):  # type: ignore[valid-type,misc]
         moved = self._sets.transpose([*rest, *axes])
         kept = tuple(self.shape[a] for a in rest)
         groups = np.empty(int(np.prod(kept)), object)
-        for place, row in enumerate(moved.reshape(len(groups), -1)):
-            groups[place] = tuple(sorted(number for each in row for number in each))
+        for index, row in enumerate(moved.reshape(len(groups), -1)):
+            groups[index] = tuple(sorted(number for each in row for number in each))
         shape = tuple(1 if a in axes else n for a, n in enumerate(self.shape)) if keepdims else kept
         return self._make(self._order, groups.reshape(shape), self._memory_kind)
 

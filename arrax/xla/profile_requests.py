@@ -117,8 +117,8 @@ def _status(trailers: bytes) -> str:
     """The status of a call and its message, which servers write in plain characters."""
     found = []
     for name in (b"grpc-status", b"grpc-message"):
-        place = trailers.find(name)
-        if place >= 0:
-            start = place + len(name)
+        index = trailers.find(name)
+        if index >= 0:
+            start = index + len(name)
             found.append(trailers[start + 1 : start + 1 + (trailers[start] & 127)].decode(errors="replace"))
     return ": ".join(found) or "unknown"

@@ -62,9 +62,9 @@ def tiling_of(hlo: Any, rank: int, devices: int) -> Tiling:
         return Tiling((1,) * rank, np.zeros((devices, rank), np.int64))
     shape = tuple(hlo.tile_assignment_dimensions())
     order = np.asarray(hlo.tile_assignment_devices())
-    places = np.empty((devices, rank), np.int64)
-    places[order] = np.stack(np.unravel_index(np.arange(order.size), shape), -1)[:, :rank]
-    return Tiling(shape[:rank], places)
+    positions = np.empty((devices, rank), np.int64)
+    positions[order] = np.stack(np.unravel_index(np.arange(order.size), shape), -1)[:, :rank]
+    return Tiling(shape[:rank], positions)
 
 
 @functools.lru_cache(4096)
@@ -98,13 +98,13 @@ def indices(sharding: Any, shape: tuple[int, ...]) -> tuple[Index, ...]:
       IndivisibleError: an axis that cannot be divided equally.
     """
     lengths = shard_shape(sharding, shape)
-    counts, places = tiling(sharding, len(shape))
+    counts, positions = tiling(sharding, len(shape))
     return tuple(
         tuple(
             slice(None) if count == 1 else slice(int(p) * length, (int(p) + 1) * length)
-            for p, length, count in zip(place, lengths, counts, strict=True)
+            for p, length, count in zip(index, lengths, counts, strict=True)
         )
-        for place in places
+        for index in positions
     )
 
 
@@ -120,8 +120,8 @@ def distinct_pieces(sharding: Any, shape: tuple[int, ...]) -> tuple[tuple[int, I
 @functools.lru_cache(4096)
 def hlo_to_spec(mesh: MeshDescription, hlo: Any, rank: int) -> PartitionSpec | None:
     """The spec over a mesh that a description of the compiler means, without trailing Nones; None where no spec does."""
-    counts, places = tiling_of(hlo, rank, mesh.size)
-    grid = places.reshape(*mesh.axis_sizes, rank)
+    counts, positions = tiling_of(hlo, rank, mesh.size)
+    grid = positions.reshape(*mesh.axis_sizes, rank)
     entries: list[Any] = []
     for axis, count in enumerate(counts):
         strides = []
@@ -140,7 +140,7 @@ def hlo_to_spec(mesh: MeshDescription, hlo: Any, rank: int) -> PartitionSpec | N
     if len(set(used)) < len(used):
         return None
     again = tiling_of(spec_to_hlo(mesh, spec, rank), rank, mesh.size)
-    return spec if again.counts == counts and np.array_equal(again.places, places) else None
+    return spec if again.counts == counts and np.array_equal(again.places, positions) else None
 
 
 def with_axis(hlo: Any, axis: int) -> Any:

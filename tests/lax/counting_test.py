@@ -6,7 +6,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax.core import config
-from arrax.lax.counting import places_of_flags
+from arrax.lax.counting import nonzero_indices
 
 RNG = np.random.default_rng(0)
 
@@ -21,7 +21,7 @@ def wanted(flags, size):
 def test_places_are_those_that_numpy_finds(kernels, length, size):
     flags = RNG.integers(0, 2, length).astype(bool)
     with config.cpu_kernels(kernels):
-        compiled = arrax.jit(lambda flags: places_of_flags(flags, size, np.int32))
+        compiled = arrax.jit(lambda flags: nonzero_indices(flags, size, np.int32))
         places, count = compiled(flags)
         text = compiled.lower(flags).as_text()
     assert ("custom_call" in text) == (kernels and length > 10)
@@ -32,9 +32,9 @@ def test_places_are_those_that_numpy_finds(kernels, length, size):
 
 def test_rows_are_searched_by_themselves():
     flags = RNG.integers(0, 2, (3, 4, 2000)).astype(bool)
-    places, counts = places_of_flags(flags, 990, np.int32)
-    mapped = arrax.vmap(arrax.vmap(lambda f: places_of_flags(f, 990, np.int32)))(jnp.asarray(flags))
-    last = arrax.vmap(lambda f: places_of_flags(f, 990, np.int32), in_axes=1, out_axes=(1, 0))(jnp.asarray(flags[0].T))
+    places, counts = nonzero_indices(flags, 990, np.int32)
+    mapped = arrax.vmap(arrax.vmap(lambda f: nonzero_indices(f, 990, np.int32)))(jnp.asarray(flags))
+    last = arrax.vmap(lambda f: nonzero_indices(f, 990, np.int32), in_axes=1, out_axes=(1, 0))(jnp.asarray(flags[0].T))
     for row in np.ndindex(3, 4):
         expected, number = wanted(flags[row], 990)
         for found, count in ((places, counts), mapped):

@@ -1,7 +1,7 @@
 """The Python array API standard, and nothing beyond: other dtypes, signatures and mixtures are refused.
 
-``arrax.numpy`` itself follows the standard too; this namespace helps to write code that runs elsewhere as well. The face:
-public names only.
+``arrax.numpy`` itself follows the standard too; this namespace helps to write code that runs elsewhere as well. Public names
+only.
 """
 
 from numpy import e as e

@@ -1,4 +1,4 @@
-"""Functions of the store of compiled programs (public face)."""
+"""Functions of the store of compiled programs (public names)."""
 
 from arrax.xla.cache_folder import initialize_cache as initialize_cache
 from arrax.xla.cache_folder import is_initialized as is_initialized

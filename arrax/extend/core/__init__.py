@@ -1,4 +1,4 @@
-"""The language, for libraries that extend arrax: programs, primitives, types (public face of ``arrax.core``)."""
+"""The language, for libraries that extend arrax: programs, primitives, types (public names of ``arrax.core``)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Differentiation: forward mode, partial evaluation, transposition. The face: public names only."""
+"""Differentiation: forward mode, partial evaluation, transposition. Public names only."""
 
 from importlib import import_module
 from typing import Any
@@ -12,8 +12,8 @@ _ALIASES = {"JVPTrace": "JVP", "add_jaxvals": "add_tangents"}
 
 def __getattr__(name: str) -> Any:
     name = _ALIASES.get(name, name)
-    for room in ("jvp", "transpose", "rules"):
-        module = import_module(f"arrax.interpreters.ad.{room}")
+    for submodule in ("jvp", "transpose", "rules"):
+        module = import_module(f"arrax.interpreters.ad.{submodule}")
         if hasattr(module, name):
             return getattr(module, name)
     raise AttributeError(f"module 'arrax.interpreters.ad' has no attribute {name!r}")

@@ -23,7 +23,7 @@ from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import eq
 from arrax.lax.barriers import stop_gradient
-from arrax.lax.control_flow.staged_functions import chosen, either, others
+from arrax.lax.control_flow.staged_functions import either, selected, unselected
 from arrax.lax.conversion import convert
 from arrax.lax.families import shape_slots
 from arrax.lax.structure import select_n
@@ -78,7 +78,7 @@ def _jvp(primals: Any, tangents: Any, *, branches: Branches, linear: Any, platfo
     for branch in branches:
         out_nonzeros = either(out_nonzeros, jvp_jaxpr(branch, nonzeros)[1])
     derived = tuple(jvp_jaxpr(branch, nonzeros, out_nonzeros)[0] for branch in branches)
-    given = chosen(tangents[1:], nonzeros)
+    given = selected(tangents[1:], nonzeros)
     flags = (*linear, *[True] * len(given))
     outs = bind_cond(index, [*operands, *given], derived, platforms, flags)
     count = len(out_nonzeros)
@@ -98,7 +98,7 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     known, rest, forwarded, out_unknown, residual_count = _memo(
         branches, ("split", tuple(unknown)), lambda: _split(branches, unknown)
     )
-    known_operands = others(operands, unknown)
+    known_operands = unselected(operands, unknown)
     platforms = params["platforms"]
     known_outs: list[Any] = []
     if known[0].jaxpr.outvars:
@@ -108,7 +108,7 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     values, residuals = iter(known_outs[:known_count]), known_outs[known_count:]
     recorded: list[Any] = []
     if any(out_unknown):
-        rest_operands = [*(known_operands[k] for k in forwarded), *residuals, *chosen(operands, unknown)]
+        rest_operands = [*(known_operands[k] for k in forwarded), *residuals, *selected(operands, unknown)]
         flags = [False] * (len(forwarded) + len(residuals)) + [True] * sum(unknown)
         rest_params = {"branches": rest, "linear": tuple(flags), "platforms": platforms}
         recorded = interpreter.record(cond_p, [index, *rest_operands], rest_params)
@@ -147,7 +147,7 @@ def _split(branches: Branches, unknown: list[bool]) -> tuple[Branches, Branches,
         _known_branch(split.known, known_count, own, slots_used) for split, own in zip(splits, places, strict=True)
     )
     rest = tuple(
-        _rest_branch(split.rest, own, forwarded, slots_used, chosen(branch.in_avals, unknown), split)
+        _rest_branch(split.rest, own, forwarded, slots_used, selected(branch.in_avals, unknown), split)
         for branch, split, own in zip(branches, splits, places, strict=True)
     )
     return known, rest, forwarded, out_unknown, len(slots_used)
@@ -187,8 +187,8 @@ def _transpose(cts: Sequence[Any], index: Any, *operands: Any, branches: Branche
     nonzero = [type(ct) is not Zero for ct in cts]
     key = ("transpose", tuple(undefined), tuple(nonzero))
     derived, out_nonzero = _memo(branches, key, lambda: _transposed(branches, undefined, nonzero))
-    known = others(operands, undefined)
-    outs = iter(bind_cond(index, [*known, *chosen(cts, nonzero)], derived, platforms))
+    known = unselected(operands, undefined)
+    outs = iter(bind_cond(index, [*known, *selected(cts, nonzero)], derived, platforms))
     flags = iter(out_nonzero)
     return [
         None,
@@ -202,7 +202,7 @@ def _transpose(cts: Sequence[Any], index: Any, *operands: Any, branches: Branche
 def _transposed(branches: Branches, undefined: list[bool], nonzero: list[bool]) -> tuple[Branches, list[bool]]:
     pairs = [transpose_program(branch, undefined, nonzero) for branch in branches]
     union = [any(flags) for flags in zip(*(flags for _, flags in pairs), strict=True)]
-    avals = [aval.to_tangent_aval() for aval in chosen(branches[0].in_avals, undefined)]
+    avals = [aval.to_tangent_aval() for aval in selected(branches[0].in_avals, undefined)]
     return tuple(_with_zeros(program, flags, union, avals) for program, flags in pairs), union
 
 
@@ -349,9 +349,9 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
     branches: Branches = eqn.params["branches"]
     lean, kept = _memo(branches, ("dce", tuple(used)), lambda: _lean(branches, list(used)))
     return eqn.replace(
-        invars=[eqn.invars[0], *chosen(eqn.invars[1:], kept)],
-        outvars=chosen(eqn.outvars, used),
-        params={**eqn.params, "branches": lean, "linear": tuple(chosen(eqn.params["linear"], kept))},
+        invars=[eqn.invars[0], *selected(eqn.invars[1:], kept)],
+        outvars=selected(eqn.outvars, used),
+        params={**eqn.params, "branches": lean, "linear": tuple(selected(eqn.params["linear"], kept))},
     )
 
 

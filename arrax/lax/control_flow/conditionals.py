@@ -212,14 +212,14 @@ def _join_consts(staged: Sequence[StagedFunction]) -> tuple[list[Any], tuple[Clo
 
 def _with_consts(fun: StagedFunction, union: dict[int, Any]) -> ClosedJaxpr:
     """The program of a branch with all branches' consts in front of the operands."""
-    own = {id(value): place for place, value in enumerate(fun.consts)}
+    own = {id(value): index for index, value in enumerate(fun.consts)}
     pattern = tuple(own.get(number, typeof(value)) for number, value in union.items())
     if pattern == tuple(range(len(fun.consts))):
         return fun.program
     jaxpr = fun.program.jaxpr
 
     def make() -> ClosedJaxpr:
-        leading = [jaxpr.invars[place] if isinstance(place, int) else SpareVar(place) for place in pattern]
+        leading = [jaxpr.invars[index] if isinstance(index, int) else SpareVar(index) for index in pattern]
         return fun.program.replace(jaxpr=jaxpr.replace(invars=[*leading, *jaxpr.invars[len(fun.consts) :]]))
 
     return fun.program.memo(("operands of all branches", pattern), make)

@@ -10,6 +10,7 @@ import numpy as np
 from arrax.core.effects import any_ordered, refuse_repetition
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
+from arrax.core.sequences import split_list
 from arrax.core.types import Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
@@ -21,7 +22,7 @@ from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import core_call_p
 from arrax.lax.control_flow.reported_loops import STEPS, counted_steps, loop_ir, with_values
-from arrax.lax.control_flow.staged_functions import chosen, either, groups, others, rearranged
+from arrax.lax.control_flow.staged_functions import either, rearranged, selected, unselected
 from arrax.lax.families import shape_slots
 from arrax.lax.reductions import reduce_or
 from arrax.lax.structure import select_n
@@ -76,14 +77,14 @@ def _jvp(
     cond_jaxpr: ClosedJaxpr,
     cond_nconsts: int,
 ) -> tuple[list[Any], list[Any]]:
-    cond_consts, body_consts, init = groups(primals, cond_nconsts, body_nconsts)
-    _, const_tangents, init_tangents = groups(tangents, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, init = split_list(primals, [cond_nconsts, body_nconsts])
+    _, const_tangents, init_tangents = split_list(tangents, [cond_nconsts, body_nconsts])
     const_nz = [type(t) is not Zero for t in const_tangents]
     init_nz = [type(t) is not Zero for t in init_tangents]
     key = ("while jvp", cond_jaxpr, tuple(const_nz), tuple(init_nz))
     cond, body, carry_nz = body_jaxpr.memo(key, lambda: _jvp_programs(cond_jaxpr, body_jaxpr, const_nz, init_nz))
-    carry = [*init, *(instantiate(t) for t in chosen(init_tangents, carry_nz))]
-    outs = bind_while(cond, body, cond_consts, [*body_consts, *chosen(const_tangents, const_nz)], carry)
+    carry = [*init, *(instantiate(t) for t in selected(init_tangents, carry_nz))]
+    outs = bind_while(cond, body, cond_consts, [*body_consts, *selected(const_tangents, const_nz)], carry)
     rest = iter(outs[len(init) :])
     out_tangents = [
         next(rest) if nz else Zero(typeof(out).to_tangent_aval())
@@ -101,8 +102,8 @@ def _jvp_programs(
             break
         carry_nz = either(carry_nz, out_nz)
     # (consts, carry, const tangents, carry tangents) -> (consts, const tangents, carry, carry tangents)
-    places = groups(range(len(derived.in_avals)), len(const_nz), len(carry_nz), sum(const_nz))
-    consts, carry, const_t, carry_t = places
+    indices = split_list(range(len(derived.in_avals)), [len(const_nz), len(carry_nz), sum(const_nz)])
+    consts, carry, const_t, carry_t = indices
     body = rearranged(derived, [*consts, *const_t, *carry, *carry_t], range(len(derived.out_avals)))
     tangent_avals = [derived.in_avals[i] for i in carry_t]
     return _with_unused(cond, len(cond.in_avals), tangent_avals), body, carry_nz
@@ -111,7 +112,7 @@ def _jvp_programs(
 def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """The known part of the carry runs; the whole loop is recorded for the rest, which recomputes the known part."""
     body, cond = params["body_jaxpr"], params["cond_jaxpr"]
-    cond_consts, body_consts, init = groups(args, params["cond_nconsts"], params["body_nconsts"])
+    cond_consts, body_consts, init = split_list(args, [params["cond_nconsts"], params["body_nconsts"]])
     const_uk = [interpreter.is_unknown(x) for x in body_consts]
     carry_uk = [interpreter.is_unknown(x) for x in init]
     while True:
@@ -126,9 +127,9 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
         return interpreter.record(while_p, args, params)
     key = ("while known", cond, tuple(const_uk), tuple(carry_uk))
     known_cond, known_body, kept = body.memo(key, lambda: _known_programs(cond, split, len(cond_consts), carry_uk))
-    known_consts = chosen(others(body_consts, const_uk), kept)
+    known_consts = selected(unselected(body_consts, const_uk), kept)
     known_params = while_params(known_cond, known_body, len(cond_consts), len(known_consts))
-    known_args = [*cond_consts, *known_consts, *others(init, carry_uk)]
+    known_args = [*cond_consts, *known_consts, *unselected(init, carry_uk)]
     known = iter(interpreter.evaluate(while_p, known_args, known_params))
     recorded = interpreter.record(while_p, args, params)
     return [out if uk else next(known) for out, uk in zip(recorded, carry_uk, strict=True)]
@@ -171,10 +172,10 @@ def _batch(
     settings = (batch.size, batch.axis_name, batch.spmd_axis_name)
     key = ("while batch", cond_jaxpr, tuple(mapped), *settings)
     cond, body, carry_mapped, pred_mapped = body_jaxpr.memo(
-        key, lambda: _batch_programs(cond_jaxpr, body_jaxpr, groups(mapped, cond_nconsts, body_nconsts), settings)
+        key, lambda: _batch_programs(cond_jaxpr, body_jaxpr, split_list(mapped, [cond_nconsts, body_nconsts]), settings)
     )
     moved = [x if d is None else bdim_at_front(x, d, batch.size) for x, d in zip(values, dims, strict=True)]
-    cond_consts, body_consts, init = groups(moved, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, init = split_list(moved, [cond_nconsts, body_nconsts])
     init_mapped = mapped[cond_nconsts + body_nconsts :]
     carry = [
         move_batch_axis(x, None, batch.size, 0) if now and not before else x
@@ -224,7 +225,7 @@ def _frozen_when_done(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, u
     count = len(body.out_avals)
 
     def batched(*values: Any) -> list[Any]:
-        cond_consts, rest = groups(values, cond_nconsts)
+        cond_consts, rest = split_list(values, [cond_nconsts])
         carry = rest[len(rest) - count :]
         (going,) = eval_jaxpr(cond.jaxpr, cond.consts, *cond_consts, *carry)
         new = eval_jaxpr(body.jaxpr, body.consts, *rest)
@@ -247,7 +248,7 @@ def _with_token(eqn: JaxprEqn, token: Var, after: Var) -> list[JaxprEqn]:
     counts = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
     if any_ordered(cond.effects):
         return _with_tested_token(eqn, token, after, cond, body, counts)
-    cond_consts, body_consts, init = groups(eqn.invars, *counts)
+    cond_consts, body_consts, init = split_list(eqn.invars, counts)
     program = program_with_tokens(body)
     first, *invars = program.jaxpr.invars
     program = program.replace(jaxpr=program.jaxpr.replace(invars=[*invars[: counts[1]], first, *invars[counts[1] :]]))
@@ -261,7 +262,7 @@ def _with_tested_token(
 ) -> list[JaxprEqn]:
     """The test comes before the loop, and at the end of each turn; the loop itself asks for its answer."""
     test, turn = program_with_tokens(cond), program_with_tokens(body)
-    cond_consts, body_consts, init = groups(eqn.invars, *counts)
+    cond_consts, body_consts, init = split_list(eqn.invars, counts)
     begun, answer = Var(abstract_token), Var(cond.out_avals[0])
     first = _call(test, [token, *cond_consts, *init], [begun, answer], eqn)
 
@@ -304,10 +305,10 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
     )
     if all(carry_kept) and all(cond_kept) and all(const_kept):
         return eqn
-    cond_consts, body_consts, init = groups(eqn.invars, *sizes)
+    cond_consts, body_consts, init = split_list(eqn.invars, sizes)
     return eqn.replace(
-        invars=[*chosen(cond_consts, cond_kept), *chosen(body_consts, const_kept), *chosen(init, carry_kept)],
-        outvars=chosen(eqn.outvars, carry_kept),
+        invars=[*selected(cond_consts, cond_kept), *selected(body_consts, const_kept), *selected(init, carry_kept)],
+        outvars=selected(eqn.outvars, carry_kept),
         params=while_params(lean_cond, lean_body, sum(cond_kept), sum(const_kept)),
     )
 
@@ -329,7 +330,7 @@ def _lean(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, used: list[bo
 def _lower(
     ctx: Any, *args: Any, body_jaxpr: ClosedJaxpr, body_nconsts: int, cond_jaxpr: ClosedJaxpr, cond_nconsts: int
 ) -> list[Any]:
-    cond_consts, body_consts, init = groups(args, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, init = split_list(args, [cond_nconsts, body_nconsts])
     module = ctx.module_context
     program, value_avals = with_values(body_jaxpr)
 
@@ -343,7 +344,7 @@ def _lower(
         counted = counted_steps(cond_jaxpr.jaxpr, body_jaxpr.jaxpr, cond_nconsts, body_nconsts)
         if counted is None:
             return None
-        first, last = (builder.op("convert", STEPS, [*cond_consts, *init][place]) for place in counted)
+        first, last = (builder.op("convert", STEPS, [*cond_consts, *init][index]) for index in counted)
         return builder.op("subtract", STEPS, last, first)
 
     return loop_ir(ctx, body_jaxpr, init, body_jaxpr.out_avals, cond, body, total, value_avals)
@@ -352,7 +353,7 @@ def _lower(
 def _by_operation(
     *values: Any, body_jaxpr: ClosedJaxpr, body_nconsts: int, cond_jaxpr: ClosedJaxpr, cond_nconsts: int
 ) -> list[Any]:
-    cond_consts, body_consts, carry = groups(values, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, carry = split_list(values, [cond_nconsts, body_nconsts])
     while np.asarray(eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *cond_consts, *carry)[0]):
         carry = eval_jaxpr(body_jaxpr.jaxpr, body_jaxpr.consts, *body_consts, *carry)
     return carry

@@ -209,14 +209,14 @@ def counted_steps(cond: Jaxpr, body: Jaxpr, cond_nconsts: int, body_nconsts: int
     """Where a loop counts up by one, from which of its numbers it does so and to which: places among the inputs of ``cond``."""
     if len(cond.eqns) != 1 or cond.eqns[0].primitive is not lt.primitive or cond.outvars != cond.eqns[0].outvars:
         return None
-    places = {var: place for place, var in enumerate(cond.invars)}
-    counter, end = (None if isinstance(atom, Literal) else places.get(atom) for atom in cond.eqns[0].invars)
+    indices = {var: index for index, var in enumerate(cond.invars)}
+    counter, end = (None if isinstance(atom, Literal) else indices.get(atom) for atom in cond.eqns[0].invars)
     if counter is None or end is None or counter < cond_nconsts:
         return None
     if cond.invars[counter].aval.shape or not np.issubdtype(cond.invars[counter].aval.dtype, np.signedinteger):
         return None
-    following = {place: body.outvars[place - cond_nconsts] for place in (counter, end) if place >= cond_nconsts}
-    before = {place: body.invars[place - cond_nconsts + body_nconsts] for place in following}
+    following = {index: body.outvars[index - cond_nconsts] for index in (counter, end) if index >= cond_nconsts}
+    before = {index: body.invars[index - cond_nconsts + body_nconsts] for index in following}
     maker = next((eqn for eqn in body.eqns if following[counter] in eqn.outvars), None)
     if maker is None or maker.primitive is not add.primitive or maker.invars[0] is not before[counter]:
         return None

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from arrax.core.interpreter import context
 from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, Var, no_effects
+from arrax.core.sequences import split_list
 from arrax.core.types import Zero, instantiate, slots
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
@@ -14,7 +15,7 @@ from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import jit_p
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p, scan_params, settings_of
-from arrax.lax.control_flow.staged_functions import chosen, either, groups, others, rearranged
+from arrax.lax.control_flow.staged_functions import either, rearranged, selected, unselected
 
 
 class ScanSplit(NamedTuple):
@@ -43,21 +44,21 @@ class ScanSplit(NamedTuple):
 def split_scan(program: ClosedJaxpr, num_consts: int, num_carry: int, unknown: Sequence[bool]) -> ScanSplit:
     """Split the body of a scan by which operands are unknown; once per program."""
     key = ("scan split", num_consts, num_carry, tuple(unknown))
-    return program.memo(key, lambda: _split_scan(program, *groups(unknown, num_consts, num_carry)))
+    return program.memo(key, lambda: _split_scan(program, *split_list(unknown, [num_consts, num_carry])))
 
 
 def _split_scan(program: ClosedJaxpr, const_uk: list[bool], carry_uk: list[bool], xs_uk: list[bool]) -> ScanSplit:
     ys_count = len(program.out_avals) - len(carry_uk)
     while True:
         split = split_program(program, [*const_uk, *carry_uk, *xs_uk], [*carry_uk, *[False] * ys_count])
-        out_carry, ys_uk = groups(split.out_unknown, len(carry_uk))
+        out_carry, ys_uk = split_list(split.out_unknown, [len(carry_uk)])
         if out_carry == carry_uk:
             break
         carry_uk = either(carry_uk, out_carry)
     jaxpr = split.known.jaxpr
     known_carry, known_ys = len(carry_uk) - sum(carry_uk), ys_count - sum(ys_uk)
     results = known_carry + known_ys
-    const_vars, _, xs_vars = groups(jaxpr.invars, len(const_uk) - sum(const_uk), known_carry)
+    const_vars, _, xs_vars = split_list(jaxpr.invars, [len(const_uk) - sum(const_uk), known_carry])
     sources = _sources(jaxpr, const_vars, xs_vars, known_carry, results)
     stacked, hoisted = (
         list(dict.fromkeys(index for kind, index in sources if kind == wanted)) for wanted in ("stacked", "hoisted")
@@ -71,15 +72,21 @@ def _split_scan(program: ClosedJaxpr, const_uk: list[bool], carry_uk: list[bool]
         known.jaxpr, [True] * len(known.out_avals),
         [False] * len(const_vars) + [True] * known_carry + [False] * len(xs_vars),
     )  # fmt: skip
-    known_consts, _, known_xs = groups(kept, len(const_vars), known_carry)
+    known_consts, _, known_xs = split_list(kept, [len(const_vars), known_carry])
     outside = _program_of(split.known, hoisted, const_vars) if hoisted else None
     # the rest takes (*residuals, *consts, *carry, *xs): residuals that are equal in all steps become consts, others xs
     invariant = [kind in ("const", "hoisted") for kind, _ in sources]
-    places = groups(range(len(split.rest.in_avals)), len(sources), sum(const_uk), sum(carry_uk))
-    order = [*chosen(places[0], invariant), *places[1], *places[2], *others(places[0], invariant), *places[3]]
+    indices = split_list(range(len(split.rest.in_avals)), [len(sources), sum(const_uk), sum(carry_uk)])
+    order = [
+        *selected(indices[0], invariant),
+        *indices[1],
+        *indices[2],
+        *unselected(indices[0], invariant),
+        *indices[3],
+    ]
     rest = rearranged(split.rest, order, range(len(split.rest.out_avals)))
     return ScanSplit(
-        known.replace(jaxpr=lean), outside, rest, chosen(sources, invariant), others(sources, invariant),
+        known.replace(jaxpr=lean), outside, rest, selected(sources, invariant), unselected(sources, invariant),
         carry_uk, ys_uk, known_consts, known_xs,
     )  # fmt: skip
 
@@ -97,9 +104,9 @@ def _sources(
     found: list[tuple[str, int]] = []
     first: dict[Any, int] = {}
     for index, atom in enumerate(jaxpr.outvars[results:], results):
-        place = first.setdefault(atom, index) if isinstance(atom, Var) else index
+        position = first.setdefault(atom, index) if isinstance(atom, Var) else index
         if isinstance(atom, Literal) or (atom in invariant and atom not in consts):
-            found.append(("hoisted", place))
+            found.append(("hoisted", position))
         elif atom in consts:
             found.append(("const", consts[atom]))
         elif atom in xs:
@@ -107,7 +114,7 @@ def _sources(
         elif atom in ys:
             found.append(("ys", ys[atom]))
         else:
-            found.append(("stacked", place))
+            found.append(("stacked", position))
     return found
 
 
@@ -131,7 +138,7 @@ def run_known(
       evaluate: function of a primitive, its operands and its parameters.
     Returns: known results, then the residual consts and the residual xs of the rest.
     """
-    operands = [*chosen(consts, split.known_consts), *init, *chosen(xs, split.known_xs)]
+    operands = [*selected(consts, split.known_consts), *init, *selected(xs, split.known_xs)]
     outs: list[Any] = []
     if split.known.out_avals or split.known.effects:
         outs = evaluate(scan_p, operands, scan_params(split.known, sum(split.known_consts), len(init), settings))
@@ -151,18 +158,18 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     settings = settings_of(params)
     unknown = [interpreter.is_unknown(arg) for arg in args]
     split = split_scan(params["jaxpr"], *sizes, unknown)
-    const_uk, _, xs_uk = groups(unknown, *sizes)
-    consts, init, xs = groups(args, *sizes)
-    known_init = others(init, split.carry_unknown)
+    const_uk, _, xs_uk = split_list(unknown, sizes)
+    consts, init, xs = split_list(args, sizes)
+    known_init = unselected(init, split.carry_unknown)
     known, const_residuals, xs_residuals = run_known(
-        split, interpreter.evaluate, others(consts, const_uk), known_init, others(xs, xs_uk), settings
+        split, interpreter.evaluate, unselected(consts, const_uk), known_init, unselected(xs, xs_uk), settings
     )
     out_unknown = [*split.carry_unknown, *split.ys_unknown]
     recorded: list[Any] = []
     if any(out_unknown):
-        rest_consts = [*const_residuals, *chosen(consts, const_uk)]
-        rest_init = chosen(init, split.carry_unknown)
-        rest_xs = [*xs_residuals, *chosen(xs, xs_uk)]
+        rest_consts = [*const_residuals, *selected(consts, const_uk)]
+        rest_init = selected(init, split.carry_unknown)
+        rest_xs = [*xs_residuals, *selected(xs, xs_uk)]
         operands = [*rest_consts, *rest_init, *rest_xs]
         linear = [interpreter.is_unknown(operand) for operand in operands]
         recorded = interpreter.record(
@@ -179,21 +186,26 @@ def _transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
     program, sizes, settings = params["jaxpr"], (params["num_consts"], params["num_carry"]), settings_of(params)
     linear = [is_undefined_primal(arg) for arg in args]
     split = split_scan(program, *sizes, linear)
-    consts, init, xs = groups(args, *sizes)
-    const_lin, init_lin, xs_lin = groups(linear, *sizes)
+    consts, init, xs = split_list(args, sizes)
+    const_lin, init_lin, xs_lin = split_list(linear, sizes)
     if all(split.carry_unknown):  # nothing but the linear carry goes round: no known part to run first
         ct_consts, ct_init, ct_xs = _run_backwards(
-            program, cts, others(consts, const_lin), others(xs, xs_lin), (const_lin, xs_lin), sizes, settings
+            program, cts, unselected(consts, const_lin), unselected(xs, xs_lin), (const_lin, xs_lin), sizes, settings
         )
     else:  # such as the counter of a loop over indices
         _, const_residuals, xs_residuals = run_known(
-            split, _bind, others(consts, const_lin), others(init, split.carry_unknown), others(xs, xs_lin), settings
+            split,
+            _bind,
+            unselected(consts, const_lin),
+            unselected(init, split.carry_unknown),
+            unselected(xs, xs_lin),
+            settings,
         )
         flags = (
             [False] * len(const_residuals) + [True] * sum(const_lin), [False] * len(xs_residuals) + [True] * sum(xs_lin)
         )  # fmt: skip
         ct_consts, carry, ct_xs = _run_backwards(
-            split.rest, chosen(cts, [*split.carry_unknown, *split.ys_unknown]), const_residuals, xs_residuals, flags,
+            split.rest, selected(cts, [*split.carry_unknown, *split.ys_unknown]), const_residuals, xs_residuals, flags,
             (len(flags[0]), sum(split.carry_unknown)), settings,
         )  # fmt: skip
         rest = iter(carry)
@@ -216,16 +228,16 @@ def _run_backwards(
 ) -> tuple[list[Any], list[Any], list[Any]]:  # fmt: skip
     """Cotangents of the linear consts, the carry and the linear xs of a scan that is linear in its whole carry."""
     num_carry = sizes[1]
-    ct_carry, ct_ys = groups(cts, num_carry)
+    ct_carry, ct_ys = split_list(cts, [num_carry])
     nonzero = [type(ct) is not Zero for ct in cts]
     key = ("scan transpose", *sizes, tuple(linear[0]), tuple(linear[1]), tuple(nonzero))
     body, const_nz, carry_nz, xs_nz = program.memo(
-        key, lambda: _transposed_body(program, *linear, *groups(nonzero, num_carry))
+        key, lambda: _transposed_body(program, *linear, *split_list(nonzero, [num_carry]))
     )
-    const_avals, _, xs_avals = groups([aval.to_tangent_aval() for aval in program.in_avals], *sizes)
-    const_avals, xs_avals = chosen(const_avals, linear[0]), chosen(xs_avals, linear[1])
-    sums = [slots.zeros(aval) for aval in chosen(const_avals, const_nz)]
-    init = [*sums, *(instantiate(ct) for ct in chosen(ct_carry, carry_nz))]
+    const_avals, _, xs_avals = split_list([aval.to_tangent_aval() for aval in program.in_avals], sizes)
+    const_avals, xs_avals = selected(const_avals, linear[0]), selected(xs_avals, linear[1])
+    sums = [slots.zeros(aval) for aval in selected(const_avals, const_nz)]
+    init = [*sums, *(instantiate(ct) for ct in selected(ct_carry, carry_nz))]
     ys = [ct for ct in ct_ys if type(ct) is not Zero]
     flags = [False] * len(consts) + [True] * len(init) + [False] * len(xs) + [True] * len(ys)
     outs = bind_scan(body, consts, init, [*xs, *ys], {**settings, "reverse": not settings["reverse"]}, flags)
@@ -248,22 +260,22 @@ def _transposed_body(
     linear = [*const_lin, *[True] * count, *xs_lin]
     while True:
         derived, out_nz = transpose_program(program, linear, [*carry_nz, *ys_nz])
-        const_nz, new_nz, xs_nz = groups(out_nz, sum(const_lin), count)
+        const_nz, new_nz, xs_nz = split_list(out_nz, [sum(const_lin), count])
         if either(carry_nz, new_nz) == carry_nz:
             break
         carry_nz = either(carry_nz, new_nz)
-    consts, carry, xs = groups(program.in_avals, len(const_lin), count)
-    sum_avals = [aval.to_tangent_aval() for aval in chosen(chosen(consts, const_lin), const_nz)]
-    carry_avals = [aval.to_tangent_aval() for aval in chosen(program.out_avals[:count], carry_nz)]
-    y_avals = [aval.to_tangent_aval() for aval in chosen(program.out_avals[count:], ys_nz)]
-    known_consts, known_xs = others(consts, const_lin), others(xs, xs_lin)
+    consts, carry, xs = split_list(program.in_avals, [len(const_lin), count])
+    sum_avals = [aval.to_tangent_aval() for aval in selected(selected(consts, const_lin), const_nz)]
+    carry_avals = [aval.to_tangent_aval() for aval in selected(program.out_avals[:count], carry_nz)]
+    y_avals = [aval.to_tangent_aval() for aval in selected(program.out_avals[count:], ys_nz)]
+    known_consts, known_xs = unselected(consts, const_lin), unselected(xs, xs_lin)
 
     def body(*values: Any) -> list[Any]:
-        residuals, sums, ct_carry, x, ct_y = groups(
-            values, len(known_consts), len(sum_avals), len(carry_avals), len(known_xs)
+        residuals, sums, ct_carry, x, ct_y = split_list(
+            values, [len(known_consts), len(sum_avals), len(carry_avals), len(known_xs)]
         )
         outs = eval_jaxpr(derived.jaxpr, derived.consts, *residuals, *x, *ct_carry, *ct_y)
-        terms, rest = groups(outs, len(sum_avals))
+        terms, rest = split_list(outs, [len(sum_avals)])
         found = iter(rest[: sum(new_nz)])
         following = [
             next(found) if has else slots.zeros(aval.to_tangent_aval())

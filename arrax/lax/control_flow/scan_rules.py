@@ -10,6 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
+from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
@@ -20,7 +21,7 @@ from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.control_flow.reported_loops import loop_ir, with_values
-from arrax.lax.control_flow.staged_functions import chosen, either, groups, rearranged
+from arrax.lax.control_flow.staged_functions import either, rearranged, selected
 from arrax.lax.kept_bits import kept_type, with_type
 from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.structure import concatenate, slice_in_dim
@@ -76,20 +77,20 @@ def _jvp(
     nonzeros = [type(t) is not Zero for t in tangents]
     derived, carry_nz, ys_nz = jaxpr.memo(
         ("scan jvp", num_consts, num_carry, tuple(nonzeros)),
-        lambda: _jvp_program(jaxpr, *groups(nonzeros, num_consts, num_carry)),
+        lambda: _jvp_program(jaxpr, *split_list(nonzeros, [num_consts, num_carry])),
     )
-    const_nz, _, xs_nz = groups(nonzeros, num_consts, num_carry)
+    const_nz, _, xs_nz = split_list(nonzeros, [num_consts, num_carry])
     (consts, init, xs), (const_t, init_t, xs_t) = (
-        groups(values, num_consts, num_carry) for values in (primals, tangents)
+        split_list(values, [num_consts, num_carry]) for values in (primals, tangents)
     )
-    const_t, xs_t = chosen(const_t, const_nz), chosen(xs_t, xs_nz)
-    carry_t = [instantiate(t) for t in chosen(init_t, carry_nz)]
-    const_lin, init_lin, xs_lin = groups(linear, num_consts, num_carry)
+    const_t, xs_t = selected(const_t, const_nz), selected(xs_t, xs_nz)
+    carry_t = [instantiate(t) for t in selected(init_t, carry_nz)]
+    const_lin, init_lin, xs_lin = split_list(linear, [num_consts, num_carry])
     flags = [
         *const_lin, *[True] * len(const_t), *init_lin, *[True] * len(carry_t), *xs_lin, *[True] * len(xs_t)
     ]  # fmt: skip
     outs = bind_scan(derived, [*consts, *const_t], [*init, *carry_t], [*xs, *xs_t], settings, flags)
-    carry, carry_dot, ys, ys_dot = groups(outs, num_carry, len(carry_t), len(ys_nz))
+    carry, carry_dot, ys, ys_dot = split_list(outs, [num_carry, len(carry_t), len(ys_nz)])
     dots, values, nz = iter([*carry_dot, *ys_dot]), [*carry, *ys], [*carry_nz, *ys_nz]
     return values, [next(dots) if n else Zero(typeof(x).to_tangent_aval()) for x, n in zip(values, nz, strict=True)]
 
@@ -100,14 +101,16 @@ def _jvp_program(
     ys_count = len(program.out_avals) - len(carry_nz)
     while True:
         derived, out_nz = jvp_jaxpr(program, [*const_nz, *carry_nz, *xs_nz], [*carry_nz, *[False] * ys_count])
-        out_carry, ys_nz = groups(out_nz, len(carry_nz))
+        out_carry, ys_nz = split_list(out_nz, [len(carry_nz)])
         if out_carry == carry_nz:
             break
         carry_nz = either(carry_nz, out_carry)
-    consts, carry, xs, const_t, carry_t, xs_t = groups(
-        range(len(derived.in_avals)), len(const_nz), len(carry_nz), len(xs_nz), sum(const_nz), sum(carry_nz)
+    consts, carry, xs, const_t, carry_t, xs_t = split_list(
+        range(len(derived.in_avals)), [len(const_nz), len(carry_nz), len(xs_nz), sum(const_nz), sum(carry_nz)]
     )
-    out_carry, ys, out_carry_t, ys_t = groups(range(len(derived.out_avals)), len(carry_nz), ys_count, sum(carry_nz))
+    out_carry, ys, out_carry_t, ys_t = split_list(
+        range(len(derived.out_avals)), [len(carry_nz), ys_count, sum(carry_nz)]
+    )
     order = [*consts, *const_t, *carry, *carry_t, *xs, *xs_t]
     return rearranged(derived, order, [*out_carry, *out_carry_t, *ys, *ys_t]), carry_nz, ys_nz
 
@@ -120,15 +123,15 @@ def _batch(
     names = (batch.size, batch.axis_name, batch.spmd_axis_name)
     derived, carry_m, ys_m = jaxpr.memo(
         ("scan batch", num_consts, num_carry, tuple(mapped), *names),
-        lambda: _batch_program(jaxpr, groups(mapped, num_consts, num_carry), names),
+        lambda: _batch_program(jaxpr, split_list(mapped, [num_consts, num_carry]), names),
     )
     must = [*mapped[:num_consts], *carry_m, *mapped[num_consts + num_carry :]]
-    places = [0] * (num_consts + num_carry) + [1] * (len(values) - num_consts - num_carry)
+    indices = [0] * (num_consts + num_carry) + [1] * (len(values) - num_consts - num_carry)
     moved = [
-        move_batch_axis(x, d, batch.size, place) if m else x
-        for x, d, m, place in zip(values, dims, must, places, strict=True)
+        move_batch_axis(x, d, batch.size, index) if m else x
+        for x, d, m, index in zip(values, dims, must, indices, strict=True)
     ]
-    consts, init, xs = groups(moved, num_consts, num_carry)
+    consts, init, xs = split_list(moved, [num_consts, num_carry])
     outs = bind_scan(derived, consts, init, xs, settings, linear)
     return outs, [*(0 if m else None for m in carry_m), *(1 if m else None for m in ys_m)]
 
@@ -144,7 +147,7 @@ def _batch_program(
         derived, out_m = batch_program(
             program, size, [*const_m, *carry_m, *xs_m], forced, axis_name=axis_name, spmd_axis_name=spmd_axis_name
         )
-        out_carry, ys_m = groups(out_m, len(carry_m))
+        out_carry, ys_m = split_list(out_m, [len(carry_m)])
         if out_carry == carry_m:
             return derived, carry_m, ys_m
         carry_m = either(carry_m, out_carry)
@@ -159,7 +162,7 @@ def _with_token(eqn: JaxprEqn, token: Var, after: Var) -> list[JaxprEqn]:
     program = program_with_tokens(params["jaxpr"])
     first, *invars = program.jaxpr.invars
     program = program.replace(jaxpr=program.jaxpr.replace(invars=[*invars[:count], first, *invars[count:]]))
-    consts, rest = groups(eqn.invars, count)
+    consts, rest = split_list(eqn.invars, [count])
     carried = scan_params(program, count, params["num_carry"] + 1, settings_of(params))
     return [eqn.replace(invars=[*consts, token, *rest], outvars=[after, *eqn.outvars], params=carried)]
 
@@ -178,10 +181,10 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
     if all(kept) and all(outs):
         return eqn
     return eqn.replace(
-        invars=chosen(eqn.invars, kept),
-        outvars=chosen(eqn.outvars, outs),
+        invars=selected(eqn.invars, kept),
+        outvars=selected(eqn.outvars, outs),
         params=scan_params(
-            lean, sum(kept[:num_consts]), sum(outs[:num_carry]), settings_of(params), chosen(params["linear"], kept)
+            lean, sum(kept[:num_consts]), sum(outs[:num_carry]), settings_of(params), selected(params["linear"], kept)
         ),
     )
 
@@ -189,7 +192,7 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
 def _lean(
     program: ClosedJaxpr, num_consts: int, num_carry: int, used: list[bool]
 ) -> tuple[ClosedJaxpr, list[bool], list[bool]]:
-    carry, ys = groups(used, num_carry)
+    carry, ys = split_list(used, [num_carry])
     rest = len(program.in_avals) - num_consts - num_carry
     while True:
         jaxpr, kept = dce_jaxpr(program.jaxpr, [*carry, *ys], [False] * num_consts + carry + [False] * rest)
@@ -242,7 +245,7 @@ def _lower(
 ) -> list[Any]:  # fmt: skip
     """A ``while`` over a counter; ``unroll`` steps per turn, what remains of them after the loop."""
     ctx.module_context.show_as("while")
-    consts, init, xs = groups(args, num_consts, num_carry)
+    consts, init, xs = split_list(args, [num_consts, num_carry])
     x_avals = [_physical(aval) for aval in jaxpr.in_avals[num_consts + num_carry :]]
     y_avals = [_physical(aval) for aval in jaxpr.out_avals[num_carry:]]
     carry_avals = [_physical(aval) for aval in jaxpr.out_avals[:num_carry]]
@@ -307,7 +310,7 @@ def steps_per_turn(unroll: Any, length: int) -> int:
 def _by_operation(
     *values: Any, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, length: int, reverse: bool, **params: Any
 ) -> list[Any]:
-    consts, carry, xs = groups(values, num_consts, num_carry)
+    consts, carry, xs = split_list(values, [num_consts, num_carry])
     rows = []
     for step in range(length):
         index = length - 1 - step if reverse else step

@@ -9,6 +9,7 @@ from arrax.core.calls import check_callable
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
+from arrax.core.sequences import split_list
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
@@ -18,7 +19,7 @@ from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import neg
 from arrax.lax.control_flow.carries import same_type, tree_difference, type_difference
-from arrax.lax.control_flow.staged_functions import StagedFunction, chosen, groups, leaf_names, stage_function
+from arrax.lax.control_flow.staged_functions import StagedFunction, leaf_names, selected, stage_function
 
 __all__ = ["custom_linear_solve", "custom_root", "linear_solve_p", "root_p"]
 
@@ -47,7 +48,7 @@ def _run(program: ClosedJaxpr | None, *values: Any) -> list[Any]:
 
 
 def _consts_and_rest(args: Sequence[Any], const_lengths: Sequence[int]) -> tuple[list[list[Any]], list[Any]]:
-    *consts, rest = groups(args, *const_lengths)
+    *consts, rest = split_list(args, const_lengths)
     return consts, rest
 
 
@@ -72,7 +73,7 @@ def _linear_jvp(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs: Line
     if any(nonzeros):
         count = len(x)
         derived, _ = jvp_jaxpr(jaxprs.matvec, [*nonzeros, *[False] * count], True)
-        moved = _run(derived, *consts[0], *x, *chosen(const_tangents[0], nonzeros))[count:]
+        moved = _run(derived, *consts[0], *x, *selected(const_tangents[0], nonzeros))[count:]
         right = [neg(m) if type(t) is Zero else slots.add(t, neg(m)) for t, m in zip(right, moved, strict=True)]
     if all(type(t) is Zero for t in right):
         return outs, [Zero.of(out) for out in outs]
@@ -197,7 +198,7 @@ def _root_jvp(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs: RootPr
     if not any(nonzeros):
         return outs, [Zero.of(out) for out in outs]
     derived, _ = jvp_jaxpr(jaxprs.f, [*nonzeros, *[False] * count], True)
-    moved = _run(derived, *consts[0], *x, *chosen(f_tangents, nonzeros))[count:]
+    moved = _run(derived, *consts[0], *x, *selected(f_tangents, nonzeros))[count:]
     programs = LinearPrograms(_slope(jaxprs.f, const_lengths[0], count), None, jaxprs.tangent_solve, None)
     x_dot = _bind_linear(programs, [[*consts[0], *x], [], [*consts[2], *x], []], [neg(m) for m in moved])
     return outs, [*x_dot, *(Zero.of(out) for out in outs[count:])]

@@ -226,15 +226,6 @@ def _param_key(value: Any) -> Any:
 # ---- small transformations of programs and lists that the rules share ------------------------------------------------
 
 
-def groups(values: Sequence[Any], *sizes: int) -> list[list[Any]]:
-    """Consecutive runs of the given sizes; what remains is the last."""
-    result, start = [], 0
-    for size in sizes:
-        result.append(list(values[start : start + size]))
-        start += size
-    return [*result, list(values[start:])]
-
-
 def rearranged(program: ClosedJaxpr, inputs: Sequence[int], outputs: Sequence[int]) -> ClosedJaxpr:
     """The program with its inputs and outputs in another order (or with some outputs left out)."""
     jaxpr = program.jaxpr
@@ -243,12 +234,12 @@ def rearranged(program: ClosedJaxpr, inputs: Sequence[int], outputs: Sequence[in
     )
 
 
-def chosen(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+def selected(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     """The values whose flag is set."""
     return [value for value, flag in zip(values, flags, strict=True) if flag]
 
 
-def others(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+def unselected(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     """The values whose flag is not set."""
     return [value for value, flag in zip(values, flags, strict=True) if not flag]
 

@@ -14,7 +14,7 @@ import numpy as np
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.contractions import dot_general
-from arrax.lax.cpu.expressions import Expression, mended
+from arrax.lax.cpu.expressions import Expression, patched
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.structure import concatenate, pad, slice_in_dim
 
@@ -77,6 +77,6 @@ def use_products_for_vectors(primitive: Any) -> None:
         answer = Expression(value, plain)
         # Zeros times infinity or NaN reach all outputs of a block: those are computed as usual.
         reached = ~(abs(answer) < math.inf)
-        return [mended(answer, reached, lambda: Expression(general(ctx, x, y, **params)[0], plain)).value]
+        return [patched(answer, reached, lambda: Expression(general(ctx, x, y, **params)[0], plain)).value]
 
     primitive.lower["cpu"] = rule

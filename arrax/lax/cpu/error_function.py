@@ -20,5 +20,5 @@ def error_function(x: Expression) -> Expression:
     """erf(x), x times a polynomial of x^2"""
     wide = x.to(np.float64)
     square = wide * wide
-    inner = wide * (square.least(_END) * (2 / _END) - 1).polynomial(_ERF)
-    return (square.greatest(_END) > _END).where(wide.like(1).with_sign_of(wide), inner).to(np.float32)
+    inner = wide * (square.minimum(_END) * (2 / _END) - 1).polynomial(_ERF)
+    return (square.maximum(_END) > _END).where(wide.like(1).with_sign_of(wide), inner).to(np.float32)

@@ -98,11 +98,11 @@ class Expression:
         other = no if isinstance(no, Expression) else yes.like(no)
         return Expression(builder.op("select", yes.aval, self.value, yes.value, other.value), yes.aval)
 
-    def least(self, other: Expression | Number) -> Expression:
+    def minimum(self, other: Expression | Number) -> Expression:
         """The lesser of two."""
         return self._with("minimum", other)
 
-    def greatest(self, other: Expression | Number) -> Expression:
+    def maximum(self, other: Expression | Number) -> Expression:
         """The greater of two."""
         return self._with("maximum", other)
 
@@ -177,7 +177,7 @@ def any_of(flags: Expression) -> Expression:
     return Expression(found.results[0], scalar) > 0
 
 
-def mended(answer: Expression, flags: Expression, other: Callable[[], Expression]) -> Expression:
+def patched(answer: Expression, flags: Expression, other: Callable[[], Expression]) -> Expression:
     """``answer``, but elements of ``other`` where flags are set; it is computed only if any is.
 
     A loop that runs once or not at all: unlike a conditional, it leaves the answer where it is.
@@ -234,12 +234,12 @@ def _call(ctx: Any, formula: Formula, avals: Sequence[ShapedArray], out: ShapedA
 
 def _single(x: Expression) -> Expression:
     """As float32. The compiler would merge two conversions into one from a small float to a float64, which is slow."""
-    return x if x.aval.dtype == np.float32 else x.to(np.float32).least(np.inf)
+    return x if x.aval.dtype == np.float32 else x.to(np.float32).minimum(np.inf)
 
 
 def _small(x: Expression, dtype: Any) -> Expression:
     """A float32 as a small float."""
-    return x if dtype == np.float32 else x.least(np.inf).to(dtype)
+    return x if dtype == np.float32 else x.minimum(np.inf).to(dtype)
 
 
 def _function(ctx: Any, formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray) -> Any:

@@ -26,5 +26,5 @@ def _found(flags: Any, *, size: int, dtype: Any) -> list[Any]:
     rows = to_rows(flags, len(shape) - 1)
     count = typeof(rows).shape[0]
     outs = [ShapedArray((count, length), dtype) for length in (size, 1)]
-    indices, counts = call_kernel(table.indices_of_flags, [rows], outs)
+    indices, counts = call_kernel(table.nonzero_indices, [rows], outs)
     return [reshape(indices, (*shape[:-1], size)), reshape(counts, shape[:-1])]

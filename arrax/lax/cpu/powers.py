@@ -25,7 +25,7 @@ def binary_logarithm(x: Expression) -> Expression:
     ratio = (mantissa - 1) / (mantissa + 1)
     whole = (exponent + _LAST_BITS).floats() - TO_LAST_BITS
     ordinary = whole + ratio * (ratio * ratio).polynomial(_LOGARITHM)
-    ends = x.equals(0).where(x.like(-_BEYOND), x.least(_BEYOND))
+    ends = x.equals(0).where(x.like(-_BEYOND), x.minimum(_BEYOND))
     return (x.equals(0) | ~(x < math.inf)).where(ends, ordinary)
 
 

@@ -58,7 +58,7 @@ def _form(
     return Form(_reduced, params, operands)
 
 
-def argmax_form(greatest: bool) -> Callable[[JaxprEqn, Around], Form | None]:
+def argmax_form(largest: bool) -> Callable[[JaxprEqn, Around], Form | None]:
     """The form of argmax, or of argmin."""
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
@@ -66,13 +66,13 @@ def argmax_form(greatest: bool) -> Callable[[JaxprEqn, Around], Form | None]:
         if not around.host_kernels or (aval.dtype.name not in _PLAIN and aval.dtype not in _FLOATS):
             return None
         matrix = _rows_along(aval, eqn.params["axes"], thresholds.REDUCE_MIN_LENGTH)  # NumPy takes longer along columns
-        return None if matrix is None else _form(eqn, table.argmax, (int(greatest),), matrix, 1, None)
+        return None if matrix is None else _form(eqn, table.argmax, (int(largest),), matrix, 1, None)
 
     return rule
 
 
-def fold_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:
-    """The form of a reduction of integers and flags; ``name`` is one of the kernel's ``FOLDS``."""
+def reduce_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:
+    """The form of a reduction of integers and flags; ``name`` is one of the kernel's ``OPERATIONS``."""
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         (x,) = eqn.invars
@@ -91,7 +91,7 @@ def fold_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:
             axis, matrix = 0, _columns_along(x.aval, axes)
         if matrix is None:
             return None
-        return _form(eqn, table.fold, (reducing.FOLDS.index(fold), axis), matrix, axis, [x])
+        return _form(eqn, table.reduce, (reducing.OPERATIONS.index(fold), axis), matrix, axis, [x])
 
     return rule
 

@@ -1,4 +1,4 @@
-"""Decompositions of matrices and what is made of them. The face: public names only."""
+"""Decompositions of matrices and what is made of them. Public names only."""
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.lax.linalg.cholesky_factors import cholesky as cholesky

@@ -60,17 +60,17 @@ def _swaps(pivots: Any, *, permutation_size: int) -> Any:
     if not batch:
         return fori_loop(0, count, partial(_exchange_two, pivots), iota(np.int32, permutation_size))
     axis = len(batch)
-    places = broadcasted_iota(np.int32, (*batch, permutation_size), axis)
+    indices = broadcasted_iota(np.int32, (*batch, permutation_size), axis)
 
     def exchange(i: Any, order: Any) -> Any:  # whole rows at a time
         pivot = dynamic_index_in_dim(pivots, i, axis)
         mine = dynamic_index_in_dim(order, i, axis)
-        here = eq(places, broadcast_in_dim(pivot, typeof(order).shape, range(axis + 1)))
+        here = eq(indices, broadcast_in_dim(pivot, typeof(order).shape, range(axis + 1)))
         there = reduce_sum(select(here, order, full_like(order, 0)), (axis,))
         order = select(here, broadcast_in_dim(mine, typeof(order).shape, range(axis + 1)), order)
         return dynamic_update_index_in_dim(order, there, i, axis)
 
-    return fori_loop(0, count, exchange, places)
+    return fori_loop(0, count, exchange, indices)
 
 
 def _exchange_two(pivots: Any, i: Any, order: Any) -> Any:
@@ -239,5 +239,5 @@ def inverse_order(order: Any) -> Any:
     shape, axis = (*batch, size, size), len(batch)
     targets = broadcasted_iota(np.int32, shape, axis)
     hits = eq(broadcast_in_dim(order, shape, (*range(axis), axis + 1)), targets)
-    places = broadcasted_iota(np.int32, shape, axis + 1)
-    return reduce_sum(mul(convert_element_type(hits, np.int32), places), (axis + 1,))
+    indices = broadcasted_iota(np.int32, shape, axis + 1)
+    return reduce_sum(mul(convert_element_type(hits, np.int32), indices), (axis + 1,))

@@ -1,5 +1,5 @@
-"""Clusters. The face: rooms that load on first use."""
+"""Clusters. Modules that load on first use."""
 
 from arrax.core.late_names import late_names
 
-__getattr__, __dir__, __all__ = late_names(__name__, {}, rooms=("vq",))
+__getattr__, __dir__, __all__ = late_names(__name__, {}, submodules=("vq",))

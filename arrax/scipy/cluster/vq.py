@@ -45,5 +45,5 @@ def _vq(obs: Any, code_book: Any) -> tuple[Any, Any]:
         obs, code_book = obs[:, None], code_book[:, None]
     squares = jnp.sum(jnp.square(jnp.abs(obs[:, None, :] - code_book[None, :, :])), -1)
     codes = jnp.argmin(squares, -1).astype(np.int32)
-    least = jnp.take_along_axis(squares, codes[:, None], -1)[:, 0]
-    return codes, jnp.where(least > 0, jnp.sqrt(jnp.where(least > 0, least, 1)), 0)
+    smallest = jnp.take_along_axis(squares, codes[:, None], -1)[:, 0]
+    return codes, jnp.where(smallest > 0, jnp.sqrt(jnp.where(smallest > 0, smallest, 1)), 0)

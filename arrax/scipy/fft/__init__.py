@@ -1,4 +1,4 @@
-"""Discrete cosine transforms. The face: public names only."""
+"""Discrete cosine transforms. Public names only."""
 
 from arrax.scipy.fft.cosine_transforms import dct as dct
 from arrax.scipy.fft.cosine_transforms import dctn as dctn

@@ -52,8 +52,8 @@ def _type_3(x: Any) -> Any:
     size = x.shape[-1]
     weighted = x.at[..., 0].multiply(0.5) * _turn(size, x.dtype, np.arange(size), 2 * size)
     out = 2 * jnp.fft.fft(weighted, axis=-1).real
-    place = np.arange(size)
-    return out[..., np.where(place % 2 == 0, place // 2, size - 1 - place // 2)]
+    index = np.arange(size)
+    return out[..., np.where(index % 2 == 0, index // 2, size - 1 - index // 2)]
 
 
 def _type_4(x: Any) -> Any:
@@ -115,24 +115,24 @@ def _transformed(x: Any, type: int, lengths: Any, axes: tuple[int, ...], norm: s
 
 def _along(name: str, x: Any, type: int, n: int | None, axis: int, norm: str | None, inverse: bool) -> Any:
     _check(name, x, type, norm)
-    place = canonical_axes(axis, typeof(x).ndim)[0]
-    length = typeof(x).shape[place] if n is None else as_index(n)
+    index = canonical_axes(axis, typeof(x).ndim)[0]
+    length = typeof(x).shape[index] if n is None else as_index(n)
     if length < 1:
         raise ValueError(f"{name}: n must be positive, got {length}")
-    return _transformed(x, type=type, lengths=(length,), axes=(place,), norm=norm, inverse=inverse)
+    return _transformed(x, type=type, lengths=(length,), axes=(index,), norm=norm, inverse=inverse)
 
 
 def _over(name: str, x: Any, type: int, s: Any, axes: Any, norm: str | None, inverse: bool) -> Any:
     _check(name, x, type, norm)
     rank = typeof(x).ndim
     if axes is None:
-        places = tuple(range(rank)) if s is None else tuple(range(rank - len(s), rank))
+        indices = tuple(range(rank)) if s is None else tuple(range(rank - len(s), rank))
     else:
-        places = canonical_axes(tuple(axes), rank)
-    lengths = tuple(typeof(x).shape[p] for p in places) if s is None else tuple(map(as_index, s))
-    if len(lengths) != len(places):
-        raise ValueError(f"{name}: s and axes must have as many elements, got {lengths} and {places}")
-    return _transformed(x, type=type, lengths=lengths, axes=places, norm=norm, inverse=inverse)
+        indices = canonical_axes(tuple(axes), rank)
+    lengths = tuple(typeof(x).shape[p] for p in indices) if s is None else tuple(map(as_index, s))
+    if len(lengths) != len(indices):
+        raise ValueError(f"{name}: s and axes must have as many elements, got {lengths} and {indices}")
+    return _transformed(x, type=type, lengths=lengths, axes=indices, norm=norm, inverse=inverse)
 
 
 def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:

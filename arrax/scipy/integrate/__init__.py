@@ -1,3 +1,3 @@
-"""Integrals. The face: public names only."""
+"""Integrals. Public names only."""
 
 from arrax.numpy_api.differences import trapezoid as trapezoid

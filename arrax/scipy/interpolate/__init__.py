@@ -1,3 +1,3 @@
-"""Interpolation. The face: public names only."""
+"""Interpolation. Public names only."""
 
 from arrax.scipy.interpolate.regular_grids import RegularGridInterpolator as RegularGridInterpolator

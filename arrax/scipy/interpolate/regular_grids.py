@@ -56,8 +56,8 @@ class RegularGridInterpolator:
     def _checked_grid(points: Sequence[Any], values: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
         """The places in ascending order, and the axes that were turned for it."""
         grid, flipped = [], []
-        for axis, places in enumerate(points):
-            listed = np.asarray(places)
+        for axis, indices in enumerate(points):
+            listed = np.asarray(indices)
             if listed.ndim != 1:
                 raise ValueError(
                     f"RegularGridInterpolator: the points of axis {axis} must be a vector, got the shape {listed.shape}"
@@ -97,10 +97,10 @@ class RegularGridInterpolator:
                 f"RegularGridInterpolator: points must have {count} coordinates, got the shape {points.shape}"
             )
         flat = points.reshape(-1, count)
-        found = [_place(grid, flat[:, axis]) for axis, grid in enumerate(self.grid)]
+        found = [_bracket(grid, flat[:, axis]) for axis, grid in enumerate(self.grid)]
         value = (_linear if method == "linear" else _nearest)(self.values, found)
         if self.fill_value is not None:
-            outside = jnp.any(jnp.stack([place[2] for place in found]), 0)
+            outside = jnp.any(jnp.stack([index[2] for index in found]), 0)
             value = jnp.where(outside.reshape((-1,) + (1,) * (value.ndim - 1)), self.fill_value, value)
         unknown = jnp.any(jnp.isnan(flat), -1).reshape((-1,) + (1,) * (value.ndim - 1))
         return jnp.where(unknown, np.nan, value).reshape(points.shape[:-1] + self.values.shape[count:])
@@ -113,7 +113,7 @@ class RegularGridInterpolator:
         return points if jnp.issubdtype(points.dtype, jnp.inexact) else points.astype(jnp.result_type(float))
 
 
-def _place(grid: Any, x: Any) -> tuple[Any, Any, Any]:
+def _bracket(grid: Any, x: Any) -> tuple[Any, Any, Any]:
     """(the line before each coordinate, how far it is on to the next one, whether it is outside)."""
     if grid.shape[0] < 2:
         return jnp.zeros(x.shape, np.int32), jnp.zeros_like(x), x != grid[0]

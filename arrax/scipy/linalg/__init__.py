@@ -1,4 +1,4 @@
-"""Linear algebra. The face: public names only."""
+"""Linear algebra. Public names only."""
 
 from arrax.core.late_names import late_names
 

@@ -165,14 +165,14 @@ def funm(A: Matrices, func: Callable[[Any], Any], disp: bool = True) -> Array | 
         raise ValueError(f"funm: a matrix is needed, got the shape {a.shape}")
     form, vectors = _schur(a, output="complex")
     values = func(jnp.diagonal(form))
-    out, least = _parlett(form, values.astype(form.dtype))
+    out, smallest = _parlett(form, values.astype(form.dtype))
     out = vectors @ out @ adjoint(vectors)
     if disp:
         return out
     eps = float(dtypes.finfo(a.dtype).eps)
     scale = jnp.max(jnp.sum(jnp.abs(jnp.triu(form, 1)), 0))
     tolerance = (1e3 if eps > 1e-10 else 1e6) * eps
-    error = jnp.minimum(1, jnp.maximum(tolerance, tolerance / jnp.where(least == 0, eps, least) * scale))
+    error = jnp.minimum(1, jnp.maximum(tolerance, tolerance / jnp.where(smallest == 0, eps, smallest) * scale))
     return out, jnp.where(jnp.all(jnp.isfinite(out)), error, np.inf)
 
 
@@ -180,8 +180,8 @@ def funm(A: Matrices, func: Callable[[Any], Any], disp: bool = True) -> Array | 
 def _parlett(form: Any, values: Any) -> tuple[Any, Any]:
     """The function of a triangular matrix, one diagonal after the other, and the least distance of two eigenvalues."""
     size = form.shape[0]
-    place = jnp.arange(size)
-    offset = place[None, :] - place[:, None]
+    index = jnp.arange(size)
+    offset = index[None, :] - index[:, None]
     diagonal = jnp.diagonal(form)
     apart = diagonal[None, :] - diagonal[:, None]
     differences = values[None, :] - values[:, None]
@@ -193,5 +193,5 @@ def _parlett(form: Any, values: Any) -> tuple[Any, Any]:
         return jnp.where(offset == p, jnp.where(apart == 0, total, total / safe), above)
 
     above = lax.fori_loop(1, size, turn, jnp.zeros_like(form))
-    least = jnp.min(jnp.where(offset > 0, jnp.abs(apart), np.inf)) if size > 1 else jnp.abs(form[0, 0])
-    return above + values[:, None] * jnp.eye(size, dtype=form.dtype), least
+    smallest = jnp.min(jnp.where(offset > 0, jnp.abs(apart), np.inf)) if size > 1 else jnp.abs(form[0, 0])
+    return above + values[:, None] * jnp.eye(size, dtype=form.dtype), smallest

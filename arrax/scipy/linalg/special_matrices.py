@@ -16,10 +16,10 @@ from arrax.numpy_api.operands import check_arraylike, promote_dtypes
 from arrax.xla.arrays import Array, ArrayLike, Matrices, OptionalArray
 
 
-def _length(name: str, n: Any, least: int = 0) -> int:
+def _length(name: str, n: Any, smallest: int = 0) -> int:
     count = as_index(n)
-    if count < least:
-        raise ValueError(f"{name}: n must be at least {least}, got {count}")
+    if count < smallest:
+        raise ValueError(f"{name}: n must be at least {smallest}, got {count}")
     return count
 
 
@@ -45,10 +45,10 @@ def block_diag(*arrs: ArrayLike) -> Array:
 @api()
 def _block_diag(*arrs: Any) -> Any:
     blocks = [jnp.atleast_2d(x) for x in promote_dtypes(*arrs)]
-    for place, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
         if block.ndim > 2:
             raise ValueError(
-                f"block_diag: arrays must have at most two axes, got the shape {block.shape} at position {place}"
+                f"block_diag: arrays must have at most two axes, got the shape {block.shape} at position {index}"
             )
     width = sum(block.shape[1] for block in blocks)
     rows, start = [], 0
@@ -120,8 +120,8 @@ def circulant(c: ArrayLike) -> Array:
     """
     check_arraylike("circulant", c)
     c = jnp.atleast_1d(c)
-    place = np.arange(c.shape[-1])
-    return c[..., (place[:, None] - place) % max(1, c.shape[-1])]
+    index = np.arange(c.shape[-1])
+    return c[..., (index[:, None] - index) % max(1, c.shape[-1])]
 
 
 def convolution_matrix(a: Matrices, n: int, mode: str = "full") -> Array:
@@ -150,15 +150,15 @@ def convolution_matrix(a: Matrices, n: int, mode: str = "full") -> Array:
 def _convolution_matrix(a: Any, n: int, mode: str) -> Any:
     a = jnp.asarray(a)
     m = a.shape[-1]
-    place = np.arange(m + n - 1)[:, None] - np.arange(n)
+    index = np.arange(m + n - 1)[:, None] - np.arange(n)
     if mode == "same":
         start = (min(m, n) - 1) // 2
-        place = place[start : start + max(m, n)]
+        index = index[start : start + max(m, n)]
     elif mode == "valid":
         start = min(m, n) - 1
-        place = place[start : start + max(m, n) - start]
-    inside = (place >= 0) & (place < m)
-    return jnp.where(inside, a[..., np.where(inside, place, 0)], 0).astype(a.dtype)
+        index = index[start : start + max(m, n) - start]
+    inside = (index >= 0) & (index < m)
+    return jnp.where(inside, a[..., np.where(inside, index, 0)], 0).astype(a.dtype)
 
 
 # ---- of polynomials and populations ---------------------------------------------------------------------------------------
@@ -265,8 +265,8 @@ def hilbert(n: int) -> Array:
       n: the number of rows and columns.
     Example: ``linalg.hilbert(2)``. Source: ``scipy.linalg.hilbert``.
     """
-    place = np.arange(_length("hilbert", n))
-    return _floating(1 / (place[:, None] + place + 1.0))
+    index = np.arange(_length("hilbert", n))
+    return _floating(1 / (index[:, None] + index + 1.0))
 
 
 def invhilbert(n: int) -> Array:
@@ -303,8 +303,8 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
     size = as_index(n)
     if size < 1 or size & (size - 1):
         raise ValueError(f"hadamard: n must be a power of 2, got {size}")
-    place = np.arange(size)
-    bits = np.bitwise_and(place[:, None], place)
+    index = np.arange(size)
+    bits = np.bitwise_and(index[:, None], index)
     parity = np.zeros_like(bits)
     while bits.any():
         parity, bits = parity ^ (bits & 1), bits >> 1
@@ -387,7 +387,7 @@ def dft(n: int, scale: str | None = None, *, dtype: OptionalDType = None) -> Arr
     size = _length("dft", n)
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"dft: scale must be None, 'sqrtn' or 'n', got {scale!r}")
-    place = np.arange(size)
-    turn = np.exp(-2j * np.pi * (place[:, None] * place % max(size, 1)) / max(size, 1))
+    index = np.arange(size)
+    turn = np.exp(-2j * np.pi * (index[:, None] * index % max(size, 1)) / max(size, 1))
     turn = turn / {None: 1, "sqrtn": math.sqrt(max(size, 1)), "n": max(size, 1)}[scale]
     return _floating(turn, np.complex128 if dtype is None else dtype)

@@ -1,3 +1,3 @@
-"""Images of any number of axes. The face: public names only."""
+"""Images of any number of axes. Public names only."""
 
 from arrax.scipy.ndimage.coordinates import map_coordinates as map_coordinates

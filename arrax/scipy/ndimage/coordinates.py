@@ -58,17 +58,17 @@ def map_coordinates(
     Source: ``scipy.ndimage.map_coordinates``.
     """
     check_arraylike("map_coordinates", input, cval)
-    places = [coordinates[n] for n in range(len(coordinates))]
-    check_arraylike("map_coordinates", *places)
-    if len(places) != typeof(input).ndim:
+    indices = [coordinates[n] for n in range(len(coordinates))]
+    check_arraylike("map_coordinates", *indices)
+    if len(indices) != typeof(input).ndim:
         raise ValueError(
-            f"map_coordinates: {typeof(input).ndim} coordinates are needed, one for each axis, got {len(places)}"
+            f"map_coordinates: {typeof(input).ndim} coordinates are needed, one for each axis, got {len(indices)}"
         )
     if mode not in _MODES:
         raise ValueError(f"map_coordinates: mode must be one of {', '.join(_MODES)}, got {mode!r}")
     if order not in (0, 1):
         raise NotImplementedError(f"map_coordinates: order must be 0 or 1, got {order}")
-    return _map_coordinates(input, places, cval, order=int(order), mode=mode)
+    return _map_coordinates(input, indices, cval, order=int(order), mode=mode)
 
 
 def _nearest(x: Any) -> list[tuple[Any, Any]]:
@@ -90,9 +90,9 @@ def _map_coordinates(input: Any, coordinates: list[Any], cval: Any, order: int, 
     array = jnp.asarray(input)
     dtype = array.dtype
     work = dtype if dtypes.is_inexact(dtype) else jnp.result_type(float)
-    places = jnp.broadcast_arrays(*map(jnp.asarray, coordinates))
+    positions = jnp.broadcast_arrays(*map(jnp.asarray, coordinates))
     fill = jnp.asarray(cval).astype(dtype)
-    around = [(_nearest if order == 0 else _two_nearest)(_floating(x, order)) for x in places]
+    around = [(_nearest if order == 0 else _two_nearest)(_floating(x, order)) for x in positions]
     total: Any = None
     for corner in itertools.product(*around):
         indices: list[Any] = []

@@ -1,4 +1,4 @@
-"""Minima of functions. The face: public names only."""
+"""Minima of functions. Public names only."""
 
 from arrax.scipy.optimize.minimization import OptimizeResults as OptimizeResults
 from arrax.scipy.optimize.minimization import minimize as minimize

@@ -1,4 +1,4 @@
-"""Signals. The face: public names only."""
+"""Signals. Public names only."""
 
 from arrax.core.late_names import late_names
 

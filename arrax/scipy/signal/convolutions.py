@@ -185,13 +185,13 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axes |
     """
     _check("fftconvolve", in1, in2, mode)
     one, other = typeof(in1).shape, typeof(in2).shape
-    places = canonical_axes(axes if axes is None or isinstance(axes, int) else tuple(axes), len(one))
+    indices = canonical_axes(axes if axes is None or isinstance(axes, int) else tuple(axes), len(one))
     for axis, (n, m) in enumerate(zip(one, other, strict=True)):
-        if axis not in places and n != m and 1 not in (n, m):
+        if axis not in indices and n != m and 1 not in (n, m):
             raise ValueError(
                 f"fftconvolve: along axis {axis} lengths must be equal or 1, got the shapes {one} and {other}"
             )
-    return _by_transform(in1, in2, mode=mode, axes=places, name="fftconvolve")
+    return _by_transform(in1, in2, mode=mode, axes=indices, name="fftconvolve")
 
 
 # ---- of images ----------------------------------------------------------------------------------------------------------

@@ -118,11 +118,11 @@ def stft(
     check_arraylike("stft", x)
     if boundary not in _EXTENSIONS:
         raise ValueError(f"stft: boundary must be 'zeros', 'even', 'odd', 'constant' or None, got {boundary!r}")
-    place = canonical_axes(axis, typeof(x).ndim)[0]
-    values, size, overlap, points = _segments("stft", window, nperseg, noverlap, nfft, typeof(x).shape[place])
+    index = canonical_axes(axis, typeof(x).ndim)[0]
+    values, size, overlap, points = _segments("stft", window, nperseg, noverlap, nfft, typeof(x).shape[index])
     onesided = bool(return_onesided) and not dtypes.is_complex(typeof(x).dtype)
     outs = _stft(
-        x, jnp.asarray(values), axis=place, step=size - overlap, points=points, trend=_checked_trend("stft", detrend),
+        x, jnp.asarray(values), axis=index, step=size - overlap, points=points, trend=_checked_trend("stft", detrend),
         onesided=onesided, boundary=boundary, padded=bool(padded),
     )  # fmt: skip
     number = outs.shape[-1]
@@ -216,8 +216,8 @@ def _istft(
     real = jnp.real(frames).dtype
     window, norm = window.astype(real), norm.astype(real)
     frames = frames[..., :size] * (window * jnp.sum(window))
-    places = np.arange(frames.shape[-2])[:, None] * step + np.arange(size)
-    total = jnp.zeros((*frames.shape[:-2], norm.shape[0]), frames.dtype).at[..., places].add(frames)
+    indices = np.arange(frames.shape[-2])[:, None] * step + np.arange(size)
+    total = jnp.zeros((*frames.shape[:-2], norm.shape[0]), frames.dtype).at[..., indices].add(frames)
     out = (total / norm)[..., slice(*kept)]
     return jnp.moveaxis(out, -1, time - (frequency < time))
 
@@ -270,13 +270,13 @@ def _power(
     if average not in ("mean", "median"):
         raise ValueError(f"{name}: average must be 'mean' or 'median', got {average!r}")
     signals = [x] if y is None or y is x else [x, y]
-    place = canonical_axes(axis, typeof(x).ndim)[0]
+    index = canonical_axes(axis, typeof(x).ndim)[0]
     length = max(typeof(s).shape[canonical_axes(axis, typeof(s).ndim)[0]] for s in signals)
     values, size, overlap, points = _segments(name, window, nperseg, noverlap, nfft, length)
     one = bool(onesided) and not any(dtypes.is_complex(typeof(s).dtype) for s in signals)
     scale = 1 / (fs * np.sum(values**2)) if scaling == "density" else 1 / np.sum(values) ** 2
     power = _averaged(
-        signals, jnp.asarray(values), scale, axis=place - typeof(x).ndim, step=size - overlap, points=points, length=length,
+        signals, jnp.asarray(values), scale, axis=index - typeof(x).ndim, step=size - overlap, points=points, length=length,
         trend=_checked_trend(name, detrend), onesided=one, average=average,
     )  # fmt: skip
     return _frequencies(points, fs, one), power

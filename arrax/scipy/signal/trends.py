@@ -35,12 +35,12 @@ def detrend(
         raise NotImplementedError("detrend: overwrite_data is not supported: arrays cannot be written to")
     if type not in ("constant", "linear"):
         raise ValueError(f"detrend: type must be 'linear' or 'constant', got {type!r}")
-    place = canonical_axes(axis, typeof(data).ndim)[0]
-    length = typeof(data).shape[place]
+    index = canonical_axes(axis, typeof(data).ndim)[0]
+    length = typeof(data).shape[index]
     breaks = tuple(sorted({0, length, *(int(b) for b in np.atleast_1d(bp))}))
     if breaks[-1] > length or breaks[0] < 0:
         raise ValueError(f"detrend: bp must be places from 0 to {length}, got {bp}")
-    return _detrend(data, axis=place, type=type, breaks=breaks)
+    return _detrend(data, axis=index, type=type, breaks=breaks)
 
 
 @api(static=("axis", "type", "breaks"))

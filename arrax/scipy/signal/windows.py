@@ -28,9 +28,9 @@ def _tukey(count: int, alpha: float = 0.5) -> np.ndarray:
 
 
 def _parzen(count: int) -> np.ndarray:
-    place = np.abs(np.arange(count) - (count - 1) / 2)
-    share = 2 * place / count
-    return np.where(place <= (count - 1) / 4, 1 - 6 * share**2 * (1 - share), 2 * (1 - share) ** 3)
+    index = np.abs(np.arange(count) - (count - 1) / 2)
+    share = 2 * index / count
+    return np.where(index <= (count - 1) / 4, 1 - 6 * share**2 * (1 - share), 2 * (1 - share) ** 3)
 
 
 def _bohman(count: int) -> np.ndarray:

@@ -1,5 +1,5 @@
-"""Sparse matrices: linear operators. The face: rooms that load on first use."""
+"""Sparse matrices: linear operators. Modules that load on first use."""
 
 from arrax.core.late_names import late_names
 
-__getattr__, __dir__, __all__ = late_names(__name__, {}, rooms=("linalg",))
+__getattr__, __dir__, __all__ = late_names(__name__, {}, submodules=("linalg",))

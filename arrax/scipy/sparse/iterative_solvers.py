@@ -134,10 +134,10 @@ def _orthogonalized(basis: Any, v: Any) -> tuple[Any, Any]:
     return v - again @ basis, parts + again
 
 
-def _unit(v: Any, least: Any) -> tuple[Any, Any]:
+def _unit(v: Any, smallest: Any) -> tuple[Any, Any]:
     """v over its norm, and the norm; zeros for what is only rounding."""
     norm = _norm(v)
-    small = norm <= least
+    small = norm <= smallest
     return jnp.where(small, 0, v / jnp.where(small, 1, norm)), jnp.where(small, 0, norm)
 
 

@@ -1,4 +1,4 @@
-"""Solutions of linear systems by iteration. The face: public names only."""
+"""Solutions of linear systems by iteration. Public names only."""
 
 from arrax.scipy.sparse.iterative_solvers import bicgstab as bicgstab
 from arrax.scipy.sparse.iterative_solvers import cg as cg

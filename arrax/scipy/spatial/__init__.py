@@ -1,5 +1,5 @@
-"""Geometry. The face: rooms that load on first use."""
+"""Geometry. Modules that load on first use."""
 
 from arrax.core.late_names import late_names
 
-__getattr__, __dir__, __all__ = late_names(__name__, {}, rooms=("transform",))
+__getattr__, __dir__, __all__ = late_names(__name__, {}, submodules=("transform",))

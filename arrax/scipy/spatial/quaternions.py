@@ -49,7 +49,7 @@ def from_matrix(matrix: Any) -> Any:
     m = matrix
     diagonal = jnp.diagonal(m, axis1=-2, axis2=-1)
     trace = jnp.sum(diagonal, -1)
-    greatest = jnp.argmax(jnp.concatenate([diagonal, trace[..., None]], -1), -1)
+    largest = jnp.argmax(jnp.concatenate([diagonal, trace[..., None]], -1), -1)
     found = []
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -66,7 +66,7 @@ def from_matrix(matrix: Any) -> Any:
     )
     chosen = found[3]
     for i in range(3):
-        chosen = jnp.where((greatest == i)[..., None], found[i], chosen)
+        chosen = jnp.where((largest == i)[..., None], found[i], chosen)
     return normalized(chosen)
 
 
@@ -115,8 +115,8 @@ def _around_axis(axis: int, angle: Any) -> Any:
 def from_angles(angles: Any, axes: tuple[int, ...], intrinsic: bool) -> Any:
     """The quaternions of rotations around axes in turn: those of the body (intrinsic), or fixed ones."""
     out = _around_axis(axes[0], angles[..., 0])
-    for place, axis in enumerate(axes[1:], 1):
-        next_one = _around_axis(axis, angles[..., place])
+    for index, axis in enumerate(axes[1:], 1):
+        next_one = _around_axis(axis, angles[..., index])
         out = product(out, next_one) if intrinsic else product(next_one, out)
     return out
 

@@ -57,7 +57,7 @@ class Slerp(NamedTuple):
         if asked.ndim > 1:
             raise ValueError(f"Slerp: times must be a number or a vector, got the shape {asked.shape}")
         at = jnp.atleast_1d(asked)
-        place = jnp.clip(jnp.searchsorted(self.times, at, side="left") - 1, 0, self.timedelta.shape[0] - 1)
-        share = (at - self.times[place]) / self.timedelta[place]
-        out = self.rotations[place] * Rotation.from_rotvec(self.rotvecs[place] * share[:, None])
+        index = jnp.clip(jnp.searchsorted(self.times, at, side="left") - 1, 0, self.timedelta.shape[0] - 1)
+        share = (at - self.times[index]) / self.timedelta[index]
+        out = self.rotations[index] * Rotation.from_rotvec(self.rotvecs[index] * share[:, None])
         return Rotation(out.quat[0]) if asked.ndim == 0 else out

@@ -1,4 +1,4 @@
-"""Rotations. The face: public names only."""
+"""Rotations. Public names only."""
 
 from arrax.scipy.spatial.rotations import Rotation as Rotation
 from arrax.scipy.spatial.slerp import Slerp as Slerp

@@ -1,4 +1,4 @@
-"""Special functions. The face: public names only."""
+"""Special functions. Public names only."""
 
 from arrax.core.late_names import late_names
 

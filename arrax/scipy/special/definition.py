@@ -96,9 +96,9 @@ def around_root(x: Any, root: tuple[float, float, float], factor: Any) -> Any:
 
     A difference to the root in two steps would be made one by the compiler.
     """
-    place, value, slope = root
-    nearest = np.asarray(place, x.dtype)[()]
-    return (x - nearest) * factor + (value + slope * (float(nearest) - place))
+    index, value, slope = root
+    nearest = np.asarray(index, x.dtype)[()]
+    return (x - nearest) * factor + (value + slope * (float(nearest) - index))
 
 
 def between(x: Any, low: float, high: float) -> Any:

@@ -249,8 +249,8 @@ def _upper_right_w(z: Any) -> Any:
     Al Azah and Chandler-Wilde, "Computation of the complex error function using modified trapezoidal rules" (2021).
     """
     x, y = z.real, z.imag
-    place = x / _STEP
-    fraction = place - jnp.floor(place)
+    index = x / _STEP
+    fraction = index - jnp.floor(index)
     whole = (fraction >= 0.25) & (fraction <= 0.75) & (y < x)  # far from the points 0, h, 2h, …
     # Where the integral's line is far from the pole, nothing has to be added.
     far = (y >= jnp.maximum(x, math.pi / _STEP)) | (y > 30) | (x > 1e3)

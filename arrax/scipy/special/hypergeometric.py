@@ -88,15 +88,15 @@ def _hyp1f1_value(a: Any, b: Any, x: Any) -> Any:
     return jnp.where(jnp.isnan(a) | jnp.isnan(b) | jnp.isnan(x), np.nan, out)
 
 
-def _slope_by_parameter(fun: Any, place: int) -> Any:
+def _slope_by_parameter(fun: Any, index: int) -> Any:
     """The derivative in a parameter by a central difference of fourth order, whose error is near the precision's 4/5 power."""
 
     def slope(ans: Any, *operands: Any) -> Any:
-        p = operands[place]
+        p = operands[index]
         step = jnp.maximum(jnp.abs(p), 1) * (1e-3 if p.dtype == np.float64 else 2e-2)
 
         def at(factor: float) -> Any:
-            return fun(*operands[:place], p + factor * step, *operands[place + 1 :])
+            return fun(*operands[:index], p + factor * step, *operands[index + 1 :])
 
         return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step)
 
@@ -175,29 +175,29 @@ def _hyp2f1_value(a: Any, b: Any, c: Any, x: Any) -> Any:
     # Pfaff's transformation (DLMF 15.8.1) takes the negative axis to [0, 1).
     swap = jnp.abs(b) < jnp.abs(a)
     a, b = jnp.where(swap, b, a), jnp.where(swap, a, b)
-    second, place = jnp.where(negative, c - b, b), jnp.where(negative, x / jnp.where(negative, x - 1, 1), x)
+    second, index = jnp.where(negative, c - b, b), jnp.where(negative, x / jnp.where(negative, x - 1, 1), x)
     rest = c - a - second
     ends = is_pole(a) | is_pole(second)
     distance = jnp.abs(rest - jnp.round(rest))
-    close = (place > 0.75) & (place < 1) & (distance > 1e-3) & ~ends
-    inside = (jnp.abs(place) < 1) | (ends & jnp.isfinite(place))
-    shifted = _around_one(a, second, c, jnp.where(close, place, 0.8), close)
+    close = (index > 0.75) & (index < 1) & (distance > 1e-3) & ~ends
+    inside = (jnp.abs(index) < 1) | (ends & jnp.isfinite(index))
+    shifted = _around_one(a, second, c, jnp.where(close, index, 0.8), close)
     # Euler's transformation (DLMF 15.8.1) where it makes the series fall faster, or end.
-    faster = (rest < 0) & ~ends & ~close & (place > 0.5)
-    whole = (distance == 0) & (place > 0.75) & (place < 1) & ~ends & (jnp.abs(rest) < 30)
+    faster = (rest < 0) & ~ends & ~close & (index > 0.5)
+    whole = (distance == 0) & (index > 0.75) & (index < 1) & ~ends & (jnp.abs(rest) < 30)
     up = rest < 0
     top, other = jnp.where(up, c - a, a), jnp.where(up, c - second, second)
-    sound = [jnp.where(whole, v, safe) for v, safe in ((top, 1.0), (other, 1.0), (jnp.abs(rest), 1.0), (place, 0.8))]
+    sound = [jnp.where(whole, v, safe) for v, safe in ((top, 1.0), (other, 1.0), (jnp.abs(rest), 1.0), (index, 0.8))]
     logarithmic = _around_one_by_logarithm(*sound) * jnp.where(whole & up, jnp.power(1 - sound[3], rest), 1.0)
     close = close | whole
     shifted = jnp.where(whole, logarithmic, shifted)
     first, other = jnp.where(faster, c - a, a), jnp.where(faster, c - second, second)
-    direct = _series([first, other], c, jnp.where(inside & ~close, place, 0.0), inside & ~close)
-    direct = direct * jnp.where(faster, jnp.power(jnp.where(faster, 1 - place, 1.0), rest), 1.0)
+    direct = _series([first, other], c, jnp.where(inside & ~close, index, 0.0), inside & ~close)
+    direct = direct * jnp.where(faster, jnp.power(jnp.where(faster, 1 - index, 1.0), rest), 1.0)
     value = jnp.where(close, shifted, direct)
-    value = jnp.where((place == 1) & ~ends, _at_one(a, second, c), value)
+    value = jnp.where((index == 1) & ~ends, _at_one(a, second, c), value)
     value = value * jnp.where(negative, jnp.power(jnp.where(negative, 1 - x, 1.0), -a), 1.0)
-    value = jnp.where((place > 1) & ~ends, np.inf, value)
+    value = jnp.where((index > 1) & ~ends, np.inf, value)
     pole = is_pole(c) & ~((is_pole(a) & (a >= c)) | (is_pole(b) & (b >= c)))
     value = jnp.where(pole, np.inf, value)
     value = jnp.where((x == 0) | (a == 0) | (b == 0), 1.0, value)

@@ -200,11 +200,11 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     return _transformed(jnp.where(x < -1, np.nan, x), -1.0, lmbda)
 
 
-def _transformed(x: Any, least: float, power: Any) -> Any:
+def _transformed(x: Any, smallest: float, power: Any) -> Any:
     x, power = jnp.broadcast_arrays(x, power)
-    at_end = x == least
+    at_end = x == smallest
     safe = jnp.where(at_end, 1.0, x)
-    log = jnp.log(safe) if least == 0 else log1p(safe)
+    log = jnp.log(safe) if smallest == 0 else log1p(safe)
     ends = jnp.where(power > 0, -1 / jnp.where(power > 0, power, 1), -np.inf)
     return jnp.where(at_end, ends, _power_slope(log, power))
 

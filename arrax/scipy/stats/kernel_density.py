@@ -109,9 +109,9 @@ class gaussian_kde:  # noqa: N801  (the documented name)
 
     def _log_density(self, points: Any) -> Any:
         factor = lax.linalg.cholesky(self.inv_cov)
-        data, places = factor.T @ self.dataset, factor.T @ points
+        data, indices = factor.T @ self.dataset, factor.T @ points
         norm = jnp.sum(jnp.log(jnp.diagonal(factor))) - 0.5 * self.d * math.log(2 * math.pi)
-        squares = jnp.sum(jnp.square(places[:, :, None] - data[:, None, :]), 0)
+        squares = jnp.sum(jnp.square(indices[:, :, None] - data[:, None, :]), 0)
         terms = jnp.log(self.weights) - 0.5 * squares
         high = lax.stop_gradient(jnp.max(terms, 1, keepdims=True))
         high = jnp.where(jnp.isfinite(high), high, 0)

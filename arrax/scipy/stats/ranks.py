@@ -41,14 +41,14 @@ def _only_propagate(name: str, nan_policy: str) -> None:
 def _runs(ordered: Any) -> tuple[Any, Any]:
     """Of sorted rows: at each place, where its run of equal values begins, and where it ends (exclusively)."""
     length = ordered.shape[-1]
-    place = jnp.arange(length, dtype=np.int32)
+    index = jnp.arange(length, dtype=np.int32)
     differs = ordered[..., 1:] != ordered[..., :-1]
     edge = jnp.ones((*ordered.shape[:-1], 1), bool)
     first = jnp.concatenate([edge, differs], -1)
     last = jnp.concatenate([differs, edge], -1)
     axis = ordered.ndim - 1
-    begin = lax.cummax(jnp.where(first, place, 0), axis=axis)
-    end = lax.cummin(jnp.where(last, place + 1, length).astype(np.int32), axis=axis, reverse=True)
+    begin = lax.cummax(jnp.where(first, index, 0), axis=axis)
+    end = lax.cummin(jnp.where(last, index + 1, length).astype(np.int32), axis=axis, reverse=True)
     return begin, end
 
 
@@ -123,8 +123,8 @@ def _rankdata(a: Any, method: str, axis: OneAxis) -> Any:
     a = jnp.asarray(a)
     if axis is None:
         return _ranks_of_rows(a.reshape(-1), method)
-    place = canonical_axes(axis, a.ndim)[0]
-    return jnp.moveaxis(_ranks_of_rows(jnp.moveaxis(a, place, -1), method), -1, place)
+    index = canonical_axes(axis, a.ndim)[0]
+    return jnp.moveaxis(_ranks_of_rows(jnp.moveaxis(a, index, -1), method), -1, index)
 
 
 def _ranks_of_rows(rows: Any, method: str) -> Any:

@@ -40,10 +40,10 @@ def statistics(x: Any) -> Any:
         return reduce_sum(convert_element_type(flags, wide), axes)
 
     number = count(finite)
-    least, greatest = reduce_min(among_finite(np.inf), axes), reduce_max(among_finite(-np.inf), axes)
+    smallest, largest = reduce_min(among_finite(np.inf), axes), reduce_max(among_finite(-np.inf), axes)
     mean = div(reduce_sum(among_finite(0.0), axes), number)  # NaN where there is none
     any_finite = gt(number, full_like(number, 0))
     none = full_like(number, np.nan)
     return stack(
-        [select(any_finite, least, none), select(any_finite, greatest, none), mean, count(nan), count(infinite)]
+        [select(any_finite, smallest, none), select(any_finite, largest, none), mean, count(nan), count(infinite)]
     )

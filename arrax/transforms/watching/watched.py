@@ -114,10 +114,10 @@ class Watched:
             for place, number, value in zip(places, numbers, whole, strict=True):
                 step = self._steps.get(place, 0)
                 self._steps[place] = step + 1
-                least, greatest, mean, nans, infs = map(float, np.asarray(number))
+                smallest, largest, mean, nans, infs = map(float, np.asarray(number))
                 kept = None if value is None else np.array(value)
                 self._samples.append(
-                    Sample(place, self.calls, step, _size(place), least, greatest, mean, int(nans), int(infs), kept)
+                    Sample(place, self.calls, step, _size(place), smallest, largest, mean, int(nans), int(infs), kept)
                 )
 
     @property
@@ -146,7 +146,7 @@ class Watched:
             self._samples.clear()
 
     def table(self) -> str:
-        """One line for each place: how often the program came by, extremes, mean, and what is not finite."""
+        """One line for each place: how often the program came by, minima and maxima, mean, and what is not finite."""
         rows: list[tuple[str, ...]] = [("place", "type", "times", "min", "max", "mean", "nan", "inf", "line")]
         by_place: dict[Place, list[Sample]] = {}
         for sample in self.samples:
@@ -171,14 +171,14 @@ def _row(place: Place, samples: Sequence[Sample]) -> tuple[str, ...]:
     finite = [sample for sample in samples if sample.min == sample.min]
     numbers = ["-", "-", "-"]
     if finite:
-        least, greatest = min(one.min for one in finite), max(one.max for one in finite)
-        numbers = [f"{one:.4g}" for one in (least, greatest, sum(one.mean for one in finite) / len(finite))]
+        smallest, largest = min(one.min for one in finite), max(one.max for one in finite)
+        numbers = [f"{one:.4g}" for one in (smallest, largest, sum(one.mean for one in finite) / len(finite))]
     counts = (str(sum(sample.nans for sample in samples)), str(sum(sample.infs for sample in samples)))
     return (str(place), place.type, str(len(samples)), *numbers, *counts, PurePath(place.line).name)
 
 
 def watch(fun: Callable[..., Any], *patterns: Pattern, values: bool = False) -> Watched:
-    """A function like ``fun`` that records values inside of it: their extremes, means, NaNs and infinities, or all of them.
+    """A function like ``fun`` that records values inside of it: their minima and maxima, means, NaNs and infinities, or all of them.
 
     The function's code stays as it is: operations are chosen by named scopes, by their own names, by lines or by a test.
     Loops, branches and jitted functions inside are looked into; a loop gives a sample for each step. A call waits until its

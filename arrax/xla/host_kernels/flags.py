@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def indices_of_flags(rows: np.ndarray, indices: np.ndarray, counts: np.ndarray) -> None:
+def nonzero_indices(rows: np.ndarray, indices: np.ndarray, counts: np.ndarray) -> None:
     """Where flags are set in each row.
 
     Args:

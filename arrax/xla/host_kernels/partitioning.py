@@ -19,21 +19,21 @@ def partition_at(rows: np.ndarray, wanted: np.ndarray) -> None:
         rows.sort(axis=-1)
     elif wanted.size:
         middle = wanted.size // 2  # one at a time: NumPy is much slower at several
-        place = int(wanted[middle])
-        rows.partition(place, axis=-1)
-        partition_at(rows[:, :place], wanted[:middle])
-        rest = wanted[middle + 1 :] - (place + 1)
+        index = int(wanted[middle])
+        rows.partition(index, axis=-1)
+        partition_at(rows[:, :index], wanted[:middle])
+        rest = wanted[middle + 1 :] - (index + 1)
         if rest.size == 1 and rest[0] == 0:
-            _bring_least(rows[:, place + 1 :])
+            _bring_least(rows[:, index + 1 :])
         else:
-            partition_at(rows[:, place + 1 :], rest)
+            partition_at(rows[:, index + 1 :], rest)
 
 
 def _bring_least(rows: np.ndarray) -> None:
     where, numbers = rows.argmin(axis=-1), np.arange(rows.shape[0])
-    least = rows[numbers, where]
+    smallest = rows[numbers, where]
     rows[numbers, where] = rows[:, 0]
-    rows[:, 0] = least
+    rows[:, 0] = smallest
 
 
 def partition_values(rows: np.ndarray, out: np.ndarray, kth: int) -> bool:
@@ -52,7 +52,7 @@ def partition_values(rows: np.ndarray, out: np.ndarray, kth: int) -> bool:
     return True
 
 
-def partition_places(rows: np.ndarray, kth: int) -> np.ndarray | None:
+def partition_indices(rows: np.ndarray, kth: int) -> np.ndarray | None:
     """The places of the elements around one of their order; None where there are negative NaNs."""
     if rows.dtype.kind not in "iu":
         mask = _turning(rows.view(integer_type(rows.dtype)), rows.dtype, kth, kth)
@@ -79,9 +79,9 @@ def comparable(bits: np.ndarray, dtype: np.dtype, first: int, last: int) -> Comp
     if mask is not None:
         return Comparable(bits ^ mask, lambda found: np.bitwise_xor(found, mask, out=found))
     out = np.empty_like(bits)
-    for place in pieces(bits.shape):
-        keys.signed_keys(bits[place], out[place], np.empty_like(out[place]))
-        keys.merge_nans(out[place], dtype)
+    for index in pieces(bits.shape):
+        keys.signed_keys(bits[index], out[index], np.empty_like(out[index]))
+        keys.merge_nans(out[index], dtype)
     return Comparable(out, lambda found: keys.float_bits(found, np.empty_like(found)))
 
 
@@ -89,12 +89,12 @@ def _turning(bits: np.ndarray, dtype: np.dtype, first: int, last: int) -> np.nda
     """For each row, the bits to be turned over; None where there are places on both sides, or negative NaNs."""
     top = 1 << (8 * dtype.itemsize - 1)
     negative = np.zeros(bits.shape[0], np.intp)
-    greatest, unsigned = 0, bits.view(integer_type(dtype, "u"))
-    for place in pieces(bits.shape):
-        greatest = max(greatest, int(unsigned[place].max()))
-        signs = bits[place] < 0
-        negative[place[0]] += np.count_nonzero(signs) if len(signs) == 1 else np.count_nonzero(signs, axis=-1)
+    largest, unsigned = 0, bits.view(integer_type(dtype, "u"))
+    for index in pieces(bits.shape):
+        largest = max(largest, int(unsigned[index].max()))
+        signs = bits[index] < 0
+        negative[index[0]] += np.count_nonzero(signs) if len(signs) == 1 else np.count_nonzero(signs, axis=-1)
     turned = negative > last
-    if greatest > top + keys.infinity(dtype) or (~turned & (negative > first)).any():
+    if largest > top + keys.infinity(dtype) or (~turned & (negative > first)).any():
         return None
     return np.where(turned, bits.dtype.type(top - 1), bits.dtype.type(0))[:, None]

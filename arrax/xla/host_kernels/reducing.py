@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 _LONG_ROW = 8192
-FOLDS = ("add", "maximum", "minimum", "logical_and", "logical_or", "count")
-_REDUCE = {name: getattr(np, name).reduce for name in FOLDS if name != "count"}
+OPERATIONS = ("add", "maximum", "minimum", "logical_and", "logical_or", "count")
+_REDUCE = {name: getattr(np, name).reduce for name in OPERATIONS if name != "count"}
 
 
-def argmax(matrix: np.ndarray, out: np.ndarray, greatest: int) -> None:
+def argmax(matrix: np.ndarray, out: np.ndarray, largest: int) -> None:
     """The index of the greatest (or least) element of each row, the first of several; that of the first NaN before all.
 
     Args:
@@ -18,20 +18,20 @@ def argmax(matrix: np.ndarray, out: np.ndarray, greatest: int) -> None:
     """
     if len(matrix) == 1:
         row = matrix[0]
-        out[0, 0] = row.argmax() if greatest else row.argmin()
+        out[0, 0] = row.argmax() if largest else row.argmin()
     else:
-        find = np.argmax if greatest else np.argmin
+        find = np.argmax if largest else np.argmin
         out[...] = find(matrix, axis=1, keepdims=True)
 
 
-def fold(matrix: np.ndarray, out: np.ndarray, operation: int, axis: int) -> None:
-    """Elements along an axis combined by one of ``FOLDS``; "count" counts flags.
+def reduce(matrix: np.ndarray, out: np.ndarray, operation: int, axis: int) -> None:
+    """Elements along an axis combined by one of ``OPERATIONS``; "count" counts flags.
 
     Args:
       matrix: two axes.
       out: the same shape but for the axis, which has length 1.
     """
-    name = FOLDS[operation]
+    name = OPERATIONS[operation]
     if name == "count" and axis == 1 and matrix.shape[1] >= _LONG_ROW:
         out[:, 0] = [np.count_nonzero(row) for row in matrix]
     elif name in ("count", "add"):

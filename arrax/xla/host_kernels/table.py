@@ -12,31 +12,32 @@ from typing import Any
 
 import numpy as np
 
-from arrax.xla.host_kernels import flags, moving, ordering, reducing, selection
+from arrax.xla.host_kernels import copies, flags, reducing, sorting
+from arrax.xla.host_kernels import order_statistics as statistics
 from arrax.xla.host_kernels.pausing import pause
 
-VERSION = 5
+VERSION = 6
 
 # Inputs, outputs to be filled, parameters. Arrays have two axes, the second being the one that is worked along.
 Kernel = Callable[..., None]
 
 
-def order(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], num_keys: int, kth: int, *sources: int) -> None:
-    """Rows in order: see ``ordering.order_together``; of one array by its own values where it is the only one."""
+def sort(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], num_keys: int, kth: int, *sources: int) -> None:
+    """Rows in order: see ``sorting.order_together``; of one array by its own values where it is the only one."""
     if len(inputs) == 1 and tuple(sources) == (0,):
-        ordering.order_values(inputs[0], outputs[0], kth)
+        sorting.order_values(inputs[0], outputs[0], kth)
     else:
-        ordering.order_together(inputs, outputs, sources, num_keys, kth)
+        sorting.order_together(inputs, outputs, sources, num_keys, kth)
 
 
-def select(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-    """The elements at given places of each row's order: see ``selection.select_places``."""
-    selection.select_places(*inputs, *outputs)
+def order_statistics(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    """The elements at given places of each row's order: see ``statistics.order_statistics``."""
+    statistics.order_statistics(*inputs, *outputs)
 
 
-def greatest(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-    """The greatest elements of each row and their places: see ``selection.greatest``."""
-    selection.greatest(*inputs, *outputs)
+def top_k(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    """The greatest elements of each row and their places: see ``statistics.top_k``."""
+    statistics.top_k(*inputs, *outputs)
 
 
 def wait(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
@@ -45,33 +46,33 @@ def wait(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
     outputs[0][...] = inputs[0]
 
 
-def argmax(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], greatest: int) -> None:
+def argmax(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], largest: int) -> None:
     """The index of the greatest or least element of each row: see ``reducing.argmax``."""
-    reducing.argmax(inputs[0], outputs[0], greatest)
+    reducing.argmax(inputs[0], outputs[0], largest)
 
 
-def fold(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operation: int, axis: int) -> None:
-    """Rows or columns combined: see ``reducing.fold``."""
-    reducing.fold(inputs[0], outputs[0], operation, axis)
+def reduce(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operation: int, axis: int) -> None:
+    """Rows or columns combined: see ``reducing.reduce``."""
+    reducing.reduce(inputs[0], outputs[0], operation, axis)
 
 
-def join(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *parts: int) -> None:
-    """Columns side by side: see ``moving.join``."""
-    moving.join(inputs, outputs[0], parts)
+def concatenate(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *parts: int) -> None:
+    """Columns side by side: see ``copies.concatenate``."""
+    copies.concatenate(inputs, outputs[0], parts)
 
 
 def accumulate(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operation: int, reverse: int) -> None:
-    """Extremes and totals so far: see ``moving.accumulate``."""
-    moving.accumulate(inputs[0], outputs[0], operation, reverse)
+    """Minima, maxima and totals so far: see ``copies.accumulate``."""
+    copies.accumulate(inputs[0], outputs[0], operation, reverse)
 
 
-def indices_of_flags(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+def nonzero_indices(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
     """Where flags are set in each row: see ``flags``."""
-    flags.indices_of_flags(inputs[0], *outputs)
+    flags.nonzero_indices(inputs[0], *outputs)
 
 
 KERNELS: tuple[Kernel, ...] = (
-    order, select, greatest, wait, argmax, fold, join, accumulate, indices_of_flags,
+    sort, order_statistics, top_k, wait, argmax, reduce, concatenate, accumulate, nonzero_indices,
 )  # fmt: skip
 
 
@@ -103,7 +104,7 @@ def _choices(kernel: Kernel, *counts: int) -> list[tuple[Kernel, tuple[int, ...]
 # Short kernels of one output: each choice of parameters is an entry of its own, which saves reading them.
 FIXED = (
     *_choices(argmax, 2),
-    *_choices(fold, len(reducing.FOLDS), 2),
+    *_choices(reduce, len(reducing.OPERATIONS), 2),
 )
 _FIXED_NUMBERS = {choice: len(KERNELS) + number for number, choice in enumerate(FIXED)}
 

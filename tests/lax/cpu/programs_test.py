@@ -25,7 +25,7 @@ def run(code, **environment):
 
 def test_the_text_of_a_program_shows_what_runs():
     text = lowered_text(lambda x: lax.sort(x), LONG)
-    assert KERNEL in text and 'kernel = "order"' in text and "stablehlo.sort" not in text
+    assert KERNEL in text and 'kernel = "sort"' in text and "stablehlo.sort" not in text
     text = lowered_text(lambda x: jnp.arctan(x) + jnp.arctan(x + 1), LONG)
     assert "chlo.atan" not in text and text.count("func.func private @atan_by_formula") == 1
 
@@ -115,9 +115,9 @@ def test_a_kernel_that_fails_raises_an_error():
     done = run("""
 import numpy as np, arrax
 from arrax import lax
-from arrax.xla.host_kernels import ordering
+from arrax.xla.host_kernels import sorting
 def broken(*_): raise MemoryError("no room")
-ordering.order_values = broken
+sorting.order_values = broken
 try:
     arrax.jit(lambda x: lax.sort(x))(np.ones(5000, np.float32)).block_until_ready()
 except Exception as error:

@@ -225,7 +225,7 @@ COMPARED = [np.dtype(name) for name in ("bool", "int8", "uint16", "int32", "uint
 )
 def test_parts_are_put_side_by_side(dtype):
     x, y = awkward(dtype, SHAPE), awkward(dtype, (40, 250), 1)
-    assert 'kernel = "join"' in lowered_text(lambda x: jnp.roll(x, 9), np.ones(1 << 16, np.float32))
+    assert 'kernel = "concatenate"' in lowered_text(lambda x: jnp.roll(x, 9), np.ones(1 << 16, np.float32))
 
     def everything(x, y):
         return [

@@ -14,7 +14,7 @@ import numpy as np
 
 from arrax.xla.host_kernels import keys
 from arrax.xla.host_kernels.keys import integer_type, pieces
-from arrax.xla.host_kernels.partitioning import partition_places, partition_values
+from arrax.xla.host_kernels.partitioning import partition_indices, partition_values
 
 _LONG_FOR_RADIX = 512
 
@@ -58,18 +58,20 @@ def _order_float_row(bits: np.ndarray, out: np.ndarray, infinity: int) -> None:
     np.copyto(out, bits)
     put_in_place(out, -1)
     kind = out.dtype.type
-    least = np.iinfo(out.dtype).min
+    smallest = np.iinfo(out.dtype).min
     negative, positive = (int(n) for n in np.searchsorted(out, [kind(0), kind(infinity + 1)]))
-    zeros, numbers = (int(n) for n in np.searchsorted(out[:negative], [kind(least + 1), kind(least + infinity + 1)]))
+    zeros, numbers = (
+        int(n) for n in np.searchsorted(out[:negative], [kind(smallest + 1), kind(smallest + infinity + 1)])
+    )
     nans = (negative - numbers) + (out.size - positive)
     out[:negative] = out[:negative][::-1].copy()
     if negative > numbers:
         out[: out.size - nans] = out[negative - numbers : positive].copy()
     if nans:
-        out[out.size - nans :] = bits[(bits & kind(~least)) > infinity]
+        out[out.size - nans :] = bits[(bits & kind(~smallest)) > infinity]
     if zeros:
         start = numbers - zeros
-        originals = bits[(bits & kind(~least)) == 0]
+        originals = bits[(bits & kind(~smallest)) == 0]
         out[start : start + originals.size] = originals
 
 
@@ -79,7 +81,7 @@ _WIDE = (np.dtype(np.float32), np.dtype(np.float64))  # which NumPy sorts fast a
 def _order_floats(rows: np.ndarray, out: np.ndarray) -> None:
     """As they are, where none count as equal without being identical; else by integer keys."""
     bits = rows.view(integer_type(rows.dtype))
-    if rows.dtype in _WIDE and not any(_count_as_zeros(bits[place], rows.dtype) for place in pieces(bits.shape)):
+    if rows.dtype in _WIDE and not any(_count_as_zeros(bits[index], rows.dtype) for index in pieces(bits.shape)):
         np.copyto(out, rows)
         put_in_place(out, -1)
         if not np.isnan(out[:, -1:]).any():
@@ -95,26 +97,26 @@ def _count_as_zeros(bits: np.ndarray, dtype: np.dtype) -> bool:
 
 def _order_by_keys(bits: np.ndarray, ordered: np.ndarray, dtype: np.dtype) -> None:
     """Values that are equal without being identical are put where they belong in the end, in the order they came in."""
-    for place in pieces(bits.shape):
-        keys.signed_keys(bits[place], ordered[place], np.empty_like(ordered[place]))
-        keys.merge_nans(ordered[place], dtype)
+    for index in pieces(bits.shape):
+        keys.signed_keys(bits[index], ordered[index], np.empty_like(ordered[index]))
+        keys.merge_nans(ordered[index], dtype)
     put_in_place(ordered, -1)
     alike = [(ordered == key, bits[where]) for key, where in _unlike_equals(bits, dtype)]
-    for place in pieces(ordered.shape):
-        keys.float_bits(ordered[place], np.empty_like(ordered[place]))
+    for index in pieces(ordered.shape):
+        keys.float_bits(ordered[index], np.empty_like(ordered[index]))
     for where, originals in alike:
         ordered[where] = originals
 
 
 def _unlike_equals(bits: np.ndarray, dtype: np.dtype) -> list[tuple[int, np.ndarray]]:
     """(key, where) of zeros, if there are negative ones, and of NaNs."""
-    least, infinity = np.iinfo(bits.dtype).min, keys.infinity(dtype)
-    magnitudes = bits & bits.dtype.type(~least)
+    smallest, infinity = np.iinfo(bits.dtype).min, keys.infinity(dtype)
+    magnitudes = bits & bits.dtype.type(~smallest)
     found = []
-    if (bits == least).any():
+    if (bits == smallest).any():
         found.append((0, magnitudes == 0))
     if magnitudes.max() > infinity:
-        found.append((~least, magnitudes > infinity))
+        found.append((~smallest, magnitudes > infinity))
     return found
 
 
@@ -144,7 +146,7 @@ def order_together(
     """
     order = None
     if kth >= 0 and num_keys == 1 and _is_plain(operands[0].dtype):
-        order = partition_places(operands[0], kth)
+        order = partition_indices(operands[0], kth)
     if order is None:
         order = permutation(operands[:num_keys], kth)
     flat: np.ndarray | None = None
@@ -153,7 +155,7 @@ def order_together(
             out[...] = order
         elif source >= 0:
             if flat is None:
-                flat = _flat_places(order)
+                flat = _flat_indices(order)
             _take(operands[source], flat, out)
 
 
@@ -164,7 +166,7 @@ def _take(operand: np.ndarray, flat: np.ndarray, out: np.ndarray) -> None:
     np.take(operand.view(plain).reshape(-1), flat, out=out.view(plain), mode="clip")
 
 
-def _flat_places(order: np.ndarray) -> np.ndarray:
+def _flat_indices(order: np.ndarray) -> np.ndarray:
     rows, length = order.shape
     flat = order.astype(np.intp)
     if rows > 1:
@@ -183,38 +185,38 @@ class Field(NamedTuple):
 def permutation(operands: Sequence[np.ndarray], kth: int = -1) -> np.ndarray:
     """For each row the places of its elements in order, as unsigned integers; equal elements keep their order."""
     shape = operands[0].shape
-    place_bits = max(1, int(shape[1] - 1).bit_length())
+    index_bits = max(1, int(shape[1] - 1).bit_length())
     widths = [width for operand in operands for width in keys.word_widths(operand.dtype)]
-    least = [0] * len(widths)
-    if sum(widths) > 64 - place_bits or all(operand.dtype.kind in "iub" for operand in operands):
-        least, widths = _ranges(operands)
-    passes = _split(widths, 64 - place_bits)
+    smallest = [0] * len(widths)
+    if sum(widths) > 64 - index_bits or all(operand.dtype.kind in "iub" for operand in operands):
+        smallest, widths = _ranges(operands)
+    passes = _split(widths, 64 - index_bits)
     if len(passes) == 1:
-        packed = np.empty(shape, np.uint64 if sum(widths) + place_bits > 32 else np.uint32)
-        for place in pieces(shape):
-            _pack(_shifted(operands, place, least), passes[0], packed[place])
-            _add_places(packed[place], place[1].start or 0, place_bits)
-        return _order_of(packed, place_bits, kth)
-    words = [np.empty(shape, word.dtype) for word in _shifted(operands, (slice(0, 1), slice(0, 1)), least)]
-    for place in pieces(shape):
-        for word, part in zip(words, _shifted(operands, place, least), strict=True):
-            word[place] = part
-    found = _by_first_bits(words, widths, place_bits)
-    return _in_passes(words, passes, place_bits) if found is None else found
+        packed = np.empty(shape, np.uint64 if sum(widths) + index_bits > 32 else np.uint32)
+        for index in pieces(shape):
+            _pack(_shifted(operands, index, smallest), passes[0], packed[index])
+            _add_indices(packed[index], index[1].start or 0, index_bits)
+        return _order_of(packed, index_bits, kth)
+    words = [np.empty(shape, word.dtype) for word in _shifted(operands, (slice(0, 1), slice(0, 1)), smallest)]
+    for index in pieces(shape):
+        for word, part in zip(words, _shifted(operands, index, smallest), strict=True):
+            word[index] = part
+    found = _by_first_bits(words, widths, index_bits)
+    return _in_passes(words, passes, index_bits) if found is None else found
 
 
 def _is_plain(dtype: np.dtype) -> bool:
     return dtype.kind in "iu" or (dtype.kind not in "bc" and not keys.is_small(dtype))
 
 
-def _by_first_bits(words: Sequence[np.ndarray], widths: Sequence[int], place_bits: int) -> np.ndarray | None:
+def _by_first_bits(words: Sequence[np.ndarray], widths: Sequence[int], index_bits: int) -> np.ndarray | None:
     """The order by the bits that fit into one pass, mended where the others decide; None if they often do."""
-    first, rest = _first_bits(widths, 64 - place_bits)
+    first, rest = _first_bits(widths, 64 - index_bits)
     packed = np.empty(words[0].shape, np.uint64)
     _pack(words, first, packed)
-    _add_places(packed, 0, place_bits)
-    order = _order_of(packed, place_bits, -1)
-    heads = np.right_shift(packed, np.uint64(place_bits), out=packed)
+    _add_indices(packed, 0, index_bits)
+    order = _order_of(packed, index_bits, -1)
+    heads = np.right_shift(packed, np.uint64(index_bits), out=packed)
     undecided = heads[:, 1:] == heads[:, :-1]
     amount = np.count_nonzero(undecided)
     if not amount:
@@ -225,22 +227,22 @@ def _by_first_bits(words: Sequence[np.ndarray], widths: Sequence[int], place_bit
     among[:, 1:] |= undecided
     among[:, :-1] |= undecided
     row, column = np.nonzero(among)
-    places = order[row, column]
-    tails = [_bits_of(words[field.word][row, places], field) for field in rest]
+    indices = order[row, column]
+    tails = [_bits_of(words[field.word][row, indices], field) for field in rest]
     # The leading bits and the rows come first, so that each element stays among those that it has these in common with.
-    inner = np.lexsort([places, *reversed(tails), heads[row, column], row])
-    order[row, column] = places[inner]
+    inner = np.lexsort([indices, *reversed(tails), heads[row, column], row])
+    order[row, column] = indices[inner]
     return order
 
 
-def _in_passes(words: Sequence[np.ndarray], passes: Sequence[Sequence[Field]], place_bits: int) -> np.ndarray:
+def _in_passes(words: Sequence[np.ndarray], passes: Sequence[Sequence[Field]], index_bits: int) -> np.ndarray:
     """By the last bits first; each pass keeps the order of the one before where its bits are equal."""
     packed, order = np.empty(words[0].shape, np.uint64), np.empty(0)
     for number, fields in enumerate(passes):
-        flat = _flat_places(order) if number else None
+        flat = _flat_indices(order) if number else None
         _pack([word if flat is None else np.take(word.reshape(-1), flat) for word in words], fields, packed)
-        _add_places(packed, 0, place_bits)
-        later = _order_of(packed, place_bits, -1)
+        _add_indices(packed, 0, index_bits)
+        later = _order_of(packed, index_bits, -1)
         order = later if flat is None else np.take_along_axis(order, later.astype(np.intp), -1)
     return order
 
@@ -248,8 +250,8 @@ def _in_passes(words: Sequence[np.ndarray], passes: Sequence[Sequence[Field]], p
 def _ranges(operands: Sequence[np.ndarray]) -> tuple[list[int], list[int]]:
     """The least value of each word, and the bits that the differences from it need."""
     shape, bounds = operands[0].shape, []
-    for place in pieces(shape):
-        words = [word for operand in operands for word in keys.words(operand[place])]
+    for index in pieces(shape):
+        words = [word for operand in operands for word in keys.words(operand[index])]
         bounds.append([(int(word.min()), int(word.max())) for word in words])
     ranges = [(min(low for low, _ in word), max(high for _, high in word)) for word in zip(*bounds, strict=True)]
     return [low for low, _ in ranges], [max(1, (high - low).bit_length()) for low, high in ranges]
@@ -284,9 +286,9 @@ def _first_bits(widths: Sequence[int], room: int) -> tuple[list[Field], list[Fie
     return first, rest
 
 
-def _shifted(operands: Sequence[np.ndarray], place: tuple[slice, slice], least: Sequence[int]) -> list[np.ndarray]:
-    words = [word for operand in operands for word in keys.words(operand[place])]
-    return [word - word.dtype.type(low) if low else word for word, low in zip(words, least, strict=True)]
+def _shifted(operands: Sequence[np.ndarray], index: tuple[slice, slice], smallest: Sequence[int]) -> list[np.ndarray]:
+    words = [word for operand in operands for word in keys.words(operand[index])]
+    return [word - word.dtype.type(low) if low else word for word, low in zip(words, smallest, strict=True)]
 
 
 def _bits_of(word: np.ndarray, field: Field) -> np.ndarray:
@@ -307,16 +309,16 @@ def _pack(words: Sequence[np.ndarray], fields: Sequence[Field], out: np.ndarray)
             np.bitwise_or(out, bits, out=out, casting="unsafe")
 
 
-def _add_places(packed: np.ndarray, start: int, place_bits: int) -> None:
+def _add_indices(packed: np.ndarray, start: int, index_bits: int) -> None:
     """Behind each key its place in the row, the first of them being ``start``."""
-    np.left_shift(packed, packed.dtype.type(place_bits), out=packed)
+    np.left_shift(packed, packed.dtype.type(index_bits), out=packed)
     np.bitwise_or(packed, np.arange(start, start + packed.shape[1], dtype=packed.dtype), out=packed)
 
 
-def _order_of(packed: np.ndarray, place_bits: int, kth: int) -> np.ndarray:
+def _order_of(packed: np.ndarray, index_bits: int, kth: int) -> np.ndarray:
     """Sort packed keys, and read the places."""
     put_in_place(packed, kth)
-    order = np.empty(packed.shape, np.uint32 if place_bits <= 32 else np.uint64)
-    for place in pieces(packed.shape):
-        np.bitwise_and(packed[place], packed.dtype.type((1 << place_bits) - 1), out=order[place], casting="unsafe")
+    order = np.empty(packed.shape, np.uint32 if index_bits <= 32 else np.uint64)
+    for index in pieces(packed.shape):
+        np.bitwise_and(packed[index], packed.dtype.type((1 << index_bits) - 1), out=order[index], casting="unsafe")
     return order

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arrax.xla.host_kernels import keys, ordering
+from arrax.xla.host_kernels import keys, sorting
 from arrax.xla.host_kernels.keys import integer_type, pieces
 from arrax.xla.host_kernels.partitioning import comparable, partition_at
 
@@ -13,49 +13,49 @@ _FEW_ROWS = 16
 # ---- order statistics --------------------------------------------------------------------------------------------------
 
 
-def select_places(rows: np.ndarray, places: np.ndarray, out: np.ndarray) -> None:
+def order_statistics(rows: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
     """The elements that would stand at some places if each row were sorted, stably.
 
     Args:
       rows: shape (rows, length), real.
-      places: integers of shape (rows, count), from 0 to length - 1.
+      indices: integers of shape (rows, count), from 0 to length - 1.
       out: shape (rows, count), of the dtype of ``rows``.
     """
-    dtype, where = rows.dtype, places.astype(np.intp)
+    dtype, where = rows.dtype, indices.astype(np.intp)
     if dtype.kind in "iu":
         work = rows.copy()
-        partition_at(work, np.unique(places))
+        partition_at(work, np.unique(indices))
         out[...] = np.take_along_axis(work, where, -1)
     elif keys.is_small(dtype):
         ordered = np.empty_like(rows)
-        ordering.order_values(rows, ordered)
+        sorting.order_values(rows, ordered)
         out[...] = np.take_along_axis(ordered, where, -1)
     else:
         bits = rows.view(integer_type(dtype))
-        keyed = comparable(bits, dtype, int(places.min()), int(places.max()))
-        partition_at(keyed.rows, np.unique(places))
+        keyed = comparable(bits, dtype, int(indices.min()), int(indices.max()))
+        partition_at(keyed.rows, np.unique(indices))
         found = np.take_along_axis(keyed.rows, where, -1)
         keyed.undo(found)
-        _choose_zeros(bits, keys.infinity(dtype), places, found)
+        _choose_zeros(bits, keys.infinity(dtype), indices, found)
         out.view(bits.dtype)[...] = found
 
 
-def _choose_zeros(bits: np.ndarray, infinity: int, places: np.ndarray, found: np.ndarray) -> None:
+def _choose_zeros(bits: np.ndarray, infinity: int, indices: np.ndarray, found: np.ndarray) -> None:
     """Where zeros were found: which of the row's zeros it is, by their order in the row."""
-    least = np.iinfo(bits.dtype).min
-    zeros = np.argwhere((found == 0) | (found == least))
-    if not zeros.size or not (bits == least).any():
+    smallest = np.iinfo(bits.dtype).min
+    zeros = np.argwhere((found == 0) | (found == smallest))
+    if not zeros.size or not (bits == smallest).any():
         return
     for row, column in zeros:
-        magnitudes = bits[row] & ~least
+        magnitudes = bits[row] & ~smallest
         before = np.count_nonzero((bits[row] < 0) & (magnitudes != 0) & (magnitudes <= infinity))
-        found[row, column] = bits[row][magnitudes == 0][places[row, column] - before]
+        found[row, column] = bits[row][magnitudes == 0][indices[row, column] - before]
 
 
 # ---- the greatest ------------------------------------------------------------------------------------------------------
 
 
-def greatest(rows: np.ndarray, values: np.ndarray, indices: np.ndarray) -> None:
+def top_k(rows: np.ndarray, values: np.ndarray, indices: np.ndarray) -> None:
     """The greatest elements of each row, descending, and their places; of equal ones the first come first.
 
     Floats are in total order: by sign first, positive NaNs the greatest, negative zero below positive zero.
@@ -69,12 +69,12 @@ def greatest(rows: np.ndarray, values: np.ndarray, indices: np.ndarray) -> None:
     if rows.shape[0] <= _FEW_ROWS and count <= rows.shape[1] // 8:
         order = np.stack([_least_of_row(row, count) for row in falling])
     else:
-        order = ordering.permutation([falling], count - 1 if falling.dtype.itemsize <= 4 else -1)[:, :count]
+        order = sorting.permutation([falling], count - 1 if falling.dtype.itemsize <= 4 else -1)[:, :count]
         if falling.dtype.itemsize <= 4:
             order = _sorted_by(falling, order)
-    places = order.astype(np.intp)
+    positions = order.astype(np.intp)
     bits = integer_type(rows.dtype)
-    values.view(bits)[...] = np.take_along_axis(rows.view(bits), places, -1)
+    values.view(bits)[...] = np.take_along_axis(rows.view(bits), positions, -1)
     indices[...] = order
 
 
@@ -83,12 +83,12 @@ def _falling_keys(rows: np.ndarray) -> np.ndarray:
     signed, unsigned = integer_type(rows.dtype), integer_type(rows.dtype, "u")
     out = np.empty(rows.shape, unsigned)
     top = unsigned.type(1 << (8 * rows.dtype.itemsize - 1))
-    for place in pieces(rows.shape):
-        part = out[place]
+    for index in pieces(rows.shape):
+        part = out[index]
         if rows.dtype.kind == "u":
-            np.invert(rows[place], out=part)
+            np.invert(rows[index], out=part)
             continue
-        bits = rows.view(signed)[place]
+        bits = rows.view(signed)[index]
         if rows.dtype.kind != "i":
             bits = bits ^ ((bits >> (8 * rows.dtype.itemsize - 1)) & np.iinfo(signed).max)
         np.bitwise_xor(bits.view(unsigned), ~top, out=part)

@@ -1,4 +1,4 @@
-"""Parts of an array side by side, and running totals and extremes, on the CPU by host kernels. Results are the same bits."""
+"""Parts of an array side by side, and running totals and minima and maxima, on the CPU by host kernels. Results are the same bits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.kernel_calls import call_kernel
 from arrax.lax.cpu.rows import from_rows, rows_type, to_rows
 from arrax.lax.shapes import reshape
-from arrax.xla.host_kernels import moving, table
+from arrax.xla.host_kernels import copies, table
 
 _NUMBERS = frozenset("float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
 _COPIED = _NUMBERS | {"bool", "complex64", "complex128"}
 
 
-def join_form(slice_p: Primitive) -> Callable[[JaxprEqn, Around], Form | None]:
+def concatenate_form(slice_p: Primitive) -> Callable[[JaxprEqn, Around], Form | None]:
     """The form of joins of parts of one array, as in ``roll``: the compiler looks each element up in all of them.
 
     Args:
@@ -73,12 +73,12 @@ def _joined(x: Any, *, axis: int, bounds: Sequence[int], shape: tuple[int, ...])
         for number in (0, first * inner, end * inner)
     ]
     out = ShapedArray((rows, shape[axis] * inner), typeof(x).dtype)
-    (joined,) = call_kernel(table.join, [matrix], [out], *numbers)
+    (joined,) = call_kernel(table.concatenate, [matrix], [out], *numbers)
     return [reshape(joined, shape)]
 
 
 def scan_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:
-    """The form of running extremes, and of running totals of integers; ``name`` is one of the kernel's."""
+    """The form of running minima and maxima, and of running totals of integers; ``name`` is one of the kernel's."""
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         aval, axis = eqn.invars[0].aval, eqn.params["axis"]
@@ -96,6 +96,6 @@ def scan_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:
 
 def _accumulated(x: Any, *, axis: int, name: str, reverse: bool) -> list[Any]:
     aval = typeof(x)
-    operation = moving.ACCUMULATIONS.index(name)
+    operation = copies.ACCUMULATIONS.index(name)
     (found,) = call_kernel(table.accumulate, [to_rows(x, axis)], [rows_type(aval, axis)], operation, int(reverse))
     return [from_rows(found, aval, axis)]

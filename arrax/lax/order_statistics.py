@@ -10,7 +10,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering.module import lower_fun
-from arrax.lax.cpu import ordering as cpu_ordering
+from arrax.lax.cpu import sorting as cpu_sorting
 from arrax.lax.shapes import broadcasted_iota
 from arrax.lax.sorting import sort, taken_along
 
@@ -19,14 +19,14 @@ from arrax.lax.sorting import sort, taken_along
 order_statistics_p = Primitive("order_statistics", cost=100)
 
 
-def _type(aval: ShapedArray, places: ShapedArray) -> ShapedArray:
-    if aval.shape[:-1] != places.shape[:-1]:
-        raise TypeError(f"order_statistics needs operands of equal leading axes, got {aval.shape} and {places.shape}")
-    return ShapedArray(places.shape, aval.dtype)
+def _type(aval: ShapedArray, indices: ShapedArray) -> ShapedArray:
+    if aval.shape[:-1] != indices.shape[:-1]:
+        raise TypeError(f"order_statistics needs operands of equal leading axes, got {aval.shape} and {indices.shape}")
+    return ShapedArray(indices.shape, aval.dtype)
 
 
-def _from_sorted(x: Any, places: Any) -> Any:
-    return taken_along(sort(x, is_stable=False), places, typeof(x).ndim - 1)
+def _from_sorted(x: Any, indices: Any) -> Any:
+    return taken_along(sort(x, is_stable=False), indices, typeof(x).ndim - 1)
 
 
 def _numbered(x: Any) -> Any:
@@ -35,36 +35,36 @@ def _numbered(x: Any) -> Any:
 
 
 def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    (x, places), (t, _) = primals, tangents
+    (x, indices), (t, _) = primals, tangents
     if type(t) is Zero:
-        out = order_statistics_p.bind(x, places)
+        out = order_statistics_p.bind(x, indices)
         return out, Zero.of(out)
     _, order = sort((x, _numbered(x)), num_keys=1)
     axis = typeof(x).ndim - 1
-    chosen = taken_along(order, places, axis)
+    chosen = taken_along(order, indices, axis)
     return taken_along(x, chosen, axis), taken_along(t, chosen, axis)
 
 
 def _batch(values: Any, dims: Any) -> tuple[Any, int]:
     size = batch_size(values, dims)
-    x, places = (move_batch_axis(value, dim, size, 0) for value, dim in zip(values, dims, strict=True))
-    return order_statistics_p.bind(x, places), 0
+    x, indices = (move_batch_axis(value, dim, size, 0) for value, dim in zip(values, dims, strict=True))
+    return order_statistics_p.bind(x, indices), 0
 
 
 order_statistics_p.type_rule, order_statistics_p.jvp, order_statistics_p.batch = _type, _jvp, _batch
 order_statistics_p.lower[None] = lower_fun(_from_sorted, multiple_results=False)
-order_statistics_p.forms["cpu"] = cpu_ordering.select_form
+order_statistics_p.forms["cpu"] = cpu_sorting.order_statistics_form
 
 
-def order_statistics(x: Any, places: Any) -> Any:
+def order_statistics(x: Any, indices: Any) -> Any:
     """The elements that would stand at some places if the last axis were sorted.
 
     Args:
       x: array of real numbers, shape ``(..., n)``.
-      places: integers from 0 to n - 1, shape ``(..., m)``.
+      indices: integers from 0 to n - 1, shape ``(..., m)``.
     Returns: array of shape ``(..., m)``.
     """
-    return order_statistics_p.bind(x, places)
+    return order_statistics_p.bind(x, indices)
 
 
 # ---- order around one place --------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _partition_batch(values: Any, dims: Any, *, kth: int) -> tuple[list[Any], li
 
 partition_p.type_rule, partition_p.jvp, partition_p.batch = _partition_type, _partition_jvp, _partition_batch
 partition_p.lower[None] = lower_fun(_sorted)
-partition_p.forms["cpu"] = cpu_ordering.partition_form
+partition_p.forms["cpu"] = cpu_sorting.partition_form
 
 
 def partition(values: Any, kth: int) -> tuple[Any, ...]:
@@ -110,7 +110,7 @@ def partition(values: Any, kth: int) -> tuple[Any, ...]:
     return tuple(partition_p.bind(*values, kth=kth))
 
 
-def partition_with_places(x: Any, kth: int) -> tuple[Any, Any]:
+def partition_with_indices(x: Any, kth: int) -> tuple[Any, Any]:
     """An array in such an order, and where its elements were."""
-    found, places = partition((x, _numbered(x)), kth)
-    return found, places
+    found, indices = partition((x, _numbered(x)), kth)
+    return found, indices

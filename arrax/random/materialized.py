@@ -24,15 +24,15 @@ from arrax.lax.structure import slice_
 LARGE = 1 << 12  # elements; below, a loop costs more than it saves
 SHORT = 256  # rows of fewer elements are short
 
-settled_p = Primitive("settled")
-settled_p.type_rule = lambda x: x
-settled_p.impl = lambda x: x
-settled_p.batch = lambda values, dims: (settled_p.bind(*values), *dims)
-settled_p.transpose = lambda ct, x: [ct if type(ct) is Zero else settled_p.bind(ct)]
+materialized_p = Primitive("materialized")
+materialized_p.type_rule = lambda x: x
+materialized_p.impl = lambda x: x
+materialized_p.batch = lambda values, dims: (materialized_p.bind(*values), *dims)
+materialized_p.transpose = lambda ct, x: [ct if type(ct) is Zero else materialized_p.bind(ct)]
 
 
 def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    out = settled_p.bind(*primals)
+    out = materialized_p.bind(*primals)
     return out, Zero.of(out) if type(tangents[0]) is Zero else tangents[0]
 
 
@@ -47,7 +47,7 @@ def _unless_odd(x: Any) -> Any:
     return while_loop(impossible, arithmetic.neg, x)
 
 
-settled_p.jvp = _jvp
+materialized_p.jvp = _jvp
 _lower_on_one_device = lower_fun(_unless_odd, multiple_results=False)
 
 
@@ -57,18 +57,18 @@ def _lower_on_cpu(ctx: Any, x: Any) -> Any:
     return _lower_on_one_device(ctx, x) if alone else [x]
 
 
-settled_p.lower[None] = lambda ctx, x: [x]
-settled_p.lower["cpu"] = _lower_on_cpu
+materialized_p.lower[None] = lambda ctx, x: [x]
+materialized_p.lower["cpu"] = _lower_on_cpu
 
 
-def settled(x: Any) -> Any:
+def materialized(x: Any) -> Any:
     """The values, computed once; small arrays are left to the compiler."""
-    return settled_p.bind(x) if typeof(x).size >= LARGE else x
+    return materialized_p.bind(x) if typeof(x).size >= LARGE else x
 
 
-def settled_keys(words: Any) -> Any:
+def materialized_keys(words: Any) -> Any:
     """The words of keys, computed once, however few: the compiler would hash anew in all that draws from them."""
-    return settled_p.bind(words)
+    return materialized_p.bind(words)
 
 
 def has_short_rows(shape: tuple[int, ...]) -> bool:

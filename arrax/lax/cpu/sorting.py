@@ -82,14 +82,14 @@ def _ordered(
     wanted = [number for number, source in enumerate(sources) if source != _UNUSED]
     outs = [rows_type(avals[number], axis) for number in wanted]
     rows = [to_rows(value, axis) for value in values]
-    found = call_kernel(table.order, rows, outs, num_keys, kth, *(sources[number] for number in wanted))
+    found = call_kernel(table.sort, rows, outs, num_keys, kth, *(sources[number] for number in wanted))
     results: list[Any] = [values[0]] * len(avals)  # what nobody reads may be anything
     for number, one in zip(wanted, found, strict=True):
         results[number] = from_rows(one, avals[number], axis)
     return results
 
 
-def select_form(eqn: JaxprEqn, around: Around) -> Form | None:
+def order_statistics_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The elements at some indices of the order of each row."""
     x, indices = _avals(eqn.invars)
     if not around.host_kernels or not _fits([x], x.ndim - 1) or not indices.size or x.dtype.kind == "c":
@@ -100,7 +100,7 @@ def select_form(eqn: JaxprEqn, around: Around) -> Form | None:
 def _selected(x: Any, indices: Any) -> list[Any]:
     axis = typeof(x).ndim - 1
     out = ShapedArray(typeof(indices).shape, typeof(x).dtype)
-    found = call_kernel(table.select, [to_rows(x, axis), to_rows(indices, axis)], [rows_type(out, axis)])
+    found = call_kernel(table.order_statistics, [to_rows(x, axis), to_rows(indices, axis)], [rows_type(out, axis)])
     return [from_rows(found[0], out, axis)]
 
 
@@ -114,11 +114,11 @@ def top_k_form(eqn: JaxprEqn, around: Around) -> Form | None:
     if aval.size < thresholds.TOP_K_MIN_SIZE or length < thresholds.TOP_K_MIN_LENGTH or insertions < aval.size / 8:
         return None
     outs = tuple(ShapedArray(out.shape, out.dtype) for out in _avals(eqn.outvars))
-    return Form(_greatest, (("axis", axis), ("outs", outs)))
+    return Form(_top_k, (("axis", axis), ("outs", outs)))
 
 
-def _greatest(x: Any, *, axis: int, outs: Sequence[ShapedArray]) -> list[Any]:
-    found = call_kernel(table.greatest, [to_rows(x, axis)], [rows_type(out, axis) for out in outs])
+def _top_k(x: Any, *, axis: int, outs: Sequence[ShapedArray]) -> list[Any]:
+    found = call_kernel(table.top_k, [to_rows(x, axis)], [rows_type(out, axis) for out in outs])
     return [from_rows(one, out, axis) for one, out in zip(found, outs, strict=True)]
 
 
@@ -135,9 +135,9 @@ def as_integers(dtype: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
 
 def _as_integer(dtype: Any, integer: ShapedArray, x: Any) -> Any:
     """Zeros of both signs give 0, all NaNs the greatest integer."""
-    least = int(np.iinfo(integer.dtype).min)
+    smallest = int(np.iinfo(integer.dtype).min)
     bits = builder.op("bitcast_convert", integer, x)
-    magnitude = builder.op("and", integer, bits, builder.full(~least, integer))
+    magnitude = builder.op("and", integer, bits, builder.full(~smallest, integer))
     key = builder.op(
         "select", integer, builder.compare("LT", (), bits, builder.full(0, integer)),
         builder.op("negate", integer, magnitude), magnitude,
@@ -145,4 +145,4 @@ def _as_integer(dtype: Any, integer: ShapedArray, x: Any) -> Any:
     is_nan = builder.compare(
         "GT", (), magnitude, builder.full(int(np.array(np.inf, dtype).view(integer.dtype)), integer)
     )
-    return builder.op("select", integer, is_nan, builder.full(~least, integer), key)
+    return builder.op("select", integer, is_nan, builder.full(~smallest, integer), key)

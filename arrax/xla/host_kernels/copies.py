@@ -1,4 +1,4 @@
-"""Moving elements as they are: copies of parts side by side, and running extremes and totals."""
+"""Moving elements as they are: copies of parts side by side, and running minima and maxima and totals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 ACCUMULATIONS = ("maximum", "minimum", "add", "multiply")
 
 
-def join(inputs: Sequence[np.ndarray], out: np.ndarray, parts: Sequence[int]) -> None:
+def concatenate(inputs: Sequence[np.ndarray], out: np.ndarray, parts: Sequence[int]) -> None:
     """Columns of some matrices side by side.
 
     Args:
@@ -23,6 +23,6 @@ def join(inputs: Sequence[np.ndarray], out: np.ndarray, parts: Sequence[int]) ->
 
 
 def accumulate(rows: np.ndarray, out: np.ndarray, operation: int, reverse: int) -> None:
-    """Extremes or totals of the elements of each row up to each one; ``operation`` is the place in ``ACCUMULATIONS``."""
+    """Minima, maxima or totals of the elements of each row up to each one; ``operation`` is the place in ``ACCUMULATIONS``."""
     step = -1 if reverse else 1
     getattr(np, ACCUMULATIONS[operation]).accumulate(rows[:, ::step], axis=1, dtype=out.dtype, out=out[:, ::step])
