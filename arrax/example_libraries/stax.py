@@ -18,17 +18,17 @@ from arrax import numpy as jnp
 from arrax.nn.activations import elu as elu
 from arrax.nn.activations import gelu as gelu
 from arrax.nn.activations import leaky_relu as leaky_relu
-from arrax.nn.activations import log_softmax as logsoftmax
 from arrax.nn.activations import relu as relu
 from arrax.nn.activations import selu as selu
 from arrax.nn.activations import sigmoid as sigmoid
-from arrax.nn.activations import softmax as softmax
 from arrax.nn.activations import softplus as softplus
-from arrax.nn.activations import standardize as standardize
 from arrax.nn.initializers import glorot_normal as glorot_normal
 from arrax.nn.initializers import normal as normal
 from arrax.nn.initializers import ones as ones
 from arrax.nn.initializers import zeros as zeros
+from arrax.nn.normalization import log_softmax as logsoftmax
+from arrax.nn.normalization import softmax as softmax
+from arrax.nn.normalization import standardize as standardize
 from arrax.transforms.inspection import ShapeDtypeStruct, eval_shape
 from arrax.xla.arrays import Array
 

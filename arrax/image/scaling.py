@@ -24,7 +24,8 @@ class ResizeMethod(enum.Enum):
     """Which neighbours a pixel of a resized image is made of, and with which weights.
 
     NEAREST takes the nearest pixel; LINEAR a triangle of weights; LANCZOS3 and LANCZOS5 a windowed sinc of 3 or 5 pixels on
-    either side; CUBIC the cubic kernel of Keys.
+    either side; CUBIC the cubic kernel of Keys. CUBIC_PYTORCH is CUBIC, but without antialiasing as PyTorch has it: a steeper
+    kernel, which sees the pixels of the border go on outside. AREA is the mean over the area that a new pixel covers.
     """
 
     NEAREST = 0
@@ -32,6 +33,8 @@ class ResizeMethod(enum.Enum):
     LANCZOS3 = 2
     LANCZOS5 = 3
     CUBIC = 4
+    CUBIC_PYTORCH = 5
+    AREA = 6
 
     @staticmethod
     def from_string(name: str) -> ResizeMethod:
@@ -53,6 +56,7 @@ _NAMES = {
     "trilinear": ResizeMethod.LINEAR, "triangle": ResizeMethod.LINEAR,
     "lanczos3": ResizeMethod.LANCZOS3, "lanczos5": ResizeMethod.LANCZOS5,
     "cubic": ResizeMethod.CUBIC, "bicubic": ResizeMethod.CUBIC, "tricubic": ResizeMethod.CUBIC,
+    "cubic-pytorch": ResizeMethod.CUBIC_PYTORCH, "area": ResizeMethod.AREA,
 }
 # fmt: on
 
@@ -61,11 +65,15 @@ def _triangle(x: Any) -> Any:
     return jnp.maximum(0, 1 - jnp.abs(x))
 
 
-def _keys_cubic(x: Any) -> Any:
-    """Keys, "Cubic convolution interpolation for digital image processing" (1981), with a = -1/2."""
-    near = ((1.5 * x - 2.5) * x) * x + 1
-    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
-    return jnp.where(x >= 2, 0, jnp.where(x >= 1, far, near))
+def _keys_cubic(a: float) -> Any:
+    """Keys, "Cubic convolution interpolation for digital image processing" (1981), of slope ``a`` at 1."""
+
+    def weight(x: Any) -> Any:
+        near = (((a + 2) * x - (a + 3)) * x) * x + 1
+        far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+        return jnp.where(x >= 2, 0, jnp.where(x >= 1, far, near))
+
+    return weight
 
 
 def _lanczos(radius: int) -> Any:
@@ -80,7 +88,8 @@ def _lanczos(radius: int) -> Any:
 
 _KERNELS = {
     ResizeMethod.LINEAR: _triangle,
-    ResizeMethod.CUBIC: _keys_cubic,
+    ResizeMethod.CUBIC: _keys_cubic(-0.5),
+    ResizeMethod.CUBIC_PYTORCH: _keys_cubic(-0.5),
     ResizeMethod.LANCZOS3: _lanczos(3),
     ResizeMethod.LANCZOS5: _lanczos(5),
 }
@@ -91,14 +100,34 @@ def _weights(method: ResizeMethod, size: int, new: int, scale: Any, translation:
     dtype = typeof(scale).dtype
     step = 1 / scale
     indices = (jnp.arange(new, dtype=dtype) + 0.5) * step - translation * step - 0.5
-    wide = jnp.maximum(step, 1) if antialias else 1
-    distance = jnp.abs(indices[None, :] - jnp.arange(size, dtype=dtype)[:, None]) / wide
-    weights = _KERNELS[method](distance)
+    pixels = jnp.arange(size, dtype=dtype)[:, None]
+    if method is ResizeMethod.AREA:
+        weights = _overlaps(indices, pixels, step)
+    elif method is ResizeMethod.CUBIC_PYTORCH and not antialias:
+        weights = _with_borders(indices, pixels)
+    else:
+        wide = jnp.maximum(step, 1) if antialias else 1
+        weights = _KERNELS[method](jnp.abs(indices - pixels) / wide)
     total = jnp.sum(weights, 0, keepdims=True)
     tiny = 1000 * float(np.finfo(np.float32).eps)
     weights = jnp.where(jnp.abs(total) > tiny, weights / jnp.where(total != 0, total, 1), 0)
     inside = (indices >= -0.5) & (indices <= size - 0.5)
     return jnp.where(inside[None, :], weights, 0)
+
+
+def _overlaps(indices: Any, pixels: Any, step: Any) -> Any:
+    """How much of each pixel lies in the interval of length ``step`` around each index."""
+    low, high = indices - 0.5 * step, indices + 0.5 * step
+    return jnp.maximum(jnp.minimum(high, pixels + 0.5) - jnp.maximum(low, pixels - 0.5), 0)
+
+
+def _with_borders(indices: Any, pixels: Any) -> Any:
+    """Weights of PyTorch's cubic kernel; the first and the last pixel stand also for two more on their side."""
+    kernel, last = _keys_cubic(-0.75), pixels[-1]
+    weights = kernel(jnp.abs(indices - pixels))
+    before = sum(kernel(jnp.abs(indices + n)) for n in (1, 2))
+    behind = sum(kernel(jnp.abs(indices - last - n)) for n in (1, 2))
+    return weights.at[0].add(before).at[-1].add(behind)
 
 
 def _work_dtype(x: Any) -> Any:
@@ -165,7 +194,8 @@ def resize(
       image: array of any number of axes.
       shape: the new lengths; axes that keep theirs (of channels, say) stay as they are.
       method: a ``ResizeMethod`` or its name: ``"nearest"``, ``"linear"`` (also ``"bilinear"``, ``"trilinear"``,
-        ``"triangle"``), ``"cubic"`` (``"bicubic"``, ``"tricubic"``), ``"lanczos3"`` or ``"lanczos5"``.
+        ``"triangle"``), ``"cubic"`` (``"bicubic"``, ``"tricubic"``), ``"cubic-pytorch"``, ``"lanczos3"``, ``"lanczos5"`` or
+        ``"area"``.
       antialias: widen the weights where an axis gets shorter, so that all pixels count.
       precision: of the products.
     Returns: array of ``shape``; integers become floating, except by ``"nearest"``.

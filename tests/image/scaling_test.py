@@ -8,15 +8,22 @@ from arrax import image
 from tests.support import check_batching, check_gradients
 
 RNG = np.random.default_rng(0)
-NAMES = ["linear", "cubic", "lanczos3", "lanczos5"]
+NAMES = ["linear", "cubic", "lanczos3", "lanczos5", "area", "cubic-pytorch"]
 KERNELS = {
     "linear": lambda x: np.maximum(0, 1 - x),
     "cubic": lambda x: np.where(
         x < 1, 1.5 * x**3 - 2.5 * x**2 + 1, np.where(x < 2, -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2, 0)
     ),
+    "cubic-pytorch": lambda x: KERNELS["cubic"](x),
     "lanczos3": lambda x: np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0),
     "lanczos5": lambda x: np.where(x < 5, np.sinc(x) * np.sinc(x / 5), 0),
 }
+
+
+def pytorch_cubic(x):
+    x, a = abs(x), -0.75
+    near, far = (a + 2) * x**3 - (a + 3) * x**2 + 1, a * (x**3 - 5 * x**2 + 8 * x - 4)
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
 
 
 def resized(row, size, method, scale=None, shift=0.0, antialias=True):
@@ -27,7 +34,16 @@ def resized(row, size, method, scale=None, shift=0.0, antialias=True):
         place = (i + 0.5 - shift) / scale - 0.5
         if not -0.5 <= place <= len(row) - 0.5:
             continue
-        weights = KERNELS[method](abs(place - np.arange(len(row))) / (max(1 / scale, 1) if antialias else 1))
+        if method == "area":
+            edges = np.clip((np.array([i, i + 1]) - shift) / scale, 0, len(row))
+            weights = np.diff(
+                np.clip(edges, np.arange(len(row))[:, None], np.arange(1, len(row) + 1)[:, None]), axis=1
+            )[:, 0]
+        elif method == "cubic-pytorch" and not antialias:
+            out[i] = pytorch_cubic(place - np.arange(-2, len(row) + 2)) @ np.pad(row, 2, mode="edge")
+            continue
+        else:
+            weights = KERNELS[method](abs(place - np.arange(len(row))) / (max(1 / scale, 1) if antialias else 1))
         out[i] = weights @ row / weights.sum()
     return out
 

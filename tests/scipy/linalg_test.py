@@ -110,6 +110,10 @@ def test_generalized_eigenvalues_are_those_of_scipy(type):
     product = {1: lambda v: SPD @ v, 2: lambda v: v, 3: lambda v: v}[type]
     operator = {1: symmetric, 2: symmetric @ SPD, 3: SPD @ symmetric}[type]
     close(operator @ vectors, product(vectors) * values, 1e-8)
+    chosen = linalg.eigh(symmetric, SPD, type=type, eigvals=(1, 3))
+    close(chosen[0], values[1:4])
+    close(chosen[1], vectors[:, 1:4])
+    close(linalg.eigh(symmetric, SPD, type=type, eigvals=(4, 4), eigvals_only=True), values[4:])
     close(linalg.eigh(np.tril(symmetric), eigvals_only=True), scipy.linalg.eigvalsh(symmetric))
     close(linalg.eigh(np.triu(symmetric), lower=False, eigvals_only=True), scipy.linalg.eigvalsh(symmetric))
 
@@ -192,6 +196,7 @@ def test_roots_and_functions_of_matrices_are_those_of_scipy():
     for matrix in (A, C, SPD):
         root = np.asarray(linalg.sqrtm(matrix))
         close(root @ root, matrix, 1e-8)
+        close(linalg.sqrtm(matrix, blocksize=2), root)
         close(linalg.funm(matrix, arrax.numpy.exp), scipy.linalg.expm(matrix), 1e-7)
     value, error = linalg.funm(SPD, arrax.numpy.sqrt, disp=False)
     close(value, scipy.linalg.sqrtm(SPD))
@@ -214,6 +219,8 @@ def test_derivatives_agree_with_finite_differences():
         (lambda: linalg.solve(A, B, assume_a="banded"), ValueError),
         (lambda: linalg.qr(A, mode="thin"), ValueError),
         (lambda: linalg.schur(A, "quasi"), ValueError),
+        (lambda: linalg.eigh(SPD, eigvals=(3, 2)), ValueError),
+        (lambda: linalg.eigh(SPD, eigvals=(0, 5)), ValueError),
         (lambda: linalg.polar(WIDE), ValueError),
         (lambda: linalg.polar(A, "middle"), ValueError),
         (lambda: linalg.expm([[1.0]]), TypeError),

@@ -151,6 +151,23 @@ def test_multivariate_distributions_are_those_of_scipy():
     check_gradients(lambda m, c: stats.multivariate_normal.logpdf(x[0], m, c @ c.T), [mean, root + 3 * np.eye(3)])
 
 
+def test_singular_covariances_have_a_density_on_their_span():
+    root = RNG.normal(size=(3, 2))
+    covariance, mean = root @ root.T, RNG.normal(size=3)
+    x = mean + np.array([root @ [0.3, -0.5], [1.0, 2.0, 3.0]])
+    with arrax.enable_x64(True):
+        ours = stats.multivariate_normal.logpdf(x, mean, covariance, allow_singular=True)
+        np.testing.assert_allclose(
+            ours, scipy.stats.multivariate_normal.logpdf(x, mean, covariance, allow_singular=True), rtol=1e-9
+        )
+        full = covariance + np.eye(3)
+        np.testing.assert_allclose(
+            stats.multivariate_normal.logpdf(x, mean, full, True),
+            stats.multivariate_normal.logpdf(x, mean, full, False),
+        )
+    check_gradients(lambda m: stats.multivariate_normal.logpdf(x[0], m, full, True), [mean])
+
+
 # ---- statistics -----------------------------------------------------------------------------------------------------
 
 TIES = np.array([[3, 1, 3, 2, 1, 1], [5, 5, 4, 4, 0, 7]])
@@ -174,6 +191,29 @@ def test_modes_are_those_of_scipy(axis, keepdims):
     ours, theirs = stats.mode(TIES, axis, keepdims=keepdims), scipy.stats.mode(TIES, axis, keepdims=keepdims)
     np.testing.assert_array_equal(ours.mode, theirs.mode)
     np.testing.assert_array_equal(ours.count, theirs.count)
+
+
+HOLES = np.array([[1, np.nan, 1, 2], [2, 3, 3, 1], [np.nan] * 4], np.float32)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_nan_that_are_omitted_change_nothing(axis):
+    ours, theirs = (of.mode(HOLES, axis, nan_policy="omit") for of in (stats, scipy.stats))
+    np.testing.assert_array_equal(ours.mode, theirs.mode)
+    np.testing.assert_array_equal(ours.count, theirs.count)
+    for method in ("average", "dense"):
+        ours, theirs = (of.rankdata(HOLES, method, axis=axis, nan_policy="omit") for of in (stats, scipy.stats))
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_without_nan_they_may_be_refused():
+    assert stats.mode(TIES, None, nan_policy="raise").mode == 1
+    np.testing.assert_array_equal(stats.rankdata(TIES[0], nan_policy="raise"), stats.rankdata(TIES[0]))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.complex64])
+def test_ranks_are_wide_enough_for_many(dtype):
+    assert stats.rankdata(TIES.astype(dtype)).dtype == np.float32
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
@@ -210,6 +250,18 @@ def test_estimates_of_densities_are_those_of_scipy(variables, weighted, width):
             np.testing.assert_allclose(ours.integrate_box_1d(-1, 0.5), theirs.integrate_box_1d(-1, 0.5), rtol=1e-10)
 
 
+def test_the_width_of_an_estimate_may_change():
+    data = RNG.normal(size=20)
+    with arrax.enable_x64(True):
+        ours, theirs = stats.gaussian_kde(data), scipy.stats.gaussian_kde(data)
+        for width in ("silverman", 0.3, None):
+            ours.set_bandwidth(width)
+            theirs.set_bandwidth(width)
+            np.testing.assert_allclose(
+                ours.integrate_box([-1.0], [0.5]), theirs.integrate_box([-1.0], [0.5]), rtol=1e-7
+            )
+
+
 def test_draws_have_the_moments_of_the_estimate():
     data = RNG.normal(size=(2, 20)).astype(np.float32)
     estimate = stats.gaussian_kde(data)
@@ -232,13 +284,16 @@ def test_estimates_pass_through_transformations():
         (lambda: stats.norm.pdf([1.0]), TypeError),
         (lambda: stats.norm.pdf(1j), TypeError),
         (lambda: stats.rankdata(TIES, "first"), ValueError),
-        (lambda: stats.mode(TIES, nan_policy="omit"), NotImplementedError),
+        (lambda: stats.mode(HOLES, nan_policy="raise"), ValueError),
+        (lambda: stats.rankdata(HOLES, nan_policy="raise"), ValueError),
+        (lambda: stats.sem(HOLES, nan_policy="raise"), ValueError),
+        (lambda: arrax.jit(lambda x: stats.mode(x, nan_policy="raise"))(TIES), NotImplementedError),
+        (lambda: stats.gaussian_kde(TIES).integrate_box(np.zeros(2), np.ones(2)), NotImplementedError),
         (lambda: stats.sem(TIES, nan_policy="skip"), ValueError),
         (lambda: stats.gaussian_kde(np.ones(1)), ValueError),
         (lambda: stats.gaussian_kde(TIES, "wide"), ValueError),
         (lambda: stats.gaussian_kde(TIES, weights=np.ones(3)), ValueError),
         (lambda: stats.multivariate_normal.logpdf(np.ones(2), np.ones(2), np.eye(3)), ValueError),
-        (lambda: stats.multivariate_normal.logpdf(np.ones(2), np.ones(2), np.eye(2), True), NotImplementedError),
         (lambda: stats.dirichlet.pdf(np.ones(4), np.ones(2)), ValueError),
     ],
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax import numpy as jnp
+from arrax.core.calls import as_indices
 from arrax.core.types import typeof
 from arrax.lax.linalg import matrices as parts
 from arrax.numpy_api.api import api
@@ -114,18 +115,22 @@ def eigh(
       eigvals_only: give the values alone.
       type: with ``b``: 1 for ``a v = w b v``, 2 for ``a b v = w v``, 3 for ``b a v = w v``.
       overwrite_a, overwrite_b, turbo, check_finite: accepted.
-      eigvals: must be None.
+      eigvals: the places of the first and the last of the values wanted, by default all.
     Returns: ``(w, v)``, or w alone; w ascends.
     Raises:
-      ValueError: matrices that are not square, or another type.
-      NotImplementedError: ``eigvals``.
+      ValueError: matrices that are not square; another type; places that are none.
     Example: ``linalg.eigh(2 * jnp.eye(2), eigvals_only=True)`` is ``[2., 2.]``. Source: ``scipy.linalg.eigh``.
     """
-    if eigvals is not None:
-        raise NotImplementedError("eigh: choosing eigenvalues by the argument eigvals is not supported")
     if type not in (1, 2, 3):
         raise ValueError(f"eigh: type must be 1, 2 or 3, got {type}")
-    return _eigh(a, b, lower=bool(lower), values_only=bool(eigvals_only), type=type)
+    out = _eigh(a, b, lower=bool(lower), values_only=bool(eigvals_only), type=type)
+    if eigvals is None:
+        return out
+    first, last = as_indices(eigvals)
+    size = jnp.shape(a)[-1]
+    if not 0 <= first <= last < size:
+        raise ValueError(f"eigh: eigvals must be two places from 0 to {size - 1} in order, got {eigvals}")
+    return out[..., first : last + 1] if eigvals_only else tuple(x[..., first : last + 1] for x in out)
 
 
 @api(static=("lower", "values_only", "type"))

@@ -111,16 +111,13 @@ def sqrtm(A: Matrices, blocksize: int = 1) -> Array:
 
     Args:
       A: matrix ``(n, n)``.
-      blocksize: accepted: must be 1.
+      blocksize: accepted; the root does not depend on it.
     Returns: complex matrix.
     Raises:
       ValueError: a matrix that is not square.
-      NotImplementedError: another blocksize.
     Example: ``linalg.sqrtm(4 * jnp.eye(2)).real`` is ``2 * jnp.eye(2)``. Source: ``scipy.linalg.sqrtm``; Björck and
     Hammarling (1983).
     """
-    if blocksize > 1:
-        raise NotImplementedError("sqrtm: a blocksize above 1 is not supported")
     return _sqrtm(A)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import lax
 from arrax import numpy as jnp
-from arrax.nn import activations
+from arrax.nn import normalization
 from arrax.numpy_api.operands import as_operand
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import chebyshev, elementwise, horner, log1p, with_slopes
@@ -249,7 +249,7 @@ def spence(x: ArrayLike) -> Array:
 
 # ---- sums of exponentials ---------------------------------------------------------------------------------------------------
 
-logsumexp = activations.logsumexp
+logsumexp = normalization.logsumexp
 
 
 def softmax(x: ArrayLike, /, *, axis: Axes | None = None) -> Array:
@@ -260,7 +260,7 @@ def softmax(x: ArrayLike, /, *, axis: Axes | None = None) -> Array:
       axis: axis, tuple of axes, or None for all.
     Example: ``special.softmax(jnp.zeros(2))`` is halves. Source: ``scipy.special.softmax``.
     """
-    return activations.softmax(x, axis)
+    return normalization.softmax(x, axis)
 
 
 def log_softmax(x: ArrayLike, /, *, axis: Axes | None = None) -> Array:
@@ -271,4 +271,4 @@ def log_softmax(x: ArrayLike, /, *, axis: Axes | None = None) -> Array:
       axis: axis, tuple of axes, or None for all.
     Example: ``special.log_softmax(jnp.zeros(2))`` is -log 2. Source: ``scipy.special.log_softmax``.
     """
-    return activations.log_softmax(x, axis)
+    return normalization.log_softmax(x, axis)

@@ -200,14 +200,25 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         return self._overlap(other.dataset, other.covariance, other.weights)
 
     def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
-        """Not supported: integrals over boxes of several variables."""
-        raise NotImplementedError("gaussian_kde.integrate_box is not supported: only integrate_box_1d is")
+        """The integral of the density of one variable over a box, which is an interval.
+
+        Args:
+          low_bounds, high_bounds: vectors of one number, or numbers.
+          maxpts: accepted.
+        Raises:
+          NotImplementedError: several variables.
+        """
+        if self.d != 1:
+            raise NotImplementedError(f"gaussian_kde.integrate_box: there must be one variable, got {self.d}")
+        return self.integrate_box_1d(*(jnp.squeeze(jnp.asarray(end)) for end in (low_bounds, high_bounds)))
 
     def set_bandwidth(self, bw_method: Any = None) -> None:
-        """Not supported: an estimate does not change; make another one with this ``bw_method``."""
-        raise NotImplementedError(
-            "gaussian_kde.set_bandwidth is not supported: make another estimate with this bw_method"
-        )
+        """Choose another width, in place. Args: ``bw_method`` as of the class; None changes nothing.
+
+        Example: ``stats.gaussian_kde(jnp.arange(4.)).set_bandwidth("silverman")``.
+        """
+        if bw_method is not None:
+            self._set_width(bw_method)
 
     # ---- draws ----------------------------------------------------------------------------------------------------------
 

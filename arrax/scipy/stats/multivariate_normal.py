@@ -13,29 +13,27 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 
 
-def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
+def logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool | None = None) -> Any:
     """The logarithm of the density.
 
     Args:
       x: points, an array of shape ``(..., d)``.
       mean: array of shape ``(..., d)`` or number.
       cov: covariance, an array of shape ``(..., d, d)``; a number, or a vector of shape (1,), is a multiple of the identity.
-      allow_singular: must be None.
+      allow_singular: whether covariances may be singular. The density is then that on the space which they span, and 0
+        outside of it; eigenvalues count as 0 below 1e-10 of the greatest one (1e-4 in float32).
     Returns: array of the shape of the leading axes, broadcast.
     Raises:
       ValueError: shapes that don't fit.
-      NotImplementedError: ``allow_singular``.
     Example: ``stats.multivariate_normal.logpdf(jnp.zeros(2), jnp.zeros(2), jnp.eye(2))`` is -log(2 pi).
     Source: ``scipy.stats.multivariate_normal.logpdf``.
     """
-    if allow_singular is not None:
-        raise NotImplementedError("multivariate_normal.logpdf: allow_singular is not supported")
     check_arraylike("multivariate_normal.logpdf", x, mean, cov)
-    return _logpdf(x, mean, cov)
+    return _logpdf(x, mean, cov, singular=bool(allow_singular))
 
 
-@api()
-def _logpdf(x: Any, mean: Any, cov: Any) -> Any:
+@api(static=("singular",))
+def _logpdf(x: Any, mean: Any, cov: Any, singular: bool) -> Any:
     x, mean, cov = (jnp.asarray(v) for v in promote_inexact(x, mean, cov))
     dtype = x.dtype
     if dtype.itemsize < 4:
@@ -53,6 +51,8 @@ def _logpdf(x: Any, mean: Any, cov: Any) -> Any:
             f"multivariate_normal.logpdf: cov must have the shape (..., {size}, {size}) for a mean of shape {mean.shape}, "
             f"got {cov.shape}"
         )
+    if singular:
+        return _of_a_span(x - mean, cov).astype(dtype)
     y = x - mean
     factor = lax.linalg.cholesky(cov)
     batch = jnp.broadcast_shapes(y.shape[:-1], cov.shape[:-2])
@@ -60,6 +60,18 @@ def _logpdf(x: Any, mean: Any, cov: Any) -> Any:
     scaled = lax.linalg.triangular_solve(factor, y[..., None], left_side=True, lower=True)[..., 0]
     determinant = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), -1)
     return (-0.5 * jnp.sum(scaled * scaled, -1) - 0.5 * size * math.log(2 * math.pi) - determinant).astype(dtype)
+
+
+def _of_a_span(y: Any, cov: Any) -> Any:
+    """The logarithm of the density on the span of a covariance that may be singular."""
+    values, vectors = jnp.linalg.eigh(cov)
+    least = (1e-4 if y.dtype == np.float32 else 1e-10) * jnp.max(jnp.abs(values), -1, keepdims=True)
+    spanned = values > least
+    parts = jnp.einsum("...i,...ij->...j", y, vectors)
+    safe = jnp.where(spanned, values, 1)
+    terms = jnp.where(spanned, parts * parts / safe + jnp.log(2 * math.pi * safe), 0)
+    beside = jnp.sqrt(jnp.sum(jnp.where(spanned, 0, parts * parts), -1))
+    return jnp.where(beside > least[..., 0], -np.inf, -0.5 * jnp.sum(terms, -1))
 
 
 def _independent(x: Any, mean: Any, cov: Any) -> Any:

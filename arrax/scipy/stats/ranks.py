@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax import lax
 from arrax import numpy as jnp
+from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
@@ -25,17 +26,16 @@ class ModeResult(NamedTuple):
     count: Any
 
 
-def _check_nan_policy(name: str, nan_policy: str) -> None:
+def _omits_nan(name: str, a: Any, nan_policy: str) -> bool:
+    """Whether NaN are left out. By ``"raise"`` there are none, as far as can be known before the program runs."""
     if nan_policy not in ("propagate", "omit", "raise"):
         raise ValueError(f"{name}: nan_policy must be 'propagate', 'omit' or 'raise', got {nan_policy!r}")
     if nan_policy == "raise":
-        raise NotImplementedError(f"{name}: nan_policy='raise' is not supported: values are not known while tracing")
-
-
-def _only_propagate(name: str, nan_policy: str) -> None:
-    _check_nan_policy(name, nan_policy)
-    if nan_policy != "propagate":
-        raise NotImplementedError(f"{name}: nan_policy={nan_policy!r} is not supported")
+        if isinstance(a, Tracer):
+            raise NotImplementedError(f"{name}: nan_policy='raise' needs known values, which traced arrays don't have")
+        if jnp.any(jnp.isnan(a)):
+            raise ValueError(f"{name}: nan_policy is 'raise', and there are NaN")
+    return nan_policy == "omit"
 
 
 def _runs(ordered: Any) -> tuple[Any, Any]:
@@ -61,20 +61,22 @@ def mode(a: ArrayLike, axis: OneAxis = 0, nan_policy: str = "propagate", keepdim
     Args:
       a: real array.
       axis: the axis, or None for all elements.
-      nan_policy: ``"propagate"``: NaN counts as a value.
+      nan_policy: ``"propagate"``: each NaN counts as a value of its own; ``"omit"``: NaN are left out, and of nothing the
+        mode is NaN, its count 0; ``"raise"``: they are refused.
       keepdims: keep the axis, with length 1.
     Returns: ``ModeResult(mode, count)``.
     Raises:
-      NotImplementedError: another nan_policy.
+      ValueError: another nan_policy; NaN, by ``"raise"``.
+      NotImplementedError: ``"raise"`` with traced values.
     Example: ``stats.mode(jnp.array([2, 1, 2])).mode`` is 2. Source: ``scipy.stats.mode``.
     """
     check_arraylike("mode", a)
-    _only_propagate("mode", nan_policy)
-    return _mode(a, axis=axis, keepdims=bool(keepdims))
+    omit = _omits_nan("mode", a, nan_policy)
+    return _mode(a, axis=axis, omit=omit, keepdims=bool(keepdims))
 
 
-@api(static=("axis", "keepdims"))
-def _mode(a: Any, axis: OneAxis, keepdims: bool) -> ModeResult:
+@api(static=("axis", "omit", "keepdims"))
+def _mode(a: Any, axis: OneAxis, omit: bool, keepdims: bool) -> ModeResult:
     a = jnp.asarray(a)
     rank = a.ndim
     rows = a.reshape(-1) if axis is None else jnp.moveaxis(a, canonical_axes(axis, rank)[0], -1)
@@ -84,9 +86,10 @@ def _mode(a: Any, axis: OneAxis, keepdims: bool) -> ModeResult:
     else:
         ordered = jnp.sort(rows, -1)
         begin, end = _runs(ordered)
-        best = jnp.argmax(end - begin, -1, keepdims=True)
+        counts = jnp.where(jnp.isnan(ordered), 0, end - begin) if omit else end - begin
+        best = jnp.argmax(counts, -1, keepdims=True)
         value = jnp.take_along_axis(ordered, best, -1)[..., 0]
-        count = jnp.take_along_axis(end - begin, best, -1)[..., 0].astype(jnp.result_type(int))
+        count = jnp.take_along_axis(counts, best, -1)[..., 0].astype(jnp.result_type(int))
     if keepdims:
         shape = (1,) * rank if axis is None else [1 if n == axis % rank else m for n, m in enumerate(a.shape)]
         value, count = value.reshape(shape), count.reshape(shape)
@@ -104,31 +107,32 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: OneAxis = None, nan
       method: which rank equal elements have: ``"average"``, ``"min"`` or ``"max"`` of their places; ``"dense"``: the same
         without gaps behind it; ``"ordinal"``: all another, in their order.
       axis: the axis, or None for all elements together.
-      nan_policy: ``"propagate"``: where there is a NaN, all ranks are NaN.
+      nan_policy: ``"propagate"``: where there is a NaN, all ranks are NaN; ``"omit"``: only that of the NaN, and others are
+        ranked without it; ``"raise"``: NaN are refused.
     Returns: floating array of the shape of ``a``, or of one axis.
     Raises:
-      ValueError: another method.
-      NotImplementedError: another nan_policy.
+      ValueError: another method or nan_policy; NaN, by ``"raise"``.
+      NotImplementedError: ``"raise"`` with traced values.
     Example: ``stats.rankdata(jnp.array([3., 1., 3.]))`` is ``[2.5, 1, 2.5]``. Source: ``scipy.stats.rankdata``.
     """
     check_arraylike("rankdata", a)
     if method not in _METHODS:
         raise ValueError(f"rankdata: method must be one of {', '.join(_METHODS)}, got {method!r}")
-    _only_propagate("rankdata", nan_policy)
-    return _rankdata(a, method=method, axis=axis)
+    omit = _omits_nan("rankdata", a, nan_policy)
+    return _rankdata(a, method=method, axis=axis, omit=omit)
 
 
-@api(static=("method", "axis"))
-def _rankdata(a: Any, method: str, axis: OneAxis) -> Any:
+@api(static=("method", "axis", "omit"))
+def _rankdata(a: Any, method: str, axis: OneAxis, omit: bool) -> Any:
     a = jnp.asarray(a)
     if axis is None:
-        return _ranks_of_rows(a.reshape(-1), method)
+        return _ranks_of_rows(a.reshape(-1), method, omit)
     index = canonical_axes(axis, a.ndim)[0]
-    return jnp.moveaxis(_ranks_of_rows(jnp.moveaxis(a, index, -1), method), -1, index)
+    return jnp.moveaxis(_ranks_of_rows(jnp.moveaxis(a, index, -1), method, omit), -1, index)
 
 
-def _ranks_of_rows(rows: Any, method: str) -> Any:
-    dtype = jnp.result_type(rows, float) if jnp.issubdtype(rows.dtype, jnp.inexact) else jnp.result_type(float)
+def _ranks_of_rows(rows: Any, method: str, omit: bool) -> Any:
+    dtype = jnp.result_type(float)  # whatever the values are: there are more ranks than small floats
     if rows.shape[-1] == 0:
         return rows.astype(dtype)
     order = jnp.argsort(rows, -1, stable=True)
@@ -138,7 +142,8 @@ def _ranks_of_rows(rows: Any, method: str) -> Any:
     ranks = jnp.take_along_axis(ranks, back, -1)
     if not jnp.issubdtype(rows.dtype, jnp.inexact):
         return ranks
-    return jnp.where(jnp.any(jnp.isnan(rows), -1, keepdims=True), np.nan, ranks)
+    missing = jnp.isnan(rows)  # sorted behind all others, they change no rank
+    return jnp.where(missing if omit else jnp.any(missing, -1, keepdims=True), np.nan, ranks)
 
 
 def _ranks_of_ordered(ordered: Any, method: str) -> Any:
@@ -166,15 +171,16 @@ def sem(
       a: array.
       axis: the axis, or None for all elements.
       ddof: what is taken from the number of values for the variance.
-      nan_policy: ``"propagate"``, or ``"omit"`` to leave NaN out.
+      nan_policy: ``"propagate"``, ``"omit"`` to leave NaN out, or ``"raise"`` to refuse them.
       keepdims: keep the axis, with length 1.
     Raises:
-      ValueError: another nan_policy.
+      ValueError: another nan_policy; NaN, by ``"raise"``.
+      NotImplementedError: ``"raise"`` with traced values.
     Example: ``stats.sem(jnp.array([1., 3.]))`` is 1. Source: ``scipy.stats.sem``.
     """
     check_arraylike("sem", a)
-    _check_nan_policy("sem", nan_policy)
-    return _sem(a, ddof, axis=axis, omit=nan_policy == "omit", keepdims=bool(keepdims))
+    omit = _omits_nan("sem", a, nan_policy)
+    return _sem(a, ddof, axis=axis, omit=omit, keepdims=bool(keepdims))
 
 
 @api(static=("axis", "omit", "keepdims"))

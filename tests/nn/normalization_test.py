@@ -1,0 +1,85 @@
+"""Sums of exponentials and what is normed by sums."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import nn
+from tests.support import bfloat16, check_gradients, wide
+
+RNG = np.random.default_rng(0)
+
+
+def test_logmeanexp_is_the_logarithm_of_the_mean():
+    x = np.array([[1.0, 2.0, 3.0], [1000.0, 1000.0, -1000.0]], np.float32)
+    np.testing.assert_allclose(nn.logmeanexp(x[0]), np.log(np.mean(np.exp(x[0]))), rtol=1e-6)
+    np.testing.assert_allclose(nn.logmeanexp(x, 1, keepdims=True)[1], 1000 + np.log(2 / 3), rtol=1e-6)
+    where = np.array([True, False, True])
+    np.testing.assert_allclose(nn.logmeanexp(x[0], where=where), np.log(np.mean(np.exp(x[0][where]))), rtol=1e-6)
+
+
+def test_of_no_elements():
+    for shape in ((0,), (3, 0)):
+        assert nn.softmax(jnp.zeros(shape)).shape == nn.log_softmax(jnp.zeros(shape)).shape == shape
+        assert nn.logsumexp(jnp.zeros(shape)) == -np.inf
+
+
+# ---- standardize ----------------------------------------------------------------------------------------------------
+
+
+def standardized(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=True, about_mean=True):
+    """The definition, in double precision."""
+    x = np.asarray(x, np.float64)
+    squares = np.mean(np.square(x), axis, keepdims=True, where=where)
+    about = np.mean(x, axis, keepdims=True, where=where) if mean is None else mean
+    if variance is None and (about_mean or mean is None):
+        variance = np.mean(np.square(x - about), axis, keepdims=True, where=where)
+    elif variance is None:
+        variance = np.maximum(squares - np.square(mean), 0)
+    return (x - about) / np.sqrt(variance + epsilon)
+
+
+MASK = RNG.uniform(size=(4, 6)) > 0.4
+MASK[:, 0] = True
+OPTIONS = {
+    "alone": {}, "first axis": {"axis": 0}, "two axes": {"axis": (0, 1)}, "all": {"axis": None}, "where": {"where": MASK},
+    "mean": {"mean": 0.25}, "mean of rows": {"mean": RNG.normal(size=(4, 1)).astype(np.float32)}, "variance": {"variance": 2.0},
+    "mean, where": {"mean": 0.25, "where": MASK}, "both": {"mean": 0.25, "variance": 2.0}, "epsilon": {"epsilon": 0.5},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("algorithm", ["fast", "stable"])
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_standardize_is_its_definition(options, algorithm):
+    x = RNG.normal(0.3, 1.0, (4, 6)).astype(np.float32)
+    expected = standardized(x, **options, about_mean=algorithm == "stable")
+    np.testing.assert_allclose(nn.standardize(x, algorithm=algorithm, **options), expected, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("algorithm", ["fast", "stable"])
+def test_standardize_does_not_cancel(algorithm):
+    x = (1e4 + RNG.normal(size=50)).astype(np.float32)
+    np.testing.assert_allclose(nn.standardize(x, algorithm=algorithm), standardized(x), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, bfloat16], ids=str)
+def test_standardize_of_small_floats_is_rounded_once_and_does_not_overflow(dtype):
+    for x in (RNG.normal(0.3, 1.0, (4, 6)).astype(dtype), np.array([300, -400, 200, 100], dtype)):
+        out = nn.standardize(x)
+        assert out.dtype == dtype
+        np.testing.assert_array_equal(wide(out), wide(standardized(wide(x)).astype(dtype)))
+    assert nn.standardize(x, mean=np.float32(0)).dtype == np.float32
+
+
+def test_standardize_of_integers_is_floating_and_has_derivatives():
+    np.testing.assert_allclose(nn.standardize(jnp.arange(3)), [-1.2247, 0, 1.2247], rtol=1e-4)
+    x = RNG.normal(size=(2, 5))
+    check_gradients(lambda x, m: nn.standardize(x) + nn.standardize(x, mean=m), [x, np.full((2, 1), 0.1)])
+    assert np.isfinite(arrax.grad(lambda x: nn.standardize(x)[0])(jnp.full(3, 7.0))).all()
+
+
+@pytest.mark.parametrize("algorithm", ["quick", None])
+def test_standardize_knows_two_algorithms(algorithm):
+    with pytest.raises(ValueError, match="standardize: algorithm"):
+        nn.standardize(jnp.arange(3.0), algorithm=algorithm)
