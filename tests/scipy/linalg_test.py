@@ -6,7 +6,7 @@ import scipy.linalg
 
 import arrax
 from arrax.scipy import linalg
-from tests.support import check_gradients
+from tests.support import check_batching, check_gradients
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(5, 5))
@@ -125,6 +125,47 @@ def test_tridiagonal_eigenvalues_are_those_of_scipy(select, span):
     close(linalg.eigh_tridiagonal(d, e, eigvals_only=True, select=select, select_range=span), expected)
     values, ours = (np.asarray(x) for x in linalg.eigh_tridiagonal(d, e, select=select, select_range=span))
     close(np.abs(np.sum(ours * vectors, 0)), 1)
+
+
+# fmt: off
+TRIDIAGONAL = {  # hard ones: multiple values, small beside great ones, huge ones, tiny ones
+    "random": (RNG.normal(size=40), RNG.normal(size=39)), "diagonal": (np.array([3.0, 1e-9, 3.0]), np.zeros(2)),
+    "Wilkinson": (np.abs(np.arange(-10, 11.0)), np.ones(20)), "one": (np.array([2.5]), np.zeros(0)), "zero": (np.zeros(4), np.zeros(3)),
+    "huge": (1e300 * RNG.normal(size=5), 1e300 * RNG.normal(size=4)), "tiny": (1e-300 * RNG.normal(size=5), 1e-300 * RNG.normal(size=4)),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", TRIDIAGONAL)
+def test_tridiagonal_eigenvalues_are_exact_beside_the_greatest(case):
+    d, e = TRIDIAGONAL[case]
+    values = np.asarray(linalg.eigh_tridiagonal(d, e, eigvals_only=True))
+    expected = scipy.linalg.eigh_tridiagonal(d, e, eigvals_only=True)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=2e-15 * np.abs(expected).max())
+
+
+def test_tridiagonal_matrices_of_other_numbers():
+    d, e = RNG.normal(size=6), RNG.normal(size=5) + 1j * RNG.normal(size=5)
+    full = np.diag(d) + np.diag(e, -1) + np.diag(e.conj(), 1)
+    close(linalg.eigh_tridiagonal(d, e, eigvals_only=True), np.linalg.eigvalsh(full))
+    values, vectors = (np.asarray(x) for x in linalg.eigh_tridiagonal(d, e, select="i", select_range=(2, 3)))
+    close(full @ vectors, vectors * values)
+    assert linalg.eigh_tridiagonal(np.float16([1, 2]), np.zeros(1, np.float16), eigvals_only=True).dtype == np.float32
+    close(linalg.eigh_tridiagonal(np.arange(4), np.zeros(3), eigvals_only=True), np.arange(4))
+    assert np.isnan(linalg.eigh_tridiagonal(np.array([1.0, np.nan]), np.zeros(1), eigvals_only=True)).all()
+    for span, count in (((1, 3), 2), ((5, 6), 0), ((3, 1), 0)):  # above the first bound, up to the second
+        chosen = linalg.eigh_tridiagonal(np.arange(4.0), np.zeros(3), eigvals_only=True, select="v", select_range=span)
+        assert chosen.shape == (count,)
+
+
+def test_tridiagonal_eigenvalues_have_derivatives_and_batches():
+    def values(d, e):
+        return linalg.eigh_tridiagonal(d, e, eigvals_only=True, select="i", select_range=(1, 3))
+
+    d, e = RNG.normal(size=5), RNG.normal(size=4)
+    check_gradients(values, [d, e], order=2, modes=("jvp",), rtol=1e-4)
+    check_gradients(values, [d, e], rtol=1e-4)
+    check_batching(values, [d, e])
 
 
 def test_products_with_q_are_those_of_scipy():

@@ -105,7 +105,7 @@ def _svd(a: Any, full: bool, vectors: bool) -> Any:
 def eigh(
     a: Matrices, b: OptionalArray = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
     overwrite_b: Any = False, turbo: Any = True, eigvals: Any = None, type: int = 1, check_finite: bool = True,
-) -> Array:  # fmt: skip
+) -> Array | tuple[Array, ...]:  # fmt: skip
     """Eigenvalues and eigenvectors of Hermitian matrices: ``a v = w v``, or ``a v = w b v``.
 
     Args:
@@ -115,10 +115,10 @@ def eigh(
       eigvals_only: give the values alone.
       type: with ``b``: 1 for ``a v = w b v``, 2 for ``a b v = w v``, 3 for ``b a v = w v``.
       overwrite_a, overwrite_b, turbo, check_finite: accepted.
-      eigvals: the places of the first and the last of the values wanted, by default all.
+      eigvals: the indices of the first and the last of the values wanted, by default all.
     Returns: ``(w, v)``, or w alone; w ascends.
     Raises:
-      ValueError: matrices that are not square; another type; places that are none.
+      ValueError: matrices that are not square; another type; indices that are none.
     Example: ``linalg.eigh(2 * jnp.eye(2), eigvals_only=True)`` is ``[2., 2.]``. Source: ``scipy.linalg.eigh``.
     """
     if type not in (1, 2, 3):
@@ -129,7 +129,7 @@ def eigh(
     first, last = as_indices(eigvals)
     size = jnp.shape(a)[-1]
     if not 0 <= first <= last < size:
-        raise ValueError(f"eigh: eigvals must be two places from 0 to {size - 1} in order, got {eigvals}")
+        raise ValueError(f"eigh: eigvals must be two indices from 0 to {size - 1} in order, got {eigvals}")
     return out[..., first : last + 1] if eigvals_only else tuple(x[..., first : last + 1] for x in out)
 
 
