@@ -53,6 +53,14 @@ def test_arrays_in_files():
     np.testing.assert_array_equal(np.load(file)["a"], N)
 
 
+def test_arrays_of_64_bits_are_read_as_those_of_the_reading_program():
+    with arrax.enable_x64(True):
+        wide = jnp.array([4.0, 0.1])
+        pickled = pickle.dumps(wide)
+        assert pickle.loads(pickled).dtype == np.float64
+    assert pickle.loads(pickled).dtype == np.float32 and copy.copy(wide).dtype == np.float64
+
+
 def test_copies_and_pickles():
     for copied in (copy.copy(X), copy.deepcopy({"x": X})["x"], pickle.loads(pickle.dumps(X))):
         assert isinstance(copied, arrax.Array) and copied.sharding == X.sharding

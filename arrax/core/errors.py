@@ -106,7 +106,7 @@ class UnexpectedTracerError(JAXTypeError):
         super().__init__(msg)
 
 
-class KeyReuseError(_ErrorWithPage, RuntimeError):
+class KeyReuseError(JAXTypeError):
     """A random key is consumed twice. Mend: ``split`` the key first."""
 
     def __init__(self, message: str):

@@ -136,10 +136,19 @@ class _Printed:
         return printers.rich(self)
 
 
+_FIELDS = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info")
+
+
 class Jaxpr(_Printed):
     """A program: constants, inputs, equations, outputs. It has no free variables."""
 
-    __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "_memo", "__weakref__")
+    __slots__ = (*_FIELDS, "__weakref__")
+    constvars: list[Var]
+    invars: list[Var]
+    outvars: list[Any]
+    eqns: list[JaxprEqn]
+    effects: Effects
+    debug_info: Any
 
     def __init__(
         self,
@@ -150,14 +159,16 @@ class Jaxpr(_Printed):
         effects: Effects = no_effects,
         debug_info: Any = None,
     ):
-        self.constvars, self.invars, self.outvars = list(constvars), list(invars), list(outvars)
-        self.eqns, self.effects, self.debug_info = list(eqns), effects, debug_info
-        self._memo: dict[Any, Any] | None = None
+        fields = (list(constvars), list(invars), list(outvars), list(eqns), effects, debug_info)
+        for name, value in zip(_FIELDS, fields, strict=True):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a program cannot be changed: jaxpr.replace({name}=...) gives a changed copy")
 
     def replace(self, **changes: Any) -> Jaxpr:
         """A copy with some fields replaced."""
-        fields = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info")
-        return Jaxpr(**{**{name: getattr(self, name) for name in fields}, **changes})
+        return Jaxpr(**{**{name: getattr(self, name) for name in _FIELDS}, **changes})
 
     @property
     def in_avals(self) -> list[Any]:

@@ -20,16 +20,24 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: LeafPredicate = 
       full_tree: pytree of which it is a prefix.
       is_leaf: function of a subtree of ``prefix_tree`` that says whether to take it for a leaf.
     Returns: list of as many elements as ``full_tree`` has leaves.
-    Raises: ValueError, naming the first place where they do not fit.
+    Raises: ValueError, naming all places where they do not fit.
     Example: ``broadcast_prefix([1, 2], [(0, 0), 0])`` is ``[1, 1, 2]``.
+    """
+    return spread_prefix("prefix_tree", prefix_tree, full_tree, is_leaf)
+
+
+def spread_prefix(name: str, prefix_tree: Any, full_tree: Any, is_leaf: LeafPredicate = None) -> list[Any]:
+    """As ``broadcast_prefix``, for a prefix that the user knows by another name.
+
+    Args:
+      name: what the user calls the prefix, for messages; such as ``device_put device``.
     """
     leaves, treedef = tree_flatten(prefix_tree, is_leaf)
     try:
         subtrees = treedef.flatten_up_to(full_tree)
-    except ValueError as error:
-        for explain in prefix_errors(prefix_tree, full_tree, is_leaf):
-            raise explain("prefix_tree") from None
-        raise error
+    except ValueError:
+        found = mismatches(prefix_tree, full_tree, default_registry, by_path(is_leaf))
+        raise _not_a_prefix(name, list(found), False) from None
     return [leaf for leaf, tree in zip(leaves, subtrees, strict=True) for _ in range(tree_structure(tree).num_leaves)]
 
 
@@ -41,7 +49,7 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: LeafPredicate = No
       full_tree: pytree of which it is a prefix.
       is_leaf: function of a subtree of ``prefix_tree`` that says whether to take it for a leaf.
     Returns: pytree of the structure of ``full_tree`` with the leaves of ``prefix_tree``.
-    Raises: ValueError, naming the first place where they do not fit.
+    Raises: ValueError, naming all places where they do not fit.
     Example: ``tree_broadcast([1, 2], [(0, 0), 0])`` is ``[(1, 1), 2]``.
     """
     return tree_structure(full_tree).unflatten(broadcast_prefix(prefix_tree, full_tree, is_leaf))

@@ -59,7 +59,7 @@ def _transpose(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: An
 def _stage(interpreter: Any, args: Any, params: dict[str, Any]) -> Any:
     """Constants are converted while the program is recorded, where nothing is lost."""
     x = args[0]
-    if isinstance(x, np.ndarray) and x.dtype == params["new_dtype"] and not params["weak_type"]:
+    if isinstance(x, np.ndarray) and typeof(x).dtype == params["new_dtype"] and not params["weak_type"]:
         return interpreter.value(x)  # the constant itself, however often it is used
     known = interpreter.number(x)
     value = None if known is None else _converted(known, params["new_dtype"], params["weak_type"])

@@ -91,6 +91,9 @@ def checked_operand(name: str, value: Any) -> Array:
         return convert()
     if getattr(value, "aval", None) is not None:
         return value
+    for number in (int, float, complex):  # subclasses of Python's numbers, such as members of an IntEnum
+        if isinstance(value, number):
+            return number(value)  # type: ignore[return-value, arg-type]
     raise TypeError(in_call(f"{name} requires array or scalar arguments, got {kind}", value))
 
 

@@ -11,7 +11,7 @@ from arrax.core.config import explicit_transfer
 from arrax.core.explicit_axes import as_typed, placed_type
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero, typeof
 from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves pieces between devices)
@@ -116,9 +116,9 @@ def device_put(
     Example: ``arrax.device_put(1., arrax.devices()[0])``.
     """
     leaves, tree = tree_flatten(x)
-    places = _per_leaf(device, x, len(leaves))
-    given = _per_leaf(donate, x, len(leaves))
-    aliases = _per_leaf(may_alias, x, len(leaves))
+    places = _per_leaf("device", device, x, len(leaves))
+    given = _per_leaf("donate", donate, x, len(leaves))
+    aliases = _per_leaf("may_alias", may_alias, x, len(leaves))
     for gives, alias in zip(given, aliases, strict=True):
         if gives and alias:
             raise ValueError("device_put: may_alias and donate cannot both be True")
@@ -126,11 +126,11 @@ def device_put(
         return tree_unflatten(tree, list(map(_put, leaves, places, given, aliases)))
 
 
-def _per_leaf(value: Any, x: Any, count: int) -> list[Any]:
+def _per_leaf(argument: str, value: Any, x: Any, count: int) -> list[Any]:
     """One entry per leaf of ``x`` from a tree prefix."""
     if value is None or isinstance(value, bool | runtime.Device | runtime.Sharding | PartitionSpec):
         return [value] * count
-    return broadcast_prefix(value, x, is_leaf=lambda entry: entry is None)
+    return spread_prefix(f"device_put {argument}", value, x, is_leaf=lambda entry: entry is None)
 
 
 def _put(x: Any, device: Any, donate: Any = False, may_alias: Any = None) -> Any:

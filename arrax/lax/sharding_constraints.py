@@ -8,7 +8,7 @@ from arrax.core.explicit_axes import as_typed, explicit_sharding, placed_type
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero, typeof
 from arrax.interpreters.batching import running_batch
@@ -90,7 +90,7 @@ def with_sharding_constraint(x: ArrayLike, shardings: Any) -> Array:
     if _is_sharding(shardings):
         places = [shardings] * len(leaves)
     else:
-        places = broadcast_prefix(shardings, x, is_leaf=_is_sharding)
+        places = spread_prefix("with_sharding_constraint shardings", shardings, x, is_leaf=_is_sharding)
     for leaf, place in zip(leaves, places, strict=True):
         _check_explicit(leaf, place)
     return tree_unflatten(tree, [constrained(leaf, place) for leaf, place in zip(leaves, places, strict=True)])

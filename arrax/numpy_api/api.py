@@ -63,7 +63,9 @@ operand_types: set[type] = {runtime.ArrayImpl, int, float, bool, complex}
 
 def accepts_operand(value: Any) -> bool:
     """True for values that operators of arrays work with: arrays, tracers, NumPy's values, Python numbers."""
-    if type(value) in operand_types or isinstance(value, (Tracer, np.ndarray, np.generic, *_operand_classes)):
+    if type(value) in operand_types or isinstance(
+        value, (Tracer, np.ndarray, np.generic, int, float, complex, *_operand_classes)
+    ):
         return True
     return hasattr(value, "__jax_array__")
 

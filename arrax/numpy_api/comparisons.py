@@ -53,7 +53,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """
     try:
         a1, a2 = asarray(a1), asarray(a2)
-    except TypeError:
+    except (TypeError, ValueError):
         return asarray(np.bool_(False))
     if typeof(a1).shape != typeof(a2).shape:
         return asarray(np.bool_(False))

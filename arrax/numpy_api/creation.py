@@ -89,6 +89,17 @@ def asarray(
     return array(a, dtype=dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
 
 
+def made_of(values: Any, *sources: Any) -> Array:
+    """An array of values that were found on the host, on the device to which a source of them is committed."""
+    return _placed(asarray(values), _sharding_of(sources, np.shape(values)))
+
+
+def _sharding_of(sources: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """Where the first source lies that is committed to a place which an array of the shape can have; None if none is."""
+    arrays = (source for source in sources if type(source) is ArrayImpl and source._committed)
+    return next(filter(None, (own_sharding(array, shape) for array in arrays)), None)
+
+
 def _from_object(value: Any, dtype: Any, must_copy: bool) -> Any:
     kind = type(value)
     if kind is ArrayImpl or isinstance(value, Tracer):
@@ -229,7 +240,7 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
         raise ValueError(
             f"array: nested sequences must have equal lengths and elements equal shapes; {error}"
         ) from None
-    return _constant(elements, False)
+    return _placed(_constant(elements, False), _sharding_of(leaves, elements.shape))
 
 
 def _host_values(value: Any) -> Any:

@@ -35,7 +35,7 @@ from arrax.lax.scatter import (
     scatter_sub,
 )  # fmt: skip
 from arrax.numpy_api.index_description import IndexDescription, result_shape
-from arrax.numpy_api.operands import broadcast_to
+from arrax.numpy_api.operands import broadcast_to, index_dtype
 
 
 class Access(NamedTuple):
@@ -75,7 +75,7 @@ def fill_scalar(value: Any) -> Any:
 
 def _index_dtype(operands: Sequence[Any], lengths: Sequence[int]) -> np.dtype:
     wide = any(typeof(operand).dtype.itemsize == 8 for operand in operands) or any(n >= 2**31 for n in lengths)
-    return dtypes.canonicalize_dtype(np.dtype(np.int64)) if wide else np.dtype(np.int32)
+    return index_dtype(*lengths) if wide else np.dtype(np.int32)
 
 
 def _indices_of_operand(operand: Any, length: int, wrap: bool, dtype: np.dtype) -> Any:

@@ -29,7 +29,7 @@ from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar, read
 from arrax.numpy_api.index_description import Index, IndexDescription, describe
-from arrax.numpy_api.operands import broadcast_to, check_arraylike, refuse_out
+from arrax.numpy_api.operands import broadcast_to, check_arraylike, index_dtype, refuse_out
 from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
@@ -322,6 +322,7 @@ def _take_along_axis(arr: Any, indices: Any, axis: int, access: Access) -> Any:
     spread = broadcast_to(indices, tuple(full))
     if dtypes.issubdtype(typeof(spread).dtype, np.signedinteger) and access.wrap:
         dtype = np.int32 if typeof(spread).dtype.itemsize < 4 else typeof(spread).dtype
+        dtype = index_dtype(length) if length > np.iinfo(dtype).max else dtype
         spread = convert(spread, dtype)
         below = arithmetic.lt(spread, np.zeros((), dtype)[()])
         spread = structure.select(below, arithmetic.add(spread, np.asarray(length).astype(dtype)[()]), spread)

@@ -81,6 +81,21 @@ def as_operand(value: Any) -> Array:
     return value if convert_value is None else convert_value()
 
 
+def index_dtype(*lengths: int) -> np.dtype:
+    """The dtype of indices, int32 or, with x64, int64.
+
+    Args:
+      lengths: how many places each axis has that the indices belong to.
+    Raises:
+      OverflowError: more of them than the dtype counts.
+    """
+    dtype: np.dtype = dtypes.canonicalize_dtype(np.int64)
+    for length in lengths:
+        if length > np.iinfo(dtype).max:
+            raise OverflowError(in_call(f"{dtype} cannot count the {length} places of an axis: use enable_x64"))
+    return dtype
+
+
 def promote_dtypes(*values: Any) -> list[Array]:
     """Operands converted to their common dtype, weak where all are weak."""
     values = [as_operand(value) for value in values]  # type: ignore[assignment]

@@ -21,7 +21,14 @@ from arrax.lax.conversion import convert
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.named_axes import split_named
-from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
+from arrax.numpy_api.operands import (
+    as_operand,
+    canonical_axes,
+    check_arraylike,
+    check_arraylike_or_none,
+    index_dtype,
+    refuse_out,
+)
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -357,7 +364,7 @@ def place_of(name: str, operation: Callable[..., Any], a: Any, axis: OneAxis, ke
         kept = range(place, place + 1)
     if typeof(a).shape[place] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
-    index = operation(a, place, dtypes.canonicalize_dtype(np.int64))
+    index = operation(a, place, index_dtype(typeof(a).shape[place]))
     return with_kept_axes(index, list(kept), keepdims)
 
 

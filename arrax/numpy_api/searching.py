@@ -19,22 +19,17 @@ from arrax.lax.counting import nonzero_indices
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
-from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.creation import made_of
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.logic import isnan, less, less_equal
 from arrax.numpy_api.manipulation import ravel
-from arrax.numpy_api.operands import check_arraylike, promote_dtypes, refuse_out
+from arrax.numpy_api.operands import check_arraylike, index_dtype, promote_dtypes, refuse_out
 from arrax.numpy_api.rearranging import known, pick
 from arrax.numpy_api.routes import eager_operand
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 # ---- places of nonzero elements -------------------------------------------------------------------------------------
-
-
-def index_dtype() -> Any:
-    """The dtype of indices: int32, or int64 with x64."""
-    return dtypes.canonicalize_dtype(np.int64)
 
 
 def _fills(fill_value: Any, rank: int) -> tuple[Any, ...]:
@@ -57,7 +52,7 @@ def nonzero_of(mask: Any, size: int) -> tuple[Any, Any]:
 
 @api(static=("size",))
 def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
-    shape, dtype = typeof(a).shape, index_dtype()
+    shape, dtype = typeof(a).shape, index_dtype(typeof(a).size)
     mask = shapes.reshape(convert(a, np.bool_), (typeof(a).size,))
     flat, count = nonzero_of(mask, size)
     present = arithmetic.lt(shapes.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
@@ -101,7 +96,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray 
             raise ConcretizationTypeError(
                 a, "How many places there are depends on the values: in transformed functions, give jnp.nonzero a static size argument.",
             )  # fmt: skip
-        return tuple(asarray(index.astype(index_dtype())) for index in np.nonzero(values))
+        return tuple(made_of(index.astype(index_dtype(*values.shape)), a) for index in np.nonzero(values))
     return _nonzero(a, fills, as_index(size))
 
 
@@ -288,10 +283,7 @@ def searchsorted(
         )
     if typeof(a).ndim != 1:
         raise ValueError(f"searchsorted: a should be 1-dimensional, got shape {typeof(a).shape}")
-    if typeof(a).shape[0] > np.iinfo(index_dtype()).max:
-        raise OverflowError(
-            f"searchsorted: places in a vector of length {typeof(a).shape[0]} do not fit into {index_dtype()}"
-        )
+    index_dtype(typeof(a).shape[0])
     return search_sorted(a, v, sorter, side == "right", method)
 
 

@@ -15,12 +15,13 @@ from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import typeof
 from arrax.interpreters.staging import Staging
 from arrax.lax import arithmetic, shapes, structure
+from arrax.lax.barriers import stop_gradient
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise import maximum, minimum
 from arrax.numpy_api.indexing import floor_modulo
-from arrax.numpy_api.logic import isnan
+from arrax.numpy_api.logic import isnan, logical_and, logical_not
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.routes import eager_operand
 from arrax.numpy_api.searching import nonzero
@@ -194,7 +195,8 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
             f"piecewise: with {count} condition(s), either {count} or {count + 1} functions are expected; got {len(funclist)}"
         )
     pieces = list(funclist) if len(funclist) == count + 1 else [*funclist, 0]
-    values = [_piece(piece, x, args, kw) for piece in pieces]
+    masks = _where_taken(conditions) if isinstance(x, Tracer) else [None] * len(pieces)
+    values = [_piece(piece, x, mask, args, kw) for piece, mask in zip(pieces, masks, strict=True)]
     result = values[-1]
     for condition, value in zip(conditions, values[:-1], strict=True):
         result = where(condition, value, result)
@@ -209,8 +211,23 @@ def _rows(condition: Any, x: Any) -> list[Any]:
     ]
 
 
-def _piece(piece: Any, x: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Any:
-    value = piece(x, *args, **kw) if callable(piece) else piece
+def _where_taken(conditions: Sequence[Any]) -> list[Any]:
+    """For each condition where it is the last one that holds, and at the end where none does."""
+    masks: list[Any] = []
+    left: Any = np.True_
+    for condition in reversed(conditions):
+        holds = convert(condition, np.bool_)
+        masks.append(logical_and(holds, left))
+        left = logical_and(left, logical_not(holds))
+    return [*reversed(masks), left]
+
+
+def _piece(piece: Any, x: Any, mask: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Any:
+    """A piece everywhere. Derivatives stop where it is not taken, so that they see no NaN from outside of its range."""
+    if callable(piece):
+        value = piece(x if mask is None else where(mask, x, stop_gradient(x)), *args, **kw)
+    else:
+        value = piece
     check_arraylike("piecewise", value)
     dtype = typeof(x).dtype
     scalar = np.asarray(value).astype(dtype)[()] if isinstance(value, _NUMBERS) else convert(value, dtype)

@@ -16,16 +16,16 @@ from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_or
 from arrax.lax.scatter import ScatterDimensionNumbers, scatter, scatter_min
 from arrax.numpy_api.api import api
-from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.creation import made_of
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.membership import isin
-from arrax.numpy_api.operands import check_arraylike, promote_dtypes
+from arrax.numpy_api.operands import check_arraylike, index_dtype, promote_dtypes
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import eager_operand, eager_operands
-from arrax.numpy_api.searching import compress, index_dtype, nonzero_of
+from arrax.numpy_api.searching import compress, nonzero_of
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -88,7 +88,8 @@ def _sorted_rows(rows: Any) -> tuple[Any, Any]:
 @api(static=("size", "equal_nan", "filled"))
 def _unique_sized(rows: Any, fill: Any, size: int, equal_nan: bool, filled: bool) -> tuple[Any, Any, Any, Any]:
     """(values, indices, inverse, counts) along the first axis, padded or cut to a size."""
-    length, dtype = typeof(rows).shape[0], index_dtype()
+    length = typeof(rows).shape[0]
+    dtype = index_dtype(length)
     ordered, order = _sorted_rows(rows)
     mask = _differs(ordered, equal_nan)
     slots = size + 1  # one more: where the last value ends
@@ -135,7 +136,8 @@ def _unique_known(name: str, rows: Any, equal_nan: bool) -> tuple[Any, Any, Any,
     axis = None if values.ndim == 1 else 0
     found = np.unique(_ordered_by_numpy(values), True, True, True, axis=axis, equal_nan=equal_nan)
     out, *numbers = found
-    return (asarray(out.astype(values.dtype)), *(asarray(v.reshape(-1).astype(index_dtype())) for v in numbers))  # type: ignore[return-value]
+    places = (v.reshape(-1).astype(index_dtype(len(values))) for v in numbers)
+    return tuple(made_of(v, rows) for v in (out.astype(values.dtype), *places))  # type: ignore[return-value]
 
 
 def _ordered_by_numpy(values: np.ndarray) -> np.ndarray:
@@ -239,7 +241,8 @@ def _combined(first: Any, second: Any, fill: Any, choose: str, size: int) -> tup
     place in the first set, in the second, or in both.
     """
     values = promote_dtypes(first, second)
-    lengths, dtype = [typeof(v).shape[0] for v in values], index_dtype()
+    lengths = [typeof(v).shape[0] for v in values]
+    dtype = index_dtype(sum(lengths))
     total = sum(lengths)
     if not total or not size:
         filler = convert(0 if fill is None else fill, typeof(values[0]).dtype)
@@ -346,8 +349,8 @@ def intersect1d(
         first, second = _ordered_by_numpy(first), _ordered_by_numpy(second)
         found: Any = np.intersect1d(first, second, assume_unique, return_indices)  # type: ignore[call-overload]
         if not return_indices:
-            return asarray(found.astype(dtype))
-        return asarray(found[0].astype(dtype)), *(asarray(v.astype(index_dtype())) for v in found[1:])
+            return made_of(found.astype(dtype), *arrays)
+        return made_of(found[0].astype(dtype), *arrays), *(made_of(v.astype(index_dtype()), *arrays) for v in found[1:])
     values, first, second = _combined(*arrays, fill_value, "intersection", as_index(size))
     return (values, first, second) if return_indices else values
 
@@ -373,7 +376,7 @@ def setdiff1d(
     if size is None:
         first, second = _values_known("setdiff1d", arrays)
         left = np.setdiff1d(_ordered_by_numpy(first), _ordered_by_numpy(second), assume_unique)
-        return asarray(left.astype(typeof(arrays[0]).dtype))
+        return made_of(left.astype(typeof(arrays[0]).dtype), *arrays)
     fill = 0 if fill_value is None else fill_value
     if assume_unique:
         return compress(isin(*arrays, invert=True), arrays[0], size=size, fill_value=fill)
@@ -401,5 +404,5 @@ def setxor1d(
     if size is None:
         first, second = _values_known("setxor1d", arrays)
         found = np.setxor1d(_ordered_by_numpy(first), _ordered_by_numpy(second), assume_unique)
-        return asarray(found.astype(first.dtype))
+        return made_of(found.astype(first.dtype), *arrays)
     return _combined(*arrays, fill_value, "either", as_index(size))[0]

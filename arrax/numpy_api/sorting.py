@@ -17,7 +17,7 @@ from arrax.lax.cpu import thresholds
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.manipulation import ravel
-from arrax.numpy_api.operands import check_arraylike
+from arrax.numpy_api.operands import check_arraylike, index_dtype
 from arrax.numpy_api.routes import eager_operand, eager_operands
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
@@ -107,7 +107,7 @@ def argsort(
     Example: ``jnp.argsort(jnp.array([3, 1, 2]))`` is ``[1, 2, 0]``. Source: ``numpy.argsort``.
     """
     a, axis = _prepared("argsort", a, axis, kind, order)
-    chosen = dtypes.canonicalize_dtype(np.int64) if dtype is None else dtypes.check_user_dtype("argsort", dtype)
+    chosen = index_dtype(typeof(a).shape[axis]) if dtype is None else dtypes.check_user_dtype("argsort", dtype)
     if _on_host(a):
         return host.back(
             _argsort_by_numpy(host.view(a), axis, descending).astype(chosen), a, weak_type=False, fresh=True
@@ -128,7 +128,8 @@ def _lexsort(keys: Sequence[Any], axis: int) -> Any:
     axis = shapes.canonical_axis(axis, rank) if rank else 0
     if rank == 0:
         return shapes.full((), 0, dtypes.canonicalize_dtype(np.int64))
-    indices = shapes.broadcasted_iota(dtypes.canonicalize_dtype(np.int64), typeof(keys[0]).shape, axis)
+    shape = typeof(keys[0]).shape
+    indices = shapes.broadcasted_iota(index_dtype(shape[axis]), shape, axis)
     return sorting.sort((*reversed(keys), indices), axis, True, len(keys))[-1]
 
 

@@ -14,8 +14,10 @@ from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unfl
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.lax.conversion import convert
+from arrax.lax.placement import device_put, own_sharding
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import slice_in_dim
+from arrax.native import runtime
 from arrax.transforms.autodiff import (
     Linearized,
     aux_from,
@@ -28,6 +30,7 @@ from arrax.transforms.autodiff import (
 from arrax.transforms.vectorize import vmap
 from arrax.transforms.wrapped import P, R
 
+ArrayImpl = runtime.ArrayImpl
 Argnums = int | Sequence[int]  # positions of the arguments to differentiate
 
 
@@ -180,14 +183,20 @@ def value_and_grad(
         _check_scalar_output("grad", holomorphic, fun, linear.outs, outputs["tree"])
         value = linear.outs[0]
         cts = linear.pull([_one(linear.out_avals[0])])
-        grads = [
-            concrete_zero(Zero(typeof(x).to_tangent_aval()) if ct is None else ct)
-            for ct, x in zip(cts, leaves, strict=True)
-        ]
+        grads = [_gradient(ct, x) for ct, x in zip(cts, leaves, strict=True)]
         gradient = chosen.unpack(tree_unflatten(tree, grads))
         return ((value, aux_from(outputs, linear.interpreters)), gradient) if has_aux else (value, gradient)
 
     return value_and_grad_f
+
+
+def _gradient(ct: Any, x: Any) -> Any:
+    """The gradient for an argument, where the argument lies: zeros that no operation made of it would lie elsewhere."""
+    found = concrete_zero(Zero(typeof(x).to_tangent_aval()) if ct is None else ct)
+    if type(x) is not ArrayImpl or not x._committed or type(found) is not ArrayImpl or found._committed:
+        return found
+    place = own_sharding(x, found.shape)
+    return found if place is None else device_put(found, place)
 
 
 def _one(aval: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from arrax.transforms.stages import Lowered, Traced
@@ -14,8 +14,9 @@ F = TypeVar("F", bound=Callable[..., Any])  # other functions with the same argu
 Result = TypeVar("Result", covariant=True)
 
 
+@runtime_checkable
 class Wrapped(Protocol[P, Result]):
-    """A jitted function: callable, and lowerable ahead of time."""
+    """A jitted function: callable, and lowerable ahead of time. ``isinstance`` tells one from other callables."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result: ...
 

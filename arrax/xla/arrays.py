@@ -170,6 +170,7 @@ def _reduce(self: Any) -> tuple[Any, ...]:
 
 
 def _rebuild(value: np.ndarray, weak_type: bool) -> Any:
+    value = value.astype(dtypes.canonicalize_dtype(value.dtype), copy=False)  # 64 bits were written where they were on
     return array_from_host(value, ShapedArray(value.shape, value.dtype, weak_type), fresh=False)
 
 

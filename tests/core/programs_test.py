@@ -143,3 +143,11 @@ def test_constants_need_no_equations():
 def test_variables_are_shown_with_their_types_in_full():
     (var,) = arrax.make_jaxpr(lambda x: x)(jnp.ones((2, 3))).jaxpr.invars
     assert repr(var) == f"Var(id={id(var)}):float32[2,3]"
+
+
+def test_programs_cannot_be_changed():
+    program = arrax.make_jaxpr(lambda x: x * 2)(1.0).jaxpr
+    for field in ("eqns", "invars", "outvars", "constvars", "effects"):
+        with pytest.raises(AttributeError, match=f"jaxpr.replace\\({field}=...\\) gives a changed copy"):
+            setattr(program, field, [])
+    assert len(program.eqns) == 1 and not program.replace(eqns=[]).eqns

@@ -2,7 +2,7 @@
 
 import pytest
 
-from arrax.core.pytree_prefixes import broadcast_prefix, flatten_axes, prefix_errors, tree_broadcast
+from arrax.core.pytree_prefixes import broadcast_prefix, flatten_axes, prefix_errors, spread_prefix, tree_broadcast
 from arrax.core.pytrees import register_pytree_node, tree_structure
 
 
@@ -87,3 +87,10 @@ def test_axes_that_do_not_fit_are_refused_with_every_place():
 def test_axes_that_forgot_the_tuple_of_arguments_get_a_hint():
     with pytest.raises(ValueError, match="a tuple, one entry for each argument, was forgotten"):
         flatten_axes("in_axes", tree_structure(({"a": 1},)), {"a": 0}, tupled_args=True)
+
+
+def test_all_places_where_a_prefix_does_not_fit_are_named():
+    with pytest.raises(ValueError, match="device_put device must be a tree prefix") as caught:
+        spread_prefix("device_put device", {"a": 1, "b": (1, 2), "c": [1]}, {"a": 1, "b": [1, 2], "c": 3})
+    assert "device_put device['b'] does not fit" in str(caught.value)
+    assert "device_put device['c'] does not fit" in str(caught.value)

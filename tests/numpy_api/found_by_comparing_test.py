@@ -1,6 +1,7 @@
 """Faults that comparing call after call with NumPy has found: one row each."""
 
 import collections.abc
+import enum
 import pickle
 import warnings
 
@@ -383,3 +384,51 @@ def test_zeros_are_made_like_anything_with_a_shape_and_a_dtype():
     made = jnp.zeros_like(Described())
     assert made.shape == (2, 3) and made.dtype == np.float16
     assert arrax.jit(lambda: jnp.full_like(Described(), 2))().shape == (2, 3)
+
+
+class Colour(enum.IntEnum):
+    RED = 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda two: jnp.arange(3) + two,
+        lambda two: two * jnp.arange(3),
+        lambda two: jnp.arange(3.0) ** two,
+        lambda two: jnp.arange(3) == two,
+        lambda two: jnp.int8(1) + two,
+        lambda two: jnp.where(True, two, 0),
+        lambda two: jnp.arange(3).at[two].set(two),
+        lambda two: lax.add(jnp.int32(1), two),
+        lambda two: arrax.grad(lambda x: x * two)(2.0),
+        lambda two: arrax.vmap(lambda x: x + two)(jnp.arange(2)),
+        lambda two: arrax.jit(lambda x: x * two)(two),
+        lambda two: jnp.ones((two, two)).sum(two - 1),
+    ],
+)
+def test_members_of_an_enumeration_are_the_integers_that_they_are(call):
+    found, expected = call(Colour.RED), call(2)
+    assert found.dtype == expected.dtype and found.weak_type == expected.weak_type
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_what_is_no_array_is_equal_to_none():
+    for other in (None, "a", object(), [1, [2]]):
+        assert not jnp.array_equal(jnp.ones(2), other) and not jnp.array_equiv(other, 1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, i: x[i], lambda x, i: x.at[i].set(1), jnp.take, lambda x, i: jnp.take_along_axis(x, i, 0),
+        lambda x, i: jnp.argsort(x), lambda x, i: jnp.argmax(x), lambda x, i: jnp.nonzero(x, size=3),
+        lambda x, i: jnp.unique(x, size=3), jnp.searchsorted,
+    ],
+)  # fmt: skip
+def test_places_that_no_index_counts_are_refused(function):
+    long, places = arrax.ShapeDtypeStruct((2**31 + 1,), np.int8), jnp.array([-1])
+    with pytest.raises(OverflowError, match="int32 cannot count the 2147483649 places"):
+        arrax.eval_shape(function, long, places)
+    with arrax.enable_x64(True):
+        arrax.eval_shape(function, long, places)

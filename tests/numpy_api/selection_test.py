@@ -139,3 +139,15 @@ def test_mistakes_are_explained(case):
     call, kind, words = ERRORS[case]
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_derivatives_of_pieces_see_nothing_of_the_pieces_that_are_not_taken():
+    def pieces(x):
+        return jnp.piecewise(x, [x > 0, x > 3], [jnp.sqrt, lambda x: 2 * x, lambda x: 1 / x])
+
+    x = jnp.array([0.0, 4.0, 1.0])  # the root has no slope at 0, the last piece none there
+    with np.errstate(divide="ignore"):
+        expected = [-np.inf, 2, 0.5]
+    np.testing.assert_allclose(arrax.grad(lambda x: pieces(x).sum())(x)[1:], expected[1:])
+    np.testing.assert_allclose(arrax.grad(lambda x: jnp.piecewise(x, [x > 0], [jnp.sqrt]).sum())(x), [0, 0.25, 0.5])
+    np.testing.assert_allclose(arrax.jvp(pieces, (x,), (jnp.ones(3),))[1], expected)

@@ -26,3 +26,26 @@ def test_arrays_like_a_distributed_one_are_distributed():
     for make in LIKE:
         assert make(x).sharding == sharding
     assert len(jnp.zeros_like(x, shape=(3,)).devices()) == 1
+
+
+def test_what_the_host_finds_of_a_committed_array_lies_with_it():
+    second = arrax.devices()[1]
+    x = arrax.device_put(jnp.arange(8.0), second)
+    for found in (
+        jnp.nonzero(x)[0], jnp.unique(x), *jnp.unique(x, return_counts=True), jnp.setdiff1d(x, x[:2]), jnp.array([x[0], 1]),
+        jnp.intersect1d(x, x), jnp.setxor1d(x, x[:2]),
+    ):  # fmt: skip
+        assert found.committed and found.devices() == {second}
+    assert not jnp.nonzero(jnp.arange(3))[0].committed
+
+
+def test_gradients_lie_where_the_arguments_do():
+    second = arrax.devices()[1]
+    x = arrax.device_put(jnp.arange(8.0), second)
+    for function in (lambda x: (x * 0).sum(), lambda x: 1.0, lambda x: lax.stop_gradient(x).sum()):
+        gradient = arrax.grad(function)(x)
+        assert gradient.committed and gradient.devices() == {second}
+        np.testing.assert_array_equal(gradient, np.zeros(8))
+    assert not arrax.grad(lambda x: 1.0)(jnp.arange(8.0)).committed
+    sharding = NamedSharding(Mesh(np.array(arrax.devices()), ("a",)), PartitionSpec("a"))
+    assert arrax.grad(lambda x: 1.0)(arrax.device_put(jnp.arange(8.0), sharding)).sharding == sharding

@@ -326,3 +326,9 @@ def test_constants_enter_programs_without_conversions():
     constant = np.ones(3, np.float32)
     jaxpr = arrax.make_jaxpr(lambda: (jnp.sum(constant), lax.sin(constant), jnp.max(constant)))()
     assert len(jaxpr.jaxpr.constvars) == 1 and "convert" not in str(jaxpr)
+
+
+def test_jitted_functions_are_known_by_their_class():
+    wrapped = arrax.stages.Wrapped
+    assert isinstance(arrax.jit(lambda x: x), wrapped) and isinstance(jnp.sin, wrapped)
+    assert not isinstance(lambda x: x, wrapped) and not isinstance(arrax.grad(jnp.sin), wrapped)
