@@ -88,7 +88,7 @@ test-newest:
 	fi
 
 clean:
-	rm -rf .venv .venv-* .ecosystem build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/api examples/output
+	rm -rf .venv .venv-* .ecosystem build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/api docs/figures examples/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -12,7 +12,7 @@ from docutils import nodes  # noqa: E402
 from sphinx import addnodes  # noqa: E402
 
 import arrax  # noqa: E402
-from docs import reference  # noqa: E402
+from docs import pages, reference  # noqa: E402
 
 project = "arrax"
 author = copyright = "arrax developers"
@@ -57,6 +57,11 @@ def write_reference(app: object) -> None:
     )
 
 
+def draw_figures(app: object) -> None:
+    """Before the pages are read: the pictures that they draw."""
+    pages.draw()
+
+
 def add_contents(app: object, name: str, source: list[str]) -> None:
     """The tables of the first page say what is in the site; in Markdown without directives, so that it reads well everywhere."""
     if name != "index":
@@ -88,6 +93,7 @@ def link_annotations(app: object, page: nodes.document) -> None:
 def setup(app: object) -> None:
     """Called by sphinx."""
     app.connect("builder-inited", write_reference)  # type: ignore[attr-defined]
+    app.connect("builder-inited", draw_figures)  # type: ignore[attr-defined]
     app.connect("source-read", add_contents)  # type: ignore[attr-defined]
     app.connect("env-get-outdated", read_contents_always)  # type: ignore[attr-defined]
     app.connect("doctree-read", link_annotations)  # type: ignore[attr-defined]

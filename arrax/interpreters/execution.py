@@ -205,7 +205,7 @@ def _match_donations(
     if unusable:
         warnings.warn(
             f"Some donated buffers were not usable: {', '.join(unusable)}.\nDonation needs an output of the same shape and "
-            "dtype. See an explanation in the FAQ on buffer donation.",
+            "dtype. See docs/donation.md.",
             stacklevel=2,
         )
     return attributes
