@@ -272,14 +272,9 @@ def _numpy_value(value: Any) -> ShapedArray:
     return ShapedArray(value.shape, dtypes.canonicalize_dtype(dtype))
 
 
-def masked_class() -> type | None:
-    """NumPy's class of masked arrays, once somebody has imported it; another thread may be about to."""
-    return getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
-
-
 def refuse_masked(value: Any) -> None:
     """Raise ValueError for a masked array of NumPy: nothing here would look at its mask."""
-    masked = masked_class()
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)  # another thread may be loading it
     if masked is not None and isinstance(value, masked):
         raise ValueError(in_call("a masked array of NumPy is no array here: give its elements, value.filled()", value))
 

@@ -1,6 +1,13 @@
-"""Experimental modules; each is imported by its own name."""
+"""Experimental modules, which load on first use."""
 
-from arrax.core.tracebacks import bound_names as _bound_names
+from arrax.core.late_names import late_names
 from arrax.lax.effectful_callbacks import io_callback as io_callback
 
-_bound_names(__name__)
+__getattr__, __dir__, __all__ = late_names(
+    __name__,
+    {},
+    submodules=(
+        "array_api", "array_serialization", "checkify", "colocated_python", "compilation_cache", "custom_partitioning",
+        "host_callback", "key_reuse", "layout", "maps", "mesh_utils", "multihost_utils", "pjit", "shard_alike", "shard_map",
+    ),
+)  # fmt: skip

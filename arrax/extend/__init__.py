@@ -1,1 +1,7 @@
-"""For libraries that extend arrax; each module is imported by its own name."""
+"""For libraries that extend arrax. Modules that load on first use."""
+
+from arrax.core.late_names import late_names
+
+__getattr__, __dir__, __all__ = late_names(
+    __name__, {}, submodules=("core", "linear_util", "random", "source_info_util")
+)

@@ -9,7 +9,6 @@ what their ``run_first`` does.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from arrax.core.caches import cleared_by
 from arrax.core.calls import register_wrapper
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.tracebacks import hide_internal_frames
-from arrax.core.types import masked_class, refuse_masked
+from arrax.interpreters import masked_arrays as masked_arrays
 from arrax.native import runtime
 from arrax.xla.distribution import place_argument
 from arrax.xla.shutdown import gate
@@ -56,7 +55,6 @@ def callable_of(
     def guarded(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         _drop_pending_exception()
         try:
-            _watch_for_masked_arrays()
             with gate:
                 return run_first(*args, **kwargs)
         except BaseException as error:
@@ -97,29 +95,6 @@ def _drop_pending_exception() -> None:
         raise LookupError
     except (LookupError, SystemError):
         pass
-
-
-# ---- masked arrays --------------------------------------------------------------------------------------------------
-
-
-def _watch_for_masked_arrays() -> None:
-    """Let repeated calls refuse masked arrays too, which C++ takes for plain ones: once there are any."""
-    masked = masked_class()
-    if masked is None or masked in _watched:
-        return
-    with _watching:
-        if masked not in _watched:
-            call_registry.register_node(masked, _refuse_masked_leaf, lambda data, children: None)
-            _watched.add(masked)
-
-
-def _refuse_masked_leaf(value: Any) -> Any:
-    refuse_masked(value)
-    return (), None
-
-
-_watched: set[type] = set()
-_watching = threading.Lock()
 
 
 # A callable is copied as other functions are: a deep copy of what holds it shares it.

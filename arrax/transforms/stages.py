@@ -178,6 +178,15 @@ class Lowered(_Stage):
         return Compiled(self._jitted, self._traced, self._names, self._donated, self._placement, program)
 
 
+class Costs(dict[str, float]):
+    """The costs of a program, by name. As the documentation shows a list of one such table, ``costs[0]`` is the table, too."""
+
+    def __missing__(self, key: object) -> Costs:
+        if key == 0:
+            return self
+        raise KeyError(key)
+
+
 class Compiled(_Stage):
     """A function compiled for one signature: call it with arguments of just those types."""
 
@@ -195,7 +204,8 @@ class Compiled(_Stage):
     def cost_analysis(self) -> Any:
         """Costs as the compiler estimates them, such as ``{'flops': …}``; None where it can't."""
         found = self._program.executable.cost_analysis()
-        return found[0] if isinstance(found, list) and found else found
+        found = found[0] if isinstance(found, list) and found else found
+        return Costs(found) if isinstance(found, dict) else found
 
     def memory_analysis(self) -> Any:
         """Bytes of arguments, outputs and temporaries; None where the platform doesn't say."""

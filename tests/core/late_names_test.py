@@ -1,5 +1,6 @@
 """Names of the faces that load on first use."""
 
+import pkgutil
 import subprocess
 import sys
 
@@ -37,3 +38,12 @@ assert polyfit is jnp.polyfit and linalg is jnp.linalg
 def test_universal_functions_have_their_methods_from_the_start():
     program = "import arrax.numpy as jnp; assert jnp.add.reduce(jnp.arange(3)) == 3 and jnp.maximum.accumulate"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+@pytest.mark.parametrize("package", ["experimental", "extend", "example_libraries"])
+def test_modules_of_public_packages_need_no_import(package):
+    program = f"import arrax; print(*(getattr(arrax.{package}, name).__name__ for name in dir(arrax.{package})))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    names = {found.name for found in pkgutil.iter_modules(getattr(arrax, package).__path__)}
+    assert names <= set(dir(getattr(arrax, package)))

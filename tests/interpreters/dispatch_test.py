@@ -2,6 +2,8 @@
 
 import copy
 import gc
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -93,6 +95,29 @@ def test_masked_arrays_are_refused_by_repeated_calls_too():
     for _ in range(3):
         with pytest.raises(ValueError, match="masked"):
             f(masked)
+
+
+MASKS_COME_LATER = """
+import sys
+import numpy as np, arrax, arrax.numpy as jnp
+f = arrax.jit(lambda x: x + 1)
+f(np.ones(3)), jnp.sin(np.ones(3))
+assert "numpy.ma" not in sys.modules
+masked = np.ma.masked_array(np.ones(3), [True, False, False])
+for call in (f, jnp.sin, f, jnp.sin):
+    try:
+        call(masked)
+    except ValueError as error:
+        assert "masked" in str(error)
+    else:
+        raise AssertionError
+assert np.ma.__spec__.loader is np.ma.__loader__ and type(np.ma.__loader__).__module__.startswith(("_frozen", "importlib"))
+"""
+
+
+def test_masked_arrays_are_refused_by_functions_that_were_compiled_before_there_were_any():
+    done = subprocess.run([sys.executable, "-c", MASKS_COME_LATER], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_stages_repeat_calls_with_keys():

@@ -214,6 +214,7 @@ def test_stages_ahead_of_time():
     assert "module @jit" in text and "stablehlo.multiply" in text and "tensor<i32>" in text
     compiled = lowered.compile()
     assert compiled(3, 4) == 10 and compiled.cost_analysis()["flops"] == 2.0
+    assert compiled.cost_analysis()[0]["flops"] == 2.0 and 1 not in compiled.cost_analysis()
     assert compiled.memory_analysis() is not None and "HloModule" in compiled.as_text()
     with pytest.raises(TypeError, match=r"Argument 'x' compiled with int32\[\] and called with int32\[3\]"):
         compiled(jnp.arange(3), 4)
