@@ -44,6 +44,8 @@ LINKED_TYPES = {
 }  # fmt: skip
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_title = f"arrax {version}"
 python_maximum_signature_line_length = 88
 toc_object_entries = False  # a page begins with a table of its names; hundreds of entries beside it make the build slow
@@ -73,6 +75,11 @@ def add_contents(app: object, name: str, source: list[str]) -> None:
         source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {title}", "", *pages, "```", ""])
 
 
+def name_links_by_titles(app: object, name: str, source: list[str]) -> None:
+    """Links that read as the name of a file, which is best where the files are read, have the title of the page on the site."""
+    source[0] = re.sub(r"(?<!!)\[[\w./]+\.md\]\(", "[](", source[0])
+
+
 def read_contents_always(*_: object) -> list[str]:
     """The first page's contents depend on this file, too."""
     return ["index"]
@@ -95,5 +102,6 @@ def setup(app: object) -> None:
     app.connect("builder-inited", write_reference)  # type: ignore[attr-defined]
     app.connect("builder-inited", draw_figures)  # type: ignore[attr-defined]
     app.connect("source-read", add_contents)  # type: ignore[attr-defined]
+    app.connect("source-read", name_links_by_titles)  # type: ignore[attr-defined]
     app.connect("env-get-outdated", read_contents_always)  # type: ignore[attr-defined]
     app.connect("doctree-read", link_annotations)  # type: ignore[attr-defined]

@@ -25,6 +25,10 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     assert all((tmp_path / name).exists() for name in pages.figures_of(TEXTS[page]))
 
 
+def test_the_program_of_the_readme_prints_what_it_shows():
+    pages.check(ROOT / "README.md")
+
+
 def test_every_block_of_output_stands_below_what_prints_it():
     for page, text in TEXTS.items():
         shown = sum(block.output is not None for block in pages.blocks(text))
@@ -65,6 +69,13 @@ def test_links_lead_somewhere(page):
             continue
         assert target.exists(), (page, link)
         assert not anchor or anchor in anchors(target.read_text()), (page, link, anchor)
+
+
+def test_the_spelling_is_british_with_ize():
+    other = r"\b(\w*(?:optimi|minimi|maximi|vectori|lineari|initiali|normali|reali|generali)s(?:e|ed|es|ing|ation|ers?)|colors?|neighbors?|behaviors?|favors?)\b"
+    for page, text in TEXTS.items():
+        prose = re.sub(r"^```.*?^```|`[^`]*`", "", text, flags=re.S | re.M)
+        assert not re.findall(other, prose, re.I), page
 
 
 def test_tutorials_and_guides_end_with_where_to_go_next():

@@ -14,12 +14,10 @@ from arrax.lax.arithmetic import abs_, add, div, eq, le, max_, min_, mul, neg, s
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.cpu.error_function import error_function
 from arrax.lax.cpu.expressions import by_formula
-from arrax.lax.double_formulas import Derivatives, Real, in_double
 from arrax.lax.exponential import exp, rsqrt
 from arrax.lax.families import binary, broadcast_to_shape, floating, unary
 from arrax.lax.shapes import full_like
 from arrax.lax.structure import select
-from arrax.lax.zeta_functions import hurwitz_zeta, polygamma_of_orders
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
@@ -103,12 +101,6 @@ def _bessel_i1e_jvp(x: Any, ans: Any, t: Any) -> Any:
     return mul(t, select(at_zero, full_like(x, 0.5), slope))
 
 
-def _polygamma(m: Real, x: Real, precision: float, order: int) -> Real:
-    return m.equals(0).where(Real(digamma(x.value)), polygamma_of_orders(m, x, precision, order))
-
-
-_zeta_derivatives = Derivatives("zeta", hurwitz_zeta, 2)
-
 # fmt: off
 erf     = unary("erf",     floating, "chlo.erf",     doc="error function",
                 jvp=lambda x, ans, t: mul(t, mul(scalar(_TWO_OVER_SQRT_PI, x), exp(neg(square(x))))))
@@ -121,13 +113,13 @@ lgamma    = unary("lgamma",  floating, "chlo.lgamma", cost=100,  doc="logarithm 
                   jvp=lambda x, ans, t: mul(t, digamma(x)))
 digamma   = unary("digamma", floating, "chlo.digamma", cost=100, doc="digamma function, the derivative of lgamma",
                   jvp=lambda x, ans, t: mul(t, polygamma(scalar(1, x), x)))
-polygamma = binary("polygamma", floating, cached_lower_fun(in_double(_polygamma), "polygamma"), cost=500, operands=("m", "x"),
+polygamma = binary("polygamma", floating, "chlo.polygamma", cost=100, operands=("m", "x"),
                    doc="m-th derivative of the digamma function at x",
                    jvp=(no_derivative("polygamma", "the order m"),
                         lambda m, x, ans, t: mul(t, polygamma(add(m, scalar(1, m)), x))))
-zeta      = binary("zeta", floating, cached_lower_fun(in_double(hurwitz_zeta), "zeta"), cost=500, operands=("x", "q"),
+zeta      = binary("zeta", floating, "chlo.zeta", cost=100, operands=("x", "q"),
                    doc="Hurwitz zeta function, the sum of (n + q)^-x over n >= 0",
-                   jvp=(lambda x, q, ans, t: mul(t, _zeta_derivatives(x, q, places=(0,))),
+                   jvp=(no_derivative("zeta", "the exponent x"),
                         lambda x, q, ans, t: mul(t, mul(neg(x), zeta(add(x, scalar(1, x)), q)))))
 
 bessel_i0e = unary("bessel_i0e", floating, cached_lower_fun(_bessel_i0e, "bessel_i0e"),

@@ -14,6 +14,7 @@ from arrax.core.types import typeof
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
+from arrax.scipy.special import coefficients as table
 from arrax.transforms.custom_jvp import custom_jvp
 
 Function = Callable[..., Any]
@@ -116,6 +117,15 @@ def exp_square(x: Any, factor: float) -> Any:
     high = leading_half(x)
     leading = jnp.exp(factor * (high * high))
     return leading * (1 + jnp.expm1(factor * ((x - high) * (x + high))))  # a product of two exp would be made one
+
+
+def log1p(x: Any) -> Any:
+    """log(1 + x) to the last digits: the compiler's own loses some below 0."""
+    near = (x > -0.5) & (x < 1)
+    safe = jnp.where(near, x, 0.0)
+    ratio = safe / (2 + safe)
+    series = 2 * ratio * chebyshev(between(ratio * ratio, 0.0, 1 / 9), table.ATANH)
+    return jnp.where(near, series, jnp.log(1 + jnp.where(near, 1.0, x)))
 
 
 def sin_pi(x: Any) -> Any:

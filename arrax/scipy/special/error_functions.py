@@ -12,7 +12,7 @@ from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.numpy_api.operands import check_arraylike
 from arrax.scipy.special import coefficients as table
-from arrax.scipy.special.definition import between, chebyshev, elementwise, exp_square, with_slopes
+from arrax.scipy.special.definition import between, chebyshev, elementwise, exp_square, log1p, with_slopes
 from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -117,7 +117,7 @@ def ndtr(x: ArrayLike) -> Array:
 
 def _log_normal_value(x: Any) -> Any:
     low = jnp.log(0.5 * _scaled_right(-jnp.minimum(x, -1.0) * _ROOT_HALF)) - 0.5 * jnp.square(jnp.minimum(x, -1.0))
-    return jnp.where(x < -1, low, jnp.log1p(-_normal_value(-jnp.maximum(x, -1.0))))
+    return jnp.where(x < -1, low, log1p(-_normal_value(-jnp.maximum(x, -1.0))))
 
 
 def _log_normal_slope(ans: Any, x: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import numpy as jnp
-from arrax.lax.expansions import fraction_step, iterate, not_zero, tiny
+from arrax.lax.expansions import expand, fraction_step, not_zero, tiny
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import around_root, between, chebyshev, elementwise, with_slopes
 from arrax.scipy.special.gamma_functions import digamma_function
@@ -100,12 +100,14 @@ def _en_series(n: Any, x: Any) -> Any:
 def _en_fraction(n: Any, x: Any, active: Any) -> Any:
     """e^-x times the continued fraction of DLMF 8.19.17 in its contracted form."""
 
-    first = 1 / not_zero(x + n)
+    def first(order: Any) -> list[Any]:
+        d = 1 / not_zero(x + order)
+        return [jnp.full_like(x, 1 / tiny(x)), d, d]
 
-    def step(number: Any, c: Any, d: Any, h: Any) -> list[Any]:
-        return fraction_step(-number * (n - 1 + number), x + n + 2 * number, c, d, h)
+    def step(number: Any, order: Any, c: Any, d: Any, h: Any) -> list[Any]:
+        return fraction_step(-number * (order - 1 + number), x + order + 2 * number, c, d, h)
 
-    return jnp.exp(-x) * iterate([jnp.full_like(x, 1 / tiny(x)), first, first], step, active)
+    return jnp.exp(-x) * expand(first, step, n, active).value
 
 
 @custom_jvp

@@ -19,6 +19,7 @@ from arrax.scipy.special.definition import (
     cos_pi,
     elementwise,
     horner,
+    log1p,
     safe_where,
     sin_pi,
     with_slopes,
@@ -296,7 +297,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
 def _rest_of_large(small: Any, big: Any) -> Any:
     """log(Gamma(big) / Gamma(small + big) (small + big)^small) for a big one from 10 on, without the cancellation."""
-    return small - (big - 0.5) * jnp.log1p(small / big) + (_stirling(big) - _stirling(small + big))
+    return small - (big - 0.5) * log1p(small / big) + (_stirling(big) - _stirling(small + big))
 
 
 def _quotient_of_large(small: Any, big: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import lax
 from arrax import numpy as jnp
-from arrax.lax.expansions import iterate
+from arrax.lax.expansions import expand
 from arrax.scipy.special.definition import elementwise, with_slopes
 from arrax.scipy.special.gamma_functions import (
     digamma_function,
@@ -25,26 +25,26 @@ from arrax.xla.arrays import Array, ArrayLike
 def _series(numerators: list[Any], b: Any, x: Any, active: Any) -> Any:
     """The hypergeometric series with one denominator, until the sum changes no more."""
 
-    def step(number: Any, term: Any, total: Any) -> list[Any]:
+    def step(number: Any, order: Any, term: Any, total: Any) -> list[Any]:
         term = term * x / number / (b + (number - 1))
         for a in numerators:
             term = term * (a + (number - 1))
         return [term, total + term]
 
     one = jnp.ones_like(x)
-    return iterate([one, one], step, active)
+    return expand(lambda order: [one, one], step, b, active).value
 
 
 def _asymptotic(a: Any, b: Any, x: Any, active: Any) -> Any:
     """DLMF 13.7.1 without its factor, for large positive x: the sum of (b - a)_n (1 - a)_n / (n! x^n), to its least term."""
 
-    def step(number: Any, term: Any, total: Any) -> list[Any]:
+    def step(number: Any, order: Any, term: Any, total: Any) -> list[Any]:
         factor = (b - a + (number - 1)) * (number - a) / (number * x)
         term = jnp.where(jnp.abs(factor) < 1, term * factor, 0)
         return [term, total + term]
 
     one = jnp.ones_like(x)
-    return iterate([one, one], step, active)
+    return expand(lambda order: [one, one], step, b, active).value
 
 
 def _gamma_quotient(top: Any, bottom: Any) -> Any:

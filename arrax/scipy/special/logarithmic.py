@@ -12,7 +12,7 @@ from arrax import numpy as jnp
 from arrax.nn import normalization
 from arrax.numpy_api.operands import as_operand
 from arrax.scipy.special import coefficients as table
-from arrax.scipy.special.definition import chebyshev, elementwise, horner, with_slopes
+from arrax.scipy.special.definition import chebyshev, elementwise, horner, log1p, with_slopes
 from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -78,7 +78,7 @@ def _log_of_quotient(p: Any, q: Any) -> Any:
     ratio = p / q
     # beside 1 by the difference, which is exact there; and by two logarithms where the quotient is out of range
     close = (ratio > 0.5) & (ratio < 2)
-    log = jnp.where(close, jnp.log1p((p - q) / q), jnp.log(jnp.where(close, 1, ratio)))
+    log = jnp.where(close, log1p((p - q) / q), jnp.log(jnp.where(close, 1, ratio)))
     return jnp.where((ratio == 0) | jnp.isinf(ratio), jnp.log(p) - jnp.log(q), log)
 
 
@@ -132,8 +132,8 @@ def log_odds(p: Any) -> Any:
     """log(p / (1 - p)); beside 1/2 by the distance from it, which is exact."""
     middle = (p > 0.3) & (p < 0.65)
     safe = jnp.where(middle, p, 0.5)
-    near = jnp.log1p((2 * safe - 1) / (1 - safe))
-    return jnp.where(middle, near, jnp.log(p) - jnp.log1p(-p))
+    near = log1p((2 * safe - 1) / (1 - safe))
+    return jnp.where(middle, near, jnp.log(p) - log1p(-p))
 
 
 @elementwise()
@@ -204,7 +204,7 @@ def _transformed(x: Any, smallest: float, power: Any) -> Any:
     x, power = jnp.broadcast_arrays(x, power)
     at_end = x == smallest
     safe = jnp.where(at_end, 1.0, x)
-    log = jnp.log(safe) if smallest == 0 else jnp.log1p(safe)
+    log = jnp.log(safe) if smallest == 0 else log1p(safe)
     ends = jnp.where(power > 0, -1 / jnp.where(power > 0, power, 1), -np.inf)
     return jnp.where(at_end, ends, _power_slope(log, power))
 
@@ -228,7 +228,7 @@ def _spence(x: Any) -> Any:
     w = jnp.where(small, -inner, inner - 1)  # 1 - inner, less 1: in [-1/2, 1/2]
     series = -w * chebyshev(2 * jnp.clip(w, -0.5, 0.5), table.SPENCE)
     safe = jnp.where(small, inner, 0.5)
-    folded = math.pi**2 / 6 - jnp.where(safe == 0, 0, jnp.log(jnp.where(safe == 0, 1, safe)) * jnp.log1p(-safe))
+    folded = math.pi**2 / 6 - jnp.where(safe == 0, 0, jnp.log(jnp.where(safe == 0, 1, safe)) * log1p(-safe))
     value = jnp.where(small, folded - series, series)
     log = jnp.log(jnp.where(large, x, 1))
     value = jnp.where(large, -value - 0.5 * log * log, value)

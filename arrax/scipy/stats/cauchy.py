@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import numpy as jnp
-from arrax.scipy.special.definition import cos_pi, sin_pi
+from arrax.scipy.special.definition import cos_pi, log1p, sin_pi
 from arrax.scipy.stats.definition import of_distribution, provided, standard
 
 
@@ -55,7 +55,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def _log_of_share(z: Any) -> Any:
     """The logarithm of the distribution function, by that of the other tail where it is near 0."""
     low = jnp.log(jnp.arctan2(1, -jnp.minimum(z, 0)) / math.pi)
-    return jnp.where(z > 0, jnp.log1p(-jnp.arctan2(1, jnp.maximum(z, 0)) / math.pi), low)
+    return jnp.where(z > 0, log1p(-jnp.arctan2(1, jnp.maximum(z, 0)) / math.pi), low)
 
 
 @of_distribution

@@ -15,6 +15,7 @@ from arrax.core.types import typeof
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
+from arrax.scipy.special.definition import log1p
 
 Function = Callable[..., Any]
 
@@ -75,7 +76,7 @@ def provided(condition: Any, value: Any) -> Any:
 def log_of_share(share: Any, rest: Any) -> Any:
     """The logarithm of a share, by what is left of 1 where the share is most of it."""
     most = share > 0.5
-    return jnp.where(most, jnp.log1p(-jnp.where(most, rest, 0.0)), jnp.log(jnp.where(most, 1.0, share)))
+    return jnp.where(most, log1p(-jnp.where(most, rest, 0.0)), jnp.log(jnp.where(most, 1.0, share)))
 
 
 def is_whole(k: Any) -> Any:

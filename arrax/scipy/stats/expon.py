@@ -6,6 +6,7 @@ from typing import Any
 
 from arrax import numpy as jnp
 from arrax.nn import activations
+from arrax.scipy.special.definition import log1p
 from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
 
 
@@ -51,4 +52,4 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of the distribution function."""
-    return provided((q >= 0) & (q <= 1) & (scale > 0), loc - scale * jnp.log1p(-q))
+    return provided((q >= 0) & (q <= 1) & (scale > 0), loc - scale * log1p(-q))

@@ -6,6 +6,7 @@ from typing import Any
 
 from arrax import numpy as jnp
 from arrax.nn import activations
+from arrax.scipy.special.definition import log1p
 from arrax.scipy.stats.definition import of_distribution, provided, standard
 
 
@@ -49,4 +50,4 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of the distribution function."""
-    return provided(scale > 0, loc + scale * jnp.log(-jnp.log1p(-p)))
+    return provided(scale > 0, loc + scale * jnp.log(-log1p(-p)))

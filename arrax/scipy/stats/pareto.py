@@ -6,6 +6,7 @@ from typing import Any
 
 from arrax import numpy as jnp
 from arrax.nn import activations
+from arrax.scipy.special.definition import log1p
 from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
 
 
@@ -57,4 +58,4 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of the distribution function."""
     valid = (q >= 0) & (q <= 1) & (scale > 0) & (b > 0)
-    return provided(valid, loc + scale * jnp.exp(-jnp.log1p(-q) / b))
+    return provided(valid, loc + scale * jnp.exp(-log1p(-q) / b))

@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import numpy as jnp
 from arrax.nn import activations
+from arrax.scipy.special.definition import log1p
 from arrax.scipy.special.error_functions import log_normal_cdf, normal_cdf
 from arrax.scipy.stats.definition import inside, log_of_share, of_distribution, provided, standard
 
@@ -23,7 +24,7 @@ def _log_mass(low: Any, high: Any) -> Any:
     difference = above - log_normal_cdf(tail_low)
     same = difference <= 0
     tails = above + activations.log1mexp(jnp.where(same, 1.0, difference))
-    both = jnp.log1p(-(normal_cdf(jnp.where(apart, low, -1.0)) + normal_cdf(jnp.where(apart, -high, -1.0))))
+    both = log1p(-(normal_cdf(jnp.where(apart, low, -1.0)) + normal_cdf(jnp.where(apart, -high, -1.0))))
     return jnp.where(apart, both, jnp.where(same, -np.inf, tails))
 
 
