@@ -207,19 +207,11 @@ class Primitive:
 
     Slots (all optional): ``impl`` (concrete evaluation), ``type_rule`` (from types to types), ``jvp``, ``transpose``,
     ``batch``, ``lower`` (platform, or None for all, to lowering rule), and for operations that hold programs
-    ``partial_eval``, ``partial_eval_jaxpr`` and ``dce``. ``collective`` serves operations over named axes. How it is best
+    ``partial_eval`` and ``dce``. ``collective`` serves operations over named axes. How it is best
     compiled say ``rounding`` (see ``Rounding``; None where results depend on the compiler's code), ``cost`` (additions that
     take as long, per element of its largest array; or a function of the equation that gives them for all of it) and
     ``forms`` (platform to a function of the equation: see ``interpreters.platform_forms``).
     """
-
-    __slots__ = (
-        "name", "multiple_results", "own_impl", "type_rule", "effects_rule", "jvp", "transpose", "batch", "collective",
-        "lower", "partial_eval", "partial_eval_jaxpr", "dce", "inline", "compiled", "hidden_params", "param_texts",
-        "skip_canonicalization", "call_primitive", "map_primitive", "holds_programs", "closes_over", "stage", "with_token",
-        "varies", "divides", "rounding", "cost", "forms",
-        "__dict__", "__weakref__",
-    )  # fmt: skip
 
     def __init__(
         self, name: str, *, multiple_results: bool = False, rounding: Rounding | None = None,
@@ -236,15 +228,12 @@ class Primitive:
         self.collective: Callable[..., Any] | None = None
         self.lower: dict[str | None, Callable[..., Any]] = {}
         self.partial_eval: Callable[..., Any] | None = None
-        self.partial_eval_jaxpr: Callable[..., Any] | None = None
         self.dce: Callable[..., Any] | None = None
         self.stage: Callable[..., Any] | None = None  # how staging records it, where that is not one plain equation
-        self.by_operation: Callable[..., Any] | None = (
-            None  # those that hold programs: evaluation, one operation after the other
-        )
-        self.with_token: Callable[..., Any] | None = (
-            None  # how it takes part in an order of effects: see interpreters/ordering
-        )
+        # Of those that hold programs: evaluation, one operation after the other.
+        self.by_operation: Callable[..., Any] | None = None
+        # How it takes part in an order of effects: see interpreters/ordering.
+        self.with_token: Callable[..., Any] | None = None
         # From the mesh axes that operands vary over (and parameters) to those that results do; by default the same.
         self.varies: Callable[..., frozenset[Any]] | None = None
         # From how explicit mesh axes divide operands to how they divide results: see core/explicit_axes.

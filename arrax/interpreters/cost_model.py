@@ -15,11 +15,14 @@ from arrax.core.types import ShapedArray
 MIN_WORK = 1_000  # additions; the runtime itself runs programs of fewer operations inline
 PRODUCTS_PER_ADDITION = 8  # of products of matrices, which have vectors, and their operands in the caches
 MAX_WORK = 10_000_000  # elements moved or added: about a millisecond of one processor
+MAX_ARRAYS = (
+    100  # taken and given: about a microsecond each for the caller, in which another thread can run the program
+)
 
 
 def runs_inline(jaxpr: Jaxpr) -> bool:
     """Whether calls of a program should run it in their own thread: it is short, but not known to the runtime for it."""
-    return MIN_WORK < work_of(jaxpr) <= MAX_WORK
+    return len(jaxpr.invars) + len(jaxpr.outvars) <= MAX_ARRAYS and MIN_WORK < work_of(jaxpr) <= MAX_WORK
 
 
 def work_of(jaxpr: Jaxpr) -> float:

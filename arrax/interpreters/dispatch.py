@@ -10,12 +10,12 @@ what their ``run_first`` does.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from arrax.core import config
 from arrax.core.caches import cleared_by
-from arrax.core.calls import register_wrapper
+from arrax.core.calls import Call, register_wrapper
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.tracebacks import hide_internal_frames
 from arrax.interpreters import masked_arrays as masked_arrays
@@ -69,13 +69,14 @@ def callable_of(
         _users_calls if by_user else _library_calls,
     )  # fmt: skip
     reference = weakref.ref(made)  # it holds ``guarded``: what it closes over goes with it, at once
-    register_wrapper(guarded, lambda local: (fun_of(local["run_first"]), local["args"], local["kwargs"]))
+    register_wrapper(guarded, _users_call)
     return made
 
 
-def fun_of(run_first: FirstCall) -> Callable[..., Any]:
-    """The user's function behind a first call, which messages name."""
-    return getattr(getattr(run_first, "__self__", None), "fun", run_first)
+def _users_call(local: Mapping[str, Any]) -> Call:
+    """The call of the user's function behind a first call, which messages name."""
+    run_first = local["run_first"]
+    return getattr(getattr(run_first, "__self__", None), "fun", run_first), local["args"], local["kwargs"]
 
 
 def operation_callable(name: str, run_first: FirstCall) -> Any:

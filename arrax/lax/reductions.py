@@ -380,11 +380,18 @@ def _index_lowering(optimum: Monoid) -> Any:
     Short rows, and few, go pair by pair, which compiles in half the time.
     """
     direction = "GT" if optimum is computations.maximum else "LT"
+    # With what computes the elements, the loop over a row is too long to be unrolled, and several times slower.
+    pairs_p = Primitive("search_by_pairs")
+    pairs_p.type_rule = lambda aval, *, axes, index_dtype: ShapedArray(_without(aval.shape, axes), index_dtype)
+    pairs_p.lower[None] = lambda ctx, x, *, axes, index_dtype: [_index_by_pairs(ctx, x, optimum, direction, axes)]
+    apart = cached_lower_fun(pairs_p.bind, "search_by_pairs", apart=True)
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
-        if aval.shape[axes[0]] <= thresholds.ARGMAX_PAIRS_LENGTH or aval.size < thresholds.ARGMAX_PAIRS_SIZE:
+        if aval.size < thresholds.ARGMAX_PAIRS_SIZE:
             return [_index_by_pairs(ctx, x, optimum, direction, axes)]
+        if aval.shape[axes[0]] <= thresholds.ARGMAX_PAIRS_LENGTH:
+            return list(apart(ctx, x, axes=axes, index_dtype=index_dtype))
         counter = _counter(ctx.platform, aval.shape[axes[0]])
         indices, first = (ShapedArray(shape, counter) for shape in (aval.shape, out.shape))
         best = _reduced(ctx, x, aval, optimum, axes, ShapedArray(out.shape, aval.dtype))

@@ -10,7 +10,7 @@ import arrax.numpy as jnp
 from arrax import lax
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
-from arrax.interpreters.cost_model import MAX_WORK, runs_inline, work_of
+from arrax.interpreters.cost_model import MAX_ARRAYS, MAX_WORK, runs_inline, work_of
 
 LONG = np.zeros(100_000, np.float32)
 
@@ -63,3 +63,9 @@ def test_primitives_of_users_may_have_any_name(name):
     primitive.type_rule = lambda aval, **_: ShapedArray(aval.shape, aval.dtype)
     primitive.lower[None] = lambda ctx, x: [x]
     np.testing.assert_array_equal(arrax.jit(lambda x: primitive.bind(x) + 1)(jnp.arange(3)), [1, 2, 3])
+
+
+@pytest.mark.parametrize(("count", "wanted"), [(3, True), (MAX_ARRAYS, False)])
+def test_programs_of_many_arrays_are_handed_over(count, wanted):
+    arrays = [arrax.ShapeDtypeStruct((10_000,), np.float32)] * count
+    assert runs_inline(jaxpr_of(lambda xs: [x + 1 for x in xs], arrays)) == wanted
