@@ -303,5 +303,6 @@ def log1mexp(x: ArrayLike) -> Array:
     Example: ``nn.log1mexp(1.)`` is -0.4587.
     """
     (x,) = promote_inexact(x)
-    small = elementwise.log(-elementwise.expm1(-x))
-    return selection.where(x < math.log(2), small, elementwise.log1p(-elementwise.exp(-x)))
+    near = x < math.log(2)
+    small = elementwise.log(-elementwise.expm1(-selection.where(near, x, 1)))
+    return selection.where(near, small, elementwise.log1p(-elementwise.exp(-selection.where(near, 1, x))))

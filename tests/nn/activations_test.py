@@ -56,3 +56,9 @@ def test_small_floats_give_the_values_and_derivatives_of_large_ones(dtype, toler
 def test_the_argument_has_a_name(name):
     function = getattr(nn, name)
     np.testing.assert_array_equal(function(x=jnp.ones(2)), function(jnp.ones(2)))
+
+
+def test_log1mexp_has_slopes_for_all_positive_numbers():
+    x = np.array([1e-30, 1e-6, 0.5, 0.7, 3.0, 100.0], np.float32)
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(arrax.vmap(arrax.grad(nn.log1mexp))(x), 1 / np.expm1(x), rtol=2e-6)

@@ -85,6 +85,51 @@ TAILS = {  # function: (places far out, SciPy's function)
     "gumbel_r.logsf": [700.0], "gumbel_l.logcdf": [-700.0], "expon.logcdf": [1e-200], "cauchy.cdf": [-1e200],
     "cauchy.logsf": [1e10], "logistic.sf": [700.0], "laplace.cdf": [-690.0], "logistic.logpdf": [800.0],
 }  # fmt: skip
+TO_THE_END = np.array([-np.inf, -1e300, -1e10, -800.0, 0.0, 1e-300, 800.0, 1e10, 1e300, np.inf, np.nan])
+INVALID = {
+    "beta": [(0.0, 1.0), (-1.0, 2.0)], "chi2": [(0.0,), (-1.0,)], "gamma": [(0.0,), (-2.0,)], "gennorm": [(0.0,)],
+    "pareto": [(0.0,)], "t": [(0.0,)], "truncnorm": [(2.0, 2.0), (3.0, 1.0)], "bernoulli": [(-0.1,), (1.1,)],
+    "binom": [(3.0, 1.1), (2.5, 0.5)], "poisson": [(-1.0,)], "geom": [(1.1,)], "nbinom": [(-1.0, 0.5)], "vonmises": [(-1.0,)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*CONTINUOUS, *DISCRETE])
+def test_values_are_those_of_scipy_to_the_ends_and_for_parameters_out_of_range(name):
+    valid = DISCRETE[name][0] if name in DISCRETE else CONTINUOUS[name][0][0]
+    wider = {"t": [(np.inf,)], "truncnorm": [(-np.inf, np.inf), (-1e300, 1e300), (30.0, np.inf)], "vonmises": [(0.0,)]}
+    own_limit = {
+        ("gumbel_r", "pdf"),
+        ("gumbel_l", "pdf"),
+        ("vonmises", "pdf"),
+        ("vonmises", "logpdf"),
+    }  # SciPy's is NaN there
+    with arrax.enable_x64(True), np.errstate(all="ignore"):
+        for method in methods(name):
+            if method in ("ppf", "isf"):
+                continue
+            x = TO_THE_END[1:-2] if (name, method) in own_limit else TO_THE_END
+            for values in [valid, *wider.get(name, []), *INVALID.get(name, [])]:
+                out = getattr(getattr(stats, name), method)(x, *map(float, values))
+                expected = getattr(getattr(scipy.stats, name), method)(x, *values)
+                expected = np.where(
+                    np.isneginf(expected) & (out < -700), out, expected
+                )  # SciPy takes the logarithm of 0
+                np.testing.assert_allclose(out, expected, rtol=1e-10, atol=1e-300, err_msg=f"{method}{values}")
+
+
+def test_narrow_intervals_of_the_normal_distribution_keep_their_digits():
+    with arrax.enable_x64(True):
+        for low in (0.0, -3.0, 20.0):
+            width = 1e-9
+            expected = -np.log(width) + np.log1p(low * width / 2)  # nearly even
+            np.testing.assert_allclose(stats.truncnorm.logpdf(low, low, low + width), expected, rtol=1e-7)
+
+
+def test_tails_of_narrow_numbers_have_logarithms():
+    for fun, x, expected in (
+        (stats.gumbel_r.logsf, 500.0, -500.0), (stats.gumbel_l.logcdf, -500.0, -500.0), (stats.norm.logcdf, -50.0, -1254.8313),
+    ):  # fmt: skip
+        np.testing.assert_allclose(fun(np.float32(x)), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("case", TAILS)
@@ -95,18 +140,83 @@ def test_tails_keep_their_digits(case):
         np.testing.assert_allclose(out, getattr(getattr(scipy.stats, name), method)(TAILS[case]), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in CONTINUOUS if name != "uniform"])
-def test_slopes_in_place_and_parameters_agree_with_differences(name):
-    values = CONTINUOUS[name][0][0]
+# ---- slopes ---------------------------------------------------------------------------------------------------------
+
+# fmt: off
+SLOPES = {  # distribution: (its place first, if it has slopes there, and its parameters)
+    "beta": (0.8, 2.0, 3.5), "cauchy": (1.2,), "chi2": (1.2, 3.0), "expon": (1.2,), "gamma": (1.2, 2.5), "gennorm": (1.2, 0.8),
+    "gumbel_l": (0.4,), "gumbel_r": (0.4,), "laplace": (1.2,), "logistic": (1.2,), "norm": (1.2,), "pareto": (2.3, 2.5),
+    "t": (1.2, 3.0), "truncnorm": (0.6, -1.0, 2.0), "uniform": (0.6,), "vonmises": (1.2, 0.7), "wrapcauchy": (1.2, 0.4),
+}
+BORDERS = {  # where slopes may be infinite but are no NaN: centres, where formulas meet; the ends of the support; beyond
+    "beta": [0.0, 1.0, -5.0, 5.0], "cauchy": [0.0, 1e20], "chi2": [0.0, -5.0, 1e3], "expon": [0.0, -5.0, 1e3],
+    "gamma": [0.0, -5.0, 1e3], "gennorm": [0.0, 40.0], "gumbel_l": [0.0, -900.0, 900.0], "gumbel_r": [0.0, -900.0, 900.0],
+    "laplace": [0.0, 900.0, -900.0], "logistic": [0.0, 900.0, -900.0], "norm": [0.0, 60.0, -60.0], "pareto": [1.0, -5.0],
+    "t": [0.0, 1e20], "truncnorm": [-1.0, 2.0, -5.0, 5.0], "uniform": [0.0, 1.0, -5.0, 5.0], "vonmises": [0.0, 7.0],
+    "wrapcauchy": [0.0, -1.0, 7.0],
+}
+# fmt: on
+WITHOUT_SLOPES = {("beta", m, n) for m in ("cdf", "logcdf", "sf", "logsf") for n in (1, 2)}  # betainc in a and b
+
+
+def of_all_methods(name):
+    """A compiled function of place and parameters: the values of all methods, and their slopes in each argument."""
+    functions = {m: getattr(getattr(stats, name), m) for m in methods(name) if m not in ("ppf", "isf")}
+
+    def slopes(method, function, arguments):
+        for n, x in enumerate(arguments):
+            if (name, method, n) in WITHOUT_SLOPES:
+                continue
+            yield n, arrax.jvp(lambda x, n=n: function(*arguments[:n], x, *arguments[n + 1 :]), (x,), (x * 0 + 1,))[1]
+
+    @arrax.jit
+    def everything(*arguments):
+        values = {m: function(*arguments) for m, function in functions.items()}
+        return values, {m: dict(slopes(m, function, arguments)) for m, function in functions.items()}
+
+    return everything
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_slopes_agree_with_differences_and_are_no_nan_at_borders_and_beyond(name):
+    place, *parameters = SLOPES[name]
     shift = (0.1, 1.3) if CONTINUOUS[name][1] else ()
-    x = {"pareto": 2.3, "beta": 0.8, "truncnorm": 0.6}.get(name, 1.2)
-    check_gradients(getattr(stats, name).logpdf, [x, *values, *shift], rtol=1e-5)
+    with arrax.enable_x64(True):
+        arguments = [np.float64(x) for x in (place * (shift or (0, 1))[1] + (shift or (0,))[0], *parameters, *shift)]
+        everything = of_all_methods(name)
+        _, slopes = everything(*arguments)
+        for n, x in enumerate(arguments):
+            step = np.zeros(len(arguments))
+            step[n] = 1e-5 * abs(x)
+            above, below = everything(*(arguments + step))[0], everything(*(arguments - step))[0]
+            for method, found in slopes.items():
+                if n not in found:
+                    continue
+                expected = (above[method] - below[method]) / (2 * step[n])
+                np.testing.assert_allclose(found[n], expected, rtol=1e-6, atol=1e-8, err_msg=f"{method}, {n}")
+        for place in BORDERS[name]:
+            even = map(np.float64, (place, *parameters, *((0, 1) if shift else ())))
+            for method, found in everything(*even)[1].items():
+                for n, slope in found.items():
+                    assert not np.isnan(slope), (method, place, n)
+
+
+def test_slopes_where_the_exponents_are_zero():
+    with arrax.enable_x64(True):
+        slope = arrax.grad(stats.gamma.logpdf, 1)(0.7, 1.0)
+        np.testing.assert_allclose(slope, np.log(0.7) + np.euler_gamma)
+        slopes = arrax.grad(stats.beta.logpdf, (1, 2))(0.3, 1.0, 1.0)
+        np.testing.assert_allclose(slopes, [np.log(0.3) + 1, np.log(0.7) + 1])
+        np.testing.assert_allclose(arrax.grad(stats.cauchy.ppf)(0.5), np.pi)
+        assert (
+            arrax.grad(stats.gamma.logpdf, 3)(0.0, 1.0, 0.0, 2.0) == -0.5
+        )  # at the end of the exponential one's support
 
 
 @pytest.mark.parametrize("name", ["expon", "gamma", "beta", "pareto", "uniform", "truncnorm"])
 def test_slopes_are_finite_outside_of_the_support(name):
     values = CONTINUOUS[name][0][0]
-    slopes = arrax.grad(lambda p: stats.__getattr__(name).pdf(-5.0, *p) if p else 0.0)(list(map(float, values)))
+    slopes = arrax.grad(lambda p: getattr(stats, name).pdf(-5.0, *p) if p else 0.0)(list(map(float, values)))
     assert np.all(np.isfinite(slopes))
 
 
@@ -196,6 +306,7 @@ def test_modes_are_those_of_scipy(axis, keepdims):
 HOLES = np.array([[1, np.nan, 1, 2], [2, 3, 3, 1], [np.nan] * 4], np.float32)
 
 
+@pytest.mark.filterwarnings("ignore:After omitting NaNs")
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_nan_that_are_omitted_change_nothing(axis):
     ours, theirs = (of.mode(HOLES, axis, nan_policy="omit") for of in (stats, scipy.stats))

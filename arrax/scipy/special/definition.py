@@ -15,7 +15,7 @@ from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
 from arrax.scipy.special import coefficients as table
-from arrax.transforms.custom_jvp import custom_jvp
+from arrax.transforms.custom_jvp import SymbolicZero, custom_jvp
 
 Function = Callable[..., Any]
 
@@ -57,16 +57,17 @@ def with_slopes(*slopes: Function | None) -> Callable[[Function], Function]:
 
         rule = custom_jvp(lambda *operands: fun(*map(jnp.asarray, operands)))
 
-        @rule.defjvp
         def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
             primals = tuple(map(jnp.asarray, primals))
             ans = rule(*primals)
             total = None
             for slope, t in zip(slopes, tangents, strict=True):
-                if slope is not None:
+                if slope is not None and not isinstance(t, SymbolicZero):  # an infinite slope times nothing is nothing
                     term = slope(ans, *primals) * t
                     total = term if total is None else total + term
             return ans, jnp.zeros_like(ans) if total is None else total
+
+        rule.defjvp(jvp, symbolic_zeros=True)
 
         return broadcast
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from arrax import numpy as jnp
-from arrax.scipy.special.definition import log1p
 from arrax.scipy.stats.definition import of_distribution, provided
 
 
@@ -15,14 +14,16 @@ from arrax.scipy.stats.definition import of_distribution, provided
 def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of the probability of k."""
     x = k - loc
-    return provided((p >= 0) & (p <= 1), jnp.where(x == 1, jnp.log(p), jnp.where(x == 0, log1p(-p), -np.inf)))
+    value = jnp.where(x == 1, jnp.log(p), jnp.where(x == 0, jnp.log1p(-p), -np.inf))
+    return provided((p >= 0) & (p <= 1) & ~jnp.isnan(x), value)
 
 
 @of_distribution
 def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
     """The probability of k."""
     x = k - loc
-    return provided((p >= 0) & (p <= 1), jnp.where(x == 1, p, jnp.where(x == 0, 1 - p, 0.0)))
+    value = jnp.where(x == 1, p, jnp.where(x == 0, 1 - p, 0.0))
+    return provided((p >= 0) & (p <= 1) & ~jnp.isnan(x), value)
 
 
 @of_distribution

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from arrax import numpy as jnp
 from arrax.scipy.special.gamma_functions import betainc, log_beta
 from arrax.scipy.special.logarithmic import times_log, times_log1p
@@ -18,7 +20,10 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     def value(z: Any) -> Any:
         return times_log(a - 1, z) + times_log1p(b - 1, -z) - log_beta(*jnp.broadcast_arrays(a, b)) - jnp.log(scale)
 
-    return provided((a > 0) & (b > 0), inside((z >= 0) & (z <= 1), value, z, 0.5))
+    # at the borders the density is 0 or infinite, with no slope, where it is not that of an even distribution
+    beside = jnp.where((z == 0) & (a < 1) | (z == 1) & (b < 1), np.inf - jnp.log(scale), -np.inf)
+    support = ((z > 0) | (z == 0) & (a == 1)) & ((z < 1) | (z == 1) & (b == 1))
+    return provided((a > 0) & (b > 0), inside(support, value, z, 0.5, beside))
 
 
 @of_distribution
@@ -27,10 +32,16 @@ def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return jnp.exp(logpdf(x, a, b, loc, scale))
 
 
+def _share(z: Any, a: Any, b: Any) -> Any:
+    """The share below z, a regularized incomplete beta function."""
+    value = inside((z > 0) & (z < 1), lambda z: betainc(a, b, z), z, 0.5, 0.0)
+    return provided((a > 0) & (b > 0), jnp.where(z >= 1, 1.0, value))
+
+
 @of_distribution
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function, a regularized incomplete beta function."""
-    return betainc(a, b, jnp.clip(standard(x, loc, scale), 0, 1))
+    return _share(standard(x, loc, scale), a, b)
 
 
 @of_distribution
@@ -42,7 +53,7 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function, 1 - cdf."""
-    return betainc(b, a, 1 - jnp.clip(standard(x, loc, scale), 0, 1))
+    return _share(1 - standard(x, loc, scale), b, a)
 
 
 @of_distribution

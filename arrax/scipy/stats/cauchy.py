@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import numpy as jnp
-from arrax.scipy.special.definition import cos_pi, log1p, sin_pi
+from arrax.scipy.special.definition import cos_pi, sin_pi, with_slopes
 from arrax.scipy.stats.definition import of_distribution, provided, standard
 
 
@@ -54,8 +54,9 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 def _log_of_share(z: Any) -> Any:
     """The logarithm of the distribution function, by that of the other tail where it is near 0."""
-    low = jnp.log(jnp.arctan2(1, -jnp.minimum(z, 0)) / math.pi)
-    return jnp.where(z > 0, log1p(-jnp.arctan2(1, jnp.maximum(z, 0)) / math.pi), low)
+    above = z > 0
+    low = jnp.log(jnp.arctan2(1, -jnp.where(above, 0.0, z)) / math.pi)
+    return jnp.where(above, jnp.log1p(-jnp.arctan2(1, jnp.where(above, z, 0.0)) / math.pi), low)
 
 
 @of_distribution
@@ -71,6 +72,11 @@ def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def _quantile(q: Any, loc: Any, scale: Any, sign: int) -> Any:
+    return provided((q >= 0) & (q <= 1) & (scale > 0), loc + scale * (sign * _cotangent(q)))
+
+
+@with_slopes(lambda ans, q: -math.pi * (1 + ans * ans))
+def _cotangent(q: Any) -> Any:
+    """cot(pi q) for q from 0 to 1."""
     sine = sin_pi(q)
-    cotangent = jnp.where(sine == 0, jnp.where(q == 0, np.inf, -np.inf), cos_pi(q) / jnp.where(sine == 0, 1, sine))
-    return provided((q >= 0) & (q <= 1) & (scale > 0), loc + scale * (sign * cotangent))
+    return jnp.where(sine == 0, jnp.where(q == 0, np.inf, -np.inf), cos_pi(q) / jnp.where(sine == 0, 1, sine))

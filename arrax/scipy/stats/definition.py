@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,9 +14,9 @@ from arrax import dtypes
 from arrax import numpy as jnp
 from arrax.core.types import typeof
 from arrax.lax.conversion import convert
+from arrax.nn import activations
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
-from arrax.scipy.special.definition import log1p
 
 Function = Callable[..., Any]
 
@@ -59,7 +60,7 @@ def standard(x: Any, loc: Any, scale: Any) -> Any:
     return (x - loc) / jnp.where(scale > 0, scale, np.nan)
 
 
-def inside(condition: Any, value: Function, x: Any, safe: float, otherwise: float = -np.inf) -> Any:
+def inside(condition: Any, value: Function, x: Any, safe: float, otherwise: Any = -np.inf) -> Any:
     """``value(x)`` where the condition holds, ``otherwise`` elsewhere, NaN for NaN.
 
     Elsewhere the value is computed at a harmless place, so that its derivative is finite there, too.
@@ -68,15 +69,32 @@ def inside(condition: Any, value: Function, x: Any, safe: float, otherwise: floa
     return jnp.where(jnp.isnan(x), np.nan, out)
 
 
+def at_least(z: Any, bound: float) -> Any:
+    """The greater of the two, with the slope of z at the bound itself, as the support has its border."""
+    return jnp.where(z < bound, bound, z)
+
+
+def exponential(z: Any) -> Any:
+    """exp(z), no greater than the root of the largest number: exp(-exp(z)) is 0 by then, and so is its slope."""
+    return jnp.exp(jnp.minimum(z, 0.5 * math.log(float(dtypes.finfo(z.dtype).max))))
+
+
+def log_of_rise(z: Any) -> Any:
+    """log(1 - exp(-exp(z))), which is z itself where exp(z) is nothing beside 1."""
+    low = z < math.log(float(dtypes.finfo(z.dtype).eps))
+    return jnp.where(low, z, activations.log1mexp(exponential(jnp.where(low, 0.0, z))))
+
+
 def provided(condition: Any, value: Any) -> Any:
     """The value where the parameters are valid, NaN elsewhere."""
     return jnp.where(condition, value, np.nan)
 
 
 def log_of_share(share: Any, rest: Any) -> Any:
-    """The logarithm of a share, by what is left of 1 where the share is most of it."""
-    most = share > 0.5
-    return jnp.where(most, log1p(-jnp.where(most, rest, 0.0)), jnp.log(jnp.where(most, 1.0, share)))
+    """The logarithm of a share, by what is left of 1 where the share is most of it; of 0 it has no slope."""
+    most, none = share > 0.5, share == 0
+    least = jnp.where(none, -np.inf, jnp.log(jnp.where(most | none, 1.0, share)))
+    return jnp.where(most, jnp.log1p(-jnp.where(most, rest, 0.0)), least)
 
 
 def is_whole(k: Any) -> Any:

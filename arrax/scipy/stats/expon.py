@@ -6,8 +6,7 @@ from typing import Any
 
 from arrax import numpy as jnp
 from arrax.nn import activations
-from arrax.scipy.special.definition import log1p
-from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
+from arrax.scipy.stats.definition import at_least, inside, of_distribution, provided, standard
 
 
 @of_distribution
@@ -27,7 +26,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function."""
-    return -jnp.expm1(-jnp.maximum(standard(x, loc, scale), 0))
+    return -jnp.expm1(-at_least(standard(x, loc, scale), 0))
 
 
 @of_distribution
@@ -40,16 +39,16 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function, 1 - cdf."""
-    return jnp.exp(-jnp.maximum(standard(x, loc, scale), 0))
+    return jnp.exp(-at_least(standard(x, loc, scale), 0))
 
 
 @of_distribution
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function."""
-    return -jnp.maximum(standard(x, loc, scale), 0)
+    return -at_least(standard(x, loc, scale), 0)
 
 
 @of_distribution
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of the distribution function."""
-    return provided((q >= 0) & (q <= 1) & (scale > 0), loc - scale * log1p(-q))
+    return provided((q >= 0) & (q <= 1) & (scale > 0), loc - scale * jnp.log1p(-q))

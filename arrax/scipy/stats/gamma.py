@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from arrax import numpy as jnp
 from arrax.scipy.special.gamma_functions import gammainc, gammaincc, log_gamma
 from arrax.scipy.special.logarithmic import times_log
@@ -14,7 +16,10 @@ from arrax.scipy.stats.definition import inside, log_of_share, of_distribution, 
 def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: (a - 1) log z - z - log Gamma(a) - log scale, with z = (x - loc) / scale."""
     z = standard(x, loc, scale)
-    value = inside(z >= 0, lambda z: times_log(a - 1, z) - z - log_gamma(a) - jnp.log(scale), z, 1.0)
+    # at 0 the density is 0 or infinite, with no slope, but for the exponential one
+    beside = jnp.where((z == 0) & (a < 1), np.inf - jnp.log(scale), -np.inf)
+    support = (z > 0) | (z == 0) & (a == 1)
+    value = inside(support, lambda z: times_log(a - 1, z) - z - log_gamma(a) - jnp.log(scale), z, 1.0, beside)
     return provided(a > 0, value)
 
 
@@ -28,7 +33,7 @@ def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function, a regularized incomplete gamma function."""
     z = standard(x, loc, scale)
-    return inside(z > 0, lambda z: gammainc(a, z), z, 1.0, 0.0)
+    return provided(a > 0, inside(z > 0, lambda z: gammainc(a, z), z, 1.0, 0.0))
 
 
 @of_distribution
@@ -41,7 +46,7 @@ def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function, 1 - cdf."""
     z = standard(x, loc, scale)
-    return inside(z > 0, lambda z: gammaincc(a, z), z, 1.0, 1.0)
+    return provided(a > 0, inside(z > 0, lambda z: gammaincc(a, z), z, 1.0, 1.0))
 
 
 @of_distribution

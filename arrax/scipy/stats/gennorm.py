@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import numpy as jnp
+from arrax.scipy.special.definition import with_slopes
 from arrax.scipy.special.gamma_functions import gammaincc, log_gamma
 from arrax.scipy.stats.definition import of_distribution, provided
+from arrax.transforms.autodiff import jvp
 
 
 @of_distribution
@@ -18,12 +20,28 @@ def logpdf(x: Any, beta: Any) -> Any:
 @of_distribution
 def pdf(x: Any, beta: Any) -> Any:
     """The density."""
-    return jnp.exp(logpdf(x, beta))
+    return provided(beta > 0, _density(x, beta))
+
+
+def _density(x: Any, beta: Any) -> Any:
+    return jnp.exp(jnp.log(0.5 * beta) - log_gamma(1 / beta) - jnp.abs(x) ** beta)
 
 
 @of_distribution
 def cdf(x: Any, beta: Any) -> Any:
     """The distribution function."""
-    size = jnp.abs(x) ** beta
-    tail = 0.5 * gammaincc(1 / beta, size)
+    return provided(beta > 0, _share(x, beta))
+
+
+def _share_below(x: Any, beta: Any) -> Any:
+    tail = 0.5 * gammaincc(1 / beta, jnp.abs(x) ** beta)
     return jnp.where(x > 0, 1 - tail, tail)
+
+
+def _slope_in_shape(ans: Any, x: Any, beta: Any) -> Any:
+    away = jnp.where(x == 0, 1, x)  # at 0 the share is one half, whatever the shape
+    slope = jvp(lambda beta: _share_below(away, beta), (beta,), (jnp.ones_like(beta),))[1]
+    return jnp.where(x == 0, 0, slope)
+
+
+_share = with_slopes(lambda ans, x, beta: _density(x, beta), _slope_in_shape)(_share_below)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.nn import activations
-from arrax.scipy.stats.definition import of_distribution, provided, standard
+from arrax.scipy.stats.definition import exponential, log_of_rise, of_distribution, provided, standard
 
 
 @of_distribution
@@ -19,13 +18,14 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density."""
-    return jnp.exp(logpdf(x, loc, scale))
+    power = exponential(-standard(x, loc, scale))
+    return power * jnp.exp(-power) / scale
 
 
 @of_distribution
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function."""
-    return jnp.exp(-jnp.exp(-standard(x, loc, scale)))
+    return jnp.exp(-exponential(-standard(x, loc, scale)))
 
 
 @of_distribution
@@ -37,13 +37,13 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function, 1 - cdf."""
-    return -jnp.expm1(-jnp.exp(-standard(x, loc, scale)))
+    return -jnp.expm1(-exponential(-standard(x, loc, scale)))
 
 
 @of_distribution
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function, 1 - cdf."""
-    return activations.log1mexp(jnp.exp(-standard(x, loc, scale)))
+    return log_of_rise(-standard(x, loc, scale))
 
 
 @of_distribution

@@ -24,5 +24,5 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function."""
     z = standard(x, loc, scale)
-    tail = 0.5 * jnp.exp(-jnp.abs(z))
+    tail = 0.5 * jnp.exp(jnp.where(z > 0, -z, z))
     return jnp.where(z > 0, 1 - tail, tail)

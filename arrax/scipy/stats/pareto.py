@@ -6,8 +6,7 @@ from typing import Any
 
 from arrax import numpy as jnp
 from arrax.nn import activations
-from arrax.scipy.special.definition import log1p
-from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
+from arrax.scipy.stats.definition import at_least, inside, of_distribution, provided, standard
 
 
 @of_distribution
@@ -26,7 +25,7 @@ def pdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 def _logarithm(x: Any, b: Any, loc: Any, scale: Any) -> Any:
     """b log z, 0 below the support."""
-    return provided(b > 0, b * jnp.log(jnp.maximum(standard(x, loc, scale), 1)))
+    return provided(b > 0, b * jnp.log(at_least(standard(x, loc, scale), 1)))
 
 
 @of_distribution
@@ -58,4 +57,4 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of the distribution function."""
     valid = (q >= 0) & (q <= 1) & (scale > 0) & (b > 0)
-    return provided(valid, loc + scale * jnp.exp(-log1p(-q) / b))
+    return provided(valid, loc + scale * jnp.exp(-jnp.log1p(-q) / b))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from arrax import numpy as jnp
@@ -11,11 +12,15 @@ from arrax.scipy.stats.definition import of_distribution, provided, standard
 
 @of_distribution
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density: -(df + 1)/2 log(1 + z^2/df) - log(sqrt(df) B(1/2, df/2)) - log scale."""
+    """The logarithm of the density: -(df + 1)/2 log(1 + z^2/df) - log(sqrt(df) B(1/2, df/2)) - log scale; for infinite df that of the normal distribution."""
     z = standard(x, loc, scale)
-    half = 0.5 * df
-    norm = log_beta(*jnp.broadcast_arrays(jnp.full_like(half, 0.5), half)) + 0.5 * jnp.log(df)
-    return provided(df > 0, -(half + 0.5) * jnp.log1p(z * z / df) - norm - jnp.log(scale))
+    endless = jnp.isinf(df)
+    shape = jnp.where(endless, 1.0, df)
+    half = 0.5 * shape
+    norm = log_beta(*jnp.broadcast_arrays(jnp.full_like(half, 0.5), half)) + 0.5 * jnp.log(shape)
+    value = -(half + 0.5) * jnp.log1p(z * z / shape) - norm
+    normal = -0.5 * (z * z + math.log(2 * math.pi))
+    return provided(df > 0, jnp.where(endless, normal, value) - jnp.log(scale))
 
 
 @of_distribution

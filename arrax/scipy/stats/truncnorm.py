@@ -9,22 +9,41 @@ import numpy as np
 
 from arrax import numpy as jnp
 from arrax.nn import activations
-from arrax.scipy.special.definition import log1p
+from arrax.scipy.special.definition import with_slopes
 from arrax.scipy.special.error_functions import log_normal_cdf, normal_cdf
-from arrax.scipy.stats.definition import inside, log_of_share, of_distribution, provided, standard
+from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
 
 
+def _log_density(z: Any) -> Any:
+    """The logarithm of the normal density, -inf with slope 0 at infinity."""
+    endless = jnp.isinf(z)
+    return jnp.where(endless, -np.inf, -0.5 * (jnp.square(jnp.where(endless, 0, z)) + math.log(2 * math.pi)))
+
+
+@with_slopes(
+    lambda ans, low, high: -jnp.exp(_log_density(low) - ans),
+    lambda ans, low, high: jnp.exp(_log_density(high) - ans),
+)
 def _log_mass(low: Any, high: Any) -> Any:
-    """log(Phi(high) - Phi(low)) for low <= high, by the tail on whose side both are, if they are on one."""
+    """log(Phi(high) - Phi(low)) for low <= high: of narrow intervals by the density in the middle, else by the tail on whose
+    side both are, if they are on one."""
+    middle, width = 0.5 * (low + high), high - low
+    narrow = width * (1 + jnp.abs(middle)) < 3e-3
+    middle, width = jnp.where(narrow, middle, 0), jnp.where(narrow, width, 1)
+    beside = _log_density(middle) + jnp.log(width) + jnp.log1p(jnp.square(width) * (jnp.square(middle) - 1) / 24)
+    return jnp.where(narrow, beside, _log_wide_mass(low, high))
+
+
+def _log_wide_mass(low: Any, high: Any) -> Any:
     flip = low > 0
     low, high = jnp.where(flip, -high, low), jnp.where(flip, -low, high)
     apart = high > 0
-    tail_low, tail_high = jnp.where(apart, -1.0, low), jnp.where(apart, 0.0, high)
-    above = log_normal_cdf(tail_high)
-    difference = above - log_normal_cdf(tail_low)
-    same = difference <= 0
+    # both ends together: programs are large where these functions stand more than once
+    below, above = log_normal_cdf(jnp.stack([jnp.where(apart, -1.0, low), jnp.where(apart, 0.0, high)]))
+    difference = above - below
+    same = ~(difference > 0)  # NaN for two infinities
     tails = above + activations.log1mexp(jnp.where(same, 1.0, difference))
-    both = log1p(-(normal_cdf(jnp.where(apart, low, -1.0)) + normal_cdf(jnp.where(apart, -high, -1.0))))
+    both = jnp.log1p(-jnp.sum(normal_cdf(jnp.stack([jnp.where(apart, low, -1.0), jnp.where(apart, -high, -1.0)])), 0))
     return jnp.where(apart, both, jnp.where(same, -np.inf, tails))
 
 
@@ -48,14 +67,20 @@ def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 def _log_shares(z: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """The logarithms of the shares of the mass below and above z."""
-    z, a, b = jnp.broadcast_arrays(jnp.clip(z, a, b), a, b)
-    whole = _log_mass(a, b)
-    below = jnp.where(z == b, 0, _log_mass(a, z) - whole)
-    above = jnp.where(z == a, 0, _log_mass(z, b) - whole)
-    first = log_of_share(jnp.exp(below), jnp.exp(above)), log_of_share(jnp.exp(above), jnp.exp(below))
-    # a share that is too small for a number has a logarithm yet
-    low, high = jnp.where(below < -1, below, first[0]), jnp.where(above < -1, above, first[1])
-    return provided(a < b, low), provided(a < b, high)
+    z, a, b = jnp.broadcast_arrays(z, a, b)
+    under, over = z <= a, z >= b
+    middle = jnp.where(jnp.isinf(a), jnp.where(jnp.isinf(b), 0, b - 1), jnp.where(jnp.isinf(b), a + 1, 0.5 * (a + b)))
+    within = jnp.where(under | over, middle, z)
+    low, high, whole = _log_mass(jnp.stack([a, within, a]), jnp.stack([within, b, b]))
+    below = jnp.where(under, -np.inf, jnp.where(over, 0, low - whole))
+    above = jnp.where(over, -np.inf, jnp.where(under, 0, high - whole))
+    valid = (a < b) & ~jnp.isnan(z)
+    return provided(valid, _of_pair(below, above)), provided(valid, _of_pair(above, below))
+
+
+def _of_pair(share: Any, rest: Any) -> Any:
+    """The logarithm of a share, which may be too small for a number, by that of the rest where it is most of the whole."""
+    return jnp.where(share < -1, share, jnp.log1p(-jnp.exp(jnp.where(share < -1, -1.0, rest))))
 
 
 @of_distribution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
+from arrax.scipy.stats.definition import at_least, inside, of_distribution, provided, standard
 
 
 @of_distribution
@@ -25,7 +25,8 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function."""
-    return jnp.clip(standard(x, loc, scale), 0, 1)
+    z = at_least(standard(x, loc, scale), 0)
+    return jnp.where(z > 1, 1.0, z)
 
 
 @of_distribution

@@ -14,7 +14,7 @@ from arrax.scipy.stats.definition import of_distribution, provided
 def logpdf(x: Any, kappa: Any) -> Any:
     """The logarithm of the density: kappa (cos x - 1) - log(2 pi exp(-kappa) I0(kappa))."""
     value = -2 * kappa * jnp.square(jnp.sin(0.5 * x)) - jnp.log(2 * math.pi * lax.bessel_i0e(kappa))
-    return provided(kappa > 0, value)
+    return provided(kappa >= 0, value)
 
 
 @of_distribution
