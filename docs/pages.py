@@ -18,7 +18,8 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-FOLDER = pathlib.Path(__file__).parent
+ROOT = pathlib.Path(__file__).parent.parent
+FOLDER = ROOT / "docs"
 FIGURES = FOLDER / "figures"  # what the pages draw, when the site is built
 ALONE = "<!-- runs in a process of its own -->"  # stands in pages that must come before the first use of the runtime
 
@@ -84,7 +85,7 @@ def check(path: pathlib.Path) -> None:
 
 def run(path: pathlib.Path, folder: pathlib.Path, how: str = "check") -> None:
     """Run a page in a folder, in a process of its own. ``how`` is ``"check"`` or ``"write"``, as of the command line."""
-    about = dict(os.environ, PYTHONPATH=str(FOLDER.parent), MPLBACKEND="Agg")
+    about = dict(os.environ, PYTHONPATH=str(ROOT), MPLBACKEND="Agg")
     about.pop("XLA_FLAGS", None)  # pages choose how many devices they have
     done = subprocess.run(
         [sys.executable, "-m", "docs.pages", how, str(path)], cwd=folder, env=about, capture_output=True, text=True

@@ -11,7 +11,7 @@ from arrax import errors
 from docs import pages, reference, settings_table
 
 DOCS = pages.FOLDER
-ROOT = DOCS.parent
+ROOT = pages.ROOT
 PAGES = sorted(page.name for page in DOCS.glob("*.md"))
 API = {f"{name}.md" for name in (*reference.MODULES, "index", "changelog")}  # written when the site is built
 TEXTS = {page: (DOCS / page).read_text() for page in PAGES}
@@ -33,6 +33,43 @@ def test_every_block_of_output_stands_below_what_prints_it():
     for page, text in TEXTS.items():
         shown = sum(block.output is not None for block in pages.blocks(text))
         assert shown == text.count("```output\n"), page
+
+
+DRAWING = """
+```python
+print(1 + 1)
+open("two.svg", "w").write("two")
+```
+
+```output
+```
+
+```python needs=no_such_package
+print(3)
+```
+
+```output
+3
+```
+
+![two](figures/two.svg)
+"""
+
+
+def test_a_page_is_filled_with_what_it_prints_and_drawn_when_it_has_changed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page, drawn = tmp_path / "drawing.md", tmp_path / "figures" / "two.svg"
+    page.write_text(DRAWING)
+    with pytest.raises(AssertionError, match="prints\n2\n"):
+        pages.check(page)
+    pages.write(page)
+    assert page.read_text() == DRAWING.replace("```output\n```", "```output\n2\n```")
+    monkeypatch.setattr(pages, "FOLDER", tmp_path)
+    monkeypatch.setattr(pages, "FIGURES", drawn.parent)
+    for _ in range(2):
+        pages.draw()
+        assert drawn.read_text() == "two"
+        monkeypatch.setattr(pages, "run", None)  # nothing is left to do
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 """Time one program: ``python -m benchmarks.programs.run_program LIBRARY NAME``.
 
-Prints the seconds of the first call and of the shortest later one.
+Prints the most memory that the process has had, and the seconds of the first call and of the shortest later one.
 """
 
 from __future__ import annotations
 
 import importlib
+import resource
 import sys
 import time
 
@@ -31,6 +32,7 @@ def main() -> None:
         start = time.perf_counter()
         lib.block_until_ready(run(*args))
         times.append(time.perf_counter() - start)
+    print("megabytes", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
     print("seconds", first, min(times))
 
 
