@@ -2,11 +2,14 @@
 
 import importlib
 
+# first: it refuses versions of jaxlib that may lack what follows
+from arrax.native.versions import jaxlib_version as jaxlib_version
+
+# isort: split
 # weakref_lru_cache must be imported before typed ndarray types are registered, or the process dies (see xla/startup.py).
 from jaxlib import _jax as _jax
 from jaxlib import utils as native_utils  # type: ignore[attr-defined]  # noqa: F401
 from jaxlib import xla_client as xla_client
-from jaxlib.version import __version__ as jaxlib_version
 from jaxlib.version import _git_hash as _git_hash
 from jaxlib.weakref_lru_cache import weakref_lru_cache as weakref_lru_cache
 

@@ -42,21 +42,31 @@ from arrax.xla.placement import host_value
 ArrayImpl = runtime.ArrayImpl
 
 
+def _documented_as(function: Any, difference: str = "") -> Any:
+    """Decorator: a method has the documentation of the function of ``arrax.numpy`` that it is."""
+
+    def decorate(method: Any) -> Any:
+        method.__doc__ = f"{function.__doc__}{difference and f'As a method: {difference}'}"
+        return method
+
+    return decorate
+
+
+@_documented_as(manipulation.reshape, "the shape may be given as several arguments.")
 def _reshape(self: Any, *args: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Any:
-    """``jnp.reshape``; the shape may be given as several arguments."""
     return manipulation.reshape(
         self, args[0] if len(args) == 1 else args, order=order, copy=copy, out_sharding=out_sharding
     )
 
 
+@_documented_as(manipulation.transpose, "the axes may be given as several arguments.")
 def _transpose(self: Any, *args: Any) -> Any:
-    """``jnp.transpose``; the axes may be given as several arguments."""
     axes = None if not args else args[0] if len(args) == 1 and (args[0] is None or np.ndim(args[0]) > 0) else args
     return manipulation.transpose(self, axes)
 
 
+@_documented_as(manipulation.astype)
 def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
-    """``jnp.astype``."""
     return manipulation.astype(self, dtype, copy=copy, device=device)
 
 
@@ -71,6 +81,7 @@ def _iterate(self: Any) -> Iterator[Any]:
     return iter(indexing.iterate(self))
 
 
+@_documented_as(reductions.sum)
 def _sum(
     self: Any,
     axis: Any = None,
@@ -81,25 +92,25 @@ def _sum(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """``jnp.sum``."""
     return reductions.sum(self, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
+@_documented_as(selection.clip)
 def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
-    """``jnp.clip``."""
     return selection.clip(self, min, max)
 
 
+@_documented_as(rearranging.repeat)
 def _repeat(
     self: Any, repeats: Any, axis: OneAxis = None, *, total_repeat_length: int | None = None,
     out_sharding: Any = None,
 ) -> Any:  # fmt: skip
-    """``jnp.repeat``."""
     return rearranging.repeat(
         self, repeats, axis=axis, total_repeat_length=total_repeat_length, out_sharding=out_sharding
     )
 
 
+@_documented_as(searching.compress)
 def _compress(
     self: Any,
     condition: Any,
@@ -109,13 +120,22 @@ def _compress(
     size: int | None = None,
     fill_value: Any = 0,
 ) -> Any:
-    """``jnp.compress``."""
     return searching.compress(condition, self, axis=axis, out=out, size=size, fill_value=fill_value)
 
 
+@_documented_as(searching.nonzero)
 def _nonzero(self: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """``jnp.nonzero``."""
     return searching.nonzero(self, size=size, fill_value=fill_value)
+
+
+def _copy(self: Any) -> Any:
+    """An array with a buffer of its own."""
+    return creation.copy_array(self)
+
+
+def _bytes(self: Any, order: str = "C") -> bytes:
+    """The elements' bytes, in the order of ``numpy.ndarray.tobytes``."""
+    return host_value(self).tobytes(order)  # type: ignore[arg-type]
 
 
 def _swap_last(self: Any) -> Any:
@@ -164,7 +184,7 @@ METHODS: dict[str, Any] = {
     "squeeze": manipulation.squeeze, "swapaxes": manipulation.swapaxes,
     "diagonal": matrices.diagonal, "trace": matrices.trace, "dot": products.dot,
     "conj": elementwise.conjugate, "conjugate": elementwise.conjugate,
-    "round": elementwise.round, "copy": lambda self: creation.copy_array(self),
+    "round": elementwise.round, "copy": _copy,
     "choose": selection.choose, "searchsorted": searching.searchsorted,
     "sort": sorting.sort, "argsort": sorting.argsort,
     "argpartition": sorting.argpartition, "take": indexing.take,
@@ -175,7 +195,7 @@ METHODS: dict[str, Any] = {
     "cumprod": accumulations.cumprod,
 }
 CONCRETE: dict[str, Any] = {
-    "item": _item, "tolist": to_list, "tobytes": lambda self, order="C": host_value(self).tobytes(order),
+    "item": _item, "tolist": to_list, "tobytes": _bytes,
 }
 # fmt: on
 

@@ -237,8 +237,16 @@ def grad(
 ) -> Callable[..., Any]:
     """A function that returns the gradient of ``fun``.
 
-    Args: as of ``value_and_grad``.
-    Returns: function with ``fun``'s arguments that returns the gradient, with ``has_aux`` ``(gradient, auxiliary data)``.
+    Args:
+      fun: function with a scalar result (with ``has_aux``: a pair of it and auxiliary data).
+      argnums: position (or positions) of the arguments to differentiate, which are arrays, numbers or pytrees of them.
+      has_aux: whether ``fun`` returns auxiliary data.
+      holomorphic: whether ``fun`` is a holomorphic function of complex arguments.
+      allow_int: accept integer arguments; their gradients have dtype float0.
+    Returns: function with ``fun``'s arguments that returns the gradient, of the structure and shapes of the arguments (a tuple of
+      gradients for several positions), with ``has_aux`` ``(gradient, auxiliary data)``.
+    Raises:
+      TypeError: inputs or outputs of other types, an output that is no scalar.
     Example: ``grad(jnp.tanh)(0.)`` is 1.
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)

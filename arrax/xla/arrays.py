@@ -70,6 +70,7 @@ def _global_shards(self: Any) -> list[Shard]:
 
 
 def _copy_to_host_async(self: Any) -> None:
+    """Start the copy that ``numpy.asarray`` waits for."""
     check_live(self)
     for piece in pieces_of(self):
         piece._copy_single_device_array_to_host_async()
@@ -188,7 +189,13 @@ def copy_of(array: Any) -> Any:
     return moved
 
 
+def _addressable_data(self: Any, index: int) -> Any:
+    """The piece on one of the devices of this process, by number."""
+    return _shards(self)[index].data
+
+
 def _devices(self: Any) -> set[Any]:
+    """The devices on which the array lies."""
     return set(self._sharding._internal_device_list)
 
 
@@ -210,11 +217,13 @@ ATTRIBUTES: dict[str, Any] = {
     "committed": property(lambda self: self._committed, doc="Whether the array is bound to its devices."),
     "device": property(_device, doc="The device, or the sharding of an array over several."),
     "devices": _devices,
-    "is_fully_addressable": property(lambda self: self._sharding._internal_device_list.is_fully_addressable),
-    "is_fully_replicated": property(lambda self: self._sharding.is_fully_replicated),
+    "is_fully_addressable": property(lambda self: self._sharding._internal_device_list.is_fully_addressable,
+                                     doc="Whether all devices of the array belong to this process."),
+    "is_fully_replicated": property(lambda self: self._sharding.is_fully_replicated,
+                                    doc="Whether each device has all elements."),
     "addressable_shards": property(_shards, doc="The pieces on devices of this process."),
     "global_shards": property(_global_shards, doc="The pieces on all devices."),
-    "addressable_data": lambda self, index: _shards(self)[index].data,
+    "addressable_data": _addressable_data,
     "copy_to_host_async": _copy_to_host_async,
     "unsafe_buffer_pointer": ArrayImpl.unsafe_buffer_pointer,
     "__array__": _to_numpy, "__array_priority__": 100, "__len__": _len, "__bool__": _bool, "__int__": _int,
@@ -232,6 +241,14 @@ def attach(cls: type, table: dict[str, Any]) -> None:
 
 
 attach(ArrayImpl, ATTRIBUTES)
+Array.__doc__ = ArrayImpl.__doc__ = """An array: elements of one dtype on one device or over several. It never changes.
+
+    Arrays come from ``jnp.array``, ``jnp.zeros`` and other functions, not from this class, which is for ``isinstance`` and
+    annotations; traced values count as arrays. Methods are the functions of ``arrax.numpy``, operators promote as these do, and
+    ``x.at[index].set(value)`` gives an array with other elements.
+
+    Example: ``isinstance(jnp.ones(3), arrax.Array)`` is True, under ``jit``, too.
+    """
 
 
 def item(array: Any, *index: int) -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from arrax.native import runtime
+from arrax.native import runtime, versions
 
-version = tuple(int(part) for part in runtime.jaxlib_version.split(".")[:3])
 _HANDLER_SKIPS_CHECKS = "_skip_checks" in runtime.array_result_handler.__nb_signature__[0][0]
 
 
@@ -31,7 +30,7 @@ def _check_and_rearrange(arrays: list[Any], sharding: Any, aval: Any) -> list[An
 runtime.ArrayImpl._check_and_rearrange = staticmethod(_check_and_rearrange)
 
 # The option is gone in 0.11; its older kind of code compiles faster.
-WITHOUT_FUSION_EMITTERS = {"xla_cpu_use_fusion_emitters": False} if version < (0, 11, 0) else {}
+WITHOUT_FUSION_EMITTERS = {"xla_cpu_use_fusion_emitters": False} if versions.installed < (0, 11, 0) else {}
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 """Arrays: attributes, printing, conversion to Python and NumPy, copies, pickling, placement, deletion."""
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
@@ -153,3 +154,12 @@ def test_copies_are_copies_under_transformations_too():
     results.append(arrax.device_put(x, may_alias=False))
     assert not any(result is x or result.unsafe_buffer_pointer() == x.unsafe_buffer_pointer() for result in results)
     assert arrax.device_put(x) is x
+
+
+def test_everything_public_of_arrays_is_documented():
+    for cls in (arrax.Array, type(jnp.ones(1))):
+        assert cls.__doc__
+        bare = [name for name in dir(cls) if not name.startswith("_") and not inspect.getdoc(getattr(cls, name))]
+        assert set(bare) <= {"aval", "traceback"}, bare  # the runtime's own
+    assert jnp.ones(1).sum.__doc__ == jnp.sum.__doc__
+    assert "several arguments" in arrax.Array.reshape.__doc__

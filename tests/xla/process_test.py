@@ -2,6 +2,8 @@
 
 import ast
 import os
+import pathlib
+import re
 import threading
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax.native import versions
 from tests.support import run_python as run
 
 
@@ -340,3 +343,20 @@ def test_the_names_of_the_package_complete():
     assert {"grad", "random", "nn", "experimental", "pure_callback", "numpy", "lax"} <= listed
     assert not listed & {"xla", "native", "transforms", "numpy_api", "annotations"}
     assert all(hasattr(arrax, name) for name in listed)
+
+
+@pytest.mark.parametrize(("version", "says"), [("0.10.1", "too old"), ("0.13.0", "too new"), ("0.12.0.1", None)])
+def test_versions_of_jaxlib_that_are_not_supported_are_refused(version, says):
+    program = f"import jaxlib.version; jaxlib.version.__version__ = {version!r}; import arrax"
+    done = run(program)
+    if says is None:
+        assert done.returncode == 0, done.stderr
+    else:
+        assert f"ImportError: jaxlib {version} is {says} for arrax" in done.stderr
+
+
+def test_the_supported_versions_of_jaxlib_are_those_of_the_package():
+    bounds = re.search(
+        r'"jaxlib>=([\d.]+),<([\d.]+)"', (pathlib.Path(__file__).parents[2] / "pyproject.toml").read_text()
+    )
+    assert [tuple(map(int, bound.split("."))) for bound in bounds.groups()] == [versions.OLDEST, versions.TOO_NEW]
