@@ -13,7 +13,7 @@
 #   make lint types    ruff, mypy
 #   make bench         side by side with the reference implementation (BENCH="eager staging" narrows)
 #   make calibrate     measure from which sizes on the CPU's own forms of operations pay on this machine
-#   make plot-numpy    draw the results of the benchmark group numpy for the README
+#   make plot-numpy    put the results of the benchmarks into the README: a picture and a table
 #   make clean         remove environments and caches
 #
 # PYTHON=/path/to/python chooses the interpreter for .venv.

@@ -1,9 +1,8 @@
-"""Draw the results of the group ``numpy`` for the README: `python -m benchmarks.plot_numpy [IMAGE]`."""
+"""Put the results into the README: draw those of the group ``numpy``, write the table of all groups (`python -m benchmarks.plot_numpy`)."""
 
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +13,19 @@ from matplotlib import pyplot  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent
 IMAGE = ROOT.parent / "docs" / "numpy_speed.png"
+README = ROOT.parent / "README.md"
+ABOUT = {  # groups, in the README's order
+    "programs": "whole programs: training steps, science; first call and steady",
+    "cold_start": "a fresh process until the first result",
+    "staging": "tracing, lowering, compiling",
+    "call_overhead": "calls of compiled functions that do next to nothing",
+    "runtime": "compiled functions at work",
+    "eager": "single operations on small arrays",
+    "transforms": "transformations of functions that are new at each call",
+    "random": "random numbers",
+    "parallel": "eight virtual devices, two processes",
+    "numpy": "compiled functions of a million numbers",
+}
 _UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 _OURS, _REFERENCE, _HOST = "#1b6ca8", "#b9b9b9", "#444444"
 _NAMED = 14  # how many cases are named
@@ -71,10 +83,21 @@ def draw(rows: list[Times], where: str, image: Path) -> None:
     figure.savefig(image, dpi=130)
 
 
+def table(results: str) -> str:
+    """The README's table: arrax's times by those of the reference, as geometric means."""
+    means = dict(re.findall(r"^\| (\w+) \| geometric mean ([\d.]+)", results, re.M))
+    rows = [f"| `{group}` | {about} | {means[group]} |" for group, about in ABOUT.items() if group in means]
+    return "\n".join(["| group | what is timed | arrax / JAX |", "|---|---|--:|", *rows]) + "\n"
+
+
 def main() -> None:
-    """Read the results, write the image."""
-    rows, where = read_section((ROOT / "RESULTS.md").read_text(encoding="utf-8"))
-    draw(rows, where, Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGE)
+    """Read the results, write the image and the table."""
+    results = (ROOT / "RESULTS.md").read_text(encoding="utf-8")
+    draw(*read_section(results), IMAGE)
+    text = README.read_text(encoding="utf-8")
+    README.write_text(
+        re.sub(r"^\| group \|.*?(?=^$)", lambda _: table(results), text, flags=re.M | re.S), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from arrax import errors
+from benchmarks import plot_numpy
 from docs import pages, reference, settings_table
 
 DOCS = pages.FOLDER
@@ -27,6 +28,11 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
 
 def test_the_program_of_the_readme_prints_what_it_shows():
     pages.check(ROOT / "README.md")
+
+
+def test_the_readme_has_the_means_of_the_benchmarks():
+    table = plot_numpy.table((ROOT / "benchmarks" / "RESULTS.md").read_text())
+    assert table.count("\n") > 10 and table in (ROOT / "README.md").read_text(), "run make plot-numpy"
 
 
 def test_every_block_of_output_stands_below_what_prints_it():
