@@ -295,7 +295,7 @@ def page(module_name: str, places: dict[int, str]) -> str:
     """The Markdown of a public module's page."""
     module = importlib.import_module(module_name)
     names = public_names(module)
-    about = re.sub(r"The face: .*|\(public face[^)]*\)", "", parsed(module.__doc__ or "").head).strip()
+    about = re.sub(r"Public names only\.|\s*\(public names[^)]*\)", "", parsed(module.__doc__ or "").head).strip()
     lines = [f"# {module_name}", f"```{{py:module}} {module_name}\n```", prose(about)]
     table = ["| name | what it is |", "|---|---|"]
     entries = []
