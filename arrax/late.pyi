@@ -4,6 +4,7 @@ from arrax import ad_checkpoint as ad_checkpoint
 from arrax import api_util as api_util
 from arrax import collect_profile as collect_profile
 from arrax import core as core
+from arrax import custom_batching as custom_batching
 from arrax import custom_derivatives as custom_derivatives
 from arrax import debug as debug
 from arrax import distributed as distributed

@@ -22,7 +22,7 @@ from arrax.core.config import Option
 
 CHAPTERS = {
     "Transformations, devices, settings": (
-        "arrax", "arrax.ad_checkpoint", "arrax.custom_derivatives", "arrax.stages", "arrax.errors", "arrax.debug",
+        "arrax", "arrax.ad_checkpoint", "arrax.custom_batching", "arrax.custom_derivatives", "arrax.stages", "arrax.errors", "arrax.debug",
         "arrax.profiler", "arrax.monitoring", "arrax.collect_profile", "arrax.test_util",
     ),
     "Arrays": (
@@ -53,7 +53,8 @@ CHAPTERS = {
         "arrax.experimental.compilation_cache.compilation_cache", "arrax.experimental.custom_partitioning",
         "arrax.experimental.host_callback", "arrax.experimental.key_reuse", "arrax.experimental.layout",
         "arrax.experimental.maps", "arrax.experimental.mesh_utils", "arrax.experimental.multihost_utils",
-        "arrax.experimental.pjit", "arrax.experimental.shard_alike", "arrax.experimental.shard_map",
+        "arrax.experimental.ode", "arrax.experimental.pjit", "arrax.experimental.shard_alike", "arrax.experimental.shard_map",
+        "arrax.experimental.x64_context",
     ),
     "For libraries": (
         "arrax.api_util", "arrax.core", "arrax.extend.core", "arrax.extend.core.primitives", "arrax.extend.linear_util",

@@ -224,11 +224,16 @@ def _operation_text(eqn: Any) -> str:
 
 
 def closed_over(kind: str) -> UnexpectedTracerError:
-    """The error for a derivative with respect to a value that a function with a rule of its own closes over.
+    """The error for a transformation of a value that a function with a rule of its own closes over.
 
     Args:
-      kind: ``custom_jvp`` or ``custom_vjp``, or both where it isn't known which.
+      kind: ``custom_jvp`` or ``custom_vjp``, or both where it isn't known which; or ``custom_vmap``.
     """
+    if kind == "custom_vmap":
+        return UnexpectedTracerError(
+            "A custom_vmap function closes over a value that is mapped or differentiated, of which its rule hears nothing: "
+            "pass the value as an argument."
+        )
     rule, rules = {"custom_jvp": ("JVP rule", "rule"), "custom_vjp": ("VJP rule", "fwd and bwd rules")}.get(
         kind, ("rule", "rules")
     )

@@ -33,11 +33,11 @@ class CustomCall(Primitive):
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
         """The parameters of an equation, with ``subfuns``, whose first is the function."""
-        return {**params, "subfuns": (wrap_init(_function(params["fun"], params["call_jaxpr"])),)}
+        return {**params, "subfuns": (wrap_init(function_of(params["fun"], params["call_jaxpr"])),)}
 
     def hand_to(self, trace: Any, args: tuple, params: dict[str, Any]) -> Any:
         """Let an interpreter of a library give the call its meaning, by a method of its own."""
-        fun, zeros = wrap_init(_function(params["fun"], params["call_jaxpr"])), params["symbolic_zeros"]
+        fun, zeros = wrap_init(function_of(params["fun"], params["call_jaxpr"])), params["symbolic_zeros"]
         if self is custom_jvp_call_p:
             return trace.process_custom_jvp_call(self, fun, params["jvp_jaxpr_fun"], args, symbolic_zeros=zeros)
         rules = params["fwd_jaxpr_thunk"], params["bwd"]
@@ -68,10 +68,11 @@ class Hidden:
 
 
 def _evaluate(*args: Any, fun: Flat, call_jaxpr: ClosedJaxpr | None, **rules: Any) -> list[Any]:
-    return list(_function(fun, call_jaxpr)(*args))
+    return list(function_of(fun, call_jaxpr)(*args))
 
 
-def _function(fun: Flat | None, call_jaxpr: ClosedJaxpr | None) -> Flat:
+def function_of(fun: Flat | None, call_jaxpr: ClosedJaxpr | None) -> Flat:
+    """The function that a call holds, staged or not."""
     if call_jaxpr is None:
         assert fun is not None
         return fun
@@ -96,7 +97,7 @@ def _partial_eval(primitive: Primitive) -> Callable[..., list[Any]]:
     """Some operands are unknown: differentiation has passed already, so the function itself is split."""
 
     def rule(interpreter: Partial, args: tuple, params: dict[str, Any]) -> list[Any]:
-        return list(_function(params["fun"], params["call_jaxpr"])(*args))
+        return list(function_of(params["fun"], params["call_jaxpr"])(*args))
 
     return rule
 
@@ -105,26 +106,29 @@ def _type_rule(*avals: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]
     return call_jaxpr.out_avals
 
 
-for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
-    _primitive.impl = _evaluate
-    _primitive.closes_over = True
-    _primitive.stage = _stage(_primitive)
-    _primitive.partial_eval = _partial_eval(_primitive)
-    _primitive.type_rule = _type_rule
-    _primitive.with_token = call_with_token("call_jaxpr")
-    _primitive.by_operation = lambda *args, call_jaxpr, **params: eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *args)
-    _primitive.effects_rule = lambda *avals, call_jaxpr, **params: call_jaxpr.effects
-    _primitive.lower[None] = lambda ctx, *args, call_jaxpr, **params: call_program(
-        ctx.module_context, "custom_call", call_jaxpr, args, shown_as=""
-    )
-
-
-def _custom_jvp_transpose(cts: Sequence[Any], *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+def _transpose(cts: Sequence[Any], *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
     """The function itself backwards, where it is linear: its rule is for other directions than those it is linear in."""
     return backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 
 
-custom_jvp_call_p.transpose = _custom_jvp_transpose
+def fill_call_rules(primitive: Primitive) -> None:
+    """Rules of a call of a function with a rule of its own, all but the one that the user gives."""
+    primitive.impl = _evaluate
+    primitive.closes_over = True
+    primitive.stage = _stage(primitive)
+    primitive.partial_eval = _partial_eval(primitive)
+    primitive.type_rule = _type_rule
+    primitive.with_token = call_with_token("call_jaxpr")
+    primitive.by_operation = lambda *args, call_jaxpr, **params: eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *args)
+    primitive.effects_rule = lambda *avals, call_jaxpr, **params: call_jaxpr.effects
+    primitive.lower[None] = lambda ctx, *args, call_jaxpr, **params: call_program(
+        ctx.module_context, "custom_call", call_jaxpr, args, shown_as=""
+    )
+
+
+fill_call_rules(custom_jvp_call_p)
+fill_call_rules(custom_vjp_call_p)
+custom_jvp_call_p.transpose = _transpose
 
 
 # ---- custom_jvp -------------------------------------------------------------------------------------------------------
@@ -217,7 +221,7 @@ def _custom_jvp_batch(
         return outs, batched.place_tangents(outs, out_tangents)
 
     outs = custom_jvp_call_p.bind(
-        *values[num_consts:], fun=batched.function(_function(fun, call_jaxpr), values[:num_consts], dims),
+        *values[num_consts:], fun=batched.function(function_of(fun, call_jaxpr), values[:num_consts], dims),
         call_jaxpr=None, jvp_jaxpr_fun=Hidden(batched_rule, jvp_jaxpr_fun.name), num_consts=0,
         symbolic_zeros=symbolic_zeros, name=name,
     )  # fmt: skip
@@ -296,7 +300,7 @@ def _custom_vjp_batch(
         ]
 
     outs = custom_vjp_call_p.bind(
-        *values[num_consts:], fun=batched.function(_function(fun, call_jaxpr), values[:num_consts], dims),
+        *values[num_consts:], fun=batched.function(function_of(fun, call_jaxpr), values[:num_consts], dims),
         call_jaxpr=None, fwd_jaxpr_thunk=Hidden(batched_forward, fwd_jaxpr_thunk.name),
         bwd=Hidden(batched_backward, bwd.name), num_consts=0, symbolic_zeros=symbolic_zeros, name=name, out_avals=None,
     )  # fmt: skip
