@@ -96,6 +96,8 @@ def in_call(message: str, value: Any = _NOTHING) -> str:
     name, arguments = _user_call()
     if name.startswith("_"):  # Python's own protocols, and what nobody calls by its name
         return message
+    if message.startswith(f"{name}: "):  # from a value that said so itself
+        return message
     found = next((key for key, given in arguments if _holds(given, value)), None) if value is not _NOTHING else None
     place = f"argument {found}: " if found is not None else ""
     return f"{place}{message}" if name in message and not place else f"{name}: {place}{message}"

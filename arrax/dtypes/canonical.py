@@ -73,11 +73,13 @@ def check_user_dtype(fun_name: str, dtype: kinds.DTypeLike | None) -> Any:
       fun_name: the function that the user called; "" if unknown.
       dtype: dtype-like; None means that none was requested.
     Returns: canonical dtype, or None for None.
-    Raises: TypeError for dtypes that arrays cannot have, such as ``object`` and strings.
+    Raises: TypeError for dtypes that arrays cannot have, such as ``object`` and strings, and for arrays.
     Example: ``check_user_dtype("zeros", "float64")`` warns and is float32 by default.
     """
     if dtype is None:
         return None
+    if isinstance(dtype, np.ndarray) or hasattr(dtype, "aval"):
+        raise TypeError(f"{fun_name}: argument dtype: an array is no dtype; that of x is x.dtype")
     concrete = kinds.to_dtype(dtype)
     if isinstance(concrete, ExtendedDType) or concrete == kinds.float0:
         return concrete

@@ -93,11 +93,14 @@ def tie_in(x: ArrayLike, y: ArrayLike) -> Any:
 
 
 def dtype(x: ArrayLike, *, canonicalize: bool = False) -> Any:
-    """The dtype of a value.
+    """The dtype of a value: of a Python number, that of the array that it becomes.
 
+    Raises: ValueError for None.
     Example: ``lax.dtype(1.)`` is float32.
     """
-    return dtypes.dtype(x, canonicalize=canonicalize)
+    if x is None:
+        raise ValueError("dtype: None has no dtype")
+    return dtypes.dtype(x, canonicalize=canonicalize or isinstance(x, int | float | complex))
 
 
 def empty(shape: Shape, dtype: DTypeLike, *, out_sharding: OptionalSharding = None) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax.core.calls import as_index
+from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.numpy_api import elementwise, logic, manipulation, selection
@@ -277,7 +278,9 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: OptionalDType = None, axis
     """
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("one_hot", dtype)
     x = x if is_arraylike(x) else asarray(x)
-    count = concrete_int(num_classes, "The error arose in nn.one_hot argument `num_classes`.")
+    if isinstance(num_classes, Tracer):
+        num_classes = concrete_int(num_classes, "The error arose in nn.one_hot argument `num_classes`.")
+    count = as_index(num_classes)
     names, axis = split_named(axis)
     if names:  # each member of the named axis has its own class
         return lax.convert_element_type(logic.equal(x, lax.axis_index(names)), chosen)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import arithmetic, bitwise, exponential, families, rounding, structure, trigonometric
@@ -26,6 +27,7 @@ from arrax.numpy_api.operands import (
     promote_inexact,
     promote_numeric,
     refuse_complex,
+    refuse_out,
 )
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -445,6 +447,7 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Any, Any]:
 
     Example: ``jnp.modf(2.5)`` is ``(0.5, 2.)``. Source: ``numpy.modf``.
     """
+    refuse_out("modf", out)
     check_arraylike("modf", x)
     (x,) = promote_inexact(x)
     whole = _truncate(x)
@@ -514,9 +517,8 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     Example: ``jnp.round(1.25, 1)`` is 1.2. Source: ``numpy.round``.
     """
     check_arraylike("round", a)
-    if out is not None:
-        raise NotImplementedError("The 'out' argument to round is not supported.")
-    return _round(a, int(decimals))
+    refuse_out("round", out)
+    return _round(a, as_index(decimals))
 
 
 around = round
@@ -527,7 +529,6 @@ def fix(x: ArrayLike, out: None = None) -> Array:
 
     Example: ``jnp.fix(-1.5)`` is -1. Source: ``numpy.fix``.
     """
-    if out is not None:
-        raise NotImplementedError("The 'out' argument to fix is not supported.")
+    refuse_out("fix", out)
     check_arraylike("fix", x)
     return trunc(x)

@@ -15,7 +15,7 @@ from arrax.lax.shapes import full_like
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise_makers import binary, constant, kept, unary
-from arrax.numpy_api.operands import broadcast_operands, check_arraylike, promote_dtypes, promote_inexact
+from arrax.numpy_api.operands import broadcast_operands, check_arraylike, promote_dtypes, promote_inexact, refuse_out
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -168,6 +168,7 @@ def isposinf(x: ArrayLike, /, out: None = None) -> Array:
 
     Example: ``jnp.isposinf(jnp.inf)`` is True. Source: ``numpy.isposinf``.
     """
+    refuse_out("isposinf", out)
     return _isposinf(x)
 
 
@@ -176,6 +177,7 @@ def isneginf(x: ArrayLike, /, out: None = None) -> Array:
 
     Example: ``jnp.isneginf(-jnp.inf)`` is True. Source: ``numpy.isneginf``.
     """
+    refuse_out("isneginf", out)
     return _isneginf(x)
 
 

@@ -2,6 +2,7 @@
 
 import collections.abc
 import enum
+import inspect
 import pickle
 import warnings
 
@@ -432,3 +433,52 @@ def test_places_that_no_index_counts_are_refused(function):
         arrax.eval_shape(function, long, places)
     with arrax.enable_x64(True):
         arrax.eval_shape(function, long, places)
+
+
+X = jnp.array([[1.0, 2.0], [3.0, 4.0]])
+GIVEN = [(X,), (X, X), (X, 1), (X, X, X), (X, 1, X), ([X, X],)]
+WITH_OUT = {
+    f"{module.__name__}.{name}": function
+    for module in (jnp, jnp.linalg, jnp.fft)
+    for name in dir(module)
+    if callable(function := getattr(module, name)) and not isinstance(function, type)
+    if "out" in getattr(inspect.signature(function), "parameters", ())
+}
+
+
+@pytest.mark.parametrize("name", WITH_OUT)
+def test_no_function_ignores_the_array_to_write_to(name):
+    for args in GIVEN:
+        try:
+            WITH_OUT[name](*args, out=np.ones((2, 2)))
+        except (NotImplementedError, TypeError, ValueError) as error:
+            if "out" in str(error):
+                return  # whatever else these arguments are good for
+        else:
+            pytest.fail(f"{name} takes out, and gives another array")
+    pytest.fail(f"{name} does not refuse out")
+
+
+@pytest.mark.parametrize("array", [np.ones(2), jnp.ones(2)], ids=["numpy", "arrax"])
+def test_arrays_are_no_dtypes(array):
+    calls = [
+        lambda: jnp.hstack([1, 2], array),
+        lambda: jnp.array([1], array),
+        lambda: jnp.zeros(2, array),
+        lambda: jnp.ones(1).astype(array),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="argument dtype: an array is no dtype; that of x is x.dtype"):
+            call()
+
+
+def test_fractions_are_no_counts():
+    for call in (lambda: jnp.round(1.25, 0.5), lambda: arrax.nn.one_hot(1, 2.5), lambda: jnp.eye(2.5)):
+        with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+            call()
+
+
+def test_the_dtype_of_a_python_number_is_that_of_its_array():
+    assert [lax.dtype(x) for x in (1.0, 1, 1j, True)] == [np.float32, np.int32, np.complex64, np.bool_]
+    with pytest.raises(ValueError, match="None has no dtype"):
+        lax.dtype(None)
