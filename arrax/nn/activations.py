@@ -12,12 +12,14 @@ from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
+from arrax.lax.barriers import stop_gradient
 from arrax.numpy_api import elementwise, logic, manipulation, selection
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.named_axes import split_named
 from arrax.numpy_api.operands import (
     as_operand,
+    canonical_axes,
     check_arraylike,
     concrete_int,
     is_arraylike,
@@ -81,14 +83,32 @@ def softplus(x: ArrayLike) -> Array:
     return elementwise.logaddexp(x, 0)
 
 
+def narrowed(function: Any, *operands: Any) -> Any:
+    """A function of operands of one dtype, by way of float32 if these are floats of less than 32 bits: rounded once."""
+    dtype = typeof(operands[0]).dtype
+    if not dtypes.is_float(dtype) or dtypes.itemsize_bits(dtype) >= 32:
+        return function(*operands)
+    return lax.convert_element_type(function(*(lax.convert_element_type(x, np.float32) for x in operands)), dtype)
+
+
 @api()
 def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     """``(x + sqrt(x^2 + b)) / 2``.
 
     Example: ``nn.squareplus(0.)`` is 1.
     """
-    x = as_operand(x)
-    return (x + elementwise.sqrt(elementwise.square(x) + b)) / 2
+    (x,) = promote_inexact(x)
+    return narrowed(_squareplus, *promote_inexact(x, b))
+
+
+def _squareplus(x: Any, b: Any) -> Any:
+    unit = stop_gradient(selection.clip(elementwise.abs(x), 1, float(dtypes.finfo(typeof(x).dtype).max)))
+    root = unit * elementwise.sqrt(
+        elementwise.square(x / unit) + b / unit / unit
+    )  # in this unit squares don't overflow
+    negative = x < 0
+    below = 0.5 * b / (root - selection.where(negative, x, -1))  # does not cancel
+    return selection.where(negative, below, 0.5 * (x + root))
 
 
 @api()
@@ -108,7 +128,7 @@ def sparse_plus(x: ArrayLike) -> Array:
     Example: ``nn.sparse_plus(0.)`` is 0.25.
     """
     x = as_operand(x)
-    middle = selection.where(x >= 1.0, x, elementwise.square(x + 1.0) / 4)
+    middle = selection.where(x >= 1.0, x, elementwise.square(selection.clip(x, -1.0, 1.0) + 1.0) / 4)
     return selection.where(x <= -1.0, 0.0, middle)
 
 
@@ -141,7 +161,15 @@ def mish(x: ArrayLike) -> Array:
     Example: ``nn.mish(0.)`` is 0.
     """
     (x,) = promote_inexact(x)
-    return x * elementwise.tanh(softplus(x))
+    return narrowed(_mish, x)
+
+
+def _mish(x: Any) -> Any:
+    """By tanh(log(1 + e^x)) = n / (n + 2) with n = e^2x + 2 e^x, in powers that don't overflow."""
+    positive = x > 0
+    power = elementwise.exp(selection.where(positive, -x, x))
+    numerator = selection.where(positive, 1 + 2 * power, power * (power + 2))
+    return x * (numerator / (numerator + selection.where(positive, 2 * power * power, 2)))
 
 
 @api()
@@ -211,11 +239,19 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     Example: ``nn.gelu(0.)`` is 0.
     """
     (x,) = promote_inexact(x)
-    if approximate:
-        inner = np.asarray(math.sqrt(2 / math.pi), typeof(x).dtype)[()] * (x + 0.044715 * (x * x * x))
-        return x * (0.5 * (1.0 + elementwise.tanh(inner)))
+    return narrowed(_gelu_by_tanh if approximate else _gelu, x)
+
+
+def _gelu(x: Any) -> Any:
     scale = np.asarray(math.sqrt(0.5), typeof(x).dtype)[()]
     return 0.5 * x * lax.erfc(-x * scale)
+
+
+def _gelu_by_tanh(x: Any) -> Any:
+    """By the sigmoid of twice the angle, (1 + tanh u) / 2, which keeps its digits where tanh is near -1."""
+    near = x if dtypes.is_complex(typeof(x).dtype) else selection.clip(x, -30, 30)  # beyond, the sigmoid is 0 or 1
+    twice = np.asarray(math.sqrt(8 / math.pi), typeof(x).dtype)[()]
+    return x * lax.logistic(twice * (near + 0.044715 * (near * near * near)))
 
 
 @api(static=("axis",))
@@ -262,8 +298,8 @@ def identity(x: ArrayLike) -> Array:
 
     Example: ``nn.identity(2.)`` is 2.
     """
-    x = as_operand(x)
-    return x
+    check_arraylike("identity", x)
+    return as_operand(x)
 
 
 def one_hot(x: ArrayLike, num_classes: int, *, dtype: OptionalDType = None, axis: int = -1) -> Array:
@@ -274,6 +310,9 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: OptionalDType = None, axis
       num_classes: length of the vectors.
       dtype: by default float32.
       axis: axis of the result that holds the vectors.
+    Raises:
+      TypeError: ``num_classes`` that is no integer.
+      ValueError: an axis out of range.
     Example: ``nn.one_hot(jnp.array([0, 2]), 3)``.
     """
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("one_hot", dtype)
@@ -291,7 +330,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: OptionalDType = None, axis
 def _one_hot(x: Any, num_classes: int, dtype: Any, axis: int) -> Any:
     check_arraylike("one_hot", x)
     rank = typeof(x).ndim + 1
-    index = axis % rank
+    (index,) = canonical_axes(axis, rank)
     wide = manipulation.expand_dims(x, index)
     shape = [1] * rank
     shape[index] = num_classes

@@ -54,6 +54,7 @@ def dot_product_attention(
     check_arraylike(name, query, key, value)
     check_arraylike_or_none(name, bias, mask, query_seq_lengths, key_value_seq_lengths)
     _check_implementation(implementation)
+    _check_lengths(query_seq_lengths=query_seq_lengths, key_value_seq_lengths=key_value_seq_lengths)
     single = typeof(query).ndim == 3
     q, k, v = (jnp.expand_dims(x, 0) if single else jnp.asarray(x) for x in (query, key, value))
     _check_shapes(q, k, v, bias, mask)
@@ -101,6 +102,12 @@ def _check_shapes(query: Any, key: Any, value: Any, bias: Any, mask: Any) -> Non
             raise ValueError(f"dot_product_attention: {what} must broadcast to {full}, got the shape {shape}")
     if mask is not None and typeof(mask).dtype != np.bool_:
         raise ValueError(f"dot_product_attention: mask must hold bools, got {typeof(mask).dtype}")
+
+
+def _check_lengths(**lengths: Any) -> None:
+    for what, given in lengths.items():
+        if given is not None and not dtypes.is_integer(typeof(given).dtype):
+            raise ValueError(f"dot_product_attention: {what} must hold integers, got {typeof(given).dtype}")
 
 
 def _window(size: int | tuple[int, int] | None) -> tuple[int, int] | None:
@@ -184,7 +191,7 @@ def _weighted(query: Any, key: Any, value: Any, bias: Any, seen: Any, scale: Any
         scores = (scores + bias).astype(wide)
     if seen is not None:  # not -inf: rows that see nothing have equal weights
         scores = jnp.where(seen, scores, jnp.asarray(-0.7 * float(dtypes.finfo(wide).max), wide))
-    high = lax.stop_gradient(jnp.max(scores, -1, keepdims=True))
+    high = lax.stop_gradient(jnp.max(scores, -1, keepdims=True, initial=None if key.shape[1] else -np.inf))
     weights = jnp.exp(scores - high)
     total = jnp.sum(weights, -1, keepdims=True)
     shares = (weights / total).astype(query.dtype).reshape(batch, shared, heads // shared, queries, key.shape[1])

@@ -310,9 +310,10 @@ kaiming_uniform, kaiming_normal = he_uniform, he_normal
 def _orthogonal_matrix(key: Any, rows: int, columns: int, dtype: Any) -> Any:
     """A matrix with orthonormal rows or columns, whichever are fewer, uniform among these."""
     tall = (max(rows, columns), min(rows, columns))
-    q, r = qr(random.normal(key, tall, dtype), full_matrices=False)
+    work = np.float32 if dtypes.itemsize_bits(dtype) < 32 else dtype
+    q, r = qr(random.normal(key, tall, work), full_matrices=False)
     diagonal = jnp.diagonal(r)
-    q = q * jnp.expand_dims(diagonal / jnp.abs(diagonal), 0)
+    q = (q * jnp.expand_dims(diagonal / jnp.abs(diagonal), 0)).astype(dtype)
     return q if rows >= columns else q.T
 
 

@@ -115,30 +115,24 @@ def logsumexp(
     names, axis = split_named(axis)
     if names and b is None and where is None and not return_sign:
         return _named_logsumexp(a, axis, keepdims, names)
-    value, sign = _logsumexp(a, b, where, axis=_axes(axis), keepdims=bool(keepdims))
-    if return_sign:
-        return value, sign
-    return (
-        selection.where(sign < 0, np.nan, value)
-        if b is not None and not dtypes.is_complex(typeof(value).dtype)
-        else value
-    )
+    value, sign = _logsumexp(a, b, where, axis=_axes(axis), keepdims=bool(keepdims), signed=bool(return_sign))
+    return (value, sign) if return_sign else value
 
 
-@api(static=("axis", "keepdims"))
-def _logsumexp(a: Any, b: Any, where: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
+@api(static=("axis", "keepdims", "signed"))
+def _logsumexp(a: Any, b: Any, where: Any, axis: Any, keepdims: bool, signed: bool = False) -> tuple[Any, Any]:
+    """The logarithm of the sum, NaN for negative ones; or that of its absolute value; and the sign of the sum."""
     (a,) = promote_inexact(a)
     shown = a if b is None else selection.where(b != 0, a, -np.inf)
     shown = shown if where is None else selection.where(where, shown, -np.inf)
     real = elementwise.real(shown)
     high = _shift(real, axis)
     high = selection.where(logic.isfinite(high), high, 0)
-    high = lax.convert_element_type(high, typeof(shown).dtype)
     terms = elementwise.exp(shown - high)
     terms = terms if b is None else b * terms
     total = reductions.sum(terms, axis=axis, keepdims=True)
     sign = elementwise.sign(total)
-    out = elementwise.log(elementwise.abs(total) if b is not None else total) + high
+    out = elementwise.log(elementwise.abs(total) if signed else total) + high
     if not keepdims:
         kept = tuple(range(out.ndim)) if axis is None else axis
         out, sign = manipulation.squeeze(out, kept), manipulation.squeeze(sign, kept)
@@ -169,9 +163,11 @@ def logmeanexp(x: ArrayLike, axis: Axes | None = None, where: OptionalArray = No
 @api(static=("axis", "keepdims"))
 def _logmeanexp(x: Any, where: Any, axis: Any, keepdims: bool) -> Any:
     (x,) = promote_inexact(x)
-    total, _ = _logsumexp(x, None, where, axis=axis, keepdims=keepdims)
+    total, _ = _logsumexp(x, None, where, axis=axis, keepdims=True)
     axes = canonical_axes(axis, typeof(x).ndim)
-    return total - elementwise.log(lax.convert_element_type(count_of(x, where, axes, np.float32), typeof(total).dtype))
+    count = lax.convert_element_type(count_of(x, where, axes, np.float32), typeof(total).dtype)
+    mean = total - elementwise.log(count if where is None else manipulation.expand_dims(count, axes))
+    return mean if keepdims else manipulation.squeeze(mean, axes)
 
 
 def standardize(

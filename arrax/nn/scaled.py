@@ -72,7 +72,7 @@ def scaled_matmul(
       preferred_element_type: dtype of the result.
     Returns: array of shape (B, M, N).
     Raises:
-      TypeError: shapes that don't fit.
+      ValueError: shapes that don't fit.
     Example: ``nn.scaled_matmul(a, a, s, s)`` with ``a = jnp.ones((1, 2, 64))``, ``s = jnp.ones((1, 2, 2))`` is 64 everywhere.
     """
     check_arraylike("scaled_matmul", lhs, rhs, lhs_scales, rhs_scales)
@@ -87,19 +87,21 @@ def scaled_matmul(
 
 def _check_matrices(lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any) -> None:
     if not len(lhs) == len(rhs) == len(lhs_scales) == len(rhs_scales) == 3:
-        raise TypeError(
+        raise ValueError(
             f"scaled_matmul: all arrays must have 3 axes, got the shapes {lhs}, {rhs}, {lhs_scales} and {rhs_scales}"
         )
     if lhs[0] != rhs[0] or lhs[2] != rhs[2]:
-        raise TypeError(f"scaled_matmul: lhs and rhs must have the shapes (B, M, K) and (B, N, K), got {lhs} and {rhs}")
+        raise ValueError(
+            f"scaled_matmul: lhs and rhs must have the shapes (B, M, K) and (B, N, K), got {lhs} and {rhs}"
+        )
     for side, array, scales in (("lhs", lhs, lhs_scales), ("rhs", rhs, rhs_scales)):
         if array[:2] != scales[:2] or not scales[2] or array[2] % scales[2]:
-            raise TypeError(
+            raise ValueError(
                 f"scaled_matmul: {side}_scales must have the shape {array[:2] + ('S',)} with an S that divides {array[2]}, "
                 f"got {scales}"
             )
     if lhs_scales[2] != rhs_scales[2]:
-        raise TypeError(f"scaled_matmul: both sides need as many scales, got {lhs_scales} and {rhs_scales}")
+        raise ValueError(f"scaled_matmul: both sides need as many scales, got {lhs_scales} and {rhs_scales}")
 
 
 def _rounded(x: Any, config: BlockScaleConfig) -> Any:
@@ -145,8 +147,8 @@ def scaled_dot_general(
       lhs, rhs: floating arrays.
       dimension_numbers: as of ``lax.dot_general``.
       preferred_element_type: dtype of the result.
-      configs: how ``lhs``, ``rhs`` and the cotangent are rounded, from ``get_scaled_dot_general_config``; by default all in
-        the mode ``"mxfp8"``. The derivative is that of the product of the rounded operands.
+      configs: how ``lhs``, ``rhs`` and the cotangent are rounded, from ``get_scaled_dot_general_config``; by default nothing is.
+        The derivative is that of the product of the rounded operands.
       implementation: accepted.
     Returns: array as ``lax.dot_general`` gives it.
     Raises:
@@ -155,16 +157,15 @@ def scaled_dot_general(
     Example: ``nn.scaled_dot_general(jnp.ones((2, 32)), jnp.ones((32, 2)), (((1,), (0,)), ((), ())))`` is 32 everywhere.
     """
     check_arraylike("scaled_dot_general", lhs, rhs)
-    if configs is None:
-        configs = [get_scaled_dot_general_config("mxfp8")] * 3
-    if len(configs) != 3:
+    if configs is not None and len(configs) != 3:
         raise ValueError(
             f"scaled_dot_general: configs must be three, for lhs, rhs and the cotangent, got {len(configs)}"
         )
     if implementation not in (None, "cudnn"):
         raise ValueError(f"scaled_dot_general: implementation must be None or 'cudnn', got {implementation!r}")
     lhs, rhs = jnp.asarray(lhs), jnp.asarray(rhs)
-    (left, right), _ = dimension_numbers
-    lhs = _rounded_along(lhs, tuple(axis % lhs.ndim for axis in left), configs[0])
-    rhs = _rounded_along(rhs, tuple(axis % rhs.ndim for axis in right), configs[1])
+    if configs is not None:
+        (left, right), _ = dimension_numbers
+        lhs = _rounded_along(lhs, tuple(axis % lhs.ndim for axis in left), configs[0])
+        rhs = _rounded_along(rhs, tuple(axis % rhs.ndim for axis in right), configs[1])
     return lax.dot_general(lhs, rhs, dimension_numbers, preferred_element_type=preferred_element_type)

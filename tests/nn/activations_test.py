@@ -24,6 +24,13 @@ def test_one_hot_takes_lists_and_refuses_traced_counts():
     np.testing.assert_array_equal(nn.one_hot([0, 2], 3), [[1, 0, 0], [0, 0, 1]])
     with pytest.raises(arrax.errors.ConcretizationTypeError, match="num_classes"):
         arrax.jit(nn.one_hot)(3, 5)
+    with pytest.raises(TypeError):
+        nn.one_hot([0], 2.5)
+    with pytest.raises(ValueError, match="axis 2"):
+        nn.one_hot([0], 3, axis=2)
+    for nothing in (None, [1.0]):
+        with pytest.raises(TypeError, match="identity"):
+            nn.identity(nothing)
 
 
 ACTIVATIONS = [
@@ -62,3 +69,42 @@ def test_log1mexp_has_slopes_for_all_positive_numbers():
     x = np.array([1e-30, 1e-6, 0.5, 0.7, 3.0, 100.0], np.float32)
     with np.errstate(over="ignore"):
         np.testing.assert_allclose(arrax.vmap(arrax.grad(nn.log1mexp))(x), 1 / np.expm1(x), rtol=2e-6)
+
+
+FAR = np.array(
+    [-6e4, -1e4, -300, -90, -50, -20, -10, -6, -4, -2.5, -0.5, -1e-3, 1e-3, 0.5, 2.5, 4, 8, 20, 90, 300, 1e4, 6e4]
+)
+ELEMENTWISE = [name for name in ACTIVATIONS if name not in ("softmax", "log_softmax", "logsumexp", "standardize")]
+
+
+def _values_and_slopes(x):
+    functions = {name: getattr(nn, name) for name in ELEMENTWISE}
+    functions["gelu, exact"] = lambda x: nn.gelu(x, approximate=False)
+    functions["squareplus, 2.5"] = lambda x: nn.squareplus(x, 2.5)
+    slopes = {name: arrax.vmap(arrax.grad(function))(x) for name, function in functions.items()}
+    return {name: function(x) for name, function in functions.items()}, slopes
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_values_and_slopes_far_out_are_those_of_wide_numbers(dtype):
+    x = np.asarray(jnp.asarray(FAR, dtype))
+    found = arrax.jit(_values_and_slopes)(x)
+    with arrax.enable_x64(True):
+        wanted = arrax.jit(_values_and_slopes)(x.astype(np.float64))
+    spacing = float(jnp.finfo(dtype).eps)
+    for kind, (ours, wide) in enumerate(zip(found, wanted, strict=True)):
+        for name in ours:
+            np.testing.assert_allclose(
+                np.asarray(ours[name], np.float64),
+                wide[name],
+                rtol=6 * spacing,
+                atol=max(6e-8, kind * 4 * spacing),
+                err_msg=name,
+            )
+
+
+def test_slopes_are_finite_at_the_largest_numbers():
+    x = np.array([-1e38, -1e30, 1e30, 1e38], np.float32)
+    values, slopes = arrax.jit(_values_and_slopes)(x)
+    for name in values:
+        assert np.isfinite(values[name]).all() and np.isfinite(slopes[name]).all(), name

@@ -69,6 +69,11 @@ def test_masks_and_biases_apply_in_blocks_and_in_one(case, block, monkeypatch):
     np.testing.assert_allclose(nn.dot_product_attention(q, k, v, **options), expected, rtol=1e-5, atol=1e-5)
 
 
+def test_without_keys_nothing_is_seen():
+    q, k, v = draw("plain")
+    np.testing.assert_array_equal(nn.dot_product_attention(q, k[:, :0], v[:, :0]), np.zeros_like(q))
+
+
 def test_rows_beyond_the_length_of_queries_are_zero():
     q, k, v = draw("plain")
     out = np.asarray(nn.dot_product_attention(q, k, v, query_seq_lengths=np.array([2, 5])))
@@ -111,6 +116,7 @@ def test_long_rows_of_queries_keep_memory_small():
         (dict(key=np.ones((2, 6, 4, 3), np.float16)), ValueError, "dtype of query"),
         (dict(implementation="fast"), ValueError, "implementation must be"),
         (dict(local_window_size=-1), ValueError, "must not be negative"),
+        (dict(query_seq_lengths=np.ones(2, np.float32)), ValueError, "query_seq_lengths must hold integers"),
     ],
 )
 def test_bad_arguments_are_refused(change, error, words):

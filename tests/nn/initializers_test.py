@@ -95,3 +95,11 @@ def test_the_call_s_dtype_is_used_before_the_default(dtype):
 def test_bad_arguments_are_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call(arrax.random.key(0))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_orthogonal_matrices_of_small_floats(dtype):
+    matrix = initializers.orthogonal()(arrax.random.key(0), (6, 4), dtype)
+    assert matrix.dtype == dtype
+    wide = np.asarray(matrix, np.float32)
+    np.testing.assert_allclose(wide.T @ wide, np.eye(4), atol=0.02)

@@ -19,6 +19,28 @@ def test_logmeanexp_is_the_logarithm_of_the_mean():
     np.testing.assert_allclose(nn.logmeanexp(x[0], where=where), np.log(np.mean(np.exp(x[0][where]))), rtol=1e-6)
 
 
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [-1, 0, None, (0, 1)])
+def test_logmeanexp_along_axes_with_a_mask(axis, keepdims):
+    x, where = RNG.normal(size=(3, 4)).astype(np.float32), RNG.uniform(size=(3, 4)) > 0.3
+    where[:, 0] = True
+    expected = np.log(np.mean(np.exp(x), axis, keepdims=keepdims, where=where))
+    np.testing.assert_allclose(nn.logmeanexp(x, axis, where, keepdims), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_logsumexp_of_complex_numbers_has_a_real_size_and_a_complex_sign():
+    x, b = np.array([1 + 1j, 2.0]), np.array([1j, -2.0])
+    with arrax.enable_x64(True):
+        for weights in (None, b):
+            total = np.sum((1 if weights is None else weights) * np.exp(x))
+            np.testing.assert_allclose(nn.logsumexp(x, b=weights), np.log(total))
+            size, sign = nn.logsumexp(x, b=weights, return_sign=True)
+            assert size.dtype == np.float64
+            np.testing.assert_allclose([np.exp(size), sign], [abs(total), total / abs(total)])
+        np.testing.assert_allclose(nn.logsumexp(x.real, b=b), np.log(np.sum(b * np.exp(x.real))))
+        assert np.isnan(nn.logsumexp(np.array([1.0, 2.0]), b=np.array([1.0, -1.0])))
+
+
 def test_of_no_elements():
     for shape in ((0,), (3, 0)):
         assert nn.softmax(jnp.zeros(shape)).shape == nn.log_softmax(jnp.zeros(shape)).shape == shape

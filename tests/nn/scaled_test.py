@@ -8,6 +8,8 @@ from arrax import nn
 from arrax import numpy as jnp
 
 RNG = np.random.default_rng(0)
+MATRICES = (((1,), (0,)), ((), ()))
+MXFP8 = [nn.get_scaled_dot_general_config("mxfp8")] * 3
 
 
 def test_each_scale_counts_for_its_block():
@@ -32,22 +34,27 @@ def test_rounded_products_are_near_the_exact_ones(mode, bound):
 
 def test_numbers_that_the_format_holds_are_exact():
     x = np.tile(2.0 ** np.arange(-4, 4, dtype=np.float32), (2, 4))
-    out = nn.scaled_dot_general(x, x.T, (((1,), (0,)), ((), ())))
+    out = nn.scaled_dot_general(x, x.T, MATRICES, configs=MXFP8)
     np.testing.assert_array_equal(out, x @ x.T)
-    assert np.all(np.asarray(nn.scaled_dot_general(0 * x, x.T, (((1,), (0,)), ((), ())))) == 0)
+    assert np.all(np.asarray(nn.scaled_dot_general(0 * x, x.T, MATRICES, configs=MXFP8)) == 0)
+
+
+def test_without_configs_nothing_is_rounded():
+    x = RNG.normal(size=(3, 20)).astype(np.float32)
+    np.testing.assert_allclose(nn.scaled_dot_general(x, x.T, MATRICES), x @ x.T, rtol=1e-5, atol=1e-5)
 
 
 def test_the_derivative_is_that_of_the_rounded_product():
     x = np.tile(2.0 ** np.arange(-4, 4, dtype=np.float32), (2, 4))
-    slope = arrax.grad(lambda a: nn.scaled_dot_general(a, x.T, (((1,), (0,)), ((), ()))).sum())(x)
+    slope = arrax.grad(lambda a: nn.scaled_dot_general(a, x.T, MATRICES, configs=MXFP8).sum())(x)
     np.testing.assert_array_equal(slope, np.tile(x.sum(0), (2, 1)))
 
 
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda a: nn.scaled_matmul(a[0], a, a, a), TypeError),
-        (lambda a: nn.scaled_matmul(a, a, a[..., :3], a[..., :3]), TypeError),
+        (lambda a: nn.scaled_matmul(a[0], a, a, a), ValueError),
+        (lambda a: nn.scaled_matmul(a, a, a[..., :3], a[..., :3]), ValueError),
         (lambda a: nn.get_scaled_dot_general_config("fp8"), ValueError),
         (lambda a: nn.get_scaled_dot_general_config("mxfp8", jnp.ones(1)), ValueError),
         (lambda a: nn.scaled_dot_general(a[0], a[0], (((1,), (1,)), ((), ())), configs=[]), ValueError),
