@@ -52,6 +52,20 @@ def test_convolutions_of_images_are_those_of_scipy(mode, boundary):
             close(signal.correlate2d(x, y, mode, boundary, 1.5), scipy.signal.correlate2d(x, y, mode, boundary, 1.5))
 
 
+@pytest.mark.parametrize("kernel", [(3, 4), (4, 3), (1, 2), (9, 3)])
+def test_images_keep_the_middle_of_scipy_for_kernels_of_any_length(kernel):
+    x, y = RNG.normal(size=(8, 9)), RNG.normal(size=kernel)
+    for name in ("convolve2d", "correlate2d"):
+        for boundary in ("fill", "wrap", "symm"):
+            ours, theirs = (getattr(of, name)(x, y, "same", boundary) for of in (signal, scipy.signal))
+            close(ours, theirs)
+
+
+def test_spectra_of_nothing_are_nothing():
+    for function, count in ((signal.welch, 2), (signal.stft, 3)):
+        assert [part.shape for part in function(np.zeros(0))] == [(0,)] * count
+
+
 def test_fftconvolve_goes_along_the_axes_wanted():
     x, y = RNG.normal(size=(4, 9)), RNG.normal(size=(4, 3))
     close(signal.fftconvolve(x, y, axes=1), scipy.signal.fftconvolve(x, y, axes=1))

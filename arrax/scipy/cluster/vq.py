@@ -46,4 +46,5 @@ def _vq(obs: Any, code_book: Any) -> tuple[Any, Any]:
     squares = jnp.sum(jnp.square(jnp.abs(obs[:, None, :] - code_book[None, :, :])), -1)
     codes = jnp.argmin(squares, -1).astype(np.int32)
     smallest = jnp.take_along_axis(squares, codes[:, None], -1)[:, 0]
-    return codes, jnp.where(smallest > 0, jnp.sqrt(jnp.where(smallest > 0, smallest, 1)), 0)
+    same = smallest == 0  # where a distance has no slope
+    return codes, jnp.where(same, 0, jnp.sqrt(jnp.where(same, 1, smallest)))

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact, refuse_complex
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
 from arrax.xla.arrays import Array, ArrayLike
 
 _NORMS = (None, "backward", "ortho", "forward")
@@ -19,7 +20,6 @@ _NORMS = (None, "backward", "ortho", "forward")
 
 def _check(name: str, x: Any, type: int, norm: str | None) -> None:
     check_arraylike(name, x)
-    refuse_complex(name, x)
     if type not in (1, 2, 3, 4):
         raise ValueError(f"{name}: type must be 1, 2, 3 or 4, got {type!r}")
     if norm not in _NORMS:
@@ -98,6 +98,9 @@ def _resized(x: Any, n: int) -> Any:
 def _transformed(x: Any, type: int, lengths: Any, axes: tuple[int, ...], norm: str | None, inverse: bool) -> Any:
     (x,) = promote_inexact(x)
     x = jnp.asarray(x)
+    if jnp.iscomplexobj(x):
+        options = {"type": type, "lengths": lengths, "axes": axes, "norm": norm, "inverse": inverse}
+        return lax.complex(_transformed(x.real, **options), _transformed(x.imag, **options))
     dtype = x.dtype
     x = x if dtype.itemsize >= 4 else x.astype(np.float32)
     kind = _INVERSE[type] if inverse else type
@@ -125,10 +128,11 @@ def _along(name: str, x: Any, type: int, n: int | None, axis: int, norm: str | N
 def _over(name: str, x: Any, type: int, s: Any, axes: Any, norm: str | None, inverse: bool) -> Any:
     _check(name, x, type, norm)
     rank = typeof(x).ndim
+    s = (s,) if isinstance(s, int) else s
     if axes is None:
         indices = tuple(range(rank)) if s is None else tuple(range(rank - len(s), rank))
     else:
-        indices = canonical_axes(tuple(axes), rank)
+        indices = canonical_axes(axes if isinstance(axes, int) else tuple(axes), rank)
     lengths = tuple(typeof(x).shape[p] for p in indices) if s is None else tuple(map(as_index, s))
     if len(lengths) != len(indices):
         raise ValueError(f"{name}: s and axes must have as many elements, got {lengths} and {indices}")
@@ -139,7 +143,7 @@ def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm:
     """The discrete cosine transform along an axis.
 
     Args:
-      x: real array.
+      x: array; real and imaginary parts are transformed each for itself.
       type: 1, 2, 3 or 4.
       n: length of the transformed axis, cut or filled with zeros.
       axis: the axis.
@@ -147,7 +151,6 @@ def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm:
         orthonormal.
     Raises:
       ValueError: another type or norm.
-      TypeError: complex numbers.
     Example: ``dct(jnp.array([1., 1.]))`` is ``[4., 0.]``. Source: ``scipy.fft.dct``.
     """
     return _along("dct", x, type, n, axis, norm, False)
@@ -164,14 +167,14 @@ def idct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm
 def dctn(
     x: ArrayLike,
     type: int = 2,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
+    s: int | Sequence[int] | None = None,
+    axes: int | Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Array:
     """The discrete cosine transform along several axes.
 
     Args:
-      x: real array.
+      x: array.
       type, norm: as of ``dct``.
       s: lengths of the transformed axes.
       axes: the axes, by default all (or the last ones, as many as there are lengths).
@@ -185,8 +188,8 @@ def dctn(
 def idctn(
     x: ArrayLike,
     type: int = 2,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
+    s: int | Sequence[int] | None = None,
+    axes: int | Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Array:
     """The inverse of ``dctn``. Args: as of ``dctn``.

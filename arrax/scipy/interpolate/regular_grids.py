@@ -43,6 +43,10 @@ class RegularGridInterpolator:
         check_arraylike("RegularGridInterpolator", values, *(() if fill_value is None else (fill_value,)))
         self.method, self.bounds_error, self.fill_value = method, bounds_error, fill_value
         values = jnp.asarray(values)
+        if fill_value is not None and jnp.iscomplexobj(fill_value) and not jnp.iscomplexobj(values):
+            raise ValueError(
+                f"RegularGridInterpolator: fill_value must be None or real, as values are, got {fill_value!r}"
+            )
         if len(points) > values.ndim:
             raise ValueError(
                 f"RegularGridInterpolator: there are {len(points)} axes of points, but values have the shape {values.shape}"
@@ -81,7 +85,8 @@ class RegularGridInterpolator:
         """The function's values.
 
         Args:
-          xi: points, an array whose last axis holds the coordinates, or a tuple of arrays of coordinates.
+          xi: points, an array whose last axis holds the coordinates, or a tuple of arrays of coordinates; a vector is one
+            point, or several ones of a single coordinate.
           method: as of the class.
         Returns: array of the shape of the points, followed by the axes of ``values`` behind the grid's.
         Raises:
@@ -92,7 +97,7 @@ class RegularGridInterpolator:
             raise ValueError(f"RegularGridInterpolator: method must be 'linear' or 'nearest', got {method!r}")
         count = len(self.grid)
         points = self._as_points(xi)
-        if points.shape[-1] != count:
+        if points.shape[-1:] != (count,):
             raise ValueError(
                 f"RegularGridInterpolator: points must have {count} coordinates, got the shape {points.shape}"
             )
@@ -105,11 +110,12 @@ class RegularGridInterpolator:
         unknown = jnp.any(jnp.isnan(flat), -1).reshape((-1,) + (1,) * (value.ndim - 1))
         return jnp.where(unknown, np.nan, value).reshape(points.shape[:-1] + self.values.shape[count:])
 
-    @staticmethod
-    def _as_points(xi: Any) -> Any:
-        if isinstance(xi, tuple | list) and not all(jnp.isscalar(x) for x in xi):
+    def _as_points(self, xi: Any) -> Any:
+        if isinstance(xi, tuple) or isinstance(xi, list) and not all(jnp.isscalar(x) for x in xi):
             return jnp.stack(jnp.broadcast_arrays(*map(jnp.asarray, xi)), -1)
         points = jnp.asarray(xi)
+        if points.ndim == 1:  # points on a line, or one point
+            points = points[:, None] if len(self.grid) == 1 else points[None]
         return points if jnp.issubdtype(points.dtype, jnp.inexact) else points.astype(jnp.result_type(float))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax import dtypes
+from arrax import dtypes, lax
 from arrax import numpy as jnp
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
@@ -73,7 +73,7 @@ def map_coordinates(
 
 def _nearest(x: Any) -> list[tuple[Any, Any]]:
     """The place beside a coordinate, and its weight."""
-    rounded = jnp.floor(x + 0.5) if jnp.issubdtype(x.dtype, jnp.inexact) else x
+    rounded = lax.round(x) if jnp.issubdtype(x.dtype, jnp.inexact) else x  # halves go away from 0
     return [(rounded.astype(np.int32), None)]
 
 

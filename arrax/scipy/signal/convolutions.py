@@ -209,7 +209,10 @@ def _direct_2d(in1: Any, in2: Any, fillvalue: Any, mode: str, boundary: str, pre
     options = {"constant_values": fillvalue} if boundary == "constant" else {}
     padded = jnp.pad(in1, around, mode=boundary, **options)
     full = _windows(padded, in2, [(0, 0), (0, 0)], precision)
-    return full if mode == "full" else _middle(full, in1.shape)
+    if mode == "full":
+        return full
+    starts = [n // 2 if name == "correlate2d" else (n - 1) // 2 for n in in2.shape]  # where SciPy has the middle
+    return full[tuple(slice(start, start + n) for start, n in zip(starts, in1.shape, strict=True))]
 
 
 def _of_images(name: str, in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, precision: Any) -> Any:

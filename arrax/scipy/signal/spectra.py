@@ -45,6 +45,11 @@ def _segments(
     return window_values(name, window, size), size, overlap, points
 
 
+def _nothing(x: Any) -> Any:
+    """What SciPy gives of empty signals: they themselves, floating."""
+    return jnp.zeros(typeof(x).shape, jnp.result_type(float))
+
+
 def _extended(x: Any, kind: str | None, count: int) -> Any:
     """The signal with ``count`` values more at either end."""
     if kind is None or not count:
@@ -118,6 +123,8 @@ def stft(
     check_arraylike("stft", x)
     if boundary not in _EXTENSIONS:
         raise ValueError(f"stft: boundary must be 'zeros', 'even', 'odd', 'constant' or None, got {boundary!r}")
+    if 0 in typeof(x).shape:
+        return _nothing(x), _nothing(x), _nothing(x)
     index = canonical_axes(axis, typeof(x).ndim)[0]
     values, size, overlap, points = _segments("stft", window, nperseg, noverlap, nfft, typeof(x).shape[index])
     onesided = bool(return_onesided) and not dtypes.is_complex(typeof(x).dtype)
@@ -270,6 +277,8 @@ def _power(
     if average not in ("mean", "median"):
         raise ValueError(f"{name}: average must be 'mean' or 'median', got {average!r}")
     signals = [x] if y is None or y is x else [x, y]
+    if 0 in typeof(x).shape:
+        return _nothing(x), _nothing(x)
     index = canonical_axes(axis, typeof(x).ndim)[0]
     length = max(typeof(s).shape[canonical_axes(axis, typeof(s).ndim)[0]] for s in signals)
     values, size, overlap, points = _segments(name, window, nperseg, noverlap, nfft, length)
