@@ -16,6 +16,7 @@ from arrax.lax.complex_values import Parts, exp_limits, expm1_limits, log_limits
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu import powers
 from arrax.lax.cpu.expressions import by_formula
+from arrax.lax.cpu.logarithm import log_one_plus
 from arrax.lax.families import (
     broadcast_to_shape,
     checked_operand,
@@ -100,6 +101,7 @@ cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", cost=8, doc="cube root",
 # fmt: on
 
 
+log1p.primitive.lower["cpu"] = by_formula(log1p.primitive.lower[None], log_one_plus, ("float64",))
 cbrt.primitive.lower["cpu"] = by_formula(cbrt.primitive.lower[None], powers.cube_root)
 
 # ---- powers --------------------------------------------------------------------------------------------------------

@@ -7,200 +7,251 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from arrax.interpreters.lowering.module import cached_lower_fun
-from arrax.lax.arithmetic import add, div, eq, ge, gt, is_finite, le, lt, mul, neg, scalar, sub
-from arrax.lax.bitwise import bitwise_and, bitwise_not, bitwise_or
-from arrax.lax.expansions import (
-    LARGE,
-    Expansion,
-    expand,
-    fraction_step,
-    log1p_minus,
-    not_zero,
-    stirling,
-    times_log,
-    tiny,
-)  # fmt: skip
-from arrax.lax.exponential import exp, expm1, log
+from arrax.lax.arithmetic import div, eq, gt, mul, neg, scalar, sub
+from arrax.lax.bitwise import bitwise_and
+from arrax.lax.double_formulas import Derivatives, Flags, Formula, Real, in_double, value_and_slope, where_any
+from arrax.lax.expansions import iterate, upwards
+from arrax.lax.exponential import log
 from arrax.lax.families import binary, floating
+from arrax.lax.gamma_pieces import LARGE, excess, reciprocal_factorial, scaled_complement, stirling
 from arrax.lax.shapes import full_like
-from arrax.lax.special import at_least_single, digamma, lgamma, no_derivative
+from arrax.lax.special import digamma
 from arrax.lax.structure import select
 
-
-def _log_weight(a: Any, x: Any) -> Any:
-    """log(x^a e^-x / Gamma(a + 1)); for large a from the distance between x and a, as the terms cancel."""
-    direct = sub(sub(times_log(a, x), x), lgamma(add(a, scalar(1, a))))
-    large = full_like(a, LARGE)
-    many = select(gt(a, large), a, large)
-    exponent = mul(many, log1p_minus(div(sub(x, many), many)))
-    root = mul(scalar(0.5, a), log(mul(scalar(2 * math.pi, a), many)))
-    return select(gt(a, large), sub(sub(exponent, root), stirling(many)), direct)
+# With w = x^a e^-x / Gamma(a + 1): P = w L and Q = 1 - P = a w U, where L is
+#   the series of x^n / ((a+1) … (a+n)), and U
+#   the continued fraction 1/(x+1-a - (1-a)/(x+3-a - 2(2-a)/(x+5-a - …))) (DLMF 8.11.4, 8.9.2);
+# for large a and moderate x/a, both come from Temme's uniform expansion; and Q of small a and x from a series of its own.
 
 
-# ---- the incomplete gamma functions --------------------------------------------------------------------------------
-# With w = x^a e^-x / Gamma(a + 1): P = w S with the series S, the sum of x^n / ((a+1) … (a+n)); and Q = 1 - P = a w F
-# with the continued fraction F = 1/(x+1-a - (1-a)/(x+3-a - 2(2-a)/(x+5-a - …))).
+class Parts(NamedTuple):
+    """L where ``below``, else U."""
+
+    value: Real
+    below: Flags
+    inside: Flags
 
 
-class Gamma(NamedTuple):
-    """The two expansions, each valid where the other is not, and where they are."""
-
-    series: Expansion
-    fraction: Expansion
-    by_series: Any
-    valid: Any
-
-
-def _expand_gamma(a: Any, x: Any, with_slope: bool = False) -> Gamma:
-    zero, one = scalar(0, x), full_like(x, 1)
-    inside = bitwise_and(bitwise_and(gt(a, zero), is_finite(a)), bitwise_and(gt(x, zero), is_finite(x)))
-    by_series = bitwise_or(le(x, one), le(x, a))
-
-    def next_term(number: Any, order: Any, term: Any, total: Any) -> list[Any]:
-        term = mul(term, div(x, add(order, number)))
-        return [term, add(total, term)]
-
-    def first_level(order: Any) -> list[Any]:
-        d = div(one, not_zero(sub(add(x, one), order)))
-        return [full_like(x, 1 / tiny(x)), d, d]
-
-    def next_level(number: Any, order: Any, c: Any, d: Any, h: Any) -> list[Any]:
-        denominator = add(sub(add(x, one), order), add(number, number))
-        return fraction_step(mul(number, sub(order, number)), denominator, c, d, h)
-
-    series = expand(lambda order: [one, one], next_term, a, bitwise_and(inside, by_series), with_slope)
-    fraction = expand(first_level, next_level, a, bitwise_and(inside, bitwise_not(by_series)), with_slope)
-    return Gamma(series, fraction, by_series, inside)
+def _parts(a: Real, x: Real, precision: float, order: int) -> Parts:
+    inside = (a > 0) & a.finite() & (x > 0) & x.finite()
+    uniform = inside & (a >= _UNIFORM) & (x > 0.35 * a) & (x < 2.2 * a)
+    below = (x <= 1) | (x <= a)
+    expanded = inside & ~uniform
+    lower = _series(a, x, expanded & below, precision, order)
+    upper = _fraction(a, x, expanded & ~below, precision, order)
+    value = where_any(uniform, lambda: _uniform(uniform.where(a, 100), uniform.where(x, 90)), below.where(lower, upper))
+    return Parts(value, below, inside)
 
 
-def _gamma_limits(a: Any, x: Any, inside: Any, result: Any, start: float, end: float) -> Any:
+def _series(a: Real, x: Real, active: Flags, precision: float, order: int) -> Real:
+    def next_term(number: Any, term: Any, total: Any) -> list[Any]:
+        following = Real(term) * (x / (a + Real(number)))
+        return [following.value, (Real(total) + following).value]
+
+    one = x.like(1).value
+    return Real(iterate([one, one], next_term, active.value, precision, order))
+
+
+def _fraction(a: Real, x: Real, active: Flags, precision: float, order: int) -> Real:
+    """From the last level up; that 20 + 95 / x levels give all digits of float64 was found by counting."""
+    start = x + 1 - a
+    count = (20 + (95 if precision < 1e-13 else 22) * (1 + order) / active.where(x, 1)).floor()
+
+    def level(number: Any, tail: Any) -> Any:
+        n = Real(number)
+        return (n * (a - n) / (start + 2 * n + Real(tail))).value
+
+    tail = upwards(level, count.value, active.value)
+    return 1 / active.where(start + Real(tail), 1)
+
+
+# Temme, "On the computation of the incomplete gamma functions for large values of the parameters" (1987): with eta^2/2 =
+# l - 1 - log l and l = x/a, Q = erfc(eta sqrt(a/2)) / 2 + e^(-a eta^2/2) S / sqrt(2 pi a), where S' / a = eta S + 1 - f g,
+# f = eta / (l - 1), and g is the reciprocal of a^a e^-a sqrt(2 pi a) over Gamma(a + 1). These are the coefficients of f.
+_UNIFORM = 20.0
+# fmt: off
+_TEMME = (
+    1.0, -0.3333333333333333, 0.08333333333333333, -0.014814814814814815, 0.0011574074074074073, 0.0003527336860670194,
+    -0.0001787551440329218, 3.919263178522438e-05, -2.185448510679992e-06, -1.85406221071516e-06, 8.296711340953087e-07,
+    -1.7665952736826078e-07, 6.707853543401498e-09, 1.0261809784240309e-08, -4.382036018453353e-09, 9.14769958223679e-10,
+    -2.5514193994946248e-11, -5.830772132550426e-11, 2.4361948020667415e-11, -5.0276692801141755e-12,
+    1.1004392031956135e-13, 3.371763262400985e-13, -1.392388722418162e-13, 2.8534893807047445e-14, -5.139111834242572e-16,
+    -1.9752288294349442e-15, 8.099521156704561e-16, -1.6522531216398162e-16, 2.5305430097478883e-18,
+)
+# fmt: on
+
+
+def _uniform(a: Real, x: Real) -> Real:
+    """L for x up to a, above it U."""
+    distance = (x - a) / a
+    eta = distance * (2 * excess(distance)).sqrt()
+    inverse, shrunk = 1 / a, (-stirling(a)).exp()
+    above, here, total = a.like(0), a.like(0), a.like(0)
+    for n in range(len(_TEMME) - 1, 0, -1):
+        above, here = here, shrunk * _TEMME[n] + ((n + 1) * inverse) * above
+        total = total * eta + here
+    tail = scaled_complement(abs(eta) * (0.5 * a).sqrt()) * (0.5 * a * math.pi).sqrt()
+    upper = (tail + total) / (a * shrunk)
+    return (x <= a).where((tail - total) / shrunk, upper)
+
+
+def _weight(a: Real, x: Real, precision: float) -> Real:
+    """w; by powers where they are in range, as exp would enlarge the rounding of a large logarithm."""
+    few, moderate = a < LARGE, a < 300
+    many = few.where(LARGE, a)
+    distance = (x - many) / many
+    near = ~few & ((abs(distance) < 0.3) | ~moderate)
+    sound = near.where(distance, 0)
+    squared = (sound < -0.5).where(sound - (x / many).log(), sound * sound * excess(sound))
+    exponent = -many * near.where(squared, 0)
+    bounded = moderate.where(x, 1).minimum(2000)
+    base, rest = few.where(bounded, bounded / many), few.where(-bounded, many - bounded)
+    half = near.where(0, 0.5 * rest).exp()
+    power = half * (near.where(1, base).power(near.where(1, few.where(a, many)), precision) * half)
+    scale = few.where(
+        reciprocal_factorial(few.where(a, 1)), (-stirling(many)).exp() / (2 * math.pi * many).sqrt()
+    )  # fmt: skip
+    return near.where(exponent.exp(), power) * scale
+
+
+# ---- P and Q -------------------------------------------------------------------------------------------------------
+
+
+def _limits(a: Real, x: Real, inside: Flags, result: Real, start: float, end: float) -> Real:
     """The values on the border: ``start`` for x = 0 or infinite a, ``end`` for infinite x or a = 0, else NaN."""
-    zero, infinity = full_like(x, 0), full_like(x, np.inf)
-    positive_a, positive_x = gt(a, zero), gt(x, zero)
-    low = bitwise_or(
-        bitwise_and(eq(x, zero), positive_a), bitwise_and(eq(a, infinity), bitwise_and(ge(x, zero), lt(x, infinity)))
-    )
-    high = bitwise_or(
-        bitwise_and(eq(a, zero), positive_x), bitwise_and(eq(x, infinity), bitwise_and(positive_a, lt(a, infinity)))
-    )
-    outside = select(low, full_like(x, start), select(high, full_like(x, end), full_like(x, np.nan)))
-    return select(inside, result, outside)
+    infinity = np.inf
+    low = (x.equals(0) & (a > 0)) | (a.equals(infinity) & (x >= 0) & (x < infinity))
+    high = (a.equals(0) & (x > 0)) | (x.equals(infinity) & (a > 0) & (a < infinity))
+    return inside.where(result, low.where(start, high.where(end, x.like(np.nan))))
 
 
-@at_least_single
-def _igamma(a: Any, x: Any) -> Any:
-    found, weight = _expand_gamma(a, x), exp(_log_weight(a, x))
-    upper = mul(mul(a, weight), found.fraction.value)
-    result = select(found.by_series, mul(weight, found.series.value), sub(scalar(1, x), upper))
-    return _gamma_limits(a, x, found.valid, result, 0, 1)
+def _sound(a: Real, x: Real) -> tuple[Real, Real]:
+    """Operands that do no harm where they are outside of the domain."""
+    inside = (a > 0) & a.finite() & (x > 0) & x.finite()
+    return inside.where(a, 1), inside.where(x, 1)
 
 
-@at_least_single
-def _igammac(a: Any, x: Any) -> Any:
-    found, weight = _expand_gamma(a, x), exp(_log_weight(a, x))
-    lower = mul(weight, found.series.value)
-    result = select(found.by_series, sub(scalar(1, x), lower), mul(mul(a, weight), found.fraction.value))
-    result = select(_lower_is_near_one(a, x), _small_upper(a, x), result)
-    return _gamma_limits(a, x, found.valid, result, 1, 0)
+def _lower(a: Real, x: Real, precision: float, order: int) -> Real:
+    parts, (p, y) = _parts(a, x, precision, order), _sound(a, x)
+    weight = _weight(p, y, precision)
+    result = parts.below.where(weight * parts.value, 1 - p * weight * parts.value)
+    result = where_any(_lower_is_near_one(a, x), lambda: 1 - _small_upper(a, x), result)
+    return _limits(a, x, parts.inside, result, 0, 1)
 
 
-def _lower_is_near_one(a: Any, x: Any) -> Any:
+def _upper(a: Real, x: Real, precision: float, order: int) -> Real:
+    parts, (p, y) = _parts(a, x, precision, order), _sound(a, x)
+    weight = _weight(p, y, precision)
+    result = parts.below.where(1 - weight * parts.value, p * weight * parts.value)
+    result = where_any(_lower_is_near_one(a, x), lambda: _small_upper(a, x), result)
+    return _limits(a, x, parts.inside, result, 1, 0)
+
+
+def _lower_is_near_one(a: Real, x: Real) -> Flags:
     """Where P is so near 1 that Q = 1 - P would cancel, and x is small."""
-    positive = select(gt(x, full_like(x, 0)), x, full_like(x, 1))
-    half, one = full_like(x, 0.5), full_like(x, 1)
-    limit = select(
-        le(x, half), div(scalar(-0.4, x), log(select(le(positive, half), positive, half))), mul(scalar(0.75, x), x)
-    )
-    return bitwise_and(le(x, one), le(a, limit))
+    small = (x > 0) & (x <= 0.5)
+    limit = (x <= 0.5).where(-0.4 / small.where(x, 0.5).log(), 0.75 * x)
+    return (x <= 1) & (a <= limit)
 
 
-def _small_upper(a: Any, x: Any) -> Any:
+def _small_upper(a: Real, x: Real) -> Real:
     """Q for small x by 1 - x^a / Gamma(a + 1), less the sum of a x^a / Gamma(a + 1) times (-x)^n / (n! (a + n))."""
-    inside = _lower_is_near_one(a, x)
-    x = select(bitwise_and(inside, gt(x, full_like(x, 0))), x, full_like(x, 0.5))
-    a = select(bitwise_and(inside, gt(a, full_like(a, 0))), a, full_like(a, 0.5))
-    power = sub(mul(a, log(x)), _lgamma_of_one_more(a))
-    term, total = full_like(x, 1), full_like(x, 0)
+    inside = _lower_is_near_one(a, x) & (x > 0) & (a > 0)
+    x, a = inside.where(x, 0.5), inside.where(a, 0.1)
+    power = a * (x.log() - a.chebyshev(0, 0.75, _LOG_FACTORIAL))
+    term, total = x.like(1), x.like(0)
     for n in range(1, _TERMS):
-        term = mul(term, mul(x, scalar(-1 / n, x)))
-        total = add(total, div(term, add(a, scalar(n, a))))
-    return sub(neg(expm1(power)), mul(mul(a, exp(power)), total))
+        term = term * (x * (-1 / n))
+        total = total + term / (a + n)
+    return -power.expm1() - a * power.exp() * total
 
 
 _TERMS = 19  # 1 / 19! is below the precision of float64
-# Coefficients of log Gamma(1 + a) around 0: -gamma, then (-1)^k zeta(k) / k.
-_ZETA = (
-    1.6449340668482264, 1.2020569031595942, 1.0823232337111382, 1.0369277551433699, 1.0173430619844491, 1.0083492773819228,
-    1.0040773561979443, 1.0020083928260822, 1.0009945751278181, 1.0004941886041195, 1.000246086553308, 1.0001227133475785,
-    1.0000612481350587, 1.000030588236307, 1.0000152822594087, 1.0000076371976379, 1.000003817293265, 1.0000019082127166,
-    1.0000009539620339, 1.0000004769329868, 1.0000002384505027,
-)  # fmt: skip
+
+# log Gamma(1 + a) / a on 0 to 0.75, a Chebyshev series
+# fmt: off
+_LOG_FACTORIAL = (
+    -0.32929326187626845, 0.23089169782278704, -0.015428574911647137, 0.0014313383107126831, -0.0001513588155690632,
+    1.71338213747665e-05, -2.0201879709414986e-06, 2.4464321859530886e-07, -3.018731563302402e-08, 3.77705196452471e-09,
+    -4.776905310165141e-10, 6.093530615772834e-11, -7.828036488896496e-12, 1.0115910998391931e-12, -1.3138606020339705e-13,
+    1.7139217399603947e-14, -2.2443672900850336e-15, 2.9489355350779717e-16, -3.886378176377434e-17, 5.13568982939501e-18,
+    -6.803182591415541e-19,
+)
+# fmt: on
 
 
-def _lgamma_of_one_more(a: Any) -> Any:
-    """log Gamma(1 + a) for a > 0, with all its digits where it is small."""
-    near = lt(a, full_like(a, 0.2))
-    small = select(near, a, full_like(a, 0))
-    series = full_like(a, 0)
-    for k in range(len(_ZETA) + 1, 1, -1):
-        series = mul(small, add(series, scalar((-1) ** k * _ZETA[k - 2] / k, a)))
-    series = mul(small, sub(series, scalar(np.euler_gamma, a)))
-    return select(near, series, lgamma(add(a, scalar(1, a))))
+# ---- derivatives -----------------------------------------------------------------------------------------------------
 
 
-def _slopes(a: Any, x: Any, found: Gamma) -> tuple[Any, Any]:
-    """The derivatives in ``a`` of P / w and of Q / (a w), those of the logarithm of the weights included."""
-    distance = sub(log(x), digamma(a))
-    lower = add(found.series.slope, mul(found.series.value, sub(distance, div(scalar(1, a), a))))
-    return lower, add(found.fraction.slope, mul(found.fraction.value, distance))
+def _in_order(a: Real, x: Real, precision: float, order: int) -> Real:
+    """The derivative of P in ``a``."""
+    return value_and_slope(_lower, 0)(a, x, precision=precision, order=order + 1)[1]
 
 
-@at_least_single
-def _igamma_grad_a(a: Any, x: Any) -> Any:
-    found, weight = _expand_gamma(a, x, True), exp(_log_weight(a, x))
-    lower, upper = _slopes(a, x, found)
-    result = mul(weight, select(found.by_series, lower, neg(mul(a, upper))))
-    return _gamma_limits(a, x, found.valid, result, 0, 0)
+def _sample_slope(a: Real, x: Real, precision: float, order: int) -> Real:
+    """-(dP/da) / (dP/dx), where dP/dx = a w / x; without w, which may be out of range."""
+
+    def part(a: Real, x: Real, **options: Any) -> Real:
+        return _parts(a, x, **options).value
+
+    value, slope = value_and_slope(part, 0)(a, x, precision=precision, order=order + 1)
+    inside = (a > 0) & a.finite() & (x > 0) & x.finite()
+    p, y = inside.where(a, 1), inside.where(x, 1)
+    distance = y.log() - Real(digamma(p.value))  # the derivative of log(a w)
+    below = (x <= 1) | (x <= a)
+    result = below.where(-(slope + value * (distance - 1 / p)) / p, slope + value * distance)
+    return _limits(a, x, inside, y * result, 0, 0)
 
 
-@at_least_single
-def _random_gamma_grad(a: Any, x: Any) -> Any:
-    """-(dP/da) / (dP/dx), where dP/dx = a w / x."""
-    found = _expand_gamma(a, x, True)
-    lower, upper = _slopes(a, x, found)
-    result = mul(x, select(found.by_series, neg(div(lower, a)), upper))
-    return _gamma_limits(a, x, found.valid, result, 0, 0)
-
-
-@at_least_single
-def _density(a: Any, x: Any) -> Any:
+def _density(a: Real, x: Real, precision: float, order: int) -> Real:
     """x^(a-1) e^-x / Gamma(a), the derivative of P in x."""
-    direct = exp(sub(sub(times_log(sub(a, scalar(1, a)), x), x), lgamma(a)))
-    nonzero = select(eq(x, full_like(x, 0)), full_like(x, 1), x)
-    density = select(gt(a, full_like(a, LARGE)), div(mul(a, exp(_log_weight(a, x))), nonzero), direct)
-    return select(eq(x, full_like(x, np.inf)), full_like(x, 0), density)
+    inside = (a > 0) & a.finite() & (x > 0) & x.finite()
+    p, y = inside.where(a, 1), inside.where(x, 1)
+    at_zero = (a > 1).where(0, (a < 1).where(np.inf, x.like(1)))
+    vanishes = (x.equals(np.inf) & (a > 0)) | (a.equals(np.inf) & (x >= 0))
+    outside = (x.equals(0) & (a > 0)).where(at_zero, vanishes.where(0, x.like(np.nan)))
+    return inside.where(p * _weight(p, y, precision) / y, outside)
 
+
+def _density_in_order(a: Any, x: Any, ans: Any) -> Any:
+    """The derivative of the density in ``a``; 0 where the density is."""
+    none = eq(ans, scalar(0, ans))
+    return select(none, full_like(ans, 0), mul(ans, sub(log(x), digamma(a))))
+
+
+def _density_in_place(a: Any, x: Any, ans: Any) -> Any:
+    """The derivative of the density in ``x``; at 0 by the density of the order below, if there is one."""
+    one = full_like(a, 1)
+    at_zero = bitwise_and(eq(x, scalar(0, x)), gt(a, one))
+    below = gamma_density(select(at_zero, sub(a, one), one), x)
+    power = select(eq(a, one), full_like(a, 0), div(sub(a, one), select(at_zero, one, x)))
+    none = eq(ans, scalar(0, ans))
+    return select(at_zero, sub(below, ans), select(none, full_like(ans, 0), mul(ans, sub(power, one))))
+
+
+_in_order_of_samples = Derivatives("random_gamma_grad", _sample_slope, 2)
+_in_orders = Derivatives("igamma", _lower, 2)
 
 # ---- the operations ------------------------------------------------------------------------------------------------
 
 
-def _grad_a_jvp(a: Any, x: Any, ans: Any, t: Any) -> Any:
-    """d/da of the density."""
-    return mul(t, mul(_density(a, x), sub(log(x), digamma(a))))
+def _operation(name: str, formula: Formula, jvp: Any, doc: str) -> Any:
+    lowering = in_double(formula, name)
+    return binary(name, floating, lowering, cost=1000, operands=("a", "x"), doc=doc, jvp=jvp)
 
 
 # fmt: off
-igamma  = binary("igamma",  floating, cached_lower_fun(_igamma, "igamma"), cost=100, operands=("a", "x"),
-                 doc="regularized lower incomplete gamma function P(a, x)",
-                 jvp=(lambda a, x, ans, t: mul(t, igamma_grad_a(a, x)), lambda a, x, ans, t: mul(t, _density(a, x))))
-igammac = binary("igammac", floating, cached_lower_fun(_igammac, "igammac"), cost=100, operands=("a", "x"),
-                 doc="regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x)",
-                 jvp=(lambda a, x, ans, t: mul(t, neg(igamma_grad_a(a, x))),
-                      lambda a, x, ans, t: mul(t, neg(_density(a, x)))))
-igamma_grad_a = binary("igamma_grad_a", floating, cached_lower_fun(_igamma_grad_a, "igamma_grad_a"), cost=1000,
-                       operands=("a", "x"), doc="derivative of igamma in a", jvp=(no_derivative("igamma_grad_a", "a"), _grad_a_jvp))
-random_gamma_grad = binary("random_gamma_grad", floating, cached_lower_fun(_random_gamma_grad, "random_gamma_grad"), cost=1000,
-                           operands=("a", "x"), doc="derivative in a of a sample x of the gamma distribution Gamma(a, 1)",
-                           jvp=(no_derivative("random_gamma_grad", "a"), no_derivative("random_gamma_grad", "x")))
+gamma_density = _operation("gamma_density", _density, doc="density of the gamma distribution Gamma(a, 1) at x",
+    jvp=(lambda a, x, ans, t: mul(t, _density_in_order(a, x, ans)), lambda a, x, ans, t: mul(t, _density_in_place(a, x, ans))))
+igamma  = _operation("igamma", _lower, doc="regularized lower incomplete gamma function P(a, x)",
+    jvp=(lambda a, x, ans, t: mul(t, igamma_grad_a(a, x)), lambda a, x, ans, t: mul(t, gamma_density(a, x))))
+igammac = _operation("igammac", _upper, doc="regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x)",
+    jvp=(lambda a, x, ans, t: mul(t, neg(igamma_grad_a(a, x))), lambda a, x, ans, t: mul(t, neg(gamma_density(a, x)))))
+igamma_grad_a = _operation("igamma_grad_a", _in_order, doc="derivative of igamma in a",
+    jvp=(lambda a, x, ans, t: mul(t, _in_orders(a, x, places=(0, 0))),
+         lambda a, x, ans, t: mul(t, _density_in_order(a, x, gamma_density(a, x)))))
+random_gamma_grad = _operation("random_gamma_grad", _sample_slope,
+    doc="derivative in a of a sample x of the gamma distribution Gamma(a, 1)",
+    jvp=(lambda a, x, ans, t: mul(t, _in_order_of_samples(a, x, places=(0,))),
+         lambda a, x, ans, t: mul(t, _in_order_of_samples(a, x, places=(1,)))))
 # fmt: on

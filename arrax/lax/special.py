@@ -10,14 +10,16 @@ import numpy as np
 
 from arrax.core.types import typeof
 from arrax.interpreters.lowering.module import cached_lower_fun
-from arrax.lax.arithmetic import abs_, add, div, eq, le, max_, min_, mul, neg, scalar, sign, square, sub
+from arrax.lax.arithmetic import abs_, add, div, le, lt, max_, min_, mul, neg, scalar, sign, square, sub
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.cpu.error_function import error_function
 from arrax.lax.cpu.expressions import by_formula
+from arrax.lax.double_formulas import Derivatives, Real, in_double
 from arrax.lax.exponential import exp, rsqrt
 from arrax.lax.families import binary, broadcast_to_shape, floating, unary
 from arrax.lax.shapes import full_like
 from arrax.lax.structure import select
+from arrax.lax.zeta_functions import hurwitz_zeta, polygamma_of_orders
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
@@ -45,7 +47,7 @@ def at_least_single(fun: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
-# ---- the modified Bessel function I0 -------------------------------------------------------------------------------
+# ---- the modified Bessel functions I0 and I1 ---------------------------------------------------------------------------
 
 # Chebyshev coefficients of e^-x I0(x) on [0, 8], in x/4 - 1, and of sqrt(x) e^-x I0(x) on [8, inf), in 16/x - 1.
 # fmt: off
@@ -67,6 +69,26 @@ _FAR = (
     -9.55484669882830731e-15, 3.81168066935262240e-15, 1.77256013305652631e-15, -3.42548561967721900e-16,
     -2.82762398051658365e-16, 3.46122286769746122e-17, 4.46562142029676037e-17, -4.83050448594420037e-18,
     -7.23318048787462283e-18, 9.92147541198816041e-19,
+)
+# Those of e^-x I1(x) / x, and of sqrt(x) e^-x I1(x), over the same intervals.
+_NEAR_OF_ONE = (
+    1.26293593221816824e-01, -1.76416518357834062e-01, 1.02643658689847095e-01, -5.29459812080949888e-02,
+    2.47264490306265163e-02, -1.05640848946261974e-02, 4.15642294431288820e-03, -1.51357245063125315e-03,
+    5.12285956168575759e-04, -1.61760815825896743e-04, 4.78156510755005422e-05, -1.32731636560394359e-05,
+    3.47025130813767845e-06, -8.56872026469545475e-07, 2.00329475355213533e-07, -4.44505912879632805e-08,
+    9.38153738649577259e-09, -1.88724975172282944e-09, 3.62559028155211725e-10, -6.66348972350202712e-11,
+    1.17361862988909012e-11, -1.98397439776494364e-12, 3.22379336594557476e-13, -5.04218550472791179e-14,
+    7.60068429473540767e-15, -1.10559694773538625e-15, 1.55363195773620054e-16, -2.11142121435816596e-17,
+    2.77791411276104637e-18, -3.54158177254213615e-19,
+)
+_FAR_OF_ONE = (
+    3.89288117509140053e-01, -9.76109749136146870e-03, -1.10588938762623713e-04, -3.88256480887769059e-06,
+    -2.51223623787020884e-07, -2.63146884688951959e-08, -3.83538038596423700e-09, -5.58974346219658378e-10,
+    -1.89749581235054126e-11, 3.25260358301548844e-11, 1.41258074366137819e-11, 2.03562854414708956e-12,
+    -7.19855177624590836e-13, -4.08355111109219740e-13, -2.10154184277266430e-14, 4.27244001671195105e-14,
+    1.04202769841288021e-14, -3.81440307243700754e-15, -1.88035477551078251e-15, 3.30820231092092852e-16,
+    2.96262899764595008e-16, -3.20952592199342376e-17, -4.65030536848935863e-17, 4.41434832307170765e-18,
+    7.51729631084210521e-18, -9.31417886732688422e-19, -1.24219327519489097e-18,
 )
 # fmt: on
 
@@ -94,12 +116,39 @@ def _bessel_i0e(x: Any) -> Any:
     return select(le(magnitude, eight), near, far)
 
 
-def _bessel_i1e_jvp(x: Any, ans: Any, t: Any) -> Any:
-    at_zero = eq(x, scalar(0, x))
-    safe = select(at_zero, full_like(x, 1), x)
-    slope = sub(bessel_i0e(x), mul(ans, add(sign(safe), div(scalar(1, x), safe))))
-    return mul(t, select(at_zero, full_like(x, 0.5), slope))
+@at_least_single
+def _bessel_i1e(x: Any) -> Any:
+    magnitude = abs_(x)
+    eight = scalar(8, x)
+    near = _chebyshev(sub(mul(min_(magnitude, eight), scalar(0.25, x)), scalar(1, x)), _NEAR_OF_ONE)
+    large = max_(magnitude, eight)
+    far = mul(_chebyshev(sub(div(scalar(16, x), large), scalar(1, x)), _FAR_OF_ONE), rsqrt(large))
+    return select(le(magnitude, eight), mul(x, near), mul(sign(x), far))
 
+
+def one_over_argument(x: Any, i1: Any, scale: Any) -> Any:
+    """I1(x) / x, times ``scale``, given that I1; near 0 by its series, so that all derivatives keep their digits."""
+    near = lt(abs_(x), scalar(1, x))
+    small = select(near, x, full_like(x, 0))
+    quarter, series = mul(square(small), scalar(0.25, x)), full_like(x, _I1_SERIES[-1])
+    for coefficient in _I1_SERIES[-2::-1]:
+        series = add(mul(series, quarter), scalar(coefficient, x))
+    return select(near, mul(series, scale), div(i1, select(near, full_like(x, 1), x)))
+
+
+_I1_SERIES = [0.5 / (math.factorial(k) * math.factorial(k + 1)) for k in range(9)]
+
+
+def _bessel_i1e_jvp(x: Any, ans: Any, t: Any) -> Any:
+    ratio = one_over_argument(x, ans, exp(neg(mul(x, sign(x)))))  # whose derivative at 0 is 0
+    return mul(t, sub(sub(bessel_i0e(x), mul(sign(x), ans)), ratio))
+
+
+def _polygamma(m: Real, x: Real, precision: float, order: int) -> Real:
+    return m.equals(0).where(Real(digamma(x.value)), polygamma_of_orders(m, x, precision, order))
+
+
+_zeta_derivatives = Derivatives("zeta", hurwitz_zeta, 2)
 
 # fmt: off
 erf     = unary("erf",     floating, "chlo.erf",     doc="error function",
@@ -113,19 +162,19 @@ lgamma    = unary("lgamma",  floating, "chlo.lgamma", cost=100,  doc="logarithm 
                   jvp=lambda x, ans, t: mul(t, digamma(x)))
 digamma   = unary("digamma", floating, "chlo.digamma", cost=100, doc="digamma function, the derivative of lgamma",
                   jvp=lambda x, ans, t: mul(t, polygamma(scalar(1, x), x)))
-polygamma = binary("polygamma", floating, "chlo.polygamma", cost=100, operands=("m", "x"),
+polygamma = binary("polygamma", floating, in_double(_polygamma, "polygamma"), cost=500, operands=("m", "x"),
                    doc="m-th derivative of the digamma function at x",
                    jvp=(no_derivative("polygamma", "the order m"),
                         lambda m, x, ans, t: mul(t, polygamma(add(m, scalar(1, m)), x))))
-zeta      = binary("zeta", floating, "chlo.zeta", cost=100, operands=("x", "q"),
+zeta      = binary("zeta", floating, in_double(hurwitz_zeta, "zeta"), cost=500, operands=("x", "q"),
                    doc="Hurwitz zeta function, the sum of (n + q)^-x over n >= 0",
-                   jvp=(no_derivative("zeta", "the exponent x"),
+                   jvp=(lambda x, q, ans, t: mul(t, _zeta_derivatives(x, q, places=(0,))),
                         lambda x, q, ans, t: mul(t, mul(neg(x), zeta(add(x, scalar(1, x)), q)))))
 
 bessel_i0e = unary("bessel_i0e", floating, cached_lower_fun(_bessel_i0e, "bessel_i0e"),
                    doc="exponentially scaled modified Bessel function of order 0, e^-|x| I0(x)",
                    jvp=lambda x, ans, t: mul(t, sub(bessel_i1e(x), mul(sign(x), ans))))
-bessel_i1e = unary("bessel_i1e", floating, "chlo.bessel_i1e", cost=100, jvp=_bessel_i1e_jvp,
+bessel_i1e = unary("bessel_i1e", floating, cached_lower_fun(_bessel_i1e, "bessel_i1e"), jvp=_bessel_i1e_jvp,
                    doc="exponentially scaled modified Bessel function of order 1, e^-|x| I1(x)")
 # fmt: on
 

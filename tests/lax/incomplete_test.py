@@ -1,5 +1,6 @@
 """The incomplete gamma and beta functions against SciPy's."""
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -34,7 +35,8 @@ def beta_arguments(dtype, count=60):
 
 
 def test_all_operations_are_tested():
-    assert operations_of(incomplete_gamma) == {*map(bounded, (igamma, igammac, igamma_grad_a, random_gamma_grad))}
+    everything = (igamma, igammac, igamma_grad_a, random_gamma_grad, incomplete_gamma.gamma_density)
+    assert operations_of(incomplete_gamma) == {*map(bounded, everything)}
     assert operations_of(incomplete_beta) == {bounded(betainc)}
 
 
@@ -110,12 +112,84 @@ def test_mixed_second_derivatives_of_the_gamma_function_agree_also_at_one():
             np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_parameters_without_derivatives_are_refused():
-    for position, name in enumerate("ab"):
-        with pytest.raises(ValueError, match=f"betainc cannot be differentiated with respect to {name}"):
-            arrax.grad(betainc, position)(2.0, 3.0, 0.5)
-    with pytest.raises(ValueError, match="igamma_grad_a cannot be differentiated with respect to a"):
-        arrax.grad(igamma_grad_a)(2.0, 3.0)
+def test_derivatives_of_the_beta_function_in_all_operands_are_exact():
+    def exact(a, b, x):
+        return mpmath.betainc(a, b, 0, x, regularized=True)
+
+    points = np.array([(2.0, 3.0, 0.4), (0.3, 0.2, 0.1), (50.0, 30.0, 0.6), (0.1, 40.0, 0.01)])
+    with arrax.enable_x64(True), mpmath.workdps(30):
+        for first, second in ((0, 1), (1, 1), (0, 2)):
+            slope = arrax.grad(betainc, first)
+            both = arrax.jit(
+                arrax.vmap(lambda *p, slope=slope, place=second: (slope(*p), arrax.grad(slope, place)(*p)))
+            )
+            ones = tuple(int(n == first) for n in range(3))
+            twos = tuple(one + (n == second) for n, one in enumerate(ones))
+            for point, *found in zip(points, *both(*points.T), strict=True):
+                expected = [float(mpmath.diff(exact, tuple(point), orders)) for orders in (ones, twos)]
+                np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_second_derivatives_in_the_order_of_gamma_functions_are_exact():
+    def exact(a, x):
+        return mpmath.gammainc(a, 0, x, regularized=True)
+
+    def sample_slope(a, x):
+        return -mpmath.diff(exact, (a, x), (1, 0)) / mpmath.diff(exact, (a, x), (0, 1))
+
+    with arrax.enable_x64(True), mpmath.workdps(40):
+        for a, x in ((0.3, 0.2), (2.5, 1.5), (2.5, 7.0), (40.0, 38.0)):
+            np.testing.assert_allclose(
+                float(igamma_grad_a(a, x)), float(mpmath.diff(exact, (a, x), (1, 0))), rtol=1e-11
+            )
+            second = arrax.grad(arrax.grad(igammac))(a, x)
+            np.testing.assert_allclose(float(second), -float(mpmath.diff(exact, (a, x), (2, 0))), rtol=1e-10)
+            np.testing.assert_allclose(float(random_gamma_grad(a, x)), float(sample_slope(a, x)), rtol=1e-11)
+            slopes = [float(mpmath.diff(sample_slope, (a, x), orders)) for orders in ((1, 0), (0, 1))]
+            np.testing.assert_allclose(arrax.grad(random_gamma_grad, (0, 1))(a, x), slopes, rtol=1e-9)
+
+
+def test_densities_have_their_limits_and_slopes_on_borders():
+    a, x = np.array([1.0, 2.0, 3.0, 0.5, 1.0]), np.array([0.0, 0.0, 0.0, 0.0, np.inf])
+    density = arrax.grad(igamma, 1)
+    np.testing.assert_array_equal(arrax.vmap(density)(a, x), [1, 0, 0, np.inf, 0])
+    np.testing.assert_array_equal(arrax.vmap(arrax.grad(density, 1))(a, x), [-1, 1, 0, -np.inf, 0])
+    np.testing.assert_array_equal(arrax.vmap(arrax.grad(igamma))(a, x), 0)
+    a, b, x = np.array([[1.0, 3.0, 0.0], [2.0, 3.0, 0.0], [3.0, 1.0, 1.0], [3.0, 2.0, 1.0]]).T
+    density = arrax.grad(betainc, 2)
+    np.testing.assert_allclose(arrax.vmap(density)(a, b, x), [3, 0, 3, 0], atol=1e-6)
+    np.testing.assert_allclose(arrax.vmap(arrax.grad(density, 2))(a, b, x), [-6, 12, 6, -12], rtol=1e-6)
+
+
+PLACES = {  # where digits are easily lost: far tails, small orders, distances from the mean that cancel
+    "gamma": [(0.21, 0.98), (0.3, 1.27), (1e-4, 1.0), (10.1, 1e-5), (40.0, 40.1), (300.0, 200.0), (1e4, 1.02e4), (3.0, 30.0)],
+    "beta": [(0.9, 171.0, 0.0124), (50.0, 30.0, 0.3), (5.0, 300.0, 0.02), (0.38, 0.04, 0.77), (0.05, 586.0, 1e-6),
+             (900.0, 800.0, 0.55), (2.5, 1.5, 0.999), (1e-3, 0.3, 0.5)],
+}  # fmt: skip
+
+
+@each_type
+def test_digits_are_kept_up_to_what_the_rounding_of_operands_costs(dtype):
+    exact = {
+        igamma: lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
+        igammac: lambda a, x: mpmath.gammainc(a, x, mpmath.inf, regularized=True),
+        betainc: lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True),
+    }
+    with x64_for(dtype), mpmath.workdps(60):
+        for operation, fun in exact.items():
+            points = np.array(PLACES["beta" if operation is betainc else "gamma"], dtype)
+            for point, found in zip(points, operation(*points.T), strict=True):
+                operands = [mpmath.mpf(float(v)) for v in point]
+                expected = fun(*operands)
+                near = [
+                    fun(*(v * (1 + mpmath.mpf(10) ** -12 * (n == m)) for n, v in enumerate(operands)))
+                    for m in range(len(point))
+                ]
+                condition = max(abs(v / expected - 1) * 10**12 for v in near)
+                if expected < np.finfo(dtype).tiny:
+                    continue
+                error = abs(mpmath.mpf(float(found)) / expected - 1) / precision(dtype)
+                assert error < (4 if dtype == np.float64 else 1) * (1 + condition), (operation, point)
 
 
 def test_scalars_repeat_and_small_floats_stay_what_they_are():

@@ -110,6 +110,10 @@ class Expression:
         """Square root."""
         return self._with("sqrt")
 
+    def log(self) -> Expression:
+        """Natural logarithm."""
+        return self._with("log")
+
     def floor(self) -> Expression:
         """The greatest whole number that is not greater."""
         return self._with("floor")
@@ -200,7 +204,9 @@ Formula = Callable[..., Expression]
 _SMALL_FLOATS = ("float32", "float16", "bfloat16")
 
 
-def by_formula(general: Callable[..., Any], formula: Formula) -> Callable[..., Any]:
+def by_formula(
+    general: Callable[..., Any], formula: Formula, kinds: Sequence[str] = _SMALL_FLOATS
+) -> Callable[..., Any]:
     """The CPU's lowering of an elementwise function: floats of up to 32 bits by a formula, all else as elsewhere.
 
     Which of both is a matter of the dtype alone, so that an element has the same bits in every program.
@@ -208,12 +214,13 @@ def by_formula(general: Callable[..., Any], formula: Formula) -> Callable[..., A
     Args:
       general: the lowering rule of other platforms and dtypes.
       formula: function of float32 expressions.
+      kinds: the dtypes that go by the formula; with float64 among them, it takes expressions of that type as they are.
     """
 
     def rule(ctx: Any, *values: Any, **params: Any) -> list[Any]:
         out = ctx.avals_out[0]
         same = all(aval.dtype == out.dtype for aval in ctx.avals_in)
-        if out.dtype.name not in _SMALL_FLOATS or not same or any(value is not None for value in params.values()):
+        if out.dtype.name not in kinds or not same or any(value is not None for value in params.values()):
             return general(ctx, *values, **params)
         avals = [ShapedArray(aval.shape, aval.dtype) for aval in ctx.avals_in]
         return [_call(ctx, formula, avals, ShapedArray(out.shape, out.dtype), values)]
@@ -233,13 +240,13 @@ def _call(ctx: Any, formula: Formula, avals: Sequence[ShapedArray], out: ShapedA
 
 
 def _single(x: Expression) -> Expression:
-    """As float32. The compiler would merge two conversions into one from a small float to a float64, which is slow."""
-    return x if x.aval.dtype == np.float32 else x.to(np.float32).minimum(np.inf)
+    """Small floats as float32. The compiler would merge two conversions into one from a small float to a float64: slow."""
+    return x if x.aval.dtype.name in ("float32", "float64") else x.to(np.float32).minimum(np.inf)
 
 
 def _small(x: Expression, dtype: Any) -> Expression:
     """A float32 as a small float."""
-    return x if dtype == np.float32 else x.minimum(np.inf).to(dtype)
+    return x if dtype.name in ("float32", "float64") else x.minimum(np.inf).to(dtype)
 
 
 def _function(ctx: Any, formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray) -> Any:

@@ -9,9 +9,10 @@ __getattr__, __dir__, __all__ = late_names(__name__, {
     ),
     "arrax.scipy.special.exponential_integrals": ("exp1", "expi", "expn", "sici",),
     "arrax.scipy.special.gamma_functions": (
-        "beta", "betainc", "betaln", "comb", "digamma", "factorial", "gamma", "gammainc", "gammaincc", "gammaln",
-        "gammasgn", "loggamma", "multigammaln", "poch", "polygamma",
+        "betainc", "digamma", "factorial", "gamma", "gammainc", "gammaincc", "gammaln",
+        "gammasgn", "loggamma", "multigammaln", "polygamma",
     ),
+    "arrax.scipy.special.gamma_quotients": ("beta", "betaln", "comb", "poch",),
     "arrax.scipy.special.harmonics": ("lpmn", "lpmn_values", "sph_harm", "sph_harm_y",),
     "arrax.scipy.special.hypergeometric": ("hyp1f1", "hyp2f1",),
     "arrax.scipy.special.logarithmic": (

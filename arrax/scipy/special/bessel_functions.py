@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,11 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
+from arrax.lax.special import one_over_argument
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
-from arrax.scipy.special.definition import elementwise
+from arrax.scipy.special.definition import elementwise, with_slopes
+from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -44,6 +48,24 @@ def _grown(x: Any, scaled: Any) -> Any:
     return half * (half * scaled)
 
 
+@with_slopes(lambda ans, x: _i1(x))
+def _i0(x: Any) -> Any:
+    return _grown(x, lax.bessel_i0e(x))
+
+
+def _i1_slope(ans: Any, x: Any) -> Any:
+    """I0(x) - I1(x) / x; infinite where both are."""
+    even = _i0(x)
+    over = jnp.isinf(even)
+    return jnp.where(over, even, even - one_over_argument(x, jnp.where(over, 0, ans), jnp.ones_like(x)))
+
+
+@with_slopes(_i1_slope)
+def _i1(x: Any) -> Any:
+    near = x * one_over_argument(x, x, jnp.ones_like(x))
+    return jnp.where(jnp.abs(x) < 1, near, _grown(x, lax.bessel_i1e(x)))
+
+
 @elementwise()
 def i0(x: ArrayLike) -> Array:
     """The modified Bessel function of order 0.
@@ -52,7 +74,7 @@ def i0(x: ArrayLike) -> Array:
       x: real array or number.
     Example: ``special.i0(0.)`` is 1. Source: ``scipy.special.i0``; DLMF 10.25.2.
     """
-    return _grown(x, lax.bessel_i0e(x))
+    return _i0(x)
 
 
 @elementwise()
@@ -63,7 +85,7 @@ def i1(x: ArrayLike) -> Array:
       x: real array or number.
     Example: ``special.i1(0.)`` is 0. Source: ``scipy.special.i1``; DLMF 10.25.2.
     """
-    return _grown(x, lax.bessel_i1e(x))
+    return _i1(x)
 
 
 # ---- J_0, …, J_v ----------------------------------------------------------------------------------------------------
@@ -126,7 +148,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
       z: real array or number.
       v: the greatest order, from 0 on, known while tracing.
       n_iter: the least number of steps of the recurrence downwards; as many more as the digits need are made.
-    Returns: array of shape ``(v + 1, *z.shape)``. Derivatives in forward mode.
+    Returns: array of shape ``(v + 1, *z.shape)``.
     Raises:
       ValueError: a negative order.
     Example: ``special.bessel_jn(0., v=1)`` is ``[1, 0]``. Source: DLMF 10.6.1, 10.17.3, 3.6.
@@ -143,20 +165,35 @@ def _bessel_jn(z: Any, *, v: int, n_iter: int) -> Any:
     refuse_complex("bessel_jn", z)
     z = jnp.asarray(z)
     work = z if z.dtype.itemsize >= 4 else z.astype(np.float32)
-    size = jnp.abs(work)
+    return _orders(v, n_iter)(work).astype(z.dtype)
+
+
+@cache
+def _orders(v: int, n_iter: int) -> Callable[[Any], Any]:
+    """The function of the orders 0 to v, whose derivatives are differences of neighbours (DLMF 10.6.1)."""
+    fun = custom_jvp(partial(_values, v=v, n_iter=n_iter))
+
+    @fun.defjvp
+    def jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+        (z,), (t,) = primals, tangents
+        more = _orders(v + 1, n_iter)(z)
+        below = jnp.concatenate([-more[1:2], more[:v]])
+        return fun(z), 0.5 * (below - more[1:]) * t
+
+    return fun
+
+
+def _values(z: Any, v: int, n_iter: int) -> Any:
+    size = jnp.abs(z)
     far = size >= _FAR
     start = max(n_iter, v + 60, int(_FAR) + 45)
     start += start % 2
     zero = size == 0
     near = jnp.where(zero, 1.0, jnp.where(far & (size > v), 1.0, size))
     low = jnp.stack(_downward(near, v, start))
-    high = (
-        jnp.stack(_upward(jnp.where(far, size, _FAR), v)[: v + 1])
-        if v
-        else jnp.stack([_hankel(jnp.where(far, size, _FAR), 0)])
-    )
+    above = jnp.where(far, size, _FAR)
+    high = jnp.stack(_upward(above, v) if v else [_hankel(above, 0)])
     out = jnp.where(far & (size > v), high, low)
     orders = jnp.arange(v + 1).reshape((-1,) + (1,) * z.ndim)
-    out = jnp.where(zero, (orders == 0).astype(work.dtype), out)
-    out = jnp.where((work < 0) & (orders % 2 == 1), -out, out)
-    return out.astype(z.dtype)
+    out = jnp.where(zero, (orders == 0).astype(z.dtype), out)
+    return jnp.where((z < 0) & (orders % 2 == 1), -out, out)

@@ -10,11 +10,13 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax import numpy as jnp
+from arrax.core.interpreter import context
 from arrax.core.types import typeof
+from arrax.lax import families
 from arrax.lax.conversion import convert
+from arrax.lax.double_formulas import Derivatives, Real, in_double
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
-from arrax.scipy.special import coefficients as table
 from arrax.transforms.custom_jvp import SymbolicZero, custom_jvp
 
 Function = Callable[..., Any]
@@ -40,7 +42,10 @@ def elementwise(complexes: bool = False, eager: bool = True) -> Callable[[Functi
             if dtypes.itemsize_bits(dtype) >= 32:
                 return fun(*map(jnp.asarray, operands))
             outs = fun(*(convert(x, np.float32) for x in operands))
-            return tuple(convert(x, dtype) for x in outs) if isinstance(outs, tuple) else convert(outs, dtype)
+            narrowed = [
+                x if jnp.iscomplexobj(x) else convert(x, dtype) for x in (outs if isinstance(outs, tuple) else (outs,))
+            ]
+            return tuple(narrowed) if isinstance(outs, tuple) else narrowed[0]
 
         return api()(computed) if eager else computed
 
@@ -70,6 +75,44 @@ def with_slopes(*slopes: Function | None) -> Callable[[Function], Function]:
         rule.defjvp(jvp, symbolic_zeros=True)
 
         return broadcast
+
+    return decorate
+
+
+def analytic(*slopes: Function | float | None) -> Callable[[Function], Function]:
+    """Decorator: make a function of float64 arrays an operation of arrays of a floating dtype, computed in double precision.
+
+    The function takes ``precision``, the relative error that is of no account, and ``order``, how often it will be differentiated.
+
+    Args:
+      slopes: for each operand the derivative, ``slope(ans, *operands)`` or a constant; None takes the forward mode through the
+        function.
+    """
+
+    def decorate(fun: Function) -> Function:
+        def formula(*operands: Real, **options: Any) -> Real:
+            return Real(fun(*(jnp.asarray(x.value) for x in operands), **options))
+
+        name = fun.__name__.strip("_")
+        further = Derivatives(name, formula, len(slopes))
+
+        def rule(place: int, slope: Function | float | None) -> Function | None:
+            if isinstance(slope, int | float):
+                return None if slope == 0 else lambda *args: slope * args[-1]
+            if slope is None:
+                return lambda *args: args[-1] * further(*args[:-2], places=(place,))
+            return lambda *args: args[-1] * slope(args[-2], *args[:-2])
+
+        operation = families.elementwise(
+            name, [families.floating] * len(slopes), in_double(formula, name), cost=1000,
+            jvp=[rule(place, slope) for place, slope in enumerate(slopes)],
+        )  # fmt: skip
+
+        @functools.wraps(fun)
+        def applied(*operands: Any) -> Any:
+            return context.interpreter.process(operation, tuple(jnp.broadcast_arrays(*operands)), {})
+
+        return applied
 
     return decorate
 
@@ -120,24 +163,16 @@ def exp_square(x: Any, factor: float) -> Any:
     return leading * (1 + jnp.expm1(factor * ((x - high) * (x + high))))  # a product of two exp would be made one
 
 
-def log1p(x: Any) -> Any:
-    """log(1 + x) to the last digits: the compiler's own loses some below 0."""
-    near = (x > -0.5) & (x < 1)
-    safe = jnp.where(near, x, 0.0)
-    ratio = safe / (2 + safe)
-    series = 2 * ratio * chebyshev(between(ratio * ratio, 0.0, 1 / 9), table.ATANH)
-    return jnp.where(near, series, jnp.log(1 + jnp.where(near, 1.0, x)))
-
-
+@with_slopes(lambda ans, x: np.pi * cos_pi(x))
 def sin_pi(x: Any) -> Any:
     """sin(pi x), exactly 0 at integers."""
     return _turned(x - 2 * jnp.round(x / 2), jnp.sin, jnp.cos)
 
 
+@with_slopes(lambda ans, x: -np.pi * sin_pi(x))
 def cos_pi(x: Any) -> Any:
     """cos(pi x), exactly 0 halfway between integers."""
-    x = jnp.abs(x - 2 * jnp.round(x / 2))
-    return sin_pi(0.5 - x)
+    return sin_pi(0.5 - jnp.abs(x - 2 * jnp.round(x / 2)))
 
 
 def _turned(r: Any, sine: Function, cosine: Function) -> Any:
@@ -145,6 +180,11 @@ def _turned(r: Any, sine: Function, cosine: Function) -> Any:
     size = jnp.minimum(jnp.abs(r), 1 - jnp.abs(r))
     value = jnp.where(size > 0.25, cosine(np.pi * (0.5 - size)), sine(np.pi * jnp.minimum(size, 0.25)))
     return jnp.sign(r) * value
+
+
+def where_any(condition: Any, fun: Callable[[], Any], otherwise: Any) -> Any:
+    """``fun()`` where the condition holds, elsewhere what is given; it is computed only if there is such an element."""
+    return lax.cond(jnp.any(condition), lambda: jnp.where(condition, fun(), otherwise), lambda: otherwise)
 
 
 def safe_where(condition: Any, x: Any, other: float) -> Any:

@@ -10,9 +10,9 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
-from arrax.numpy_api.operands import check_arraylike
+from arrax.numpy_api.operands import as_operand, check_arraylike
 from arrax.scipy.special import coefficients as table
-from arrax.scipy.special.definition import between, chebyshev, elementwise, exp_square, log1p, with_slopes
+from arrax.scipy.special.definition import between, chebyshev, elementwise, exp_square, with_slopes
 from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -51,15 +51,16 @@ def scaled_complement(x: Any) -> Any:
     return jnp.where(x < 0, left, right)
 
 
-@elementwise()
+@elementwise(complexes=True)
 def erfcx(x: ArrayLike) -> Array:
     """The scaled complementary error function, exp(x^2) erfc(x).
 
     Args:
-      x: real array or number.
+      x: real or complex array or number.
     Example: ``special.erfcx(0.)`` is 1. Source: ``scipy.special.erfcx``; DLMF 7.2.2.
     """
-    return scaled_complement(x)
+    x = as_operand(x)
+    return faddeeva(1j * x) if jnp.iscomplexobj(x) else scaled_complement(x)
 
 
 def _complement(x: Any) -> Any:
@@ -117,7 +118,7 @@ def ndtr(x: ArrayLike) -> Array:
 
 def _log_normal_value(x: Any) -> Any:
     low = jnp.log(0.5 * _scaled_right(-jnp.minimum(x, -1.0) * _ROOT_HALF)) - 0.5 * jnp.square(jnp.minimum(x, -1.0))
-    return jnp.where(x < -1, low, log1p(-_normal_value(-jnp.maximum(x, -1.0))))
+    return jnp.where(x < -1, low, jnp.log1p(-_normal_value(-jnp.maximum(x, -1.0))))
 
 
 def _log_normal_slope(ans: Any, x: Any) -> Any:
@@ -172,7 +173,12 @@ def _quantile(q: Any, tail: Any) -> Any:
     return jnp.where(tail >= 0, out, np.nan)
 
 
-normal_quantile = with_slopes(lambda ans, p: 1 / normal_density(ans))(
+@with_slopes(lambda ans, x: x * ans)
+def _reciprocal_density(x: Any) -> Any:
+    return 1 / normal_density(x)
+
+
+normal_quantile = with_slopes(lambda ans, p: _reciprocal_density(ans))(
     lambda p: _quantile(p - 0.5, jnp.minimum(p, 1 - p))
 )
 inverse_error_function = with_slopes(lambda ans, y: 0.5 * _ROOT_PI * jnp.exp(ans * ans))(

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from arrax import numpy as jnp
-from arrax.lax.expansions import expand, fraction_step, not_zero, tiny
+from arrax.lax.expansions import upwards
 from arrax.scipy.special import coefficients as table
-from arrax.scipy.special.definition import around_root, between, chebyshev, elementwise, with_slopes
-from arrax.scipy.special.gamma_functions import digamma_function
+from arrax.scipy.special.definition import analytic, around_root, between, chebyshev, elementwise, with_slopes
 from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -84,49 +83,53 @@ def exp1(x: ArrayLike) -> Array:
 # ---- E_n ----------------------------------------------------------------------------------------------------------------
 
 
+_STEPS = 20  # orders below this come by the recurrence from E1
+
+
+def _en_recurrence(n: Any, x: Any) -> Any:
+    """For n from 1 to 20 and x up to 1, upwards from E1 (DLMF 8.19.12), which loses nothing there."""
+    value, decay = _e1_positive(x), jnp.exp(-x)
+    for k in range(1, _STEPS):
+        value = jnp.where(k < n, (decay - x * value) / k, value)
+    return value
+
+
 def _en_series(n: Any, x: Any) -> Any:
-    """DLMF 8.19.8, for n >= 1 and small x."""
-    term, total = jnp.ones_like(x), jnp.where(n == 1, 0, 1 / (1 - jnp.where(n == 1, 2, n)))
-    at_pole = jnp.where(n == 1, jnp.ones_like(x), 0)  # (-x)^(n-1) / (n-1)!
-    for k in range(1, 22):
+    """DLMF 8.19.8 for n from 20 on and x up to 1, without the term of x^(n-1), which is of no account."""
+    term, total = jnp.ones_like(x), 1 / (n - 1)
+    for k in range(1, _STEPS - 1):
         term = term * (-x / k)
-        step = k - n + 1
-        total = total + jnp.where(step == 0, 0, term / jnp.where(step == 0, 1, step))
-        at_pole = jnp.where(step == 0, term, at_pole)
-    logarithmic = at_pole * (digamma_function(n) - jnp.log(x))
-    return jnp.where(at_pole == 0, 0, logarithmic) - total
+        total = total + jnp.where(n - 1 == k, 0, term / jnp.where(n - 1 == k, 1, n - 1 - k))
+    return total
 
 
-def _en_fraction(n: Any, x: Any, active: Any) -> Any:
-    """e^-x times the continued fraction of DLMF 8.19.17 in its contracted form."""
+def _en_fraction(n: Any, x: Any, active: Any, precision: float) -> Any:
+    """The continued fraction of DLMF 8.19.17 in its contracted form, from the last level up."""
+    count = jnp.floor(20 + (95 if precision < 1e-13 else 22) / x)
 
-    def first(order: Any) -> list[Any]:
-        d = 1 / not_zero(x + order)
-        return [jnp.full_like(x, 1 / tiny(x)), d, d]
+    def level(number: Any, tail: Any) -> Any:
+        return -number * (n - 1 + number) / (x + n + 2 * number + tail)
 
-    def step(number: Any, order: Any, c: Any, d: Any, h: Any) -> list[Any]:
-        return fraction_step(-number * (order - 1 + number), x + order + 2 * number, c, d, h)
-
-    return jnp.exp(-x) * expand(first, step, n, active).value
+    return jnp.exp(-x) / (x + n + upwards(level, count, active))
 
 
-@custom_jvp
-def _en(n: Any, x: Any) -> Any:
-    inside = (x > 0) & (n >= 1)
-    low, order = jnp.where(inside & (x <= 1), x, 0.5), jnp.where(inside, n, 1)
-    high, active = jnp.where(inside & (x > 1), x, 2.0), inside & (x > 1) & (x < np.inf)
-    value = jnp.where(x <= 1, _en_series(order, low), _en_fraction(order, jnp.where(active, high, 2.0), active))
+def _en_slope(ans: Any, n: Any, x: Any) -> Any:
+    return -jnp.where(n >= 1, _en(jnp.maximum(n - 1, 0), x), jnp.exp(-x) * (x + 1) / (x * x))
+
+
+@analytic(0, _en_slope)
+def _en(n: Any, x: Any, precision: float, order: int) -> Any:
+    inside = (x > 0) & (n >= 1) & (x < np.inf)
+    near, far = inside & (x <= 1), inside & (x > 1)
+    few = n < _STEPS
+    low = jnp.where(near, x, 0.5)
+    below = jnp.where(few, _en_recurrence(jnp.where(few, n, 1), low), _en_series(jnp.where(few, _STEPS, n), low))
+    high = _en_fraction(jnp.where(far, n, 1.0), jnp.where(far, x, 2.0), far, precision)
     at_zero = jnp.where(n > 1, 1 / jnp.where(n > 1, n - 1, 1), np.inf)
+    value = jnp.where(x <= 1, below, high)
     value = jnp.where(x == np.inf, 0, jnp.where(x == 0, at_zero, value))
     value = jnp.where(n == 0, jnp.exp(-x) / x, value)
-    return jnp.where((x < 0) | (n < 0) | jnp.isnan(x), np.nan, value)
-
-
-@_en.defjvp
-def _en_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    (n, x), (_, t) = primals, tangents
-    below = jnp.where(n >= 1, _en(jnp.maximum(n - 1, 0), x), jnp.exp(-x) * (x + 1) / (x * x))
-    return _en(n, x), -below * t
+    return jnp.where((x < 0) | (n < 0) | (n != jnp.floor(n)) | jnp.isnan(x), np.nan, value)
 
 
 @elementwise()
@@ -136,7 +139,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
     Args:
       n: array or number of integers from 0 on, which it cannot be differentiated in.
       x: array or number from 0 on.
-    Returns: array; NaN outside of the domain.
+    Returns: array; NaN outside of the domain, and for n that is no integer.
     Example: ``special.expn(1, 1.)`` is 0.2194. Source: ``scipy.special.expn``; DLMF 8.19.
     """
     return _en(*jnp.broadcast_arrays(n, x))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from arrax.scipy.special.definition import (
     cos_pi,
     elementwise,
     horner,
-    log1p,
     safe_where,
     sin_pi,
     with_slopes,
@@ -144,6 +143,11 @@ def loggamma(x: ArrayLike) -> Array:
 # ---- Gamma ----------------------------------------------------------------------------------------------------------
 
 
+def is_pole(x: Any) -> Any:
+    """Whether the gamma function has a pole: at 0 and the negative integers."""
+    return (x <= 0) & (x == jnp.floor(x))
+
+
 @elementwise()
 def gammasgn(x: ArrayLike) -> Array:
     """The sign of the gamma function.
@@ -169,8 +173,8 @@ def _gamma_positive(x: Any) -> Any:
     """Gamma(x) for x > 0; by x^x e^-x in two factors for large x, so that nothing overflows too early."""
     reduced, steps = _shifted(jnp.maximum(x, 2.0))
     small = x < 2
-    one_to_two = jnp.where(small, jnp.where(x < 1, x + 1, x), reduced - 1)
-    near = 1 / chebyshev(between(one_to_two, 1.0, 2.0), table.RECIPROCAL_GAMMA)
+    rest = jnp.where(small, jnp.where(x < 1, x, x - 1), reduced - 2)
+    near = 1 / (1 + rest * (1 - rest) * chebyshev(between(rest, 0.0, 1.0), table.RECIPROCAL_GAMMA))
     low = jnp.where(x < 1, near / jnp.where(x < 1, x, 1), near)
     middle = near * (reduced - 1) * _product_down(jnp.minimum(x, 10.0), steps)
     most = 172.0 if x.dtype == np.float64 else 36.0
@@ -224,10 +228,10 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
 
 @elementwise()
 def _factorial(n: Any) -> Any:
-    return jnp.where(n < 0, 0, _whole_where(n == jnp.floor(n), gamma_function(jnp.where(n < 0, 0, n) + 1)))
+    return jnp.where(n < 0, 0, whole_where(n == jnp.floor(n), gamma_function(jnp.where(n < 0, 0, n) + 1)))
 
 
-def _whole_where(condition: Any, value: Any) -> Any:
+def whole_where(condition: Any, value: Any) -> Any:
     """A value, rounded to the integer that it is meant to be, as long as the dtype holds all integers; slopes stay."""
     whole = condition & (value < 1 / np.finfo(value.dtype).eps)
     return value + lax.stop_gradient(jnp.where(whole, jnp.round(value) - value, 0))
@@ -292,172 +296,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     return jnp.where(n == 0, digamma_function(x), lax.polygamma(jnp.where(n == 0, 1, n), x))
 
 
-# ---- quotients --------------------------------------------------------------------------------------------------------
-
-
-def _rest_of_large(small: Any, big: Any) -> Any:
-    """log(Gamma(big) / Gamma(small + big) (small + big)^small) for a big one from 10 on, without the cancellation."""
-    return small - (big - 0.5) * log1p(small / big) + (_stirling(big) - _stirling(small + big))
-
-
-def _quotient_of_large(small: Any, big: Any) -> Any:
-    """Gamma(big) / Gamma(small + big), the large part as a power, which keeps digits that a logarithm would lose."""
-    return jnp.power(small + big, -small) * jnp.exp(_rest_of_large(small, big))
-
-
-def log_beta(a: Any, b: Any) -> Any:
-    """log |B(a, b)| of floating numbers of one dtype."""
-    small, big = jnp.minimum(a, b), jnp.maximum(a, b)
-    far = (big >= 10) & (small + big >= 10) & (small > -0.5 * big)
-    few, many = jnp.where(far, small, 1), jnp.where(far, big, 10.0)
-    quotient = _rest_of_large(few, many) - few * jnp.log(few + many)
-    direct = log_gamma(big) - log_gamma(small + big)
-    return log_gamma(small) + jnp.where(far, quotient, direct)
-
-
-class _Poles(NamedTuple):
-    """What is known of B(a, b) where a or b is 0 or a negative integer, and operands that do no harm there.
-
-    It is finite where the other one is a positive integer and the sum is a pole, too: (-1)^b B(1 - a - b, b) for the pole a.
-    """
-
-    a: Any
-    b: Any
-    any: Any
-    finite: Any
-    sign: Any
-
-
-def _at_poles(a: Any, b: Any) -> _Poles:
-    some = is_pole(a) | is_pole(b)
-    swap = is_pole(b)
-    pole, other = jnp.where(swap, b, a), jnp.where(swap, a, b)
-    finite = some & (other == jnp.floor(other)) & (other > 0) & (1 - pole - other > 0)
-    first = jnp.where(finite, 1 - pole - other, jnp.where(some, 1.0, a))
-    second = jnp.where(finite, other, jnp.where(some, 1.0, b))
-    return _Poles(first, second, some, finite, jnp.where(finite & (second % 2 == 1), -1.0, 1.0))
-
-
-def _is_nothing(a: Any, b: Any) -> Any:
-    """Whether B(a, b) is 0 as one of the two is infinite."""
-    return (jnp.maximum(a, b) == np.inf) & (jnp.minimum(a, b) > 0)
-
-
-@elementwise()
-def betaln(a: ArrayLike, b: ArrayLike) -> Array:
-    """The logarithm of the magnitude of the beta function.
-
-    Args:
-      a, b: real arrays or numbers.
-    Example: ``special.betaln(2., 3.)`` is -2.4849. Source: ``scipy.special.betaln``; DLMF 5.12.1.
-    """
-    a, b = jnp.broadcast_arrays(a, b)
-    known = _at_poles(a, b)
-    value = jnp.where(_is_nothing(a, b), -np.inf, log_beta(known.a, known.b))
-    return jnp.where(known.any & ~known.finite, jnp.where(jnp.isnan(a + b), np.nan, np.inf), value)
-
-
-def beta_function(a: Any, b: Any) -> Any:
-    """B(a, b): by gamma functions of small operands and powers of large ones; by logarithms where both are large."""
-    a, b = jnp.broadcast_arrays(a, b)
-    known = _at_poles(a, b)
-    small, big = jnp.minimum(known.a, known.b), jnp.maximum(known.a, known.b)
-    most = 10.0
-    few = jnp.abs(small) < most
-    moderate, uneven = few & (jnp.abs(big) < most), few & (big >= most)
-    total = jnp.where(moderate, small + big, 1.0)
-    nothing = is_pole(total)
-    factor = gamma_function(jnp.where(few, small, 1.0))
-    product = factor * (gamma_function(jnp.where(moderate, big, 1.0)) / gamma_function(jnp.where(nothing, 1.0, total)))
-    power = factor * _quotient_of_large(jnp.where(uneven, small, 1.0), jnp.where(uneven, big, most))
-    sign = sign_of_gamma(small) * sign_of_gamma(big) * sign_of_gamma(small + big)
-    logarithmic = sign * jnp.exp(log_beta(small, big))
-    value = jnp.where(moderate, product, jnp.where(uneven, power, logarithmic))
-    value = jnp.where(is_pole(small + big) | _is_nothing(a, b), 0.0, known.sign * value)
-    return jnp.where(known.any & ~known.finite, jnp.where(jnp.isnan(a + b), np.nan, np.inf), value)
-
-
-@elementwise()
-def beta(a: ArrayLike, b: ArrayLike) -> Array:
-    """The beta function, Gamma(a) Gamma(b) / Gamma(a + b).
-
-    Args:
-      a, b: real arrays or numbers.
-    Example: ``special.beta(2., 3.)`` is 1/12. Source: ``scipy.special.beta``; DLMF 5.12.1.
-    """
-    return beta_function(a, b)
-
-
-@elementwise()
-def poch(z: ArrayLike, m: ArrayLike) -> Array:
-    """The rising factorial, Gamma(z + m) / Gamma(z).
-
-    Args:
-      z, m: real arrays or numbers.
-    Example: ``special.poch(2., 3.)`` is 24. Source: ``scipy.special.poch``; DLMF 5.2.4.
-    """
-    return _rising(*jnp.broadcast_arrays(z, m))
-
-
-def is_pole(x: Any) -> Any:
-    return (x <= 0) & (x == jnp.floor(x))
-
-
-def _rising_value(z: Any, m: Any) -> Any:
-    total = z + m
-    most = 10.0
-    moderate = (jnp.abs(z) < most) & (jnp.abs(total) < most)
-    both = is_pole(z) & is_pole(total)  # (-1)^m Gamma(1 - z) / Gamma(1 - z - m)
-    top, bottom = jnp.where(both, 1 - z, total), jnp.where(both, 1 - total, z)
-    sign = jnp.where(both & (jnp.abs(m) % 2 == 1), -1.0, 1.0)
-    safe_top, safe_bottom = jnp.where(moderate, top, 1.0), jnp.where(moderate & ~is_pole(bottom), bottom, 1.0)
-    direct = gamma_function(safe_top) / gamma_function(safe_bottom)
-    far = (bottom >= 10) & (top >= 10)
-    steps = top - bottom
-    quotient = 1 / _quotient_of_large(jnp.where(far, steps, 1.0), jnp.where(far, bottom, 10.0))
-    signs = sign_of_gamma(top) * sign_of_gamma(jnp.where(is_pole(bottom), 1.0, bottom))
-    logs = jnp.where(far, quotient, signs * jnp.exp(log_gamma(top) - log_gamma(bottom)))
-    out = sign * jnp.where(moderate, direct, logs)
-    out = jnp.where(is_pole(bottom), 0.0, out)
-    out = jnp.where(is_pole(top) & ~is_pole(bottom), np.inf, out)
-    return jnp.where(m == 0, 1.0, out)
-
-
-_rising = with_slopes(
-    lambda ans, z, m: ans * (digamma_function(z + m) - digamma_function(z)),
-    lambda ans, z, m: ans * digamma_function(z + m),
-)(_rising_value)
-
-
-def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
-    """How many ways there are to take k of N things.
-
-    Args:
-      N, k: real arrays or numbers.
-      repetition: whether a thing may be taken more than once.
-    Returns: floating array; 0 where k > N or one is negative. Integers give integers, as far as the dtype holds them.
-    Example: ``special.comb(5, 2)`` is 10. Source: ``scipy.special.comb``.
-    """
-    check_arraylike("comb", N, k)
-    return _comb_repeated(N, k) if repetition else _comb(N, k)
-
-
-def _choices(n: Any, k: Any) -> Any:
-    n, k = jnp.broadcast_arrays(n, k)
-    valid = (k <= n) & (n >= 0) & (k >= 0)
-    n, k = jnp.where(valid, n, 1), jnp.where(valid, k, 0)
-    value = 1 / ((n + 1) * beta_function(1 + n - k, 1 + k))
-    return jnp.where(valid, _whole_where((n == jnp.floor(n)) & (k == jnp.floor(k)), value), 0)
-
-
-@elementwise()
-def _comb(N: Any, k: Any) -> Any:
-    return _choices(N, k)
-
-
-@elementwise()
-def _comb_repeated(N: Any, k: Any) -> Any:
-    return jnp.where((k == 0) & (N >= 0), 1, jnp.where((N < 0) | (k < 0), 0, _choices(N + k - 1, k)))
+# ---- of several dimensions ---------------------------------------------------------------------------------------------
 
 
 def multigammaln(a: ArrayLike, d: ArrayLike) -> Array:

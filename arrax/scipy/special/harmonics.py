@@ -131,43 +131,63 @@ def _lpmn_values(z: Any, order: int, degree: int, normed: bool) -> Any:
 
 def sph_harm_y(
     n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, diff_n: int | None = None, n_max: int | None = None
-) -> Array:
-    """Spherical harmonics Y of degree n and order m.
+) -> Any:
+    """Spherical harmonics Y of degree n and order m, and their derivatives in the angles.
 
     Args:
       n, m: integer vectors: degrees from 0 on, and orders from -n to n.
       theta: vector of polar angles, from 0 to pi.
       phi: vector of azimuths, from 0 to 2 pi.
-      diff_n: accepted where it is None or 0.
+      diff_n: how many orders of derivatives are wanted: 0 (or None), 1 or 2.
       n_max: the greatest degree, known while tracing; by default that of ``n``.
-    Returns: complex vector.
+    Returns: complex vector; with ``diff_n`` a tuple of it, the derivatives in theta and phi along a further axis of length 2,
+      and the second ones along two.
     Raises:
-      NotImplementedError: derivatives by ``diff_n``; use ``arrax.jacfwd``.
+      ValueError: another ``diff_n``.
     Example: ``special.sph_harm_y(jnp.array([0]), jnp.array([0]), jnp.zeros(1), jnp.zeros(1))`` is 0.2821.
     Source: ``scipy.special.sph_harm_y``; DLMF 14.30.1.
     """
-    if diff_n not in (None, 0):
-        raise NotImplementedError("sph_harm_y: derivatives by diff_n are not supported; use arrax.jacfwd")
+    order = 0 if diff_n is None else as_index(diff_n)
+    if order not in (0, 1, 2):
+        raise ValueError(f"sph_harm_y: diff_n must be 0, 1 or 2, got {order}")
     check_arraylike("sph_harm_y", n, m, theta, phi)
     if n_max is None:
         n_max = concrete_int(jnp.max(jnp.asarray(n)), "The argument n_max of sph_harm_y is needed")
-    return _sph_harm(n, m, theta, phi, n_max=as_index(n_max))
+    values = _sph_harm(n, m, theta, phi, n_max=as_index(n_max), order=order)
+    return values if order else values[0]
 
 
-@api(static=("n_max",))
-def _sph_harm(n: Any, m: Any, theta: Any, phi: Any, n_max: int) -> Any:
+@api(static=("n_max", "order"))
+def _sph_harm(n: Any, m: Any, theta: Any, phi: Any, n_max: int, order: int) -> tuple[Any, ...]:
     theta, phi = jnp.broadcast_arrays(*promote_inexact(theta, phi))
     n, m = jnp.asarray(n), jnp.asarray(m)
     shape = jnp.broadcast_shapes(n.shape, m.shape, theta.shape)
     n, m, theta, phi = (jnp.broadcast_to(x, shape).reshape(-1) for x in (n, m, theta, phi))
     table = _normed_table(n_max, n_max, jnp.cos(theta), jnp.abs(jnp.sin(theta)))
-    size = jnp.abs(m)
-    valid = (size <= n) & (n >= 0)
-    legendre = table[jnp.where(valid, size, 0), jnp.where(valid, n, 0), jnp.arange(n.shape[0])]
-    legendre = jnp.where(valid, legendre, 0)
+
+    def polar(m: Any, times: int = 0) -> Any:
+        """The factor of theta for the orders m, differentiated: by the neighbouring orders, so that the poles are no exception."""
+        if times:
+            up, down = jnp.sqrt((n - m) * (n + m + 1) * one), jnp.sqrt((n + m) * (n - m + 1) * one)
+            return 0.5 * (up * polar(m + 1, times - 1) - down * polar(m - 1, times - 1))
+        size = jnp.abs(m)
+        valid = (size <= n) & (n >= 0)
+        legendre = table[jnp.where(valid, size, 0), jnp.where(valid, n, 0), jnp.arange(n.shape[0])]
+        # Y of -m is (-1)^m times the conjugate of that of m
+        return jnp.where(valid, jnp.where((m < 0) & (size % 2 == 1), -legendre, legendre), 0)
+
+    one = jnp.ones_like(theta)
     angle = m * phi
-    sign = jnp.where((m < 0) & (size % 2 == 1), -1, 1)  # Y of -m is (-1)^m times the conjugate of that of m
-    return (lax.complex(jnp.cos(angle), jnp.sin(angle)) * (sign * legendre)).reshape(shape)
+    turn = lax.complex(jnp.cos(angle), jnp.sin(angle))
+    factors = [polar(m, times) for times in range(order + 1)]
+    outs = [turn * factors[0]]
+    if order > 0:
+        outs.append(jnp.stack([turn * factors[1], 1j * m * outs[0]], -1))
+    if order > 1:
+        mixed = 1j * m * turn * factors[1]
+        rows = [[turn * factors[2], mixed], [mixed, -(m * m) * outs[0]]]
+        outs.append(jnp.stack([jnp.stack(row, -1) for row in rows], -2))
+    return tuple(out.astype(turn.dtype).reshape(shape + out.shape[1:]) for out in outs)
 
 
 def sph_harm(m: ArrayLike, n: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_max: int | None = None) -> Array:

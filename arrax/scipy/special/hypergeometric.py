@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from arrax import lax
 from arrax import numpy as jnp
-from arrax.lax.expansions import expand
-from arrax.scipy.special.definition import elementwise, with_slopes
+from arrax.lax.expansions import iterate
+from arrax.scipy.special.definition import analytic, elementwise, where_any
 from arrax.scipy.special.gamma_functions import (
     digamma_function,
     gamma_function,
@@ -22,29 +22,36 @@ from arrax.xla.arrays import Array, ArrayLike
 # ---- 1F1 ------------------------------------------------------------------------------------------------------------
 
 
-def _series(numerators: list[Any], b: Any, x: Any, active: Any) -> Any:
-    """The hypergeometric series with one denominator, until the sum changes no more."""
+class _Effort(NamedTuple):
+    """The relative error that is of no account, and how often the function will be differentiated."""
 
-    def step(number: Any, order: Any, term: Any, total: Any) -> list[Any]:
+    precision: float
+    order: int
+
+
+def _series(numerators: list[Any], b: Any, x: Any, active: Any, effort: _Effort, first: Any) -> Any:
+    """The hypergeometric series with one denominator, until the sum changes no more, from the term ``first`` on."""
+
+    def step(number: Any, term: Any, total: Any) -> list[Any]:
         term = term * x / number / (b + (number - 1))
         for a in numerators:
             term = term * (a + (number - 1))
         return [term, total + term]
 
     one = jnp.ones_like(x)
-    return expand(lambda order: [one, one], step, b, active).value
+    return iterate([one, one], step, active, effort.precision / 4, effort.order, first)
 
 
-def _asymptotic(a: Any, b: Any, x: Any, active: Any) -> Any:
+def _asymptotic(a: Any, b: Any, x: Any, active: Any, effort: _Effort) -> Any:
     """DLMF 13.7.1 without its factor, for large positive x: the sum of (b - a)_n (1 - a)_n / (n! x^n), to its least term."""
 
-    def step(number: Any, order: Any, term: Any, total: Any) -> list[Any]:
+    def step(number: Any, term: Any, total: Any) -> list[Any]:
         factor = (b - a + (number - 1)) * (number - a) / (number * x)
         term = jnp.where(jnp.abs(factor) < 1, term * factor, 0)
         return [term, total + term]
 
     one = jnp.ones_like(x)
-    return expand(lambda order: [one, one], step, b, active).value
+    return iterate([one, one], step, active, effort.precision / 4, effort.order)
 
 
 def _gamma_quotient(top: Any, bottom: Any) -> Any:
@@ -63,51 +70,37 @@ def _gamma_quotients(*pairs: tuple[Any, Any]) -> Any:
     return _gamma_quotient(*(jnp.stack([pair[n] for pair in pairs]) for n in (0, 1)))
 
 
-def _kummer(a: Any, b: Any, x: Any) -> Any:
+def _kummer(a: Any, b: Any, x: Any, effort: _Effort) -> Any:
     """1F1 for x of any sign; negative ones by Kummer's transformation (DLMF 13.2.39)."""
     negative = x < 0
     order, size = jnp.where(negative, b - a, a), jnp.abs(x)
     ends = is_pole(order)  # a polynomial
     large = (size > 50 + jnp.abs(a) + jnp.abs(b) + a * a / 4) & ~ends
     finite = jnp.isfinite(x) & jnp.isfinite(a) & jnp.isfinite(b)
-    near = _series([order], b, jnp.where(large, 1.0, size), finite & ~large)
-    far = _asymptotic(order, b, jnp.where(large, size, 100.0), finite & large)
-    power = jnp.where(large, size, 1.0)
-    half = jnp.where(negative, 1.0, jnp.exp(0.5 * power))  # exp(x) may be too large where its product is not
-    far = half * (half * (jnp.power(power, order - b) * _gamma_quotient(b, jnp.where(large, order, 1.0)) * far))
+    low = jnp.where(large, 1.0, size)
+    first = jnp.maximum(-order, 0) + (2 * low + 40 if effort.order else low)
+    near = _series([order], b, low, finite & ~large, effort, first)
     scaled = jnp.where(negative, jnp.exp(jnp.where(negative, x, 0)), 1.0) * near
-    return jnp.where(large, far, scaled)
+
+    def far() -> Any:
+        power = jnp.where(large, size, 100.0)
+        series = _asymptotic(order, b, power, finite & large, effort)
+        half = jnp.where(negative, 1.0, jnp.exp(0.5 * power))  # exp(x) may be too large where its product is not
+        quotient = _gamma_quotient(b, jnp.where(large, order, 1.0))
+        return half * (half * (jnp.power(power, order - b) * quotient * series))
+
+    return where_any(large, far, scaled)
 
 
-def _hyp1f1_value(a: Any, b: Any, x: Any) -> Any:
-    out = _kummer(a, b, x)
-    out = jnp.where(a == b, jnp.exp(x), out)
-    out = jnp.where((a == 0) | (x == 0), 1.0, out)
+@analytic(None, None, lambda ans, a, b, x: a / b * _hyp1f1(a + 1, b + 1, x))
+def _hyp1f1(a: Any, b: Any, x: Any, precision: float, order: int) -> Any:
+    out = _kummer(a, b, x, _Effort(precision, order))
+    if not order:
+        out = jnp.where(a == b, jnp.exp(x), out)
+        out = jnp.where((a == 0) | (x == 0), 1.0, out)
     pole = is_pole(b) & ~(is_pole(a) & (a >= b))
     out = jnp.where(pole & (a != 0) & (x != 0), np.inf, out)
     return jnp.where(jnp.isnan(a) | jnp.isnan(b) | jnp.isnan(x), np.nan, out)
-
-
-def _slope_by_parameter(fun: Any, index: int) -> Any:
-    """The derivative in a parameter by a central difference of fourth order, whose error is near the precision's 4/5 power."""
-
-    def slope(ans: Any, *operands: Any) -> Any:
-        p = operands[index]
-        step = jnp.maximum(jnp.abs(p), 1) * (1e-3 if p.dtype == np.float64 else 2e-2)
-
-        def at(factor: float) -> Any:
-            return fun(*operands[:index], p + factor * step, *operands[index + 1 :])
-
-        return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step)
-
-    return slope
-
-
-_hyp1f1 = with_slopes(
-    lambda ans, a, b, x: _slope_by_parameter(_hyp1f1, 0)(ans, a, b, x),
-    lambda ans, a, b, x: _slope_by_parameter(_hyp1f1, 1)(ans, a, b, x),
-    lambda ans, a, b, x: a / b * _hyp1f1(a + 1, b + 1, x),
-)(_hyp1f1_value)
 
 
 @elementwise()
@@ -132,25 +125,26 @@ def _at_one(a: Any, b: Any, c: Any) -> Any:
     return jnp.where(c - a - b > 0, value, np.inf)
 
 
-def _around_one(a: Any, b: Any, c: Any, x: Any, active: Any) -> Any:
-    """The series in 1 - x (DLMF 15.8.4), where c - a - b is no integer."""
-    rest, y = c - a - b, 1 - x
+def _around_one(a: Any, b: Any, c: Any, y: Any, active: Any, effort: _Effort) -> Any:
+    """The series in y = 1 - x (DLMF 15.8.4), where c - a - b is no integer."""
+    rest = c - a - b
     g = _gamma_quotients((c, c - a), (rest, c - b), (c, a), (-rest, b))
     first, second = g[0] * g[1], g[2] * g[3] * jnp.power(y, rest)
-    return first * _series([a, b], 1 - rest, y, active) + second * _series([c - a, c - b], 1 + rest, y, active)
+    start = jnp.zeros_like(y) + (80 if effort.order else 0)
+    one = _series([a, b], 1 - rest, y, active, effort, start)
+    return first * one + second * _series([c - a, c - b], 1 + rest, y, active, effort, start)
 
 
 _LOGARITHMIC_TERMS = 80  # at 1 - x up to 1/4, for parameters of moderate size
 
 
-def _around_one_by_logarithm(a: Any, b: Any, m: Any, x: Any) -> Any:
-    """F(a, b; a + b + m; x) for whole m from 0 on, near x = 1 (DLMF 15.8.10, 15.8.12)."""
-    y = 1 - x
-    log, one = jnp.log(y), jnp.ones_like(x)
+def _around_one_by_logarithm(a: Any, b: Any, m: Any, y: Any) -> Any:
+    """F(a, b; a + b + m; x) for whole m from 0 on, near x = 1 by y = 1 - x (DLMF 15.8.10, 15.8.12)."""
+    log, one = jnp.log(y), jnp.ones_like(y)
 
     def step(n: Any, state: Any) -> Any:
         finite, low, high, psi, series = state
-        k = n.astype(x.dtype)
+        k = n.astype(y.dtype)
         finite = finite + jnp.where(k < m, low, 0)
         below = jnp.where(k + 1 < m, (k + 1) * (1 - m + k), 1)
         low = low * (a + k) * (b + k) / below * y
@@ -170,44 +164,52 @@ def _around_one_by_logarithm(a: Any, b: Any, m: Any, x: Any) -> Any:
     return jnp.where(m > 0, first, 0) - second
 
 
-def _hyp2f1_value(a: Any, b: Any, c: Any, x: Any) -> Any:
+@analytic(None, None, None, lambda ans, a, b, c, x: a * b / c * _hyp2f1(a + 1, b + 1, c + 1, x))
+def _hyp2f1(a: Any, b: Any, c: Any, x: Any, precision: float, order: int) -> Any:
+    effort = _Effort(precision, order)
     negative = x < 0
     # Pfaff's transformation (DLMF 15.8.1) takes the negative axis to [0, 1).
     swap = jnp.abs(b) < jnp.abs(a)
     a, b = jnp.where(swap, b, a), jnp.where(swap, a, b)
-    second, index = jnp.where(negative, c - b, b), jnp.where(negative, x / jnp.where(negative, x - 1, 1), x)
+    second, point = jnp.where(negative, c - b, b), jnp.where(negative, x / jnp.where(negative, x - 1, 1), x)
+    below = jnp.where(negative, 1 / jnp.where(negative, 1 - x, 1), 1 - x)  # 1 - point
     rest = c - a - second
     ends = is_pole(a) | is_pole(second)
     distance = jnp.abs(rest - jnp.round(rest))
-    close = (index > 0.75) & (index < 1) & (distance > 1e-3) & ~ends
-    inside = (jnp.abs(index) < 1) | (ends & jnp.isfinite(index))
-    shifted = _around_one(a, second, c, jnp.where(close, index, 0.8), close)
+    far = 0.9 if precision < 1e-13 else 0.75  # where all terms are positive
+    high = (point > jnp.where((a > 0) & (second > 0), far, 0.75)) & (point < 1) & ~ends
+    # The series in 1 - x loses digits where c - a - b is nearly whole: that in x is taken as far as is practical.
+    close, whole = high & (distance > jnp.where(point < 0.95, 0.1, 1e-3)), high & (distance == 0) & (jnp.abs(rest) < 30)
+    if order:  # the formula for whole numbers cannot be differentiated in them
+        whole = jnp.zeros_like(whole)
+    inside = (jnp.abs(point) < 1) | (ends & jnp.isfinite(point))
     # Euler's transformation (DLMF 15.8.1) where it makes the series fall faster, or end.
-    faster = (rest < 0) & ~ends & ~close & (index > 0.5)
-    whole = (distance == 0) & (index > 0.75) & (index < 1) & ~ends & (jnp.abs(rest) < 30)
-    up = rest < 0
-    top, other = jnp.where(up, c - a, a), jnp.where(up, c - second, second)
-    sound = [jnp.where(whole, v, safe) for v, safe in ((top, 1.0), (other, 1.0), (jnp.abs(rest), 1.0), (index, 0.8))]
-    logarithmic = _around_one_by_logarithm(*sound) * jnp.where(whole & up, jnp.power(1 - sound[3], rest), 1.0)
-    close = close | whole
-    shifted = jnp.where(whole, logarithmic, shifted)
+    summed = inside & ~close & ~whole
+    faster = (rest < 0) & ~ends & summed & (point > 0.5)
     first, other = jnp.where(faster, c - a, a), jnp.where(faster, c - second, second)
-    direct = _series([first, other], c, jnp.where(inside & ~close, index, 0.0), inside & ~close)
-    direct = direct * jnp.where(faster, jnp.power(jnp.where(faster, 1 - index, 1.0), rest), 1.0)
-    value = jnp.where(close, shifted, direct)
-    value = jnp.where((index == 1) & ~ends, _at_one(a, second, c), value)
+    start = jnp.maximum(jnp.maximum(-first, -other), 0) * (jnp.abs(point) < 1) + (150 if order else 0)
+    direct = _series([first, other], c, jnp.where(summed, point, 0.0), summed, effort, jnp.where(summed, start, 0.0))
+    direct = direct * jnp.where(faster, jnp.power(jnp.where(faster, below, 1.0), rest), 1.0)
+    value = where_any(close, lambda: _around_one(a, second, c, jnp.where(close, below, 0.2), close, effort), direct)
+    if not order:
+        value = where_any(whole, lambda: _around_one_of_whole(a, second, c, below, whole), value)
+    value = where_any((point == 1) & ~ends, lambda: _at_one(a, second, c), value)
     value = value * jnp.where(negative, jnp.power(jnp.where(negative, 1 - x, 1.0), -a), 1.0)
-    value = jnp.where((index > 1) & ~ends, np.inf, value)
+    value = jnp.where((point > 1) & ~ends, np.inf, value)
     pole = is_pole(c) & ~((is_pole(a) & (a >= c)) | (is_pole(b) & (b >= c)))
     value = jnp.where(pole, np.inf, value)
-    value = jnp.where((x == 0) | (a == 0) | (b == 0), 1.0, value)
+    if not order:
+        value = jnp.where((x == 0) | (a == 0) | (b == 0), 1.0, value)
     return jnp.where(jnp.isnan(a) | jnp.isnan(b) | jnp.isnan(c) | jnp.isnan(x), np.nan, value)
 
 
-_hyp2f1 = with_slopes(
-    *[lambda ans, *operands, place=place: _slope_by_parameter(_hyp2f1, place)(ans, *operands) for place in range(3)],
-    lambda ans, a, b, c, x: a * b / c * _hyp2f1(a + 1, b + 1, c + 1, x),
-)(_hyp2f1_value)
+def _around_one_of_whole(a: Any, b: Any, c: Any, y: Any, whole: Any) -> Any:
+    """The function near x = 1 where c - a - b is a whole number; a negative one by Euler's transformation."""
+    rest = c - a - b
+    up = rest < 0
+    operands = jnp.where(up, c - a, a), jnp.where(up, c - b, b), jnp.abs(rest), y
+    sound = [jnp.where(whole, v, safe) for v, safe in zip(operands, (1.0, 1.0, 1.0, 0.2), strict=True)]
+    return _around_one_by_logarithm(*sound) * jnp.where(whole & up, jnp.power(sound[3], rest), 1.0)
 
 
 @elementwise()

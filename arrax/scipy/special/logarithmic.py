@@ -12,7 +12,7 @@ from arrax import numpy as jnp
 from arrax.nn import normalization
 from arrax.numpy_api.operands import as_operand
 from arrax.scipy.special import coefficients as table
-from arrax.scipy.special.definition import chebyshev, elementwise, horner, log1p, with_slopes
+from arrax.scipy.special.definition import chebyshev, elementwise, horner, with_slopes
 from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -78,7 +78,7 @@ def _log_of_quotient(p: Any, q: Any) -> Any:
     ratio = p / q
     # beside 1 by the difference, which is exact there; and by two logarithms where the quotient is out of range
     close = (ratio > 0.5) & (ratio < 2)
-    log = jnp.where(close, log1p((p - q) / q), jnp.log(jnp.where(close, 1, ratio)))
+    log = jnp.where(close, jnp.log1p((p - q) / q), jnp.log(jnp.where(close, 1, ratio)))
     return jnp.where((ratio == 0) | jnp.isinf(ratio), jnp.log(p) - jnp.log(q), log)
 
 
@@ -127,25 +127,26 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
 # ---- logits ---------------------------------------------------------------------------------------------------------------
 
 
-@with_slopes(lambda ans, p: 1 / (p * (1 - p)))
+@with_slopes(lambda ans, p: 1 / p + 1 / (1 - p))
 def log_odds(p: Any) -> Any:
     """log(p / (1 - p)); beside 1/2 by the distance from it, which is exact."""
     middle = (p > 0.3) & (p < 0.65)
     safe = jnp.where(middle, p, 0.5)
-    near = log1p((2 * safe - 1) / (1 - safe))
-    return jnp.where(middle, near, jnp.log(p) - log1p(-p))
+    near = jnp.log1p((2 * safe - 1) / (1 - safe))
+    return jnp.where(middle, near, jnp.log(p) - jnp.log1p(-p))
 
 
-@elementwise()
+@elementwise(complexes=True)
 def logit(x: ArrayLike) -> Array:
     """``log(x / (1 - x))``, the inverse of ``expit``.
 
     Args:
-      x: array or number from 0 to 1.
-    Returns: array; infinite at 0 and 1, NaN outside.
+      x: array or number from 0 to 1, or complex.
+    Returns: array; infinite at 0 and 1, NaN elsewhere outside of them, for real numbers.
     Example: ``special.logit(0.5)`` is 0. Source: ``scipy.special.logit``.
     """
-    return log_odds(x)
+    x = as_operand(x)
+    return jnp.log(x / (1 - x)) if jnp.iscomplexobj(x) else log_odds(x)
 
 
 @elementwise(complexes=True)
@@ -172,31 +173,35 @@ def _power_slope(log: Any, power: Any) -> Any:
     return jnp.where(small, series, jnp.expm1(safe * jnp.where(small, 1, log)) / safe)
 
 
-@elementwise()
+@elementwise(complexes=True)
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """``(x^lmbda - 1) / lmbda``, and ``log(x)`` where ``lmbda`` is 0.
 
     Args:
-      x: array or number from 0 on.
+      x: array or number from 0 on, or complex.
       lmbda: the power, an array or number.
     Returns: array; NaN for negative x.
     Example: ``special.boxcox(4., 0.5)`` is 2. Source: ``scipy.special.boxcox``; Box and Cox (1964).
     """
     x = as_operand(x)
+    if jnp.iscomplexobj(x):
+        return _power_slope(jnp.log(x), as_operand(lmbda))
     return _transformed(jnp.where(x < 0, np.nan, x), 0.0, lmbda)
 
 
-@elementwise()
+@elementwise(complexes=True)
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """``((1 + x)^lmbda - 1) / lmbda``, and ``log(1 + x)`` where ``lmbda`` is 0.
 
     Args:
-      x: array or number from -1 on.
+      x: array or number from -1 on, or complex.
       lmbda: the power, an array or number.
     Returns: array; NaN for x below -1.
     Example: ``special.boxcox1p(3., 0.5)`` is 2. Source: ``scipy.special.boxcox1p``.
     """
     x = as_operand(x)
+    if jnp.iscomplexobj(x):
+        return _power_slope(jnp.log1p(x), as_operand(lmbda))
     return _transformed(jnp.where(x < -1, np.nan, x), -1.0, lmbda)
 
 
@@ -204,7 +209,7 @@ def _transformed(x: Any, smallest: float, power: Any) -> Any:
     x, power = jnp.broadcast_arrays(x, power)
     at_end = x == smallest
     safe = jnp.where(at_end, 1.0, x)
-    log = jnp.log(safe) if smallest == 0 else log1p(safe)
+    log = jnp.log(safe) if smallest == 0 else jnp.log1p(safe)
     ends = jnp.where(power > 0, -1 / jnp.where(power > 0, power, 1), -np.inf)
     return jnp.where(at_end, ends, _power_slope(log, power))
 
@@ -228,7 +233,7 @@ def _spence(x: Any) -> Any:
     w = jnp.where(small, -inner, inner - 1)  # 1 - inner, less 1: in [-1/2, 1/2]
     series = -w * chebyshev(2 * jnp.clip(w, -0.5, 0.5), table.SPENCE)
     safe = jnp.where(small, inner, 0.5)
-    folded = math.pi**2 / 6 - jnp.where(safe == 0, 0, jnp.log(jnp.where(safe == 0, 1, safe)) * log1p(-safe))
+    folded = math.pi**2 / 6 - jnp.where(safe == 0, 0, jnp.log(jnp.where(safe == 0, 1, safe)) * jnp.log1p(-safe))
     value = jnp.where(small, folded - series, series)
     log = jnp.log(jnp.where(large, x, 1))
     value = jnp.where(large, -value - 0.5 * log * log, value)

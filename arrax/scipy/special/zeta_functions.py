@@ -12,8 +12,10 @@ import numpy as np
 from arrax import dtypes, lax
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
+from arrax.lax.double_formulas import Real
+from arrax.lax.gamma_pieces import stirling
 from arrax.numpy_api.operands import check_arraylike
-from arrax.scipy.special.definition import elementwise, sin_pi
+from arrax.scipy.special.definition import analytic, elementwise, sin_pi
 from arrax.scipy.special.gamma_functions import gamma_function
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -82,19 +84,23 @@ def _zeta_right(s: Any) -> Any:
     return -total / jnp.expm1((1 - s) * math.log(2))
 
 
-def _riemann(s: Any) -> Any:
+@analytic(None)
+def _riemann(s: Any, precision: float, order: int) -> Any:
     """zeta(s) of real s; that of negative ones by the functional equation (DLMF 25.4.1)."""
     negative = s < -1e-4
     mirrored = jnp.where(negative, 1 - s, s)
     right = lax.zeta(jnp.where(mirrored > 1, mirrored, 2.0), jnp.ones_like(s))
     right = jnp.where(mirrored > 1, right, _zeta_right(jnp.where(mirrored > 1, 0.5, mirrored)))
-    # sin(pi s / 2), with zeros at even s
-    half = 0.5 * s
-    sine = sin_pi(half)
-    factor = 2 * jnp.power(2 * math.pi, jnp.where(negative, s, 0) - 1) * sine * gamma_function(mirrored)
-    reflected = jnp.where(sine == 0, 0, factor * right)
+    sine = sin_pi(0.5 * jnp.where(negative, s, -1.0))  # of pi s / 2, with zeros at even s
+    m = jnp.where(negative, mirrored, 2.0)
+    few, many = jnp.where(m < 10, m, 10.0), jnp.where(m < 10, 10.0, m)
+    # Gamma(m) / (2 pi)^m, by Stirling's series where one of the two may be out of range
+    rounding = 1 - 1.2868963854075868e-16 * many  # what the float of 2 pi e is off, to the power of m
+    power = jnp.power(many / (2 * math.pi * math.e), many) * rounding
+    large = jnp.sqrt(2 * math.pi / many) * power * jnp.exp(stirling(Real(many)).value)
+    factor = jnp.where(m < 10, gamma_function(few) * jnp.power(2 * math.pi, -few), large)
+    reflected = jnp.where((sine == 0) & jnp.isinf(factor), 0, 2 * sine * factor * right)
     out = jnp.where(negative, reflected, right)
-    out = jnp.where(s > 60, 1, out)
     return jnp.where(s == 1, np.inf, jnp.where(s == -np.inf, np.nan, out))
 
 
@@ -104,7 +110,7 @@ def zeta(x: ArrayLike, q: OptionalArray = None) -> Array:
     Args:
       x: real array or number.
       q: real array or number; None is 1, and then x may be below 1, too.
-    Returns: array. It can be differentiated in ``q``.
+    Returns: array; infinite at x = 1. It can be differentiated in both.
     Example: ``special.zeta(2., 1.)`` is pi^2 / 6. Source: ``scipy.special.zeta``; DLMF 25.2, 25.11.
     """
     if q is None:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from arrax import numpy as jnp
-from arrax.scipy.special.gamma_functions import betainc, log_beta
+from arrax.scipy.special.gamma_functions import betainc
+from arrax.scipy.special.gamma_quotients import log_beta
 from arrax.scipy.special.logarithmic import times_log, times_log1p
 from arrax.scipy.stats.definition import inside, log_of_share, of_distribution, provided, standard
 

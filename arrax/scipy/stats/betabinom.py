@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.scipy.special.gamma_functions import log_beta
+from arrax.scipy.special.gamma_quotients import log_beta
 from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
 
 

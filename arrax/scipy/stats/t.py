@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.scipy.special.gamma_functions import log_beta
+from arrax.scipy.special.gamma_quotients import log_beta
 from arrax.scipy.stats.definition import of_distribution, provided, standard
 
 
