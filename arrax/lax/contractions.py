@@ -150,8 +150,8 @@ def _work_dtype(x: Any, y: Any, out: Any, platform: str) -> Any:
     if x == y and not small:
         if platform == "cpu" and x.itemsize <= 2 and kind_of(x) == "floating":
             return np.dtype(np.float32)
-        if platform == "cpu" and kind_of(x) in ("signed", "unsigned") and out != x:
-            return out
+        if platform == "cpu" and kind_of(x) in ("signed", "unsigned") and out != x and out.itemsize <= x.itemsize:
+            return out  # wider results have kernels of their own
         return np.dtype(np.int32) if x == np.bool_ and out != np.bool_ else None
     kinds = {kind_of(x), kind_of(y)}
     if "complex" in kinds:

@@ -143,3 +143,25 @@ def test_operands_of_two_dtypes_give_the_promoted_one():
     ):
         assert gradient.dtype == a.dtype
         np.testing.assert_array_equal(np.asarray(gradient).astype(np.complex64), np.ones((2, 2)) @ y.T)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wanted"), [("int8", "int32"), ("uint8", "int32"), ("int16", "int32"), ("int8", "int16")]
+)
+def test_small_integers_go_into_wider_products_as_they_are(dtype, wanted):
+    limits = np.iinfo(dtype)
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(limits.min, limits.max, shape, dtype, endpoint=True) for shape in ((3, 65, 40), (3, 40, 33)))
+    x[0], y[0] = limits.min or limits.max, limits.min or limits.max
+
+    def product(x, y):
+        return lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,))), preferred_element_type=wanted)
+
+    assert "convert" not in arrax.jit(product).lower(x, y).as_text()
+    expected = np.matmul(x.astype(np.int64), y.astype(np.int64)).astype(wanted)  # wraps around
+    for call in (
+        product,
+        arrax.jit(product),
+        arrax.vmap(arrax.jit(lambda x, y: lax.dot(x, y, preferred_element_type=wanted))),
+    ):
+        np.testing.assert_array_equal(call(x, y), expected)

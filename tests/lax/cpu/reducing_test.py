@@ -15,6 +15,7 @@ from tests.lax.cpu.routes import (
     on_both_routes,
     without_subnormals,
 )
+from tests.support import x64_for
 
 RNG = np.random.default_rng(0)
 SHAPE = (300, 250)
@@ -260,3 +261,43 @@ def test_extremes_and_totals_so_far(dtype):
     if dtype.kind in "iu":
         np.testing.assert_array_equal(on_both[0][0], np.maximum.accumulate(x))
         np.testing.assert_array_equal(on_both[0][10], np.add.accumulate(x, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize(
+    "shape", [(1, 3), (2, 3), (3, 1), (7, 40), (33, 5), (3, 4, 5), (40, 16), (40, 17), (3, 0, 2)], ids=str
+)
+def test_extremes_of_floats_keep_nan_along_every_axis(dtype, shape):
+    x = RNG.standard_normal(shape).astype(dtype)
+    x.flat[::11], x.flat[5::17], x.flat[3::13] = np.nan, np.inf, -np.inf
+    with x64_for(dtype):
+        for axis in [*range(-1, len(shape)), (0, 1), tuple(range(len(shape)))]:
+            if x.size == 0 and 1 in np.atleast_1d(axis) % len(shape):
+                continue
+            for own, numpy in ((jnp.max, np.max), (jnp.min, np.min)):
+                found = arrax.jit(lambda x, own=own, axis=axis: own(x, axis))(x)
+                np.testing.assert_array_equal(np.float64(found), numpy(np.float64(x), axis))
+
+
+def test_extremes_over_leading_axes_go_half_against_half():
+    x = np.ones((9, 30), np.float32)
+    assert "reduce" not in lowered_text(lambda x: x.max(0), x)
+    assert "reduce" in lowered_text(lambda x: x.max(1), x) and "reduce" in lowered_text(
+        lambda x: x.max(0), x.astype(np.int32)
+    )
+
+
+def test_extremes_of_short_rows_look_at_each_element_once():
+    text = lowered_text(lambda x: x.max(1), np.ones((9, 16), np.float32))
+    assert (
+        "reduce_max_of_short_rows" in text and text.count("stablehlo.reduce(") + text.count('"stablehlo.reduce"') == 1
+    )
+    assert "reduce_max_of_short_rows" not in lowered_text(lambda x: x.max(1), np.ones((9, 17), np.float32))
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (4, 40), (40, 4)], ids=str)
+def test_zeros_of_both_signs_have_one_greatest_and_one_least(shape):
+    x = np.where(np.indices(shape).sum(0) % 2, np.float32(0), np.float32(-0.0))  # like a chessboard
+    for axis in (0, 1):
+        high, low = (arrax.jit(lambda x, own=own, axis=axis: own(x, axis))(x) for own in (jnp.max, jnp.min))
+        assert not np.signbit(high).any() and np.signbit(low).all()
