@@ -35,13 +35,15 @@ def test_the_convolutional_network_learns_digits(picture):
 def test_the_transformer_learns_letters(picture):
     example = load("language")
     text = example.load_text()
-    assert len(text.numbers) > 9000
+    assert len(text.numbers) > 100_000
     shape = example.Shape(len(text.alphabet), context=16, width=32, heads=2, layers=1)
     params, losses = example.train(text, shape, steps=60, batch=8)
     assert np.mean(losses[-5:]) < 0.8 * losses[0]
-    written = example.write(params, text, shape, "We hold ", 20)
-    assert written.startswith("We hold ") and len(written) == 28 and set(written) <= set(text.alphabet)
-    example.draw(losses, picture)
+    unread = example.unread_loss(params, text, shape)
+    assert losses[-1] / 2 < unread < losses[0]
+    written = example.write(params, text, shape, "MENENIUS", 20)
+    assert written.startswith("MENENIUS") and len(written) == 28 and set(written) <= set(text.alphabet)
+    example.draw(losses, unread, picture)
 
 
 def test_the_gaussian_process_learns_its_noise(picture):
