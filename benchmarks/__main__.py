@@ -69,13 +69,15 @@ def time_case(side: Side, name: str, times: Times) -> None:
 
 def run_group(name: str, options: argparse.Namespace) -> tuple[Group, dict[str, dict[str, str]]]:
     """A group's results, printed as they come, and the versions of both sides."""
-    about = (importlib.import_module(f"benchmarks.{name}").__doc__ or "").splitlines()[0]
+    module = importlib.import_module(f"benchmarks.{name}")
+    about = (module.__doc__ or "").splitlines()[0]
     ours, reference = sides = sides_of(name, options)
     host = host_side(name)
     try:
         versions = {side: asked.ask(ask="versions") for side, asked in (("arrax", ours), ("reference", reference))}
         host_name = host.library if host else ""
-        group = Group(name, about, [Row(case) for case in case_names(sides, options.only)], host_name)
+        rows = [Row(case) for case in case_names(sides, options.only)]
+        group = Group(name, about, rows, host_name, getattr(module, "REASONS", {}))
         print(text_heading(group), flush=True)
         for row in group.rows:
             for round_number in range(options.rounds):

@@ -44,6 +44,11 @@ class Row:
         return quotient(self.ours, self.host)
 
     @property
+    def is_slower(self) -> bool:
+        """Whether we take longer than another side, by more than a tenth."""
+        return any(ratio is not None and ratio > 1.1 for ratio in (self.ratio, self.host_ratio))
+
+    @property
     def errors(self) -> str:
         """Why a side has no time."""
         sides = (("arrax", self.ours), ("reference", self.reference), ("host", self.host))
@@ -70,6 +75,7 @@ class Group:
     about: str
     rows: list[Row]
     host: str = ""
+    reasons: dict[str, str] = field(default_factory=dict)  # of cases that take longer than another side: why
 
     @property
     def summary(self) -> str:
@@ -165,6 +171,11 @@ def section(group: Group, versions: dict[str, dict[str, str]], command: str) -> 
         f"|---|--:|--:|--:|{rule}",
         *(markdown_row(row, bool(group.host)) for row in group.rows),
         *(f"\n`{row.name}`: {row.errors}" for row in group.rows if row.errors),
+        *(
+            f"\n`{row.name}`: {group.reasons[row.name]}"
+            for row in group.rows
+            if row.name in group.reasons and row.is_slower
+        ),
     ]
     return "\n".join(lines) + "\n"
 

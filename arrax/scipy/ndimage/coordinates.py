@@ -105,7 +105,7 @@ def _map_coordinates(input: Any, coordinates: list[Any], cval: Any, order: int, 
                 inside = here if inside is None else inside & here
             if share is not None:
                 weight = share if weight is None else weight * share
-        value = array.at[tuple(indices)].get(mode="fill" if mode == "constant" else "clip", fill_value=0)
+        value = array.at[tuple(indices)].get(mode="clip")
         value = value if inside is None else jnp.where(inside, value, fill)
         term = value if weight is None else value.astype(work) * weight.astype(work)
         total = term if total is None else total + term

@@ -10,8 +10,8 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
-from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
+from arrax.numpy_api.averages import count_of
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
@@ -189,7 +189,7 @@ def _sem(a: Any, ddof: Any, axis: OneAxis, omit: bool, keepdims: bool) -> Any:
     a = jnp.asarray(a)
     if axis is None:
         a = a.reshape(-1) if not keepdims else a
-    kept = ~jnp.isnan(a) if omit else jnp.ones(a.shape, bool)
-    count = convert(jnp.sum(kept, axis, keepdims=keepdims), typeof(jnp.real(a)).dtype)
-    deviation = jnp.std(jnp.where(kept, a, 0), axis, ddof=ddof, keepdims=keepdims, where=kept)
-    return deviation / jnp.sqrt(count)
+    where = ~jnp.isnan(a) if omit else None
+    count = count_of(a, where, canonical_axes(axis, a.ndim), typeof(jnp.real(a)).dtype)
+    deviation = jnp.std(a if where is None else jnp.where(where, a, 0), axis, ddof=ddof, keepdims=keepdims, where=where)
+    return deviation / jnp.sqrt(count.reshape(deviation.shape) if jnp.ndim(count) else count)
