@@ -29,6 +29,7 @@ Traceback = _jax.Traceback
 approx_top_k_reduction_output_size = _jax.approx_top_k_reduction_output_size
 array_result_handler = _jax.array_result_handler
 batched_copy_array_to_devices_with_sharding = _jax.batched_copy_array_to_devices_with_sharding
+batched_block_until_ready = _jax.batched_block_until_ready
 batched_device_put = _jax.batched_device_put
 buffer_to_dlpack_managed_tensor = _jax.buffer_to_dlpack_managed_tensor
 collect_garbage = _jax.collect_garbage

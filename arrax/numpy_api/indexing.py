@@ -36,7 +36,7 @@ from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 # ---- the host route -------------------------------------------------------------------------------------------------
 
-_ENTRIES_AT_ONCE = 16  # that iteration takes out by one call: a program of more results takes longer to compile
+_ENTRIES_AT_ONCE = 128  # that iteration takes out by one call: a program of more results takes longer to compile
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 

@@ -20,8 +20,10 @@ def block_until_ready(x: Any) -> Any:
     """
     if type(x) is runtime.ArrayImpl:  # of which programs usually wait
         return x.block_until_ready()
-    for leaf in tree_leaves(x):
-        wait = getattr(leaf, "block_until_ready", None)
+    leaves = tree_leaves(x)
+    runtime.batched_block_until_ready([leaf for leaf in leaves if type(leaf) is runtime.ArrayImpl])
+    for leaf in leaves:
+        wait = None if type(leaf) is runtime.ArrayImpl else getattr(leaf, "block_until_ready", None)
         if wait is not None:
             wait()
     return x

@@ -163,3 +163,13 @@ def test_everything_public_of_arrays_is_documented():
         assert set(bare) <= {"aval", "traceback"}, bare  # the runtime's own
     assert jnp.ones(1).sum.__doc__ == jnp.sum.__doc__
     assert "several arguments" in arrax.Array.reshape.__doc__
+
+
+def test_waiting_for_trees_passes_over_what_is_no_array():
+    key = arrax.random.key(0)
+    tree = {"a": jnp.ones(3) + 1, "b": [key, 2.0, None, "text"], "c": np.ones(2)}
+    assert arrax.block_until_ready(tree) is tree
+    lost = jnp.ones(3) + 0
+    lost.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        arrax.block_until_ready([jnp.ones(1), lost])
