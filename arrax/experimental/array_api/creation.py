@@ -17,7 +17,7 @@ def asarray(
 ) -> Array:
     """An array with the elements of an array, a number, nested sequences of numbers, or a buffer.
 
-    Source: array API standard, ``asarray``.
+    Example: ``xp.asarray([1, 2], dtype=xp.float32)`` is ``[1.0, 2.0]``. Source: array API standard, ``asarray``.
     """
     check_dtype("asarray", dtype)
     return creation.asarray(obj, dtype=dtype, device=device, copy=copy)
@@ -33,27 +33,42 @@ def arange(
     dtype: OptionalDType = None,
     device: OptionalDevice = None,
 ) -> None:
-    """Numbers at equal distances, the end excluded."""
+    """Numbers at equal distances, the end excluded.
+
+    Example: ``xp.arange(1, 7, 2)`` is ``[1, 3, 5]``.
+    """
 
 
 @standard(creation.empty, arrays=0)
 def empty(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
-    """An array whose elements don't matter: zeros."""
+    """An array whose elements don't matter: zeros.
+
+    Example: ``xp.empty((2,))`` is ``[0.0, 0.0]``.
+    """
 
 
 @standard(creation.zeros, arrays=0)
 def zeros(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
-    """An array of zeros."""
+    """An array of zeros.
+
+    Example: ``xp.zeros((2,))`` is ``[0.0, 0.0]``.
+    """
 
 
 @standard(creation.ones, arrays=0)
 def ones(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
-    """An array of ones."""
+    """An array of ones.
+
+    Example: ``xp.ones((2,), dtype=xp.int32)`` is ``[1, 1]``.
+    """
 
 
 @standard(creation.full, arrays=0)
 def full(shape: Shape, fill_value: ArrayLike, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
-    """An array of one number."""
+    """An array of one number.
+
+    Example: ``xp.full((2,), 7)`` is ``[7, 7]``.
+    """
 
 
 @standard(creation.eye, arrays=0)
@@ -66,7 +81,10 @@ def eye(
     dtype: OptionalDType = None,
     device: OptionalDevice = None,
 ) -> Array:
-    """A matrix with ones on a diagonal."""
+    """A matrix with ones on a diagonal.
+
+    Example: ``xp.eye(2, k=1)`` is ``[[0.0, 1.0], [0.0, 0.0]]``.
+    """
 
 
 @standard(ranges.linspace, arrays=0)
@@ -80,49 +98,74 @@ def linspace(
     device: OptionalDevice = None,
     endpoint: bool = True,
 ) -> Array:
-    """A number of numbers at equal distances."""
+    """A number of numbers at equal distances.
+
+    Example: ``xp.linspace(0.0, 1.0, num=3)`` is ``[0.0, 0.5, 1.0]``.
+    """
 
 
 @standard(creation.empty_like)
 def empty_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
-    """An array like another whose elements don't matter: zeros."""
+    """An array like another whose elements don't matter: zeros.
+
+    Example: ``xp.empty_like(xp.arange(2))`` is ``[0, 0]``.
+    """
 
 
 @standard(creation.zeros_like)
 def zeros_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
-    """Zeros like another array."""
+    """Zeros like another array.
+
+    Example: ``xp.zeros_like(xp.arange(2))`` is ``[0, 0]``.
+    """
 
 
 @standard(creation.ones_like)
 def ones_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
-    """Ones like another array."""
+    """Ones like another array.
+
+    Example: ``xp.ones_like(xp.arange(2))`` is ``[1, 1]``.
+    """
 
 
 @standard(creation.full_like)
 def full_like(
     x: ArrayLike, /, fill_value: ArrayLike, *, dtype: OptionalDType = None, device: OptionalDevice = None
 ) -> Array:
-    """One number like another array."""
+    """One number like another array.
+
+    Example: ``xp.full_like(xp.arange(2), 7)`` is ``[7, 7]``.
+    """
 
 
 @standard(namespace_info.from_dlpack, arrays=0)
 def from_dlpack(x: ArrayLike, /, *, device: OptionalDevice = None, copy: bool | None = None) -> Any:
-    """An array with the elements of another library's."""
+    """An array with the elements of another library's.
+
+    Example: ``xp.from_dlpack(np.arange(3))`` is ``[0, 1, 2]``.
+    """
 
 
 @standard(matrices.tril)
 def tril(x: ArrayLike, /, *, k: int = 0) -> Array:
-    """The lower triangles of matrices."""
+    """The lower triangles of matrices.
+
+    Example: ``xp.tril(xp.ones((2, 2)))`` is ``[[1.0, 0.0], [1.0, 1.0]]``.
+    """
 
 
 @standard(matrices.triu)
 def triu(x: ArrayLike, /, *, k: int = 0) -> Array:
-    """The upper triangles of matrices."""
+    """The upper triangles of matrices.
+
+    Example: ``xp.triu(xp.ones((2, 2)))`` is ``[[1.0, 1.0], [0.0, 1.0]]``.
+    """
 
 
 def meshgrid(*arrays: ArrayLike, indexing: str = "xy") -> tuple[Any, ...]:
     """The coordinates of the points of a grid, from vectors of one dtype.
 
+    Example: ``xp.meshgrid(xp.arange(2), xp.arange(2))`` is ``([[0, 1], [0, 1]], [[0, 0], [1, 1]])``.
     Source: array API standard, ``meshgrid``.
     """
     check_arrays("meshgrid", "all", *arrays)
@@ -134,7 +177,7 @@ def meshgrid(*arrays: ArrayLike, indexing: str = "xy") -> tuple[Any, ...]:
 def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: OptionalDevice = None) -> Array:
     """The elements of an array as another dtype; complex numbers stay complex.
 
-    Source: array API standard, ``astype``.
+    Example: ``xp.astype(xp.asarray([1.5, -1.5]), xp.int32)`` is ``[1, -1]``. Source: array API standard, ``astype``.
     """
     check_arrays("astype", "all", x)
     check_dtype("astype", dtype)
@@ -146,7 +189,7 @@ def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: Optional
 def finfo(type: Any, /) -> Any:
     """Limits of a floating-point dtype, or that of an array.
 
-    Source: array API standard, ``finfo``.
+    Example: ``xp.finfo(xp.float32).bits`` is 32. Source: array API standard, ``finfo``.
     """
     check_dtype("finfo", type)
     return data_types.finfo(type)
@@ -155,7 +198,7 @@ def finfo(type: Any, /) -> Any:
 def iinfo(type: Any, /) -> Any:
     """Limits of an integer dtype, or that of an array.
 
-    Source: array API standard, ``iinfo``.
+    Example: ``xp.iinfo(xp.int8).max`` is 127. Source: array API standard, ``iinfo``.
     """
     check_dtype("iinfo", type)
     return data_types.iinfo(type)
@@ -164,7 +207,7 @@ def iinfo(type: Any, /) -> Any:
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Whether a dtype is of a kind.
 
-    Source: array API standard, ``isdtype``.
+    Example: ``xp.isdtype(xp.int8, ('integral', 'bool'))`` is True. Source: array API standard, ``isdtype``.
     """
     check_dtype("isdtype", dtype)
     return data_types.isdtype(dtype, kind)

@@ -32,6 +32,7 @@ def _one_kind(name: str, arrays: Sequence[Any]) -> None:
 def broadcast_arrays(*arrays: ArrayLike) -> tuple[Any, ...]:
     """Arrays repeated to their common shape.
 
+    Example: ``xp.broadcast_arrays(xp.arange(2), xp.zeros((1, 1)))`` is ``([[0, 1]], [[0.0, 0.0]])``.
     Source: array API standard, ``broadcast_arrays``.
     """
     check_arrays("broadcast_arrays", "all", *arrays)
@@ -41,6 +42,7 @@ def broadcast_arrays(*arrays: ArrayLike) -> tuple[Any, ...]:
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Arrays of dtypes of one kind, one after the other.
 
+    Example: ``xp.concat([xp.arange(2), xp.ones((1,), dtype=xp.int8)])`` is ``[0, 1, 1]``.
     Source: array API standard, ``concat``.
     """
     _one_kind("concat", list(arrays))
@@ -50,6 +52,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Arrays of dtypes of one kind, along a new axis.
 
+    Example: ``xp.stack([xp.arange(2), xp.arange(2)], axis=1)`` is ``[[0, 0], [1, 1]]``.
     Source: array API standard, ``stack``.
     """
     _one_kind("stack", list(arrays))
@@ -58,57 +61,90 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
 @standard(manipulation.broadcast_to)
 def broadcast_to(x: ArrayLike, /, shape: Shape) -> Array:
-    """An array repeated to a shape."""
+    """An array repeated to a shape.
+
+    Example: ``xp.broadcast_to(xp.arange(2), (2, 2))`` is ``[[0, 1], [0, 1]]``.
+    """
 
 
 @standard(manipulation.expand_dims)
 def expand_dims(x: ArrayLike, /, axis: Axes) -> Array:
-    """New axes of length 1."""
+    """New axes of length 1.
+
+    Example: ``xp.expand_dims(xp.arange(2), axis=1)`` is ``[[0], [1]]``.
+    """
 
 
 @standard(rearranging.flip)
 def flip(x: ArrayLike, /, *, axis: Axes | None = None) -> Array:
-    """The elements along axes in reverse order."""
+    """The elements along axes in reverse order.
+
+    Example: ``xp.flip(xp.arange(3))`` is ``[2, 1, 0]``.
+    """
 
 
 @standard(manipulation.moveaxis)
 def moveaxis(x: ArrayLike, source: Any, destination: Any, /) -> Array:
-    """Axes moved to other places."""
+    """Axes moved to other places.
+
+    Example: ``xp.moveaxis(xp.ones((2, 3, 4)), 0, -1).shape`` is ``(3, 4, 2)``.
+    """
 
 
 @standard(manipulation.permute_dims)
 def permute_dims(x: ArrayLike, /, axes: Axes) -> Array:
-    """The axes in another order."""
+    """The axes in another order.
+
+    Example: ``xp.permute_dims(xp.ones((2, 3, 4)), (2, 0, 1)).shape`` is ``(4, 2, 3)``.
+    """
 
 
 @standard(rearranging.repeat)
 def repeat(x: ArrayLike, repeats: ArrayLike, /, *, axis: int | None = None) -> Array:
-    """Each element several times."""
+    """Each element several times.
+
+    Example: ``xp.repeat(xp.arange(2), 2)`` is ``[0, 0, 1, 1]``.
+    """
 
 
 @standard(manipulation.reshape)
 def reshape(x: ArrayLike, /, shape: Shape, *, copy: bool | None = None) -> Array:
-    """The elements in another shape."""
+    """The elements in another shape.
+
+    Example: ``xp.reshape(xp.arange(4), (2, 2))`` is ``[[0, 1], [2, 3]]``.
+    """
 
 
 @standard(rearranging.roll)
 def roll(x: ArrayLike, /, shift: ArrayLike, *, axis: Axes | None = None) -> Array:
-    """The elements moved along axes, around the end."""
+    """The elements moved along axes, around the end.
+
+    Example: ``xp.roll(xp.arange(4), 1)`` is ``[3, 0, 1, 2]``.
+    """
 
 
 @standard(manipulation.squeeze)
 def squeeze(x: ArrayLike, /, axis: Axes) -> Array:
-    """Some axes of length 1 left out."""
+    """Some axes of length 1 left out.
+
+    Example: ``xp.squeeze(xp.ones((1, 2)), axis=0)`` is ``[1.0, 1.0]``.
+    """
 
 
 @standard(rearranging.tile)
 def tile(x: ArrayLike, repetitions: Any, /) -> Array:
-    """The array several times along each axis."""
+    """The array several times along each axis.
+
+    Example: ``xp.tile(xp.arange(2), (2,))`` is ``[0, 1, 0, 1]``.
+    """
 
 
 @standard(joining.unstack)
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """The slices along an axis, as a tuple."""
+    """The slices along an axis, as a tuple.
+
+    Example: ``xp.unstack(xp.reshape(xp.arange(4), (2, 2)))`` is ``([0, 1], [2, 3])``.
+    """
 
 
 @standard(indexing.take, arrays=2)
@@ -119,6 +155,7 @@ def _take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 def take(x: ArrayLike, indices: ArrayLike, /, *, axis: int | None = None) -> Array:
     """The slices along an axis at the places of an integer array; the axis may be left out for vectors only.
 
+    Example: ``xp.take(xp.asarray([5, 6, 7]), xp.asarray([2, 0]))`` is ``[7, 5]``.
     Source: array API standard, ``take``.
     """
     check_arrays("take", "integer", indices)
@@ -130,6 +167,7 @@ def take(x: ArrayLike, indices: ArrayLike, /, *, axis: int | None = None) -> Arr
 def take_along_axis(x: ArrayLike, indices: ArrayLike, /, *, axis: int = -1) -> Array:
     """The elements along an axis at the places that an integer array gives for each row.
 
+    Example: ``xp.take_along_axis(xp.asarray([[5, 6], [7, 8]]), xp.asarray([[1], [0]]))`` is ``[[6], [7]]``.
     Source: array API standard, ``take_along_axis``.
     """
     check_arrays("take_along_axis", "all", x)
@@ -142,23 +180,32 @@ def take_along_axis(x: ArrayLike, indices: ArrayLike, /, *, axis: int = -1) -> A
 
 @standard(reductions.argmax, "real numeric")
 def argmax(x: ArrayLike, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """The places of the greatest elements."""
+    """The places of the greatest elements.
+
+    Example: ``xp.argmax(xp.asarray([1, 5, 3]))`` is 1.
+    """
 
 
 @standard(reductions.argmin, "real numeric")
 def argmin(x: ArrayLike, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """The places of the least elements."""
+    """The places of the least elements.
+
+    Example: ``xp.argmin(xp.asarray([1, 5, 3]))`` is 0.
+    """
 
 
 @standard(reductions.count_nonzero)
 def count_nonzero(x: ArrayLike, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """How many elements are not zero."""
+    """How many elements are not zero.
+
+    Example: ``xp.count_nonzero(xp.asarray([0, 5, 3]))`` is 2.
+    """
 
 
 def nonzero(x: ArrayLike, /) -> tuple[Any, ...]:
     """The indices of the elements that are not zero, of an array with axes.
 
-    Source: array API standard, ``nonzero``.
+    Example: ``xp.nonzero(xp.asarray([0, 5, 3]))[0]`` is ``[1, 2]``. Source: array API standard, ``nonzero``.
     """
     check_arrays("nonzero", "all", x)
     if typeof(x).ndim == 0:
@@ -169,6 +216,7 @@ def nonzero(x: ArrayLike, /) -> tuple[Any, ...]:
 def searchsorted(x1: ArrayLike, x2: ArrayLike, /, *, side: str = "left", sorter: OptionalArray = None) -> Array:
     """Where elements would have to be put into a sorted vector.
 
+    Example: ``xp.searchsorted(xp.asarray([1, 3, 5]), xp.asarray([3, 4]))`` is ``[1, 2]``.
     Source: array API standard, ``searchsorted``.
     """
     check_operands("searchsorted", "real numeric", x1, x2)
@@ -178,6 +226,7 @@ def searchsorted(x1: ArrayLike, x2: ArrayLike, /, *, side: str = "left", sorter:
 def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Elements of one array where a mask holds, elsewhere those of another.
 
+    Example: ``xp.where(xp.asarray([True, False]), xp.asarray([1, 2]), 0)`` is ``[1, 0]``.
     Source: array API standard, ``where``.
     """
     check_arrays("where", "boolean", condition)
@@ -187,17 +236,24 @@ def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @standard(sorting.sort, "real numeric")
 def sort(x: ArrayLike, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """The elements along an axis in order."""
+    """The elements along an axis in order.
+
+    Example: ``xp.sort(xp.asarray([3, 1, 2]), descending=True)`` is ``[3, 2, 1]``.
+    """
 
 
 @standard(sorting.argsort, "real numeric")
 def argsort(x: ArrayLike, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """The places of the elements along an axis in order."""
+    """The places of the elements along an axis in order.
+
+    Example: ``xp.argsort(xp.asarray([3, 1, 2]))`` is ``[1, 2, 0]``.
+    """
 
 
 def isin(x1: ArrayLike, x2: ArrayLike, /, *, invert: bool = False) -> Array:
     """Which integers are among others.
 
+    Example: ``xp.isin(xp.asarray([1, 2]), xp.asarray([2, 3]))`` is ``[False, True]``.
     Source: array API standard, ``isin``.
     """
     check_operands("isin", "integer", x1, x2)
@@ -206,19 +262,31 @@ def isin(x1: ArrayLike, x2: ArrayLike, /, *, invert: bool = False) -> Array:
 
 @standard(sets.unique_all)
 def unique_all(x: ArrayLike, /) -> Any:
-    """The different elements, where each occurs first, which one each element is, and how often each occurs."""
+    """The different elements, where each occurs first, which one each element is, and how often each occurs.
+
+    Example: ``xp.unique_all(xp.asarray([3, 1, 3])).indices`` is ``[1, 0]``.
+    """
 
 
 @standard(sets.unique_counts)
 def unique_counts(x: ArrayLike, /) -> Any:
-    """The different elements and how often each occurs."""
+    """The different elements and how often each occurs.
+
+    Example: ``xp.unique_counts(xp.asarray([3, 1, 3])).counts`` is ``[1, 2]``.
+    """
 
 
 @standard(sets.unique_inverse)
 def unique_inverse(x: ArrayLike, /) -> Any:
-    """The different elements and which one each element is."""
+    """The different elements and which one each element is.
+
+    Example: ``xp.unique_inverse(xp.asarray([3, 1, 3])).inverse_indices`` is ``[1, 0, 1]``.
+    """
 
 
 @standard(sets.unique_values)
 def unique_values(x: ArrayLike, /) -> Array:
-    """The different elements."""
+    """The different elements.
+
+    Example: ``xp.unique_values(xp.asarray([3, 1, 3]))`` is ``[1, 3]``.
+    """

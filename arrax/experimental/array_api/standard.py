@@ -48,10 +48,13 @@ def standard(function: Callable[..., Any], accepts: str = "all", arrays: int = 1
       function: what does the work; it is given the arguments as they came.
       accepts: category of the arrays.
       arrays: how many of the first arguments are arrays.
+    Returns: decorator of a function whose docstring is a sentence and an example.
     """
 
     def decorate(signature: Any) -> Any:
-        name = signature.__name__
+        name, room = signature.__name__, signature.__module__.rpartition(".")[2]
+        place = f"{room}.{name}" if room in ("fft", "linalg") else name
+        head, _, example = signature.__doc__.partition("Example:")
 
         @functools.wraps(signature)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -60,9 +63,7 @@ def standard(function: Callable[..., Any], accepts: str = "all", arrays: int = 1
             check_dtype(name, kwargs.get("dtype"))
             return function(*args, **kwargs)
 
-        call.__doc__ = (
-            f"{signature.__doc__}\n\nTakes arrays of {accepts} dtypes. Source: array API standard, ``{name}``."
-        )
+        call.__doc__ = _docstring(head, place, accepts if arrays else None, example)
         return call
 
     return decorate
@@ -122,31 +123,45 @@ def promoted(name: str, *types: Any) -> np.dtype:
     return result
 
 
-def unary(function: Callable[..., Array], accepts: str, name: str) -> Unary:
-    """An elementwise function of one array."""
+def unary(function: Callable[..., Array], accepts: str, name: str, operand: str, result: str) -> Unary:
+    """An elementwise function of one array, with an example of the elements that it takes and gives."""
 
     def body(x: Array, /) -> Array:
         check_arrays(name, accepts, x)
         return function(x)
 
-    return _named(body, name, accepts)
+    return _named(body, name, function, accepts, f"``xp.{name}(xp.asarray({operand}))`` is ``{result}``.")
 
 
-def binary(function: Callable[..., Array], accepts: str, name: str) -> Binary:
-    """An elementwise function of two arrays, or of an array and a number."""
+def binary(function: Callable[..., Array], accepts: str, name: str, operands: str, result: str) -> Binary:
+    """An elementwise function of two arrays, or of an array and a number, with an example of these."""
 
     def body(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         check_operands(name, accepts, x1, x2)
         return function(x1, x2)
 
-    return _named(body, name, accepts)
+    array, _, number = operands.rpartition(", ")
+    return _named(body, name, function, accepts, f"``xp.{name}(xp.asarray({array}), {number})`` is ``{result}``.")
 
 
-def _named(body: Any, name: str, accepts: str) -> Any:
+def _named(body: Any, name: str, function: Any, accepts: str, example: str) -> Any:
     name_function(body, name)
     body.__module__ = "arrax.experimental.array_api"
-    body.__doc__ = f"As ``arrax.numpy.{name}``, elementwise, of arrays of {accepts} dtypes. Source: array API standard, ``{name}``."
+    body.__doc__ = _docstring(str(function.__doc__).partition("\n")[0], name, accepts, example)
     return body
+
+
+def _docstring(head: str, place: str, accepts: str | None, example: str) -> str:
+    """A docstring; ``place`` is the function of ``arrax.numpy`` that tells of the parameters."""
+    taken = f"of arrays of {accepts} dtypes" if accepts else "with the standard's dtypes"
+    refused = "no array, or one of another dtype; " if accepts else ""
+    return "\n".join(
+        (
+            f"{head.strip()}\n\nIt is ``arrax.numpy.{place}``, whose page tells more of the parameters, {taken} only.",
+            f"Raises:\n  TypeError: {refused}parameters or dtypes that the standard does not have.",
+            f"Example: {' '.join(example.split())} Source: array API standard, ``{place.rpartition('.')[2]}``.",
+        )
+    )
 
 
 def operand_dtype(value: Any) -> Any:
