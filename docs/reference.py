@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import arrax
 from arrax.core.config import Option
+from arrax.core.interpreter import Primitive
+from docs import value_examples
 
 CHAPTERS = {
     "Transformations, devices, settings": (
@@ -171,6 +173,16 @@ def docstring(value: Any) -> str:
     return getattr(value, "__dict__", {}).get("__doc__") or ""
 
 
+def documentation(place: str, value: Any) -> str:
+    """The docstring of a public name: its value's, or what a table of the documentation says of it."""
+    own = docstring(value)
+    if isinstance(value, Primitive):
+        return own or value_examples.primitive_text(place.rpartition(".")[2], value)
+    return value_examples.text(
+        place, own if own or inspect.isroutine(value) or isinstance(value, type) else _kind(value)
+    )
+
+
 def signature(value: Any, bound: bool = False) -> str:
     """A callable's parameters and result, without private ones; ``bound`` leaves the first out."""
     try:
@@ -202,10 +214,9 @@ def prose(text: str, in_table: bool = False) -> str:
     return "".join(parts)
 
 
-def summary(value: Any) -> str:
+def summary(text: str) -> str:
     """The first sentence of a docstring, in one line."""
-    said = " ".join(parsed(docstring(value)).head.split("\n\n")[0].split())
-    return said or ("" if inspect.isroutine(value) or isinstance(value, type) else _kind(value))
+    return " ".join(parsed(text).head.split("\n\n")[0].split())
 
 
 def _kind(value: Any) -> str:
@@ -218,28 +229,29 @@ def _kind(value: Any) -> str:
     if isinstance(value, UnionType):
         return f"``{value}``"
     of = type(value)
-    about = f": {summary(of)}" if of.__module__.startswith("arrax") and summary(of) else "."
+    said = summary(docstring(of))
+    about = f": {said}" if of.__module__.startswith("arrax") and said else "."
     return f"Of type ``{of.__name__}``{about}"
 
 
-def entry(name: str, value: Any, same_as: str | None = None) -> str:
-    """The Markdown of one public name."""
+def entry(name: str, value: Any, text: str, same_as: str | None = None) -> str:
+    """The Markdown of one public name, whose docstring is ``text``."""
     if same_as is not None:
         kind = "class" if isinstance(value, type) else "function" if callable(value) else "data"
         return _directive(kind, name, [f"The same as {{py:obj}}`{same_as}`."])
     if isinstance(value, type):
-        return _directive("class", name + signature(value), [*_text(value), *_members(value)], fence="::::")
+        return _directive("class", name + signature(value), [*_text(text), *_members(value)], fence="::::")
     if not callable(value) or not (inspect.isroutine(value) or hasattr(value, "__wrapped__")):
-        return _directive("data", name, _text(value) or [prose(_kind(value))])
-    return _directive("function", name + signature(value), _text(value))
+        return _directive("data", name, _text(text))
+    return _directive("function", name + signature(value), _text(text))
 
 
 def _directive(kind: str, head: str, body: list[str], fence: str = ":::") -> str:
     return "\n\n".join([f"{fence}{{py:{kind}}} {head}", *body, fence])
 
 
-def _text(value: Any) -> list[str]:
-    doc = parsed(docstring(value))
+def _text(text: str) -> list[str]:
+    doc = parsed(text)
     paragraphs = [
         f"```text\n{part}\n```" if all(line.startswith("    ") for line in part.split("\n")) else prose(part)
         for part in re.split(r"\n\s*\n", doc.head)
@@ -280,12 +292,12 @@ def _members(cls: type) -> Iterator[str]:
         if issubclass(cls, enum.Enum) and isinstance(member, cls):
             yield _directive("attribute", name, [f"``{member.value!r}``"])
         elif isinstance(member, property):
-            yield _directive("property", name, _text(member))
+            yield _directive("property", name, _text(docstring(member)))
         elif isinstance(member, (staticmethod, classmethod)):
             kind = "staticmethod" if isinstance(member, staticmethod) else "classmethod"
-            yield _directive(kind, name + signature(function, bound=kind == "classmethod"), _text(function))
+            yield _directive(kind, name + signature(function, bound=kind == "classmethod"), _text(docstring(function)))
         elif inspect.isfunction(member):
-            yield _directive("method", name + signature(member, bound=True), _text(member))
+            yield _directive("method", name + signature(member, bound=True), _text(docstring(member)))
 
 
 def _is_ours(cls: type, function: Any) -> bool:
@@ -303,8 +315,9 @@ def page(module_name: str, places: dict[int, str]) -> str:
     for name in names:
         value, full = getattr(module, name), f"{module_name}.{name}"
         place = places.get(id(value), full)
-        table.append(f"| {{py:obj}}`{name} <{full}>` | {prose(summary(value), in_table=True)} |")
-        entries.append(entry(name, value, None if place == full else place))
+        text = documentation(place, value)
+        table.append(f"| {{py:obj}}`{name} <{full}>` | {prose(summary(text), in_table=True)} |")
+        entries.append(entry(name, value, text, None if place == full else place))
     return "\n\n".join([*lines, "\n".join(table), *entries]) + "\n"
 
 

@@ -18,6 +18,8 @@ import arrax.numpy as jnp
 from arrax import lax, nn, random
 from arrax.core.partition_specs import PartitionSpec
 from arrax.experimental import array_api
+from arrax.extend.core import primitives
+from docs import value_examples
 
 # What examples may use without making it, beside the names of their own module.
 NAMES = {
@@ -113,6 +115,12 @@ def example(text):
     )
 
 
+def raised(text):
+    """The name of the exception that a docstring's example raises, ``it`` for the class itself, or None."""
+    found = re.search(r"Example: ``.+?``\s+raises (?:``([\w.]+)``|(it)\b)", text, re.S)
+    return found and (found[1] or found[2])
+
+
 def run(code, names):
     """The value of the last expression of a piece of code."""
     tree = ast.parse(code)
@@ -155,23 +163,63 @@ def settings_as_before():
             arrax.config.update(name, value)
 
 
+def run_example(name, text, own):
+    """Run an example; what has gone wrong, or None."""
+    code, setting, expected = example(text)
+    error = raised(text)
+    names = {**NAMES, **own}
+    try:
+        exec(f"{VALUES}\n{FURTHER.get(name, '')}\n{setting}", names)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if error is not None:
+                with pytest.raises(eval(name if error == "it" else error, names)):
+                    run(code, names)
+                return None
+            value = run(code, names)
+            if expected is not None:
+                assert_same(value, expected_value(expected, names))
+    except (Exception, pytest.fail.Exception) as error:
+        return f"{name}: {code} | {type(error).__name__}: {str(error).splitlines()[:1]}"
+    return None
+
+
 PACKAGES = sorted(f"arrax.{info.name}" for info in pkgutil.iter_modules(arrax.__path__) if info.name not in LEFT_OUT)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_examples_run_and_give_what_they_say(package, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some write files
-    failures = []
-    for name, text, own in documented(package):
-        code, setting, expected = example(text)
-        names = {**NAMES, **own}
-        try:
-            exec(f"{VALUES}\n{FURTHER.get(name, '')}\n{setting}", names)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                value = run(code, names)
-                if expected is not None:
-                    assert_same(value, expected_value(expected, names))
-        except Exception as error:
-            failures.append(f"{name}: {code} | {type(error).__name__}: {str(error).splitlines()[:1]}")
+    failures = [failure for one in documented(package) if (failure := run_example(*one))]
     assert not failures, "\n".join([f"{len(failures)} examples fail", *failures])
+
+
+@pytest.mark.parametrize("module", sorted(value_examples.EXAMPLES))
+def test_examples_of_values_without_docstrings_run(module, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = value_examples.EXAMPLES[module]
+    assert {*texts} <= {*dir(importlib.import_module(module))}
+    failures = [failure for name, text in texts.items() if (failure := run_example(name, text, {}))]
+    assert not failures, "\n".join([f"{len(failures)} examples fail", *failures])
+
+
+def operations(program):
+    """The names of the operations of a program, and of those in it."""
+    for equation in program.eqns:
+        yield equation.primitive.name
+        for inner in arrax.core.jaxprs_in_params(equation.params):
+            yield from operations(inner)
+
+
+def test_the_program_that_is_shown_for_a_primitive_has_it():
+    found = {getattr(primitives, name): name for name in sorted(dir(primitives)) if name.endswith("_p")}
+    missing = []
+    for primitive, name in found.items():
+        code = value_examples.program(name.removesuffix("_p"))
+        names = dict(NAMES)
+        exec(VALUES, names)
+        if code is not None and primitive.name not in operations(run(code, names).jaxpr):
+            missing.append(f"{name}: {code}")
+    assert not missing
+    without = {name for name in found.values() if value_examples.program(name.removesuffix("_p")) is None}
+    assert without <= {*value_examples.WITHOUT}

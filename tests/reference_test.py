@@ -79,7 +79,7 @@ def test_functions_and_classes_of_this_package_say_what_they_are():
         for one in reference.public_names(module):
             value = getattr(module, one)
             ours = str(getattr(value, "__module__", "")).startswith("arrax")
-            if ours and hasattr(value, "__name__") and not reference.summary(value):
+            if ours and hasattr(value, "__name__") and not reference.summary(reference.docstring(value)):
                 silent.add(f"{name}.{one}")
     assert not silent
 
@@ -97,7 +97,7 @@ def described(x: int, shape: "tuple[int, ...]" = (), *, key=print, _private=0) -
 
 
 def test_an_entry_has_the_signature_and_all_sections():
-    assert reference.entry("described", described) == "\n\n".join(
+    assert reference.entry("described", described, reference.docstring(described)) == "\n\n".join(
         [
             ":::{py:function} described(x: int, shape: tuple[int, ...] = (), *, key=print) -> list[int]",
             r"Numbers \* of a kind\_of \[x\].",

@@ -43,8 +43,13 @@ class ScalarType(type):
 
 
 def _scalar_type(name: str, numpy_type: type) -> ScalarType:
-    members = {"dtype": np.dtype(numpy_type), "__module__": "arrax.numpy", "__doc__": f"The scalar type of {name}."}
-    return ScalarType(name, (), members)
+    made = f"``jnp.{name}(1).dtype`` is ``jnp.dtype(jnp.{name})``"
+    if name.endswith("64") and name != "complex64" or name.endswith("128"):
+        made = f"``with arrax.enable_x64(): wide = jnp.{name}(1)`` makes an array of it, only while 64-bit types are on"
+    if name.startswith("float6_"):
+        made = f"``jnp.finfo(jnp.{name}).bits`` is 6"  # not every runtime has arrays of it
+    text = f"The scalar type of {name}: it stands for the dtype, and makes an array of a value.\n\nExample: {made}."
+    return ScalarType(name, (), {"dtype": np.dtype(numpy_type), "__module__": "arrax.numpy", "__doc__": text})
 
 
 # fmt: off
