@@ -26,7 +26,7 @@ NAMES = {
     **vars(arrax.tree_util), **vars(arrax.dtypes), **{kind: jnp.dtype(kind) for kind in ("int8", "uint8", "int64", "float32")},
     "arrax": arrax, "jax": arrax, "jnp": jnp, "lax": lax, "nn": nn, "random": random, "image": arrax.image, "dtypes": arrax.dtypes,
     **{name: getattr(arrax.scipy, name) for name in ("linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats")},
-    "stax": arrax.example_libraries.stax, "xp": array_api, "np": np, "numpy": np, "types": types, "functools": functools, "tempfile": tempfile, "nan": np.nan, "inf": np.inf, "pi": np.pi,
+    "stax": arrax.example_libraries.stax, "optimizers": arrax.example_libraries.optimizers, "xp": array_api, "np": np, "numpy": np, "types": types, "functools": functools, "tempfile": tempfile, "nan": np.nan, "inf": np.inf, "pi": np.pi,
     "jit": arrax.jit, "grad": arrax.grad, "vmap": arrax.vmap, "make_jaxpr": arrax.make_jaxpr, "P": PartitionSpec,
 }  # fmt: skip
 VALUES = """

@@ -26,11 +26,21 @@ def _origin(tracer: Any) -> str:
 
 
 class JAXTypeError(_ErrorWithPage, TypeError):
-    """A traced value was used as only a known one can be."""
+    """A traced value was used as only a known one can be.
+
+    It is the base of most of these errors, and a ``TypeError``.
+
+    Example: ``jit(np.sin)(x)`` raises it; ``jit(jnp.sin)(x)`` does not.
+    """
 
 
 class JAXIndexError(_ErrorWithPage, IndexError):
-    """An index that only a known value can be."""
+    """An index that only a known value can be.
+
+    It is an ``IndexError``, too.
+
+    Example: ``jit(lambda x: x[x > 1])(x)`` raises it; ``jit(lambda x: jnp.where(x > 1, x, 0))(x)`` does not.
+    """
 
 
 class ConcretizationTypeError(JAXTypeError):
@@ -38,6 +48,9 @@ class ConcretizationTypeError(JAXTypeError):
 
     Mend: mark the argument as static (``static_argnums``), or use an operation whose shape doesn't depend on values, such
     as the three-argument ``jnp.where``.
+
+    Example: ``jit(lambda x, axis: jnp.sum(x, axis))(x, 0)`` raises it;
+    ``jit(lambda x, axis: jnp.sum(x, axis), static_argnums=1)(x, 0)`` does not.
     """
 
     def __init__(self, tracer: Any, context: str = ""):
@@ -50,6 +63,8 @@ class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean mask is used as an index: the size of the result would depend on its values.
 
     Mend: ``jnp.where(mask, x, 0)``.
+
+    Example: ``jit(lambda x: x[x > 1])(x)`` raises it; ``jit(lambda x: jnp.where(x > 1, x, 0))(x)`` does not.
     """
 
     def __init__(self, tracer: Any):
@@ -61,6 +76,8 @@ class TracerArrayConversionError(JAXTypeError):
     """A traced value reaches a NumPy function.
 
     Mend: use the function of ``arrax.numpy``; index ``jnp.asarray(x)`` instead of a NumPy array.
+
+    Example: ``jit(np.sin)(x)`` raises it; ``jit(jnp.sin)(x)`` does not.
     """
 
     def __init__(self, tracer: Any):
@@ -74,6 +91,8 @@ class TracerIntegerConversionError(JAXTypeError):
     """A traced value stands where Python needs an int, such as a list index or a static argument.
 
     Mend: mark the argument as static, or index an array instead of a list.
+
+    Example: ``jit(lambda i: [10, 20][i])(1)`` raises it; ``jit(lambda i: jnp.array([10, 20])[i])(1)`` does not.
     """
 
     def __init__(self, tracer: Any):
@@ -87,6 +106,9 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """A traced value stands where Python needs a truth value: if, while, and, or, not, assert.
 
     Mend: ``jnp.where``, ``lax.cond``, ``lax.while_loop``, or a static argument.
+
+    Example: ``jit(lambda v: v if v > 0 else 0.0)(y)`` raises it; ``jit(lambda v: jnp.where(v > 0, v, 0.0))(y)`` does
+    not.
     """
 
     def __init__(self, tracer: Any):
@@ -100,6 +122,9 @@ class UnexpectedTracerError(JAXTypeError):
     """A value of a finished trace is used: it escaped its function through a side channel.
 
     Mend: return the value from the function instead of storing it elsewhere.
+
+    Example: ``jit(lambda v: log.append(v))(y); log[0] + 1`` raises it; ``value = jit(lambda v: v)(y); value + 1`` does
+    not.
     """
 
     def __init__(self, msg: str):
@@ -107,18 +132,33 @@ class UnexpectedTracerError(JAXTypeError):
 
 
 class KeyReuseError(JAXTypeError):
-    """A random key is consumed twice. Mend: ``split`` the key first."""
+    """A random key is consumed twice. Mend: ``split`` the key first.
+
+    Example: ``with arrax.debug_key_reuse(): random.normal(key), random.uniform(key)`` raises it; with
+    ``a, b = random.split(key)`` and a draw from each nothing is raised.
+    """
 
     def __init__(self, message: str):
         super().__init__(message)
 
 
 class InconclusiveDimensionOperation(Exception):
-    """Symbolic dimensions cannot be compared."""
+    """Symbolic dimensions cannot be compared.
+
+    Raised for comparisons that hold for some sizes only; programs of arrax have concrete sizes, so that libraries
+    raise it, and none of arrax's own functions.
+
+    Example: ``raise arrax.errors.InconclusiveDimensionOperation('n > 4 depends on n')`` raises it.
+    """
 
 
 class LeakedTrace(Exception):
-    """``Leaked Trace``: a traced function left tracers behind while leaks are checked."""
+    """``Leaked Trace``: a traced function left tracers behind while leaks are checked.
+
+    Mend: return the value instead of storing it.
+    Example: ``with arrax.check_tracer_leaks(): jit(lambda v: log.append(v))(y)`` raises it, and says what holds the
+    tracer.
+    """
 
 
 _BEFORE_TRANSFORMATION = (
@@ -128,7 +168,13 @@ _BEFORE_TRANSFORMATION = (
 
 
 class JaxStackTraceBeforeTransformation(Exception):
-    """Carries the stack trace of an operation whose transformation failed later."""
+    """Carries the stack trace of an operation whose transformation failed later.
+
+    It is the ``__cause__`` of the error, and its own traceback leads to the line of the operation.
+
+    Example: ``bare = arrax.core.Primitive('bare'); bare.def_abstract_eval(lambda t: t); jit(bare.bind)(x)`` raises
+    ``NotImplementedError``, which has such a cause: ``bare`` has no lowering.
+    """
 
     def __init__(self, message: str = ""):
         super().__init__(message or _BEFORE_TRANSFORMATION)
