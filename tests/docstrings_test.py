@@ -56,7 +56,7 @@ FURTHER = {
     "seed_with_impl": "from arrax.random.threefry import threefry as threefry_prng_impl",
 }  # fmt: skip
 # What needs several devices or a compiled program around it, and operations without a public name.
-ELSEWHERE = {"psend", "precv", "infeed", "outfeed", "eq_to", "lt_to", "le_to", "pvary"}
+ELSEWHERE = {"psend", "precv", "infeed", "outfeed", "eq_to", "lt_to", "le_to", "pvary", "gamma_density"}
 LEFT_OUT = ("_src", "native", "as_jax")  # the last changes the process that imports it
 
 
@@ -117,7 +117,7 @@ def example(text):
 
 def raised(text):
     """The name of the exception that a docstring's example raises, ``it`` for the class itself, or None."""
-    found = re.search(r"Example: ``.+?``\s+raises (?:``([\w.]+)``|(it)\b)", text, re.S)
+    found = re.search(r"Example: ``.+?``\s+raises\s+(?:``([\w.]+)``|(it)\b)", text, re.S)
     return found and (found[1] or found[2])
 
 

@@ -79,7 +79,11 @@ def test_functions_and_classes_of_this_package_say_what_they_are():
         for one in reference.public_names(module):
             value = getattr(module, one)
             ours = str(getattr(value, "__module__", "")).startswith("arrax")
-            if ours and hasattr(value, "__name__") and not reference.summary(reference.docstring(value)):
+            if (
+                ours
+                and hasattr(value, "__name__")
+                and not reference.summary(reference.documentation(f"{name}.{one}", value))
+            ):
                 silent.add(f"{name}.{one}")
     assert not silent
 

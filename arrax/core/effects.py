@@ -7,7 +7,10 @@ from typing import Any
 
 
 class Effect:
-    """One kind of effect. Those that are ``ordered`` happen in the order in which the program was written."""
+    """One kind of effect. Those that are ``ordered`` happen in the order in which the program was written.
+
+    Example: ``make_jaxpr(lambda v: arrax.debug.print('{}', v))(y).effects`` has one, an ``arrax.debug.DebugEffect``.
+    """
 
     __slots__ = ("name",)
 

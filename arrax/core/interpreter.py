@@ -26,6 +26,8 @@ class Interpreter:
 
     Those of libraries may define ``process_primitive(primitive, args, params)`` instead, and for functions with rules of
     their own ``process_custom_jvp_call`` and ``process_custom_vjp_call``.
+
+    Example: ``isinstance(arrax.core.find_top_trace([x]), arrax.core.Interpreter)`` is True.
     """
 
     __slots__ = ("parent", "alive", "__weakref__")
@@ -145,7 +147,10 @@ def set_current_trace(trace: Interpreter | None) -> Iterator[None]:
 
 
 class TraceTag:
-    """Tells interpretations apart that are of one kind."""
+    """Tells interpretations apart that are of one kind.
+
+    Example: ``arrax.extend.core.TraceTag() == arrax.extend.core.TraceTag()`` is False.
+    """
 
 
 class named_axes:
@@ -211,6 +216,8 @@ class Primitive:
     compiled say ``rounding`` (see ``Rounding``; None where results depend on the compiler's code), ``cost`` (additions that
     take as long, per element of its largest array; or a function of the equation that gives them for all of it) and
     ``forms`` (platform to a function of the equation: see ``interpreters.platform_forms``).
+
+    Example: ``double = arrax.core.Primitive('double'); double.def_impl(lambda v: 2 * v); double.bind(y)`` is 4.0.
     """
 
     def __init__(
@@ -327,7 +334,10 @@ def _forget_compiled() -> None:
 
 
 class Tracer:
-    """A value during tracing: everything an ``Array`` is, but for its elements. Methods are attached by numpy_api."""
+    """A value during tracing: everything an ``Array`` is, but for its elements. Methods are attached by numpy_api.
+
+    Example: ``jit(lambda v: log.append(isinstance(v, arrax.core.Tracer)))(y); log`` is ``[True]``.
+    """
 
     __slots__ = ("interpreter", "aval", "__weakref__")
     __array_priority__ = 1000

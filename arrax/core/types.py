@@ -18,7 +18,10 @@ from arrax.native import runtime
 
 
 class AbstractValue:
-    """The base of all types of values."""
+    """The base of all types of values.
+
+    Example: ``isinstance(arrax.typeof(x), arrax.core.AbstractValue)`` is True.
+    """
 
     __slots__ = ("__weakref__",)
     explicit: Any = None
@@ -42,6 +45,7 @@ class ShapedArray(AbstractValue):
       weak_type: True for values whose dtype came from a Python scalar.
       sharding: how explicit axes of a mesh divide the value (``core.explicit_axes.explicit_sharding``), or None.
       vma: names of the mesh axes over which the value varies, in a program per device that tracks them.
+    Example: ``arrax.core.ShapedArray((4,), jnp.float32) == arrax.typeof(x)`` is True.
     """
 
     __slots__ = ("shape", "dtype", "weak_type", "explicit", "vma", "size", "ndim", "_hash", "_tangent")
@@ -168,7 +172,10 @@ def joined_varying(avals: Sequence[Any], others: Sequence[Any]) -> list[Any]:
 
 
 class AbstractToken(AbstractValue):
-    """The type of tokens, which order effects."""
+    """The type of tokens, which order effects.
+
+    Example: ``program = make_jaxpr(lambda: lax.create_token())(); type(program.out_avals[0]).__name__`` is ``'AbstractToken'``.
+    """
 
     __slots__ = ()
 

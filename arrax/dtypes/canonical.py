@@ -56,6 +56,8 @@ def python_scalar_dtype(cls: type) -> np.dtype:
 
     Args:
       cls: bool, int, float or complex.
+    Returns: NumPy dtype.
+    Example: ``dtypes.python_scalar_dtype(int)`` is ``np.dtype('int32')``.
     """
     return canonicalize_dtype(python_scalar_dtypes[cls])
 

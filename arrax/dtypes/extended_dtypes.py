@@ -37,6 +37,7 @@ class ExtendedDType:
       itemsize: bytes per element.
       physical_shape: trailing dimensions by which one element is stored.
       physical_dtype: NumPy dtype of that storage.
+    Example: ``isinstance(key.dtype, dtypes.ExtendedDType), str(key.dtype)`` is ``(True, 'key<fry>')``.
     """
 
     __slots__ = ()

@@ -89,32 +89,50 @@ def to_dtype(dtype_like: DTypeLike) -> DType:
 
 
 def is_bool(dtype: DTypeLike) -> bool:
-    """Whether a dtype is bool."""
+    """Whether a dtype is bool.
+
+    Example: ``dtypes.is_bool(np.dtype(bool))`` is True.
+    """
     return to_dtype(dtype) in bool_dtypes
 
 
 def is_integer(dtype: DTypeLike) -> bool:
-    """Whether a dtype is a signed or unsigned integer; bool is not."""
+    """Whether a dtype is a signed or unsigned integer; bool is not.
+
+    Example: ``dtypes.is_integer('int8'), dtypes.is_integer(bool)`` is ``(True, False)``.
+    """
     return to_dtype(dtype) in integer_dtypes
 
 
 def is_float(dtype: DTypeLike) -> bool:
-    """Whether a dtype is real floating point, bfloat16 and the narrow floats included."""
+    """Whether a dtype is real floating point, bfloat16 and the narrow floats included.
+
+    Example: ``dtypes.is_float('bfloat16'), dtypes.is_float('complex64')`` is ``(True, False)``.
+    """
     return to_dtype(dtype) in floating_dtypes
 
 
 def is_complex(dtype: DTypeLike) -> bool:
-    """Whether a dtype is complex."""
+    """Whether a dtype is complex.
+
+    Example: ``dtypes.is_complex('complex64')`` is True.
+    """
     return to_dtype(dtype) in complex_dtypes
 
 
 def is_inexact(dtype: DTypeLike) -> bool:
-    """Whether a dtype is real floating point or complex: whether values of it have tangents of the same dtype."""
+    """Whether a dtype is real floating point or complex: whether values of it have tangents of the same dtype.
+
+    Example: ``dtypes.is_inexact('float32'), dtypes.is_inexact('int32')`` is ``(True, False)``.
+    """
     return to_dtype(dtype) in inexact_dtypes
 
 
 def is_extended(dtype: Any) -> TypeGuard[ExtendedDType]:
-    """Whether a dtype is an extended one, such as that of random keys."""
+    """Whether a dtype is an extended one, such as that of random keys.
+
+    Example: ``dtypes.is_extended(key.dtype)`` is True.
+    """
     return isinstance(dtype, ExtendedDType)
 
 

@@ -38,6 +38,7 @@ def value_pair(x: Any) -> TypePair:
     Args:
       x: array, tracer, NumPy value, Python number, or object with ``__jax_array__``.
     Raises: TypeError for other values, and for NumPy values that arrays cannot hold.
+    Example: ``dtypes.value_pair(2.5)`` is ``(np.dtype('float64'), True)``, and ``dtypes.value_pair(x)[1]`` is False.
     """
     cls = type(x)
     if cls in python_scalar_dtypes:

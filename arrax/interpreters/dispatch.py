@@ -9,6 +9,7 @@ what their ``run_first`` does.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
@@ -64,6 +65,8 @@ def callable_of(
             hide_internal_frames(error)
             raise
 
+    if not type(fun).__weakrefoffset__:  # C++ finds functions by weak references, and crashes where there can be none
+        fun = functools.partial(fun)
     made = runtime.pjit(
         name, fun, guarded, list(static_argnums), list(static_argnames), key, call_registry, place_argument,
         _users_calls if by_user else _library_calls,

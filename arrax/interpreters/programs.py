@@ -21,12 +21,20 @@ def jaxpr_as_fun(program: ClosedJaxpr) -> Callable[..., list[Any]]:
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
-    """The programs among an equation's parameters."""
+    """The programs among an equation's parameters.
+
+    Example: ``program = make_jaxpr(jit(jnp.sin))(y); [inner] = arrax.core.jaxprs_in_params(program.eqns[0].params);
+    len(inner.eqns)``
+    is 1.
+    """
     return (open_jaxpr(program) for program in subprograms(params))
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
-    """The programs that a program's equations hold."""
+    """The programs that a program's equations hold.
+
+    Example: ``[inner] = arrax.core.subjaxprs(make_jaxpr(jit(jnp.sin))(y).jaxpr); len(inner.eqns)`` is 1.
+    """
     for eqn in jaxpr.eqns:
         yield from jaxprs_in_params(eqn.params)
 
@@ -36,6 +44,8 @@ def concrete_or_error(force: Any, value: Any, context: str = "") -> Any:
 
     Raises:
       ConcretizationTypeError: a traced value.
+    Returns: ``force(value)``.
+    Example: ``arrax.core.concrete_or_error(int, jnp.array(3))`` is 3.
     """
     known = concrete_value(value)
     if isinstance(value, Tracer) and known is None:
@@ -44,5 +54,12 @@ def concrete_or_error(force: Any, value: Any, context: str = "") -> Any:
 
 
 def get_aval(value: Any) -> ShapedArray:
-    """The type of a value."""
+    """The type of a value.
+
+    Args:
+      value: array, tracer, NumPy value or Python number.
+    Raises:
+      TypeError: something else.
+    Example: ``arrax.core.get_aval(x).shape`` is ``(4,)``.
+    """
     return typeof(value)

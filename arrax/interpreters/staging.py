@@ -169,6 +169,14 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     """Apply the equations of a program to values, in the current interpretation; sources and scopes are kept.
 
     Errors have the operation's own place in their cause.
+
+    Args:
+      jaxpr: the program. consts: the values of its ``constvars``.
+      args: the values of its ``invars``.
+    Returns: list of the values of its ``outvars``.
+    Example: ``program = make_jaxpr(lambda v: v + x)(y);
+    arrax.core.eval_jaxpr(program.jaxpr, program.consts, 10.0)[0]``
+    is ``x + 10``.
     """
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))

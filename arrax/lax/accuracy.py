@@ -14,7 +14,10 @@ from arrax.xla.arrays import Array, ArrayLike
 
 
 class AccuracyMode(enum.Enum):
-    """Which implementation of an elementary function the compiler picks."""
+    """Which implementation of an elementary function the compiler picks.
+
+    Example: ``lax.sin(x, accuracy=lax.AccuracyMode.DEFAULT)`` is ``jnp.sin(x)``.
+    """
 
     HIGHEST = 1
     DEFAULT = 2

@@ -18,6 +18,8 @@ class ConvDimensionNumbers(NamedTuple):
       lhs_spec: axes of the input: batch, channels, then space.
       rhs_spec: axes of the kernel: output channels, input channels, then space.
       out_spec: axes of the result: batch, channels, then space.
+    Example: ``lax.conv_dimension_numbers((1, 8, 8, 3), (2, 2, 3, 4), ('NHWC', 'HWIO', 'NHWC')).lhs_spec`` is
+    ``(0, 3, 1, 2)``.
     """
 
     lhs_spec: Axes

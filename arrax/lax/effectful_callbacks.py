@@ -33,13 +33,23 @@ class OrderedIOEffect(Effect):
 
 
 class DebugEffect(Effect):
-    """What is done on the host to watch a program."""
+    """What is done on the host to watch a program.
+
+    Example: ``effects = make_jaxpr(lambda v: arrax.debug.print('{}', v))(y).effects;
+    [type(one) is arrax.debug.DebugEffect for one in effects]``
+    is ``[True]``.
+    """
 
     __slots__ = ()
 
 
 class OrderedDebugEffect(Effect):
-    """What is done on the host to watch a program, in its order."""
+    """What is done on the host to watch a program, in its order.
+
+    Example: ``effects = make_jaxpr(lambda v: arrax.debug.print('{}', v, ordered=True))(y).effects;
+    [type(one) is arrax.debug.OrderedDebugEffect for one in effects]``
+    is ``[True]``.
+    """
 
     __slots__ = ()
     ordered = True

@@ -22,7 +22,10 @@ from arrax.xla.arrays import Array, ArrayLike
 
 
 class FftType(enum.IntEnum):
-    """The direction of a transform, and whether its real side is stored as real numbers."""
+    """The direction of a transform, and whether its real side is stored as real numbers.
+
+    Example: ``lax.fft(x, lax.FftType.RFFT, (4,))`` is ``[6, -2 + 2j, -2]``.
+    """
 
     FFT = 0
     IFFT = 1

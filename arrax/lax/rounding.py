@@ -13,7 +13,10 @@ from arrax.xla.arrays import Array, ArrayLike
 
 
 class RoundingMethod(enum.IntEnum):
-    """Where a number halfway between two integers goes."""
+    """Where a number halfway between two integers goes.
+
+    Example: ``lax.round(jnp.array([0.5, 1.5]), lax.RoundingMethod.TO_NEAREST_EVEN)`` is ``[0.0, 2.0]``.
+    """
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1

@@ -32,6 +32,7 @@ class Shard:
     Attributes:
       device: the device. index: tuple of slices into the whole array. replica_id: number among equal pieces.
       data: the piece as an array on one device, None for devices of other processes.
+    Example: ``[shard] = x.addressable_shards; shard.index`` is ``(slice(None, None, None),)``.
     """
 
     __slots__ = ("device", "index", "replica_id", "data")

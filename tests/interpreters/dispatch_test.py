@@ -126,3 +126,18 @@ def test_stages_repeat_calls_with_keys():
     first, second = compiled(key), compiled(key)
     assert np.array_equal(arrax.random.key_data(first), arrax.random.key_data(second))
     assert np.array_equal(arrax.random.key_data(first), arrax.random.key_data(arrax.random.split(key)))
+
+
+class Doubled:
+    __slots__ = ()  # as NumPy's ufuncs, it has no weak references
+
+    def __call__(self, x):
+        return 2 * x
+
+
+def test_callables_without_weak_references_are_compiled():
+    double = Doubled()
+    for _ in range(3):  # the second one crashed
+        assert arrax.jit(double)(3.0) == 6.0
+        with pytest.raises(arrax.errors.TracerArrayConversionError):
+            arrax.jit(np.sin)(3.0)

@@ -36,7 +36,10 @@ eig_p = Primitive("eig", multiple_results=True, cost=work_of_rows)
 
 
 class EigImplementation(enum.Enum):
-    """Which library finds eigenvalues on GPUs; platforms without it use their own."""
+    """Which library finds eigenvalues on GPUs; platforms without it use their own.
+
+    Example: ``lax.linalg.eig(jnp.eye(2), implementation=lax.linalg.EigImplementation.LAPACK)[0]`` is ``[1, 1]``.
+    """
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"

@@ -44,7 +44,10 @@ svd_p = Primitive("svd", multiple_results=True, cost=work_of_rows)
 
 
 class SvdAlgorithm(enum.Enum):
-    """How singular values are computed; platforms without the algorithm use their own."""
+    """How singular values are computed; platforms without the algorithm use their own.
+
+    Example: ``lax.linalg.svd(jnp.eye(2), algorithm=lax.linalg.SvdAlgorithm.QR, compute_uv=False)`` is ``[1, 1]``.
+    """
 
     DEFAULT = "default"
     QR = "QR"

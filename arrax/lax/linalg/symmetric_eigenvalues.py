@@ -35,7 +35,10 @@ eigh_p = Primitive("eigh", multiple_results=True, cost=work_of_rows)
 
 
 class EighImplementation(enum.Enum):
-    """Which algorithm finds the eigenvectors; platforms without it use their own."""
+    """Which algorithm finds the eigenvectors; platforms without it use their own.
+
+    Example: ``lax.linalg.eigh(jnp.eye(2), implementation=lax.linalg.EighImplementation.QR)[1]`` is ``[1, 1]``.
+    """
 
     QR = "qr"
     JACOBI = "jacobi"
