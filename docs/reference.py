@@ -56,7 +56,7 @@ CHAPTERS = {
         "arrax.experimental.host_callback", "arrax.experimental.key_reuse", "arrax.experimental.layout",
         "arrax.experimental.maps", "arrax.experimental.mesh_utils", "arrax.experimental.multihost_utils",
         "arrax.experimental.ode", "arrax.experimental.pjit", "arrax.experimental.shard_alike", "arrax.experimental.shard_map",
-        "arrax.experimental.x64_context",
+        "arrax.experimental.sparse", "arrax.experimental.sparse.linalg", "arrax.experimental.x64_context",
     ),
     "For libraries": (
         "arrax.api_util", "arrax.core", "arrax.extend.core", "arrax.extend.core.primitives", "arrax.extend.linear_util",

@@ -6,6 +6,7 @@ transposed system instead of following the iteration.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -25,10 +26,11 @@ def _as_operator(name: str, what: str, a: Any) -> Operator:
     """A function from a matrix, or the function itself."""
     if callable(a):
         return a
-    if is_arraylike(a):
-        if jnp.ndim(a) != 2 or jnp.shape(a)[0] != jnp.shape(a)[1]:
-            raise ValueError(f"{name}: {what} must be a square matrix, got the shape {jnp.shape(a)}")
-        return partial(jnp.matmul, a)
+    if is_arraylike(a) or (hasattr(a, "__matmul__") and hasattr(a, "shape")):  # sparse matrices have both
+        shape = tuple(a.shape) if hasattr(a, "shape") else jnp.shape(a)
+        if len(shape) != 2 or shape[0] != shape[1]:
+            raise ValueError(f"{name}: {what} must be a square matrix, got the shape {shape}")
+        return partial(jnp.matmul, a) if is_arraylike(a) else partial(operator.matmul, a)
     raise TypeError(f"{name}: {what} must be a function or a matrix, got {type(a).__name__}")
 
 

@@ -1,0 +1,183 @@
+"""Parts of sparse arrays, and sums over their axes."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import arrax.numpy as jnp
+from arrax.experimental.sparse.base import Count
+from arrax.experimental.sparse.bcoo import BCOO, bcoo_sum_duplicates, full, inside, where_inside
+from arrax.experimental.sparse.shapes import bcoo_broadcast_in_dim, bcoo_rev, bcoo_squeeze, checked_axes, kinds_of
+from arrax.lax.slicing import dynamic_slice_in_dim
+
+
+def bcoo_slice(
+    mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
+) -> BCOO:
+    """A part of an array, as ``lax.slice``.
+
+    Args:
+      mat: the sparse array.
+      start_indices, limit_indices, strides: for each axis the first index, the one after the last, and the step.
+    Raises:
+      ValueError: indices that do not fit the shape.
+    """
+    starts, limits = tuple(map(operator.index, start_indices)), tuple(map(operator.index, limit_indices))
+    steps = (1,) * mat.ndim if strides is None else tuple(map(operator.index, strides))
+    if not len(starts) == len(limits) == len(steps) == mat.ndim or any(
+        not 0 <= start <= limit <= n or step < 1
+        for start, limit, step, n in zip(starts, limits, steps, mat.shape, strict=False)
+    ):
+        raise ValueError(f"bcoo_slice: [{starts}:{limits}:{steps}] does not fit the shape {mat.shape}")
+    slices = [slice(*one) for one in zip(starts, limits, steps, strict=True)]
+    shape = [len(range(n)[part]) for n, part in zip(mat.shape, slices, strict=True)]
+    n_batch, n_sparse = mat.n_batch, mat.n_sparse
+    data, indices = full(mat)
+    data = data[(*slices[:n_batch], slice(None), *slices[n_batch + n_sparse :])]
+    indices = indices[tuple(slices[:n_batch])]
+    middle = slice(n_batch, n_batch + n_sparse)
+    first, last, step = (jnp.array(x[middle], indices.dtype) for x in (starts, limits, steps))
+    there = jnp.all((indices >= first) & (indices < last) & ((indices - first) % step == 0), axis=-1)
+    made = where_inside(there, data, (indices - first) // step, shape[middle])
+    out = BCOO(made, shape=shape, indices_sorted=False, unique_indices=mat.unique_indices)
+    return _not_more_than_there_are(out)
+
+
+def _not_more_than_there_are(mat: BCOO) -> BCOO:
+    """Without elements that cannot be inside, where more are stored than the array has."""
+    most = math.prod(mat.sparse_shape)
+    return bcoo_sum_duplicates(mat, nse=most) if mat.nse > most else mat
+
+
+def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> BCOO:
+    """A part of an array that begins where traced values say, as ``lax.dynamic_slice``.
+
+    Args:
+      mat: the sparse array.
+      start_indices: for each axis the first index, moved so that the part lies inside.
+      slice_sizes: the lengths of the part.
+    Raises:
+      ValueError: lengths that do not fit the shape.
+    """
+    sizes = tuple(map(operator.index, slice_sizes))
+    if len(sizes) != mat.ndim or len(start_indices) != mat.ndim or any(
+        not 0 <= n <= length for n, length in zip(sizes, mat.shape, strict=False)
+    ):  # fmt: skip
+        raise ValueError(f"bcoo_dynamic_slice: slice_sizes {sizes} do not fit the shape {mat.shape}")
+    pairs = zip(start_indices, mat.shape, sizes, strict=True)
+    starts = [jnp.clip(jnp.asarray(start), 0, length - n) for start, length, n in pairs]
+    n_batch, n_sparse = mat.n_batch, mat.n_sparse
+    data, indices = full(mat)
+    for axis in (*range(n_batch), *range(n_batch + n_sparse, mat.ndim)):
+        at = axis if axis < n_batch else axis - n_sparse + 1
+        data = dynamic_slice_in_dim(data, starts[axis], sizes[axis], at)
+        if axis < n_batch:
+            indices = dynamic_slice_in_dim(indices, starts[axis], sizes[axis], at)
+    sparse = sizes[n_batch : n_batch + n_sparse]
+    first = (
+        jnp.stack([start.astype(indices.dtype) for start in starts[n_batch : n_batch + n_sparse]]) if n_sparse else 0
+    )
+    made = where_inside(inside(indices - first, sparse), data, indices - first, sparse)
+    return _not_more_than_there_are(BCOO(made, shape=sizes, unique_indices=mat.unique_indices))
+
+
+def bcoo_getitem(mat: BCOO, index: Any) -> BCOO:
+    """Elements by integers, slices, None and ``...``.
+
+    Raises:
+      IndexError: more indices than axes, or an integer outside.
+      NotImplementedError: indices that are arrays.
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    count = sum(part is not None and part is not Ellipsis for part in parts)
+    if count > mat.ndim:
+        raise IndexError(f"too many indices for a sparse array: it has {mat.ndim} dimensions, got {count} indices")
+    at = next((n for n, part in enumerate(parts) if part is Ellipsis), len(parts))
+    rest = [part for part in parts[at:] if part is not Ellipsis]
+    parts = (*parts[:at], *[slice(None)] * (mat.ndim - count), *rest)
+    slices: list[tuple[int, int, int]] = []
+    turned: list[int] = []
+    dropped: list[int] = []
+    new: list[int] = []
+    axis = 0
+    traced: dict[int, Any] = {}
+    for part in parts:
+        if part is None:
+            new.append(axis - len(dropped) + len(new))
+            continue
+        if isinstance(part, slice):
+            start, stop, step = part.indices(mat.shape[axis])
+            found = range(start, stop, step)
+            if step < 0:
+                turned.append(axis)
+                found = found[::-1]
+            slices.append((found[0], found[-1] + 1, found.step) if len(found) else (0, 0, 1))
+        elif jnp.ndim(part) == 0 and jnp.issubdtype(jnp.result_type(part), jnp.integer):
+            number = _known_index(part, mat.shape[axis])
+            if number is None:
+                traced[axis] = part
+                slices.append((0, mat.shape[axis], 1))
+            else:
+                slices.append((number, number + 1, 1))
+            dropped.append(axis)
+        else:
+            raise NotImplementedError(f"sparse arrays take integers, slices, None and ... as indices, got {part!r}")
+        axis += 1
+    starts, limits, steps = zip(*slices, strict=True) if slices else ((), (), ())
+    out = bcoo_slice(mat, start_indices=starts, limit_indices=limits, strides=steps)
+    if traced:
+        sizes = [1 if n in traced else length for n, length in enumerate(out.shape)]
+        wrapped = [
+            jnp.where(traced[n] < 0, traced[n] + mat.shape[n], traced[n]) if n in traced else 0 for n in range(mat.ndim)
+        ]
+        out = bcoo_dynamic_slice(out, wrapped, sizes)
+    out = bcoo_squeeze(bcoo_rev(out, turned), dimensions=dropped)
+    if not new:
+        return out
+    sizes = list(out.shape)
+    for position in new:
+        sizes.insert(position, 1)
+    kept = [n for n in range(len(sizes)) if n not in new]
+    return bcoo_broadcast_in_dim(out, shape=sizes, broadcast_dimensions=kept)
+
+
+def _known_index(part: Any, length: int) -> Count:
+    """An index counted from the first, or None where it is traced."""
+    try:
+        number = operator.index(part)
+    except TypeError:
+        return None
+    if not -length <= number < length:
+        raise IndexError(f"index {number} is out of bounds for an axis of length {length}")
+    return number % length
+
+
+def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
+    """Sums over axes.
+
+    Args:
+      mat: the sparse array.
+      axes: the axes that are added up.
+    """
+    summed, kinds, n_batch = checked_axes("bcoo_reduce_sum", mat, axes), kinds_of(mat), mat.n_batch
+    data, indices = full(mat)
+    there = inside(indices, mat.sparse_shape)
+    kept = [n for n in range(mat.n_sparse) if n + n_batch not in summed]
+    data = data.sum(tuple(axis - mat.n_sparse + 1 for axis in summed if kinds[axis] == 2)).astype(data.dtype)
+    data, indices = where_inside(there, data, indices[..., np.array(kept, int)], [mat.sparse_shape[n] for n in kept])
+    batch = [axis for axis in summed if kinds[axis] == 0]
+    if batch:  # the arrays of the batch become one, of all their elements
+        order = [axis for axis in range(n_batch) if axis not in batch]
+        lead = [mat.shape[axis] for axis in order]
+        total = mat.nse * math.prod(mat.shape[axis] for axis in batch)
+        data = data.transpose(*order, *batch, *range(n_batch, data.ndim)).reshape(
+            *lead, total, *data.shape[n_batch + 1 :]
+        )
+        indices = indices.transpose(*order, *batch, n_batch, n_batch + 1).reshape(*lead, total, len(kept))
+    shape = [n for axis, n in enumerate(mat.shape) if axis not in summed]
+    return BCOO((data, indices), shape=shape)

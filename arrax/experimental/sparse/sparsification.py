@@ -1,0 +1,418 @@
+"""``sparsify``: functions of dense arrays applied to sparse ones, operation by operation.
+
+The function is traced for dense arrays of the same shapes, and the program that comes of it runs on the sparse ones, by a
+rule for each operation that has to do with one.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import arrax.numpy as jnp
+from arrax.core.calls import check_callable
+from arrax.core.functions import named_like
+from arrax.core.interpreter import Primitive
+from arrax.core.program import ClosedJaxpr, JaxprEqn, Literal
+from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
+from arrax.core.types import ShapedArray, typeof
+from arrax.experimental.sparse.base import Count, JAXSparse, Text
+from arrax.experimental.sparse.bcoo import BCOO, bcoo_sum_duplicates, full
+from arrax.experimental.sparse.compressed import BCSR
+from arrax.experimental.sparse.convolutions import bcoo_conv_general_dilated
+from arrax.experimental.sparse.gathers import bcoo_gather
+from arrax.experimental.sparse.layouts import bcoo_update_layout
+from arrax.experimental.sparse.matrices import COO, CSC, CSR
+from arrax.experimental.sparse.parts import bcoo_dynamic_slice, bcoo_getitem, bcoo_reduce_sum, bcoo_slice
+from arrax.experimental.sparse.products import (
+    bcoo_dot_general,
+    bcoo_multiply_dense,
+    bcoo_multiply_sparse,
+    beside_data,
+    matmul,
+)
+from arrax.experimental.sparse.shapes import (
+    bcoo_broadcast_in_dim,
+    bcoo_concatenate,
+    bcoo_reshape,
+    bcoo_rev,
+    bcoo_squeeze,
+    bcoo_transpose,
+)
+from arrax.interpreters.staging import stage
+from arrax.lax import named_primitives as p
+from arrax.lax.arithmetic import conj_p, integer_pow_p, mul_p
+from arrax.lax.calls import jit_p
+from arrax.lax.contractions import dot_general_p
+from arrax.lax.control_flow.conditional_rules import cond_p
+from arrax.lax.control_flow.conditionals import switch
+from arrax.lax.control_flow.loop_rules import while_p
+from arrax.lax.control_flow.loops import while_loop
+from arrax.lax.control_flow.scan_rules import scan_p
+from arrax.lax.control_flow.scans import scan
+from arrax.lax.conversion import convert_element_type_p
+from arrax.lax.convolution_rules import conv_general_dilated_p
+from arrax.lax.custom_rules import custom_jvp_call_p, custom_vjp_call_p
+from arrax.lax.gather import gather_p
+from arrax.lax.placement import copy_p
+from arrax.lax.remat import remat_p
+from arrax.lax.rounding import reduce_precision_p, round_p
+from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
+from arrax.lax.slicing import dynamic_slice_p
+from arrax.lax.structure import concatenate_p, slice_p
+
+Value = Any  # a dense array, or a BCOO
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether a value is a sparse array."""
+    return isinstance(x, JAXSparse)
+
+
+@boundary
+def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
+    """A function of dense arrays as one that takes sparse arrays too.
+
+    Args:
+      f: function of arrays or pytrees of them.
+      use_tracer: accepted; both ways of the interface are one here.
+    Returns: a function whose results are sparse where zeros stay zeros, and dense otherwise.
+    Raises:
+      NotImplementedError: an operation that would make a sparse array dense, or has no rule for sparse ones.
+    Example: ``sparsify(lambda M, v: jnp.sin(M).T @ v)(BCOO.fromdense(jnp.eye(3)), jnp.ones(3))``.
+    """
+    check_callable(f)
+
+    @boundary
+    @named_like(f)
+    def sparse_function(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = tree_flatten((args, kwargs), is_leaf=is_sparse)
+        values = [_as_bcoo(leaf) for leaf in leaves]
+        trees: dict[str, Any] = {}
+
+        def flat(*dense: Any) -> list[Any]:
+            own_args, own_kwargs = tree_unflatten(tree, dense)
+            outs, trees["out"] = tree_flatten(f(*own_args, **own_kwargs), is_leaf=is_sparse)
+            return outs
+
+        avals = [ShapedArray(x.shape, x.dtype) if isinstance(x, BCOO) else typeof(x) for x in values]
+        jaxpr, consts = stage(flat, avals)
+        return tree_unflatten(trees["out"], evaluate(ClosedJaxpr(jaxpr, consts), values))
+
+    return sparse_function
+
+
+def _as_bcoo(leaf: Any) -> Value:
+    return leaf.to_bcoo() if isinstance(leaf, BCSR | COO | CSR | CSC) else leaf
+
+
+def evaluate(program: ClosedJaxpr, args: Sequence[Value]) -> list[Value]:
+    """The results of a program for arguments some of which are sparse."""
+    jaxpr = program.jaxpr
+    known: dict[Any, Value] = dict(zip(jaxpr.constvars, program.consts, strict=True))
+    known.update(zip(jaxpr.invars, args, strict=True))
+
+    def read(atom: Any) -> Value:
+        return atom.val if isinstance(atom, Literal) else known[atom]
+
+    for eqn in jaxpr.eqns:
+        values = [read(atom) for atom in eqn.invars]
+        if any(isinstance(value, BCOO) for value in values):
+            outs = _applied(eqn, values)
+        else:
+            found = eqn.primitive.bind(*values, **eqn.params)
+            outs = found if eqn.primitive.multiple_results else [found]
+        known.update(zip(eqn.outvars, outs, strict=True))
+    return [read(atom) for atom in jaxpr.outvars]
+
+
+def _applied(eqn: JaxprEqn, values: list[Value]) -> list[Value]:
+    rule = _RULES.get(eqn.primitive)
+    if rule is None:
+        raise NotImplementedError(
+            f"{eqn.primitive.name} of a sparse array would be dense: where that is meant, make the operand dense first, by "
+            "sparse.todense()."
+            if eqn.primitive in _MAKE_DENSE
+            else f"sparse rule for {eqn.primitive.name} is not implemented."
+        )
+    found = rule(*values, **eqn.params)
+    return list(found) if eqn.primitive.multiple_results else [found]
+
+
+# ---- elementwise ----------------------------------------------------------------------------------------------------------
+
+_LINEAR = (p.neg_p, p.real_p, p.imag_p, convert_element_type_p, copy_p, reduce_precision_p)
+_ZERO_AT_ZERO = (
+    p.abs_p, p.asin_p, p.asinh_p, p.atan_p, p.atanh_p, p.cbrt_p, p.ceil_p, conj_p, p.erf_p, p.erf_inv_p, p.expm1_p, p.floor_p,
+    p.log1p_p, round_p, p.sign_p, p.sin_p, p.sinh_p, p.sqrt_p, p.square_p, p.tan_p, p.tanh_p,
+)  # fmt: skip
+_MAKE_DENSE = {
+    p.cos_p, p.cosh_p, p.exp_p, p.log_p, p.logistic_p, p.acos_p, p.acosh_p, p.rsqrt_p, p.eq_p, p.ne_p, p.lt_p, p.le_p, p.gt_p,
+    p.ge_p, p.not_p, p.is_finite_p, p.digamma_p, p.lgamma_p, p.erfc_p, p.exp2_p,
+}  # fmt: skip
+
+
+def _once(mat: BCOO) -> BCOO:
+    """The array with each index once: a function of a sum is not the sum of the function's values."""
+    return mat if mat.unique_indices else bcoo_sum_duplicates(mat, nse=mat.nse)
+
+
+def _linear(primitive: Primitive) -> Callable[..., BCOO]:
+    return lambda mat, **params: mat._with(primitive.bind(mat.data, **params))
+
+
+def _zero_at_zero(primitive: Primitive) -> Callable[..., BCOO]:
+    def rule(mat: BCOO, **params: Any) -> BCOO:
+        own = _once(mat)
+        return own._with(primitive.bind(own.data, **params))
+
+    return rule
+
+
+def _integer_pow(mat: BCOO, *, y: int, **params: Any) -> BCOO:
+    if y <= 0:
+        raise NotImplementedError(
+            f"sparse rule for integer_pow with the exponent {y} is not implemented: zeros would not stay"
+        )
+    return _zero_at_zero(integer_pow_p)(mat, y=y, **params)
+
+
+def _sum(x: Value, y: Value, sign: int) -> Value:
+    if isinstance(x, BCOO) and isinstance(y, BCOO):
+        if x.shape != y.shape:
+            raise NotImplementedError(f"Addition between sparse matrices of different shapes, {x.shape} and {y.shape}.")
+        n_batch, n_dense = min(x.n_batch, y.n_batch), min(x.n_dense, y.n_dense)
+        x, y = (bcoo_update_layout(mat, n_batch=n_batch, n_dense=n_dense) for mat in (x, y))
+        (data, indices), (more, more_indices) = full(x), full(y)
+        joined = (
+            jnp.concatenate([data, more if sign > 0 else -more], n_batch),
+            jnp.concatenate([indices, more_indices], n_batch),
+        )
+        return BCOO(joined, shape=x.shape)
+    mat, dense = (x, y) if isinstance(x, BCOO) else (y, x)
+    if jnp.shape(dense) != mat.shape:
+        raise NotImplementedError(
+            "Addition between a sparse array and a dense one of fewer elements is not implemented, since the result is dense. "
+            "If this is your intent, use sparse.todense() to convert the sparse array first."
+        )
+    left, right = (value.todense() if isinstance(value, BCOO) else value for value in (x, y))
+    return left + right if sign > 0 else left - right
+
+
+def _mul(x: Value, y: Value, **params: Any) -> Value:
+    if isinstance(x, BCOO) and isinstance(y, BCOO):
+        return bcoo_multiply_sparse(x, y)
+    return bcoo_multiply_dense(x, y) if isinstance(x, BCOO) else bcoo_multiply_dense(y, x)
+
+
+def _div(x: Value, y: Value, **params: Any) -> Value:
+    if isinstance(y, BCOO):
+        raise NotImplementedError(
+            "Division by a sparse array would give infinities or NaN where it has zeros: where that is meant, make the operand "
+            "dense first, by sparse.todense()."
+        )
+    data, indices = full(x)
+    return BCOO((data / beside_data(x, y, outside=1), indices), shape=x.shape)
+
+
+# ---- shapes and contractions ----------------------------------------------------------------------------------------------
+
+
+def _reshape(x: BCOO, *shape: Any, new_sizes: Any, dimensions: Any = None, **params: Any) -> BCOO:
+    return bcoo_reshape(x, new_sizes=new_sizes, dimensions=dimensions)
+
+
+def _dynamic_slice(x: Value, *starts: Any, slice_sizes: Any, **params: Any) -> BCOO:
+    return bcoo_dynamic_slice(x, starts, slice_sizes)
+
+
+def _concatenate(*operands: Value, dimension: int, **params: Any) -> BCOO:
+    if not all(isinstance(x, BCOO) for x in operands):
+        raise NotImplementedError("concatenation of sparse arrays with dense ones is not implemented")
+    return bcoo_concatenate(operands, dimension=dimension)
+
+
+def _dot_general(
+    x: Value, y: Value, *, dimension_numbers: Any, preferred_element_type: Any = None, **params: Any
+) -> Value:
+    return bcoo_dot_general(x, y, dimension_numbers=dimension_numbers, preferred_element_type=preferred_element_type)
+
+
+# ---- programs inside ------------------------------------------------------------------------------------------------------
+
+
+def _call(name: str) -> Callable[..., list[Value]]:
+    return lambda *values, **params: evaluate(params[name], values)
+
+
+def _like(value: Value, model: Value, construct: str) -> Value:
+    """A carried value in the form that it came in.
+
+    Raises:
+      TypeError: it cannot be.
+    """
+    if isinstance(model, BCOO) and isinstance(value, BCOO) and value.nse > model.nse:
+        value = bcoo_sum_duplicates(value, nse=model.nse)
+    if isinstance(model, BCOO) != isinstance(value, BCOO) or (isinstance(model, BCOO) and value.nse != model.nse):
+        raise TypeError(f"sparsify of {construct}: a carried value comes as {model!r} and leaves as {value!r}")
+    return (
+        BCOO.tree_unflatten(model.tree_flatten()[1], (value.data, value.indices)) if isinstance(model, BCOO) else value
+    )
+
+
+def _carried(mat: Value) -> Value:
+    """A value to be carried: nothing is said about the order of its indices."""
+    return BCOO(full(mat), shape=mat.shape) if isinstance(mat, BCOO) else mat
+
+
+def _scan(*values: Value, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: int, reverse: bool, unroll: Any,
+          **params: Any) -> list[Value]:  # fmt: skip
+    consts, carry, xs = (
+        values[:num_consts],
+        values[num_consts : num_consts + num_carry],
+        values[num_consts + num_carry :],
+    )
+    rows = [
+        bcoo_update_layout(x, n_batch=1, on_inefficient=None) if isinstance(x, BCOO) and not x.n_batch else x
+        for x in xs
+    ]
+
+    def body(carry: list[Value], row: list[Value]) -> tuple[list[Value], list[Value]]:
+        outs = evaluate(jaxpr, [*consts, *carry, *row])
+        kept = [_like(out, own, "scan") for out, own in zip(outs[:num_carry], carry, strict=True)]
+        return kept, outs[num_carry:]
+
+    final, ys = scan(body, list(map(_carried, carry)), rows, length=length, reverse=reverse, unroll=unroll)
+    return [*final, *ys]
+
+
+def _while(*values: Value, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int,
+           **params: Any) -> list[Value]:  # fmt: skip
+    count = cond_nconsts + body_nconsts
+    cond_consts, body_consts, init = values[:cond_nconsts], values[cond_nconsts:count], values[count:]
+
+    def body(carry: list[Value]) -> list[Value]:
+        outs = evaluate(body_jaxpr, [*body_consts, *carry])
+        return [_like(out, own, "while_loop") for out, own in zip(outs, carry, strict=True)]
+
+    return while_loop(lambda carry: evaluate(cond_jaxpr, [*cond_consts, *carry])[0], body, list(map(_carried, init)))
+
+
+def _cond(index: Any, *operands: Value, branches: Sequence[ClosedJaxpr], **params: Any) -> list[Value]:
+    functions = [functools.partial(_branch, branch) for branch in branches]
+    return switch(index, functions, *operands)
+
+
+def _branch(program: ClosedJaxpr, *operands: Value) -> list[Value]:
+    return list(map(_carried, evaluate(program, operands)))
+
+
+_RULES: dict[Primitive, Callable[..., Any]] = {
+    **{primitive: _linear(primitive) for primitive in _LINEAR},
+    **{primitive: _zero_at_zero(primitive) for primitive in _ZERO_AT_ZERO},
+    integer_pow_p: _integer_pow,
+    p.add_p: lambda x, y, **params: _sum(x, y, 1),
+    p.sub_p: lambda x, y, **params: _sum(x, y, -1),
+    mul_p: _mul,
+    p.div_p: _div,
+    p.reduce_sum_p: lambda x, *, axes, **params: bcoo_reduce_sum(x, axes=axes),
+    transpose_p: lambda x, *, permutation: bcoo_transpose(x, permutation=permutation),
+    reshape_p: _reshape,
+    squeeze_p: lambda x, *, dimensions: bcoo_squeeze(x, dimensions=dimensions),
+    broadcast_in_dim_p: lambda x, *lengths, shape, broadcast_dimensions, **params: bcoo_broadcast_in_dim(
+        x, shape=shape, broadcast_dimensions=broadcast_dimensions
+    ),
+    concatenate_p: _concatenate,
+    slice_p: lambda x, *, start_indices, limit_indices, strides: bcoo_slice(
+        x, start_indices=start_indices, limit_indices=limit_indices, strides=strides
+    ),
+    dynamic_slice_p: _dynamic_slice,
+    gather_p: lambda x, indices, *, dimension_numbers, slice_sizes, **params: bcoo_gather(
+        x, indices, dimension_numbers, slice_sizes
+    ),
+    rev_p: lambda x, *, dimensions: bcoo_rev(x, dimensions),
+    dot_general_p: _dot_general,
+    conv_general_dilated_p: lambda x, y, **params: bcoo_conv_general_dilated(x, y, **params),
+    jit_p: _call("jaxpr"),
+    remat_p: _call("jaxpr"),
+    custom_jvp_call_p: _call("call_jaxpr"),
+    custom_vjp_call_p: _call("call_jaxpr"),
+    scan_p: _scan,
+    while_p: _while,
+    cond_p: _cond,
+}
+
+
+# ---- operators and methods ------------------------------------------------------------------------------------------------
+
+
+def _operator(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
+    def method(self: JAXSparse, *others: Any) -> Any:
+        operands = (*others, self) if reflected else (self, *others)
+        numbers = [
+            isinstance(x, bool | int | float | complex) for x in operands
+        ]  # known to the operator, as exponents must be
+
+        def of_arrays(*arrays: Any) -> Any:
+            rest = iter(arrays)
+            return function(*(x if number else next(rest) for x, number in zip(operands, numbers, strict=True)))
+
+        return sparsify(of_arrays)(*(x for x, number in zip(operands, numbers, strict=True) if not number))
+
+    return method
+
+
+def _matmul(self: JAXSparse, other: Any) -> Any:
+    return matmul(_as_bcoo(self), _as_bcoo(other) if is_sparse(other) else jnp.asarray(other))
+
+
+def _rmatmul(self: JAXSparse, other: Any) -> Any:
+    return matmul(jnp.asarray(other), _as_bcoo(self))
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow", "eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(JAXSparse, f"__{_name}__", _operator(getattr(operator, _name)))
+for _name in ("add", "sub", "mul", "truediv"):
+    setattr(JAXSparse, f"__r{_name}__", _operator(getattr(operator, _name), reflected=True))
+for _name in ("neg", "pos", "abs"):
+    setattr(JAXSparse, f"__{_name}__", _operator(getattr(operator, _name)))
+
+
+def _transpose(self: BCOO, axes: Any = None) -> BCOO:
+    """The array with its axes in another order, by default reversed; see ``bcoo_transpose``."""
+    return bcoo_transpose(self, permutation=range(self.ndim)[::-1] if axes is None else axes)
+
+
+def _reshaped(self: BCOO, *args: Any, **kwargs: Any) -> BCOO:
+    """The array with the same elements in another shape, as ``Array.reshape``."""
+    return sparsify(lambda x: x.reshape(*args, **kwargs))(self)
+
+
+def _summed(self: BCOO, *args: Any, **kwargs: Any) -> Any:
+    """The sum over axes, by default all, as ``Array.sum``; dense where no axis is left."""
+    out = sparsify(lambda x: x.sum(*args, **kwargs))(self)
+    return out.todense() if out.ndim == 0 else out
+
+
+def _rows(self: BCOO) -> Any:
+    return (bcoo_getitem(self, n) for n in range(len(self)))
+
+
+def _with_layout(self: BCOO, *, n_batch: Count = None, n_dense: Count = None, on_inefficient: Text = "error") -> BCOO:
+    """The same array with other numbers of batch and dense dimensions, see ``bcoo_update_layout``."""
+    return bcoo_update_layout(self, n_batch=n_batch, n_dense=n_dense, on_inefficient=on_inefficient)
+
+
+_METHODS: dict[type[JAXSparse], dict[str, Callable[..., Any]]] = {
+    JAXSparse: {"__matmul__": _matmul, "__rmatmul__": _rmatmul},
+    BCOO: {
+        "update_layout": _with_layout, "transpose": _transpose, "reshape": _reshaped, "sum": _summed,
+        "__getitem__": bcoo_getitem, "__iter__": _rows,
+    },
+}  # fmt: skip
+for _class, _methods in _METHODS.items():
+    for _name, _method in _methods.items():
+        setattr(_class, _name, _method)

@@ -1,0 +1,279 @@
+"""Sparse arrays in each layout against dense ones."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+from arrax.experimental import sparse
+from tests.experimental.sparse.layouts import LAYOUTS, SHAPE, dense_array, sparse_array
+
+layouts = pytest.mark.parametrize(("n_batch", "n_dense"), LAYOUTS)
+
+
+def same(found, wanted):
+    """Equal arrays, the first of which may be sparse."""
+    assert found.shape == np.shape(wanted)
+    np.testing.assert_array_equal(sparse.todense(found), wanted)
+
+
+@layouts
+def test_from_dense_and_back(n_batch, n_dense):
+    dense = dense_array()
+    made = sparse.BCOO.fromdense(dense, n_batch=n_batch, n_dense=n_dense)
+    assert (made.n_batch, made.n_sparse, made.n_dense) == (n_batch, 3 - n_batch - n_dense, n_dense)
+    assert (made.shape, made.size, made.ndim, made.dtype) == (SHAPE, 24, 3, np.dtype("float32"))
+    same(made, dense)
+    same(
+        arrax.jit(lambda x: sparse.BCOO.fromdense(x, n_batch=n_batch, n_dense=n_dense, nse=24).todense())(dense), dense
+    )
+    twice, doubled = sparse_array(n_batch, n_dense, twice=True)
+    same(twice, doubled)
+
+
+def test_printing():
+    assert repr(sparse.BCOO.fromdense(jnp.eye(3))) == "BCOO(float32[3, 3], nse=3)"
+    assert repr(sparse.BCOO.fromdense(jnp.ones((2, 3, 4)), n_batch=1, n_dense=1)) == (
+        "BCOO(float32[2, 3, 4], nse=3, n_batch=1, n_dense=1)"
+    )
+
+
+@layouts
+def test_extract(n_batch, n_dense):
+    mat, dense = sparse_array(n_batch, n_dense)
+    other = dense_array(seed=3) + 10
+    found = sparse.bcoo_extract(mat, other)
+    mask = np.asarray(dense != 0)
+    if n_dense:
+        mask = np.broadcast_to(mask.any(tuple(range(3 - n_dense, 3)), keepdims=True), SHAPE)
+    same(found, np.where(mask, other, 0))
+    twice = sparse.BCOO((jnp.ones(2), jnp.array([[1], [1]])), shape=(3,))
+    same(sparse.bcoo_extract(twice, jnp.arange(3.0)), [0, 1, 0])
+    same(sparse.bcoo_extract(twice, jnp.arange(3.0), assume_unique=True), [0, 2, 0])
+
+
+@layouts
+def test_order_and_duplicates(n_batch, n_dense):
+    mat, dense = sparse_array(n_batch, n_dense, twice=True)
+    ordered = mat.sort_indices()
+    assert ordered.indices_sorted
+    same(ordered, dense)
+    once = mat.sum_duplicates()
+    assert once.unique_indices
+    assert once.nse <= mat.nse // 2
+    same(once, dense)
+    same(arrax.jit(lambda m: m.sum_duplicates(nse=24))(mat), dense)
+    same(mat.sum_duplicates(remove_zeros=False), dense)
+
+
+@layouts
+def test_layouts_change(n_batch, n_dense):
+    mat, dense = sparse_array(n_batch, n_dense)
+    for to_batch, to_dense in LAYOUTS:
+        made = mat.update_layout(n_batch=to_batch, n_dense=to_dense, on_inefficient=None)
+        assert (made.n_batch, made.n_dense) == (to_batch, to_dense)
+        same(made, dense)
+    if (n_batch, n_dense) == (0, 0):
+        with pytest.raises(sparse.SparseEfficiencyError, match="inefficient storage"):
+            mat.update_layout(n_batch=1)
+        with pytest.warns(sparse.SparseEfficiencyWarning, match="inefficient storage"):
+            mat.update_layout(n_dense=1, on_inefficient="warn")
+
+
+@layouts
+def test_shapes(n_batch, n_dense):
+    mat, dense = sparse_array(n_batch, n_dense)
+    groups = [range(n_batch), range(n_batch, 3 - n_dense), range(3 - n_dense, 3)]
+    order = [axis for group in groups for axis in reversed(group)]
+    same(mat.transpose(order), dense.transpose(order))
+    same(sparse.bcoo_rev(mat, (0, 2)), lax.rev(dense, (0, 2)))
+    for axis in range(3):
+        same(sparse.bcoo_concatenate([mat, mat], dimension=axis), jnp.concatenate([dense, dense], axis))
+    for axes in ((), (0,), (1,), (2,), (0, 2), (0, 1, 2)):
+        same(sparse.bcoo_reduce_sum(mat, axes=axes), dense.sum(axes))
+    bounds = {"start_indices": (0, 1, 1), "limit_indices": (2, 3, 4), "strides": (1, 1, 2)}
+    same(sparse.bcoo_slice(mat, **bounds), lax.slice(dense, *bounds.values()))
+    part = arrax.jit(lambda m, i: sparse.bcoo_dynamic_slice(m, (0, i, i), (1, 2, 3)))(mat, 2)
+    same(part, lax.dynamic_slice(dense, (0, 2, 2), (1, 2, 3)))
+    single = sparse.bcoo_slice(mat, start_indices=(1, 2, 3), limit_indices=(2, 3, 4))
+    same(sparse.bcoo_squeeze(single, dimensions=(0, 2)), dense[1, 2:3, 3])
+    same(mat[1], dense[1])
+    same(mat[..., -1], dense[..., -1])
+    same(mat[:, ::-2, 1:3], dense[:, ::-2, 1:3])
+    same(mat[0, None, 1], dense[0, None, 1])
+    same(arrax.jit(lambda m, i: m[:, i])(mat, -1), dense[:, -1])
+
+
+@layouts
+def test_repetition(n_batch, n_dense):
+    mat, dense = sparse_array(n_batch, n_dense, shape=(2, 1, 4))
+    for to, shape in (
+        ((0, 1, 2), (2, 3, 4)),
+        ((1, 2, 3), (3, 2, 1, 4)),
+        ((0, 1, 3), (2, 3, 2, 4)),
+        ((0, 1, 2), (2, 1, 4, 3)),
+    ):
+        found = sparse.bcoo_broadcast_in_dim(mat, shape=shape, broadcast_dimensions=to)
+        same(found, lax.broadcast_in_dim(dense, shape, to))
+
+
+def test_reshape():
+    mat, dense = sparse_array()
+    for shape in ((24,), (4, 6), (2, 12), (1, 24, 1), (3, 2, 2, 2)):
+        same(mat.reshape(shape), dense.reshape(shape))
+    same(mat.reshape(-1, 4), dense.reshape(-1, 4))
+    batched, dense = sparse_array(1, 1)
+    same(batched.reshape(2, 3, 2, 2), dense.reshape(2, 3, 2, 2))
+    with pytest.raises(NotImplementedError, match="mixes"):
+        batched.reshape(6, 4)
+
+
+@layouts
+@pytest.mark.parametrize("twice", [False, True])
+def test_elementwise_products(n_batch, n_dense, twice):
+    mat, dense = sparse_array(n_batch, n_dense, twice=twice)
+    other, other_dense = sparse_array(n_batch, n_dense, seed=5, twice=twice)
+    same(sparse.bcoo_multiply_sparse(mat, other), dense * other_dense)
+    for shape in ((), (4,), (3, 1), (2, 1, 4), SHAPE):
+        factor = dense_array(shape, seed=2)
+        same(sparse.bcoo_multiply_dense(mat, factor), dense * factor)
+
+
+CONTRACTIONS = [
+    ((3, 4), (((1,), (0,)), ((), ()))), ((4, 3, 5), (((1, 2), (1, 0)), ((), ()))), ((2, 4), (((2,), (1,)), ((0,), (0,)))),
+    ((5, 3, 2), (((), ()), ((0, 1), (2, 1)))), ((2, 3, 4), (((0, 1, 2), (0, 1, 2)), ((), ()))), ((2,), (((), ()), ((), ()))),
+]  # fmt: skip
+
+
+@layouts
+@pytest.mark.parametrize(("shape", "numbers"), CONTRACTIONS)
+def test_contractions_with_dense_arrays(n_batch, n_dense, shape, numbers):
+    mat, dense = sparse_array(n_batch, n_dense, twice=True)
+    other = dense_array(shape, seed=4)
+    same(sparse.bcoo_dot_general(mat, other, dimension_numbers=numbers), lax.dot_general(dense, other, numbers))
+    (a, b), (c, d) = numbers
+    turned = (b, a), (d, c)
+    same(sparse.bcoo_dot_general(other, mat, dimension_numbers=turned), lax.dot_general(other, dense, turned))
+
+
+@pytest.mark.parametrize("n_batch", [0, 1])
+@pytest.mark.parametrize(("shape", "numbers"), CONTRACTIONS)
+def test_contractions_of_sparse_arrays(n_batch, shape, numbers):
+    mat, dense = sparse_array(n_batch, 0)
+    other, other_dense = sparse_array(0, 0, shape=shape, seed=4)
+    found = sparse.bcoo_dot_general(mat, other, dimension_numbers=numbers)
+    assert isinstance(found, sparse.BCOO)
+    same(found, lax.dot_general(dense, other_dense, numbers))
+
+
+def test_sampled_contractions():
+    a, b = dense_array((3, 4)), dense_array((4, 5), seed=1)
+    indices = jnp.array([[0, 1], [2, 4], [3, 5]])
+    found = sparse.bcoo_dot_general_sampled(a, b, indices, dimension_numbers=(((1,), (0,)), ((), ())))
+    np.testing.assert_array_equal(found, [(a @ b)[0, 1], (a @ b)[2, 4], 0])
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((3, 4), (4, 2)),
+        ((3, 4), (4,)),
+        ((2, 3, 4), (4, 5)),
+        ((3, 4), (2, 4, 5)),
+        ((2, 3, 4), (2, 4, 5)),
+        ((4,), (2, 4, 3)),
+    ],
+)
+def test_matmul(shapes):
+    one, two = (sparse_array(shape=shape, seed=n) for n, shape in enumerate(shapes))
+    for a in one:
+        for b in two:
+            same(a @ b, one[1] @ two[1])
+
+
+@layouts
+def test_vmap_scan_and_jit_take_them_apart(n_batch, n_dense):
+    mat, dense = sparse_array(n_batch, n_dense)
+    same(arrax.jit(lambda m: m)(mat), dense)
+    if n_batch:
+        same(arrax.vmap(lambda m: m.todense() * 2)(mat), 2 * dense)
+        same(arrax.vmap(lambda m: m)(mat), dense)
+        _, rows = lax.scan(lambda c, row: (c, row.todense()), 0, mat)
+        same(rows, dense)
+
+
+def test_vmap_makes_batches():
+    dense = dense_array((3, 4))
+    made = arrax.vmap(lambda row: sparse.BCOO.fromdense(row, nse=4))(dense)
+    assert (made.n_batch, made.shape) == (1, (3, 4))
+    same(made, dense)
+
+
+def test_derivatives_of_data():
+    mat, dense = sparse_array(shape=(3, 4))
+    v = jnp.arange(1.0, 5.0)
+    found = sparse.grad(lambda m, v: ((m @ v) ** 2).sum(), (0, 1))(mat, v)
+    wanted = arrax.grad(lambda m, v: ((m @ v) ** 2).sum(), (0, 1))(dense, v)
+    assert isinstance(found[0], sparse.BCOO)
+    same(found[0], np.where(dense != 0, wanted[0], 0))
+    same(found[1], wanted[1])
+    (value, aux), gradient = sparse.value_and_grad(lambda m: ((m @ v).sum(), "aux"), has_aux=True)(mat)
+    assert (value, aux) == ((dense @ v).sum(), "aux")
+    same(gradient, np.where(dense != 0, v, 0))
+    for transformation in (sparse.jacrev, sparse.jacfwd):
+        jacobian = transformation(lambda m: (m @ v) ** 2)(mat)
+        assert jacobian.n_batch == 1
+        same(jacobian, np.where(dense != 0, arrax.jacrev(lambda m: (m @ v) ** 2)(dense), 0))
+
+
+def test_from_scipy():
+    import scipy.sparse
+
+    dense = np.asarray(dense_array((3, 4)))
+    for kind in (sparse.BCOO, sparse.BCSR, sparse.COO, sparse.CSR, sparse.CSC):
+        same(kind.from_scipy_sparse(scipy.sparse.csr_array(dense)), dense)
+
+
+def test_random_arrays():
+    key = arrax.random.key(0)
+    made = sparse.random_bcoo(key, (4, 5), nse=0.3, sorted_indices=True)
+    assert made.nse == 6
+    assert len({tuple(row) for row in made.indices.tolist()}) == 6
+    assert (np.diff(np.ravel_multi_index(made.indices.T, (4, 5))) > 0).all()
+    batched = sparse.random_bcoo(
+        key, (2, 5, 3), nse=2, n_batch=1, n_dense=1, dtype="float16", generator=arrax.random.normal
+    )
+    assert (batched.data.shape, batched.dtype) == ((2, 2, 3), np.dtype("float16"))
+    with pytest.raises(ValueError, match="nse"):
+        sparse.random_bcoo(key, (4, 5), nse=21)
+
+
+@pytest.mark.parametrize("kind", ["bcoo", "bcsr", "coo", "csr", "csc"])
+def test_empty_and_eye(kind):
+    same(sparse.empty((3, 4), sparse_format=kind), np.zeros((3, 4)))
+    for n, m, k in ((3, None, 0), (3, 5, 1), (5, 3, -2), (2, 2, 7)):
+        same(sparse.eye(n, m, k, sparse_format=kind), np.eye(n, m, k))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: sparse.BCOO((jnp.ones(3), jnp.ones((2, 2), int)), shape=(3, 3)), ValueError, "Invalid data.shape"),
+        (lambda: sparse.BCOO((jnp.ones(3), jnp.ones((3, 2), int)), shape=(3,)), ValueError, "do not make an array"),
+        (lambda: sparse.BCOO((jnp.ones(3), jnp.ones(3, int)), shape=(3,)), ValueError, "n_sparse"),
+        (lambda: sparse.BCOO.fromdense(jnp.ones(3), n_batch=2), ValueError, "no 2 batch"),
+        (lambda: arrax.jit(sparse.BCOO.fromdense)(jnp.ones(3)), arrax.errors.ConcretizationTypeError, "nse"),
+        (lambda: sparse_array(1)[0].transpose((1, 0, 2)), NotImplementedError, "cannot permute batch"),
+        (lambda: sparse_array()[0].transpose((0, 0, 2)), ValueError, "repeated axes"),
+        (lambda: sparse_array()[0][5], IndexError, "out of bounds"),
+        (lambda: sparse_array()[0][jnp.array([1, 0])], NotImplementedError, "indices"),
+        (lambda: sparse.bcoo_extract(sparse_array()[0], jnp.ones(3)), ValueError, "shape mismatch"),
+        (lambda: sparse.empty((3,), sparse_format="x"), ValueError, "sparse_format"),
+        (lambda: jnp.dot(sparse_array()[0], jnp.ones(4)), TypeError, "BCOO"),
+        (lambda: sparse_array()[0] @ jnp.ones(3), TypeError, "equal lengths"),
+    ],
+)
+def test_bad_arguments(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
