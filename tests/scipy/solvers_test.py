@@ -40,7 +40,7 @@ def test_solutions_solve_the_system(name, preconditioned):
     m = np.diag(1 / np.diag(a)) if preconditioned else None
     for operator in (a, lambda x: a @ x):
         x, info = solve(operator, B, tol=1e-11, M=m)
-        assert info is None
+        assert info is None if name in ("cg", "bicgstab") else info == 0
         np.testing.assert_allclose(a @ np.asarray(x), B, rtol=1e-8, atol=1e-8)
     x, _ = arrax.jit(lambda b, x0: solve(a, b, x0, tol=1e-11, maxiter=100))(B, np.ones(6))
     np.testing.assert_allclose(a @ np.asarray(x), B, rtol=1e-8, atol=1e-8)

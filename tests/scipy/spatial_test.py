@@ -65,6 +65,15 @@ def test_euler_angles_are_those_of_scipy(seq):
 
 
 @pytest.mark.parametrize(
+    "call", [Rotation.identity().as_euler, lambda seq: Rotation.from_euler(seq, np.zeros(len(seq)))]
+)
+@pytest.mark.parametrize("seq", ["xxy", "ZXX"])
+def test_neighbouring_axes_are_different(call, seq):
+    with pytest.raises(ValueError, match="neighbouring"):
+        call(seq)
+
+
+@pytest.mark.parametrize(
     ("seq", "angles"), [("x", 30.0), ("Z", [[10.0], [20.0]]), ("xy", [10.0, 20.0]), ("ZX", [[1.0, 2], [3, 4]])]
 )
 def test_fewer_axes_will_do(seq, angles):

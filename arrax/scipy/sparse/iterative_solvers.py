@@ -17,7 +17,7 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.numpy_api.operands import is_arraylike
-from arrax.xla.arrays import ArrayLike, OptionalArray
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 Operator = Callable[[Any], Any]
 
@@ -281,13 +281,14 @@ def bicgstab(
 def gmres(
     A: ArrayLike, b: ArrayLike, x0: OptionalArray = None, *, tol: ArrayLike = 1e-5, atol: ArrayLike = 0.0, restart: int = 20, maxiter: int | None = None,
     M: OptionalArray = None, solve_method: str = "batched",
-) -> tuple[Any, None]:  # fmt: skip
+) -> tuple[Any, Array]:  # fmt: skip
     """The solution of ``A x = b`` by minimal residuals over Krylov spaces.
 
     Args: as of ``cg``; ``A`` need not be Hermitian, and
       restart: the dimension of the spaces.
       maxiter: the most spaces.
       solve_method: ``"batched"``: each space is built whole; ``"incremental"``: only until the residual is small enough.
+    Returns: ``(x, info)``; info is 0, or -1 if there are NaN in ``x``.
     Raises:
       ValueError: another method.
     Example: ``sparse.linalg.gmres(2 * jnp.eye(2), jnp.ones(2))[0]`` is ``[0.5, 0.5]``.
@@ -300,4 +301,6 @@ def gmres(
         size = min(int(restart), right.shape[0])
         return _gmres(a, right, start, limit, most, m, size, solve_method == "incremental")
 
-    return _solve("gmres", method, A, b, x0, tol, atol, maxiter, M, False)
+    x, _ = _solve("gmres", method, A, b, x0, tol, atol, maxiter, M, False)
+    unknown = [jnp.any(jnp.isnan(leaf)) for leaf in tree_flatten(x)[0]]
+    return x, jnp.where(jnp.any(jnp.stack(unknown)), -1, 0).astype(np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -125,8 +126,8 @@ class Rotation(NamedTuple):
     def as_euler(self, seq: str, degrees: bool = False) -> Any:
         """Angles around three axes in turn. Args: seq: as of ``from_euler``; degrees: whether angles are in degrees."""
         axes, intrinsic = _axes("as_euler", seq)
-        if len(axes) != 3 or axes[0] == axes[1] or axes[1] == axes[2]:
-            raise ValueError(f"Rotation.as_euler: seq must be three axes, neighbours different, got {seq!r}")
+        if len(axes) != 3:
+            raise ValueError(f"Rotation.as_euler: seq must be three axes, got {seq!r}")
         angles = quaternions.to_angles(self.quat, axes, intrinsic)
         return jnp.rad2deg(angles) if degrees else angles
 
@@ -196,6 +197,8 @@ def _axes(name: str, seq: str) -> tuple[tuple[int, ...], bool]:
     """The axes of a name such as "zxz", and whether they are those of the body."""
     if not isinstance(seq, str) or not re.fullmatch("[xyz]{1,3}|[XYZ]{1,3}", seq):
         raise ValueError(f"Rotation.{name}: seq must be one to three of 'xyz', or of 'XYZ', got {seq!r}")
+    if any(one == other for one, other in itertools.pairwise(seq)):
+        raise ValueError(f"Rotation.{name}: neighbouring axes of seq must be different, got {seq!r}")
     return tuple("xyz".index(c) for c in seq.lower()), seq.isupper()
 
 
