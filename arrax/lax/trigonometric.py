@@ -143,12 +143,21 @@ def _atan_of_float64(ctx: Any, x: Any) -> list[Any]:
     return [builder.op("atan2", aval, x, builder.op("select", aval, is_number, builder.full(1, aval), x))]
 
 
+def _tan_of_float64(ctx: Any, x: Any, **accuracy: Any) -> list[Any]:
+    """The sine by the cosine: the compiler itself takes that in some loops, and a function of its own elsewhere."""
+    (aval,) = ctx.avals_in
+    if aval.dtype != np.float64 or any(value is not None for value in accuracy.values()):
+        return tan.primitive.lower[None](ctx, x, **accuracy)
+    return [builder.op("divide", aval, builder.op("sine", aval, x), builder.op("cosine", aval, x))]
+
+
 for _operation, _formula in (
-    (tan, angles.tangent), (asin, angles.arc_sine), (acos, angles.arc_cosine),
+    (asin, angles.arc_sine), (acos, angles.arc_cosine),
     (atan2, angles.arc_tangent_of_point), (asinh, powers.inverse_hyperbolic_sine),
 ):  # fmt: skip
     _operation.primitive.lower["cpu"] = by_formula(_operation.primitive.lower[None], _formula)
 atan.primitive.lower["cpu"] = by_formula(_atan_of_float64, angles.arc_tangent)
+tan.primitive.lower["cpu"] = by_formula(_tan_of_float64, angles.tangent)
 
 
 # 1 - x^2 without cancellation near 1, and with a derivative that does not cancel near 0.

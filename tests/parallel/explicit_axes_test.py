@@ -161,7 +161,7 @@ def test_transformations_keep_values_and_layouts():
             value, slopes = call(placed, x)
             np.testing.assert_allclose(value, expected[0], rtol=1e-5)
             for name, slope in slopes.items():
-                np.testing.assert_allclose(slope, expected[1][name], rtol=1e-4, atol=1e-6)
+                np.testing.assert_allclose(slope, expected[1][name], rtol=1e-4, atol=1e-5)
                 assert short(slope) == short(placed[name])
         scanned = arrax.jit(lambda x: lax.scan(lambda c, r: (c + r, c * r), jnp.zeros(8), x))(x)
         np.testing.assert_allclose(scanned[0], HOST.sum(0), rtol=1e-5)
