@@ -22,7 +22,7 @@ from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
 from arrax.lax import computations
-from arrax.lax.arithmetic import div, eq, max_, min_, mul
+from arrax.lax.arithmetic import div, eq, max_, min_, mul, ne
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu import thresholds
@@ -40,8 +40,8 @@ from arrax.lax.families import (
     real,
     shape_slots,
 )
-from arrax.lax.shapes import broadcast_in_dim, reshape, transpose
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.shapes import broadcast_in_dim, full_like, reshape, transpose
+from arrax.lax.structure import concatenate, select, slice_in_dim
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -179,11 +179,17 @@ def _minmax_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...], largest: boo
 
 
 def _minmax_weights(x: Any, *, axes: tuple[int, ...], largest: bool) -> Any:
-    """One divided by the number of elements that are the optimum, where the operand is it, zero elsewhere."""
+    """One divided by the number of elements that are the optimum, where the operand is it, zero elsewhere.
+
+    NaN where the optimum is NaN: the compiler takes zero divided by anything for zero, which would hide it.
+    """
     shape = typeof(x).shape
+    spread = functools.partial(broadcast_in_dim, shape=shape, broadcast_dimensions=_kept(len(shape), axes))
     optimum = (reduce_max if largest else reduce_min)(x, axes)
-    found = convert_element_type(eq(x, broadcast_in_dim(optimum, shape, _kept(len(shape), axes))), typeof(x).dtype)
-    return div(found, broadcast_in_dim(reduce_sum(found, axes), shape, _kept(len(shape), axes)))
+    found = eq(x, spread(optimum))
+    count = reduce_sum(convert_element_type(found, typeof(x).dtype), axes)
+    elsewhere = select(ne(optimum, optimum), optimum, full_like(optimum, 0))
+    return select(found, spread(div(full_like(count, 1), count)), spread(elsewhere))
 
 
 # Apart from what computes the operand, so that all see the same one: where the compiler for CPUs computes it anew, it may round

@@ -36,7 +36,16 @@ from arrax.numpy_api import (
 )
 from arrax.numpy_api.operators import OPERATORS
 from arrax.xla.annotations import OneAxis
-from arrax.xla.arrays import ATTRIBUTES, Array, attach, item, to_list
+from arrax.xla.arrays import (
+    ATTRIBUTES,
+    Array,
+    attach,
+    check_scalar,
+    check_scalar_index,
+    check_truth_value,
+    item,
+    to_list,
+)
 from arrax.xla.placement import host_value
 
 ArrayImpl = runtime.ArrayImpl
@@ -215,8 +224,7 @@ def _known(tracer: Any) -> Any:
 def _bool(self: Any) -> bool:
     known = _known(self)
     if known is None:
-        if self.size > 1:
-            raise ValueError("The truth value of an array with several elements is ambiguous: say a.any() or a.all()")
+        check_truth_value(self)
         raise TracerBoolConversionError(self)
     return bool(known)
 
@@ -224,6 +232,7 @@ def _bool(self: Any) -> bool:
 def _index(self: Any) -> int:
     known = _known(self)
     if known is None:
+        check_scalar_index(self)
         raise TracerIntegerConversionError(self)
     return int(np.asarray(known).__index__()) if not isinstance(known, int) else known
 
@@ -232,6 +241,7 @@ def _number(kind: type) -> Any:
     def convert(self: Any) -> Any:
         known = _known(self)
         if known is None:
+            check_scalar(self)
             context = f"The problem arose with the `{kind.__name__}` function. If trying to convert the data type of a value, try using `x.astype({kind.__name__})` or `jnp.array(x, {kind.__name__})` instead."
             raise ConcretizationTypeError(self, context)
         return kind(known)

@@ -22,6 +22,7 @@ def view(self: Any, dtype: Any = None, type: None = None) -> Any:
       type: not supported.
     Raises:
       ValueError: the last axis does not hold a whole number of elements.
+      TypeError: random keys.
     Example: ``jnp.ones(2, jnp.float32).view(jnp.int16)`` has four elements.
     """
     if type is not None:
@@ -31,6 +32,8 @@ def view(self: Any, dtype: Any = None, type: None = None) -> Any:
     chosen = dtypes.check_user_dtype("view", dtype)
     if chosen == self.dtype:
         return self
+    if dtypes.is_extended(self.dtype) or dtypes.is_extended(chosen):
+        raise TypeError(f"view: elements of the dtype {self.dtype} have no bits that could be read as {chosen}")
     if self.ndim == 0:
         if dtypes.itemsize_bits(self.dtype) != dtypes.itemsize_bits(chosen):
             raise ValueError("view() cannot change the itemsize of a 0d array")
@@ -47,7 +50,7 @@ def _view(x: Any, chosen: Any) -> Any:
         return convert(_view(x, np.dtype(np.uint8)), chosen, False)
     if dtypes.is_complex(x.dtype):
         parts = [reshape(part(x), (*x.shape, 1)) for part in (real_part, imag)]
-        return _view(reshape(concatenate(parts, x.ndim), (*x.shape[:-1], -1)), chosen)
+        return _view(reshape(concatenate(parts, x.ndim), (*x.shape[:-1], 2 * x.shape[-1])), chosen)
     if dtypes.is_complex(chosen):
         pairs = _grouped(_view(x, np.finfo(chosen).dtype), 2, chosen)
         return complex_(pairs[..., 0], pairs[..., 1])
@@ -55,7 +58,7 @@ def _view(x: Any, chosen: Any) -> Any:
     if old == new:
         return bitcast_convert_type(x, chosen) if x.dtype != chosen else x
     if old > new:
-        return reshape(bitcast_convert_type(x, chosen), (*x.shape[:-1], -1))
+        return reshape(bitcast_convert_type(x, chosen), (*x.shape[:-1], old // new * x.shape[-1]))
     return bitcast_convert_type(_grouped(x, new // old, chosen), chosen)
 
 
@@ -63,4 +66,4 @@ def _grouped(x: Any, count: int, chosen: Any) -> Any:
     """``x`` with every ``count`` elements of its last axis along an axis of their own."""
     if x.shape[-1] % count:
         raise ValueError(f"view: the last axis does not hold a whole number of {chosen.name} elements.")
-    return reshape(x, (*x.shape[:-1], -1, count))
+    return reshape(x, (*x.shape[:-1], x.shape[-1] // count, count))

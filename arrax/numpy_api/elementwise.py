@@ -13,6 +13,7 @@ from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import arithmetic, bitwise, exponential, families, rounding, structure, trigonometric
+from arrax.lax.barriers import stop_gradient
 from arrax.lax.complex_values import is_negative
 from arrax.lax.conversion import convert
 from arrax.lax.families import broadcast_to_shape, kind_of
@@ -490,7 +491,8 @@ def _round(a: Any, decimals: int) -> Any:
     there, back = (arithmetic.mul, arithmetic.div) if decimals > 0 else (arithmetic.div, arithmetic.mul)
     scaled = there(a, factor)
     found = back(rounding.round(scaled, rounding.RoundingMethod.TO_NEAREST_EVEN), factor)
-    return _select(arithmetic.is_finite(scaled), found, a)  # where it overflows, elements have no decimals
+    # Where it overflows, elements have no decimals; steps have no slope there either.
+    return _select(arithmetic.is_finite(scaled), found, stop_gradient(a))
 
 
 def _round_integers(a: Any, scale: int) -> Any:

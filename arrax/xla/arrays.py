@@ -86,39 +86,53 @@ def _to_numpy(self: Any, dtype: Any = None, copy: bool | None = None, context: A
     return value.copy() if copy else value
 
 
-def _scalar(self: Any, kind: str) -> Any:
-    if self.aval.size != 1 or self.aval.ndim > 0:
+def check_scalar(array: Any) -> None:
+    """Raise TypeError for an array, known or traced, with axes."""
+    if array.aval.ndim > 0:
         raise TypeError(
-            in_call(f"Only scalar arrays can be converted to Python scalars; got array.ndim={self.aval.ndim}", self)
+            in_call(f"Only scalar arrays can be converted to Python scalars; got array.ndim={array.aval.ndim}", array)
         )
+
+
+def _scalar(self: Any) -> Any:
+    check_scalar(self)
     return host_value(self).item()
 
 
-def _bool(self: Any) -> bool:
-    size = self.aval.size
-    if size == 1:
-        return bool(host_value(self).reshape(()).item())
-    if size == 0:
+def check_truth_value(array: Any) -> None:
+    """Raise ValueError for an array, known or traced, of no element or of several."""
+    if array.aval.size == 0:
         raise ValueError("The truth value of an empty array is ambiguous: compare array.size with 0.")
-    raise ValueError("The truth value of an array with several elements is ambiguous: say a.any() or a.all()")
+    if array.aval.size > 1:
+        raise ValueError("The truth value of an array with several elements is ambiguous: say a.any() or a.all()")
+
+
+def check_scalar_index(array: Any) -> None:
+    """Raise TypeError for an array, known or traced, that is no integer."""
+    if array.aval.ndim > 0 or not dtypes.is_integer(array.aval.dtype):
+        raise TypeError(in_call("Only integer scalar arrays can be converted to a scalar index.", array))
+
+
+def _bool(self: Any) -> bool:
+    check_truth_value(self)
+    return bool(host_value(self).reshape(()).item())
 
 
 def _index(self: Any) -> int:
-    if self.aval.ndim > 0 or not dtypes.is_integer(self.aval.dtype):
-        raise TypeError(in_call("Only integer scalar arrays can be converted to a scalar index.", self))
+    check_scalar_index(self)
     return host_value(self).item()
 
 
 def _int(self: Any) -> int:
-    return int(_scalar(self, "int"))
+    return int(_scalar(self))
 
 
 def _float(self: Any) -> float:
-    return float(_scalar(self, "float"))
+    return float(_scalar(self))
 
 
 def _complex(self: Any) -> complex:
-    return complex(_scalar(self, "complex"))
+    return complex(_scalar(self))
 
 
 def _len(self: Any) -> int:
@@ -142,11 +156,8 @@ def array_text(array: Any) -> str:
         return f"Array(shape={aval.shape}, {suffix}"
     value = host_value(array)
     if value.size == 0:
-        data = np.array2string(value, separator=", ", prefix="Array(")
-        if value.shape != (0,):
-            return f"Array({data}, shape={aval.shape}, {suffix}"
-    else:
-        data = np.array2string(value, separator=", ", prefix="Array(", suffix=",")
+        return f"Array([], shape={aval.shape}, {suffix}"
+    data = np.array2string(value, separator=", ", prefix="Array(", suffix=",")
     last = data.rsplit("\n", 1)[-1]
     start = len("Array(") if "\n" not in data else 0
     width = start + len(last) + len(suffix) + 2

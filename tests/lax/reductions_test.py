@@ -334,3 +334,11 @@ def test_extremes_of_what_is_computed_have_finite_gradients(reduce):
 
         gradient = np.asarray(arrax.jit(arrax.grad(f))(a))
         assert np.isfinite(gradient).all() and np.count_nonzero(gradient) in (size // 4, size // 4 + 1)
+
+
+@pytest.mark.parametrize("way", [lambda f: f, arrax.jit])
+def test_the_derivative_of_an_extreme_that_is_nan_is_nan(way):
+    x = np.array([[1.0, np.nan], [2.0, 3.0]], np.float32)
+    for extreme, plain in ((lax.reduce_max, [0, 1]), (lax.reduce_min, [1, 0])):
+        gradient = way(arrax.grad(lambda x, extreme=extreme: extreme(x, (1,)).sum()))(x)
+        np.testing.assert_array_equal(gradient, [[np.nan, np.nan], plain])

@@ -236,3 +236,44 @@ def test_ranges_are_sequences():
     np.testing.assert_array_equal(jnp.array(range(3)), np.arange(3))
     np.testing.assert_array_equal(jnp.array([range(2), range(2, 4)]), [[0, 1], [2, 3]])
     assert jnp.asarray(range(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (2, 0), (0, 0, 2)], ids=str)
+def test_views_of_no_elements_have_the_shape_of_numpys(shape):
+    for dtype in ("float32", "complex64", "bool", "int8"):
+        for other in ("uint8", "float16", "int32", "complex64", "bool"):
+            expected = np.zeros(shape, dtype)
+            try:
+                expected = expected.view(other)
+            except ValueError:
+                continue
+            found = jnp.zeros(shape, dtype).view(other)
+            assert found.shape == expected.shape and found.dtype == expected.dtype
+
+
+def test_keys_have_no_bits_to_view():
+    for key in (arrax.random.key(0), arrax.random.split(arrax.random.key(0))):
+        with pytest.raises(TypeError, match="have no bits that could be read as uint8"):
+            key.view(jnp.uint8)
+
+
+def test_arrays_of_no_elements_show_their_shape():
+    assert repr(jnp.zeros(0)) == "Array([], shape=(0,), dtype=float32)"
+    assert repr(jnp.zeros((2, 0), int)) == "Array([], shape=(2, 0), dtype=int32)"
+
+
+@pytest.mark.parametrize("way", [arrax.eval_shape, lambda f, x: arrax.vmap(f)(x[None]), lambda f, x: f(x)])
+@pytest.mark.parametrize(
+    ("convert", "shape", "error", "says"),
+    [
+        (float, (3,), TypeError, "Only scalar arrays can be converted to Python scalars; got array.ndim=1"),
+        (int, (1, 1), TypeError, "Only scalar arrays can be converted to Python scalars; got array.ndim=2"),
+        (operator.index, (), TypeError, "Only integer scalar arrays can be converted to a scalar index"),
+        (operator.index, (3,), TypeError, "Only integer scalar arrays can be converted to a scalar index"),
+        (bool, (0,), ValueError, "The truth value of an empty array is ambiguous"),
+        (bool, (2,), ValueError, "The truth value of an array with several elements is ambiguous"),
+    ],
+)
+def test_what_is_no_scalar_is_refused_alike_whether_traced_or_not(way, convert, shape, error, says):
+    with pytest.raises(error, match=says):
+        way(convert, jnp.ones(shape))

@@ -482,3 +482,9 @@ def test_the_dtype_of_a_python_number_is_that_of_its_array():
     assert [lax.dtype(x) for x in (1.0, 1, 1j, True)] == [np.float32, np.int32, np.complex64, np.bool_]
     with pytest.raises(ValueError, match="None has no dtype"):
         lax.dtype(None)
+
+
+def test_rounding_has_no_slope_where_it_overflows_either():
+    x = jnp.array([1.2, jnp.inf, jnp.nan, 3e38])
+    for decimals in (0, 1, -2):
+        np.testing.assert_array_equal(arrax.grad(lambda x, d=decimals: jnp.round(x, d).sum())(x), np.zeros(4))
