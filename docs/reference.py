@@ -176,11 +176,11 @@ def docstring(value: Any) -> str:
 def documentation(place: str, value: Any) -> str:
     """The docstring of a public name: its value's, or what a table of the documentation says of it."""
     own = docstring(value)
-    if isinstance(value, Primitive):
-        return own or value_examples.primitive_text(place.rpartition(".")[2], value)
-    return value_examples.text(
-        place, own if own or inspect.isroutine(value) or isinstance(value, type) else _kind(value)
-    )
+    if not own and isinstance(value, Primitive):
+        own = value_examples.primitive_text(place.rpartition(".")[2], value)
+    elif not own and not inspect.isroutine(value) and not isinstance(value, type):
+        own = _kind(value)
+    return value_examples.text(place, own)
 
 
 def signature(value: Any, bound: bool = False) -> str:

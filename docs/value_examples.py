@@ -257,11 +257,12 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "arrax.typing": {
         "ArrayLike": "What functions take as arrays: arrays, NumPy's arrays and scalars, Python's numbers.\n\nExample: ``isinstance(1.5, arrax.typing.ArrayLike)`` is True.",
     },
-    "arrax.experimental.custom_partitioning": {
-        "BATCHING": "Stands for any number of leading axes in the rules of ``SdyShardingRule``. Example: ``arrax.experimental.custom_partitioning.BATCHING`` is ``'...'``.",
-    },
     "arrax.experimental.mesh_utils": {
         "device_kind_handler_dict": "By the kind of a device, the function that orders such devices in a grid: ``(mesh_shape, devices) -> ndarray of devices, or None``.\n\nExample: ``from arrax.experimental import mesh_utils; mesh_utils.device_kind_handler_dict['my chip'] = lambda shape, devices, **_: np.reshape(devices, shape); del mesh_utils.device_kind_handler_dict['my chip']``.",
+    },
+    "arrax.experimental.custom_partitioning": {
+        "BATCHING": "Stands for any number of leading axes in the rules of ``SdyShardingRule``. Example: ``arrax.experimental.custom_partitioning.BATCHING`` is ``'...'``.",
+        "custom_partitioning_p": "The operation of functions with partitions of their own. Example: ``f = arrax.experimental.custom_partitioning.custom_partitioning(jnp.sin); f.def_partition(infer_sharding_from_operands=lambda *a: None, partition=lambda *a: None, sharding_rule='i -> i'); str(make_jaxpr(f)(x).eqns[0].primitive)`` is ``'custom_partitioning'``.",
     },
     "arrax.extend.core": {
         "array_types": "The classes whose values are arrays. Example: ``type(x) in arrax.extend.core.array_types or isinstance(x, tuple(arrax.extend.core.array_types))`` is True.",
@@ -272,9 +273,15 @@ EXAMPLES: dict[str, dict[str, str]] = {
     },
 }
 # fmt: on
-# Names that have no example, and why.
+# Names that have no example that runs here, and why.
 WITHOUT = {
     **dict.fromkeys(("core_call_p", "call_p", "closed_call_p"), "programs that are read in from elsewhere hold it"),
+    **dict.fromkeys(("infeed", "outfeed", "psend", "precv"), "the other end is another program or device"),
+    **dict.fromkeys(
+        ("register_pytree_node_class", "register_pytree_with_keys_class"), "a decorator: the example is above a class"
+    ),
+    "smap": "a decorator that needs several devices to show something",
+    "register_subprocess": "it needs another process",
     "select_and_scatter_p": "no public function makes it: serialized programs hold it",
     "logger": "the standard library's",
 }

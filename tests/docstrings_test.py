@@ -1,11 +1,13 @@
 """The examples of docstrings run, and give what they say."""
 
 import ast
+import contextlib
 import functools
 import importlib
 import inspect
 import pkgutil
 import re
+import sys
 import tempfile
 import types
 import warnings
@@ -16,10 +18,11 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax, nn, random
+from arrax.core.interpreter import Primitive
 from arrax.core.partition_specs import PartitionSpec
 from arrax.experimental import array_api
 from arrax.extend.core import primitives
-from docs import value_examples
+from docs import reference, value_examples
 
 # What examples may use without making it, beside the names of their own module.
 NAMES = {
@@ -53,10 +56,22 @@ FURTHER = {
     "DiskStore.get": "store = DiskStore(tempfile.mkdtemp()); store.put(b'key', b'payload')",
     "DiskStore.put": "store = DiskStore(tempfile.mkdtemp())",
     "random_seed": "from arrax.random.threefry import threefry as threefry_prng_impl",
+    "define_prng_impl": "from arrax.random.threefry import threefry as threefry_prng_impl",
     "seed_with_impl": "from arrax.random.threefry import threefry as threefry_prng_impl",
 }  # fmt: skip
-# What needs several devices or a compiled program around it, and operations without a public name.
-ELSEWHERE = {"psend", "precv", "infeed", "outfeed", "eq_to", "lt_to", "le_to", "pvary", "gamma_density"}
+# What needs several devices, several processes, or a compiled program around it, and operations without a public name.
+ELSEWHERE = {
+    "psend",
+    "precv",
+    "infeed",
+    "outfeed",
+    "eq_to",
+    "lt_to",
+    "le_to",
+    "pvary",
+    "gamma_density",
+    "register_subprocess",
+}
 LEFT_OUT = ("_src", "native", "as_jax")  # the last changes the process that imports it
 
 
@@ -81,7 +96,7 @@ def documented(package):
                 if (
                     name.startswith("_")
                     or not isinstance(text, str)
-                    or not re.search("Example: ``[^@]", text)
+                    or not re.search(r"Example:\s+``[^@]", text)
                     or text in seen
                 ):
                     continue
@@ -93,15 +108,17 @@ def documented(package):
 def is_defined_in(package, value):
     """Whether the code of a function or class stands in a package."""
     if inspect.isclass(value):
-        return f"{value.__module__}.".startswith(f"{package}.")
+        return f"{value.__module__}.".startswith(f"{package}.") or value.__module__ == "arrax"
     code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
+    if code is None and "__doc__" in getattr(value, "__dict__", {}):
+        return f"{type(value).__module__}.".startswith(f"{package}.")
     file = getattr(code, "co_filename", "").removesuffix(".py").removesuffix("__init__")
     return "/".join(["", *package.split("."), ""]) in f"{file}/"
 
 
 def example(text):
     """The code of a docstring's example, what has to stand before it, and the text of its value, or None."""
-    found = re.search(r"Example: ``(.+?)``(.*?)(?:Source: |\n\n|$)", text, re.S)
+    found = re.search(r"Example:\s+``(.+?)``(.*?)(?:Source: |\n\n|$)", text, re.S)
     code, rest = found.groups()
     setting = re.findall(r"``(\w+ = .+?)``", rest)
     said = re.match(
@@ -117,7 +134,7 @@ def example(text):
 
 def raised(text):
     """The name of the exception that a docstring's example raises, ``it`` for the class itself, or None."""
-    found = re.search(r"Example: ``.+?``\s+raises\s+(?:``([\w.]+)``|(it)\b)", text, re.S)
+    found = re.search(r"Example:\s+``.+?``\s+raises\s+(?:``([\w.]+)``|(it)\b)", text, re.S)
     return found and (found[1] or found[2])
 
 
@@ -153,14 +170,17 @@ def assert_same(value, expected):
         assert value == expected, f"{value} is not {expected}"
 
 
-@pytest.fixture(autouse=True)
+@contextlib.contextmanager
 def settings_as_before():
+    """Whatever an example sets is as before afterwards."""
     before = arrax.config.values
-    yield
-    arrax.monitoring.clear_event_listeners()  # some examples listen
-    for name, value in before.items():
-        if arrax.config.read(name) != value:
-            arrax.config.update(name, value)
+    try:
+        yield
+    finally:
+        arrax.monitoring.clear_event_listeners()
+        for name, value in before.items():
+            if arrax.config.read(name) != value:
+                arrax.config.update(name, value)
 
 
 def run_example(name, text, own):
@@ -170,7 +190,7 @@ def run_example(name, text, own):
     names = {**NAMES, **own}
     try:
         exec(f"{VALUES}\n{FURTHER.get(name, '')}\n{setting}", names)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), settings_as_before():
             warnings.simplefilter("ignore")
             if error is not None:
                 with pytest.raises(eval(name if error == "it" else error, names)):
@@ -201,6 +221,26 @@ def test_examples_of_values_without_docstrings_run(module, tmp_path, monkeypatch
     assert {*texts} <= {*dir(importlib.import_module(module))}
     failures = [failure for name, text in texts.items() if (failure := run_example(name, text, {}))]
     assert not failures, "\n".join([f"{len(failures)} examples fail", *failures])
+
+
+def test_nearly_all_public_names_have_an_example_that_runs():
+    run = {text for package in PACKAGES for _, text, _ in documented(package)}
+    places = reference.documented_at()
+    names, without = 0, set()
+    for module in reference.MODULES:
+        if module.startswith("arrax.experimental.sparse"):
+            continue
+        for name in reference.public_names(sys.modules[module]):
+            value = getattr(sys.modules[module], name)
+            home, _, said = places.get(id(value), f"{module}.{name}").rpartition(".")
+            in_table = said in value_examples.EXAMPLES.get(home, {})
+            of_program = isinstance(value, Primitive) and value_examples.program(said.removesuffix("_p")) is not None
+            names += 1
+            if not (reference.docstring(value) in run or in_table or of_program):
+                without.add(f"{module}.{name}")
+    unexplained = {name for name in without if name.rpartition(".")[2] not in value_examples.WITHOUT}
+    assert len(without) <= 0.02 * names, f"no example: {sorted(unexplained)}"
+    assert {name.rpartition(".")[2] for name in without} >= {*value_examples.WITHOUT}, "some have one by now"
 
 
 def operations(program):

@@ -74,6 +74,7 @@ def register_exclusion(path: str) -> None:
 
     Args:
       path: the file's path.
+    Example: ``arrax.extend.source_info_util.register_exclusion('/home/me/mylibrary/wrappers.py')``.
     """
     excluded_paths.append(path)
 

@@ -39,6 +39,9 @@ def debug_info(
       traced_for: the transformation, such as ``"jit"``.
       args, kwargs: what it is called with.
       sourceinfo: its name and place, where they are known.
+    Returns: what ``debug_info=`` of ``wrap_init`` takes.
+    Example: ``arrax.api_util.debug_info('jit', lambda first, second: first, (1, 2), {}).arg_names`` is
+    ``('first', 'second')``.
     """
     code = getattr(inspect.unwrap(fun), "__code__", None)
     index = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
@@ -64,6 +67,11 @@ def flatten_fun(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Store]:
 
     Args:
       in_tree: the structure of ``(args, kwargs)``.
+    Returns: ``(function, store)``; the store is called for the tree, once the function has run.
+    Example: ``from arrax.extend import linear_util; leaves, tree = tree_flatten(((1, 2), {}));
+    flat, out_tree = arrax.api_util.flatten_fun(linear_util.wrap_init(lambda a, b: {'sum': a + b}), tree);
+    flat.call_wrapped(*leaves)``
+    is ``[3]``.
     """
     return _flatten_fun(f, in_tree)
 
@@ -73,6 +81,11 @@ def flatten_fun_nokwargs(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Store
 
     Args:
       in_tree: the structure of the tuple of arguments.
+    Returns: ``(function, store)``; the store is called for the tree, once the function has run.
+    Example: ``from arrax.extend import linear_util; leaves, tree = tree_flatten((1, 2));
+    flat, out_tree = arrax.api_util.flatten_fun_nokwargs(linear_util.wrap_init(lambda a, b: {'sum': a + b}), tree);
+    flat.call_wrapped(*leaves)``
+    is ``[3]``.
     """
     return _flatten_fun_nokwargs(f, in_tree)
 
@@ -98,6 +111,11 @@ def argnums_partial(
       require_static_args_hashable: whether to refuse others that cannot be hashed.
     Raises:
       ValueError: an argument that is given cannot be hashed.
+    Returns: ``(function, arguments)``.
+    Example: ``from arrax.extend import linear_util;
+    part, args = arrax.api_util.argnums_partial(linear_util.wrap_init(lambda a, b: a - b), 0, (5, 3));
+    part.call_wrapped(*args)``
+    is 2.
     """
     numbers = (dyn_argnums,) if isinstance(dyn_argnums, int) else tuple(dyn_argnums)
     numbers = tuple(number % len(args) for number in numbers)
@@ -111,5 +129,10 @@ def argnums_partial(
 
 
 def shaped_abstractify(x: Any) -> Any:
-    """The type of a value: its shape, dtype and weak type."""
+    """The type of a value: its shape, dtype and weak type.
+
+    Args:
+      x: array, number, or anything with a shape and a dtype.
+    Example: ``arrax.api_util.shaped_abstractify(x).shape`` is ``(4,)``.
+    """
     return typeof(x)

@@ -13,7 +13,11 @@ from arrax.core import config
 
 
 class AxisType(enum.Enum):
-    """Who divides arrays along a mesh axis: the compiler (Auto), the types of values (Explicit), the program (Manual)."""
+    """Who divides arrays along a mesh axis: the compiler (Auto), the types of values (Explicit), the program (Manual).
+
+    Example: ``arrax.make_mesh((1,), ('x',), axis_types=(arrax.sharding.AxisType.Explicit,)).axis_types[0].name`` is
+    ``'Explicit'``.
+    """
 
     Auto = enum.auto()
     Explicit = enum.auto()
@@ -93,7 +97,10 @@ def mesh_repr(mesh: MeshDescription) -> str:
 
 
 class ManualAxisType(NamedTuple):
-    """Over which manual mesh axes a value varies, is a sum that is still to be made, or was made."""
+    """Over which manual mesh axes a value varies, is a sum that is still to be made, or was made.
+
+    Example: ``arrax.sharding.ManualAxisType(varying=frozenset({'x'})).unreduced`` is ``frozenset()``.
+    """
 
     varying: frozenset[Any] = frozenset()
     unreduced: frozenset[Any] = frozenset()
@@ -101,7 +108,14 @@ class ManualAxisType(NamedTuple):
 
 
 class AbstractDevice(NamedTuple):
-    """What an abstract mesh may know of its devices."""
+    """What an abstract mesh may know of its devices.
+
+    Attributes:
+      device_kind: name of the kind of devices. num_cores: how many cores one has. platform: name of the platform.
+    Example: ``mesh = AbstractMesh((4,), ('x',), abstract_device=AbstractDevice('H100', None, 'cuda'));
+    mesh.abstract_device.platform``
+    is ``'cuda'``.
+    """
 
     device_kind: str
     num_cores: int | None = None
@@ -207,7 +221,9 @@ def in_mesh(state: MeshState) -> Iterator[None]:
 def get_abstract_mesh() -> AbstractMesh:
     """The description of the mesh in force; one without axes where there is none.
 
-    Example: inside ``shard_map`` its axes are of type ``Manual``.
+    Inside of ``shard_map`` its axes are of type ``Manual``.
+
+    Example: ``get_abstract_mesh().empty`` is True where no mesh is in force.
     """
     return mesh_state().abstract
 
@@ -218,6 +234,9 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[AbstractMesh]:
 
     Raises:
       ValueError: something else than an AbstractMesh.
+    Args:
+      mesh: ``AbstractMesh``.
+    Example: ``with use_abstract_mesh(AbstractMesh((4,), ('x',))) as mesh: same = mesh == get_abstract_mesh()``.
     """
     if not isinstance(mesh, AbstractMesh):
         raise ValueError(f"use_abstract_mesh: expected an AbstractMesh, got {mesh!r} of type {type(mesh)}")

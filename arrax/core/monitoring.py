@@ -121,6 +121,9 @@ def unregister_event_listener(callback: EventListener) -> None:
 
     Raises:
       ValueError: it is not registered.
+    Args:
+      callback: the function that was registered.
+    Example: ``arrax.monitoring.register_event_listener(print); arrax.monitoring.unregister_event_listener(print)``.
     """
     _events.remove(callback)
 
@@ -130,6 +133,10 @@ def unregister_event_duration_listener(callback: EventListener) -> None:
 
     Raises:
       ValueError: it is not registered.
+    Args:
+      callback: the function that was registered.
+    Example: ``arrax.monitoring.register_event_duration_secs_listener(print);
+    arrax.monitoring.unregister_event_duration_listener(print)``.
     """
     _durations.remove(callback)
 
@@ -139,6 +146,10 @@ def unregister_event_time_span_listener(callback: EventListener) -> None:
 
     Raises:
       ValueError: it is not registered.
+    Args:
+      callback: the function that was registered.
+    Example: ``arrax.monitoring.register_event_time_span_listener(print);
+    arrax.monitoring.unregister_event_time_span_listener(print)``.
     """
     _time_spans.remove(callback)
 
@@ -148,12 +159,18 @@ def unregister_scalar_listener(callback: EventListener) -> None:
 
     Raises:
       ValueError: it is not registered.
+    Args:
+      callback: the function that was registered.
+    Example: ``arrax.monitoring.register_scalar_listener(print); arrax.monitoring.unregister_scalar_listener(print)``.
     """
     _scalars.remove(callback)
 
 
 def clear_event_listeners() -> None:
-    """Forget all listeners."""
+    """Forget all listeners.
+
+    Example: ``arrax.monitoring.register_event_listener(print); arrax.monitoring.clear_event_listeners()``.
+    """
     with _lock:
         for listeners in (_events, _durations, _time_spans, _scalars):
             listeners.registered = ()

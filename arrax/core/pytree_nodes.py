@@ -204,7 +204,7 @@ def register_static(cls: Class) -> Class:
       cls: class whose instances are hashable and comparable.
     Returns: the class.
     Raises: ValueError if the class is registered already.
-    Example: ``@register_static`` above ``class Settings: ...``; then ``tree_leaves(Settings())`` is ``[]``.
+    Example: ``Settings = register_static(type('Settings', (), {})); tree_leaves(Settings())`` is ``[]``.
     """
     register_pytree_node(cls, lambda instance: ((), instance), lambda instance, _: instance, lambda i: ((), i))
     return cls

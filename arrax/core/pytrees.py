@@ -250,8 +250,7 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
       pytree_to_transpose: pytree of the structure ``outer_treedef`` composed with ``inner_treedef``.
     Returns: pytree of the structure ``inner_treedef`` composed with ``outer_treedef``.
     Raises: TypeError if the tree has another structure; ValueError if the inner structure cannot be inferred.
-    Example: for a list of pairs, ``tree_transpose(tree_structure([0, 0, 0]), tree_structure((0, 0)), pairs)`` is a pair
-      of lists.
+    Example: ``tree_transpose(tree_structure([0, 0]), tree_structure((0, 0)), [(1, 2), (3, 4)])`` is ``([1, 3], [2, 4])``.
     """
     leaves, treedef = tree_flatten(pytree_to_transpose)
     inner = inner_treedef

@@ -14,7 +14,10 @@ Transformation = Callable[..., Generator[Any, Any, None]]
 
 
 class StoreException(Exception):
-    """A store was read before it was filled, or filled twice."""
+    """A store was read before it was filled, or filled twice.
+
+    Example: ``from arrax.extend import linear_util; linear_util.merge_linear_aux(Store(), Store())`` raises it.
+    """
 
 
 class Store:
@@ -47,7 +50,10 @@ class Store:
 
 
 class WrappedFun:
-    """A function, keyword parameters for it, and transformations around it."""
+    """A function, keyword parameters for it, and transformations around it.
+
+    Example: ``from arrax.extend import linear_util; linear_util.wrap_init(lambda v: v + 1).call_wrapped(2)`` is 3.
+    """
 
     __slots__ = ("f", "transforms", "stores", "params", "in_type", "debug_info")
 
@@ -93,12 +99,23 @@ def wrap_init(f: Callable[..., Any], params: Mapping[str, Any] | None = None, *,
     Args:
       params: keyword arguments that every call gets.
       debug_info: what messages should say of the function.
+    Returns: ``WrappedFun``.
+    Example: ``from arrax.extend import linear_util; linear_util.wrap_init(lambda v: v + 1).call_wrapped(2)`` is 3.
     """
     return WrappedFun(f, params=params, debug_info=debug_info)
 
 
 def transformation(generator: Transformation) -> Callable[..., WrappedFun]:
-    """From a generator function, a function that puts it around a ``WrappedFun``; its other arguments come first in each call."""
+    """From a generator function, a function that puts it around a ``WrappedFun``; its other arguments come first in each call.
+
+    Args:
+      generator: yields ``(args, kwargs)`` for the function, gets its result, and yields that of the whole.
+    Returns: function of a ``WrappedFun`` and further arguments to a ``WrappedFun``.
+    Example: ``from arrax.extend import linear_util;
+    doubled = linear_util.transformation(lambda *args: (yield 2 * (yield args, {})));
+    doubled(linear_util.wrap_init(abs)).call_wrapped(-3)``
+    is 6.
+    """
 
     @functools.wraps(generator)
     def around(fun: WrappedFun, *given: Any) -> WrappedFun:
@@ -108,7 +125,16 @@ def transformation(generator: Transformation) -> Callable[..., WrappedFun]:
 
 
 def transformation_with_aux(generator: Transformation) -> Callable[..., tuple[WrappedFun, Store]]:
-    """Like ``transformation``, for generators that yield a pair at last: its second part is read from the store."""
+    """Like ``transformation``, for generators that yield a pair at last: its second part is read from the store.
+
+    Args:
+      generator: yields ``(args, kwargs)`` for the function, gets its result, and yields ``(result, beside)``.
+    Returns: function of a ``WrappedFun`` and further arguments to a ``WrappedFun`` and a store.
+    Example: ``from arrax.extend import linear_util;
+    sized = linear_util.transformation_with_aux(lambda *args: (yield (yield args, {}), len(args)));
+    fun, count = sized(linear_util.wrap_init(max)); fun.call_wrapped(1, 5), count()``
+    is ``(5, 2)``.
+    """
 
     @functools.wraps(generator)
     def around(fun: WrappedFun, *given: Any) -> tuple[WrappedFun, Store]:
@@ -123,6 +149,9 @@ def merge_linear_aux(first: Callable[[], Any], second: Callable[[], Any]) -> tup
 
     Raises:
       StoreException: both are empty, or both are filled.
+    Example: ``from arrax.extend import linear_util; full, empty = Store(), Store(); full.store(7);
+    linear_util.merge_linear_aux(full, empty)``
+    is ``(True, 7)``.
     """
     filled = [len(store.values) if isinstance(store, Store) else 1 for store in (first, second)]
     if sum(filled) != 1:
@@ -131,7 +160,16 @@ def merge_linear_aux(first: Callable[[], Any], second: Callable[[], Any]) -> tup
 
 
 def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any]:
-    """Remember a function of a ``WrappedFun`` and hashable arguments by the function inside, its parameters and transformations."""
+    """Remember a function of a ``WrappedFun`` and hashable arguments by the function inside, its parameters and transformations.
+
+    Args:
+      call: function of a ``WrappedFun`` and hashable arguments.
+    Returns: the same function, which is run once for equal arguments; its ``cache_clear()`` forgets.
+    Example: ``from arrax.extend import linear_util;
+    traced = linear_util.cache(lambda fun, n: log.append(n) or fun.call_wrapped(n));
+    add = linear_util.wrap_init(abs); traced(add, -3), traced(add, -3), log``
+    is ``(3, 3, [-3])``.
+    """
     known: dict[Any, Any] = {}
 
     @functools.wraps(call)

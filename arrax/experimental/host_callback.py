@@ -47,7 +47,12 @@ _warnings.warn(
 
 
 class CallbackException(Exception):
-    """A tap function has raised an exception before ``barrier_wait``, whose text is that of the exception."""
+    """A tap function has raised an exception before ``barrier_wait``, whose text is that of the exception.
+
+    Example: ``from arrax.experimental import host_callback;
+    host_callback.id_tap(lambda value, transforms: 1 / 0, y); host_callback.barrier_wait()``
+    raises it.
+    """
 
 
 def id_tap(

@@ -26,6 +26,8 @@ class ResizeMethod(enum.Enum):
     NEAREST takes the nearest pixel; LINEAR a triangle of weights; LANCZOS3 and LANCZOS5 a windowed sinc of 3 or 5 pixels on
     either side; CUBIC the cubic kernel of Keys. CUBIC_PYTORCH is CUBIC, but without antialiasing as PyTorch has it: a steeper
     kernel, which sees the pixels of the border go on outside. AREA is the mean over the area that a new pixel covers.
+
+    Example: ``arrax.image.resize(x, (2,), arrax.image.ResizeMethod.NEAREST)`` is ``[1.0, 3.0]``.
     """
 
     NEAREST = 0

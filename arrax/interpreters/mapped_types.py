@@ -17,6 +17,8 @@ def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
       aval: the type of the batch.
     Raises:
       ValueError: the axis has another length.
+    Returns: the type without the axis.
+    Example: ``arrax.extend.core.mapped_aval(4, 0, arrax.typeof(x)).shape`` is ``()``.
     """
     if axis is None or not isinstance(aval, ShapedArray):
         return aval
@@ -32,6 +34,8 @@ def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: An
       size: how many examples there are.
       axis: where the batch axis is to be, or None where there is to be none.
       aval: the type of an example.
+    Returns: the type with the axis.
+    Example: ``arrax.extend.core.unmapped_aval(3, 0, arrax.typeof(x)).shape`` is ``(3, 4)``.
     """
     if axis is None or not isinstance(aval, ShapedArray):
         return aval

@@ -279,7 +279,9 @@ def ragged_dot_general(
     Returns: array with the batch axes, the free axes of ``lhs``, then those of ``rhs``.
     Raises:
       TypeError: axes, lengths or dtypes that don't fit.
-    Example: see ``ragged_dot``. Source: CHLO ``ragged_dot``.
+    Example: ``numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), [0], [0]);
+    lax.ragged_dot_general(jnp.ones((3, 2)), jnp.ones((2, 2, 1)), jnp.array([1, 2]), numbers)``
+    is ``[[2], [2], [2]]``. Source: CHLO ``ragged_dot``.
     """
     if out_sharding is not None:
         return slots.as_asked(

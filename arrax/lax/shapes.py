@@ -597,5 +597,10 @@ def zeros_of(aval: ShapedArray) -> Any:
 
 
 def zeros_like_array(x: ArrayLike) -> Array:
-    """Zeros of the shape and dtype of an array."""
+    """Zeros of the shape and dtype of an array.
+
+    Args:
+      x: array or number.
+    Example: ``lax.zeros_like_array(x)`` is ``[0.0, 0.0, 0.0, 0.0]``.
+    """
     return full_like(x, 0)

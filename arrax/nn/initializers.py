@@ -24,7 +24,10 @@ _CUT_COMPLEX_DEVIATION = 0.95311164380491208
 
 @runtime_checkable
 class Initializer(Protocol):
-    """What every initializer is: ``initializer(key, shape, dtype) -> array``."""
+    """What every initializer is: ``initializer(key, shape, dtype) -> array``.
+
+    Example: ``isinstance(nn.initializers.lecun_normal(), nn.initializers.Initializer)`` is True.
+    """
 
     def __call__(self, key: Any, shape: Sequence[int], dtype: Any = ..., out_sharding: Any = ...) -> Any: ...
 

@@ -24,7 +24,10 @@ from arrax.xla.arrays import Array, ArrayLike
 
 
 class SlogdetResult(NamedTuple):
-    """Sign (or phase) and logarithm of the magnitude of determinants."""
+    """Sign (or phase) and logarithm of the magnitude of determinants.
+
+    Example: ``jnp.linalg.slogdet(jnp.eye(2)).sign`` is 1.0.
+    """
 
     sign: Any
     logabsdet: Any

@@ -349,8 +349,8 @@ class _Grid:
 
 mgrid = _Grid("mgrid", sparse=False)
 ogrid = _Grid("ogrid", sparse=True)
-mgrid.__doc__ = "A dense grid: ``jnp.mgrid[0:3, 0:1:5j]``. Imaginary steps count points. Source: ``numpy.mgrid``."
-ogrid.__doc__ = "An open grid: ``jnp.ogrid[0:3, 0:1:5j]``, one array per axis. Source: ``numpy.ogrid``."
+mgrid.__doc__ = "A dense grid; imaginary steps count points. Example: ``jnp.mgrid[0:2, 0:1:2j]`` is ``[[[0, 0], [1, 1]], [[0, 1], [0, 1]]]``. Source: ``numpy.mgrid``."
+ogrid.__doc__ = "An open grid, one array per axis; imaginary steps count points. Example: ``jnp.ogrid[0:2, 0:1:2j]`` is ``[[[0], [1]], [[0, 1]]]``. Source: ``numpy.ogrid``."
 
 
 class _Joiner:
@@ -411,5 +411,5 @@ def _with_rank(part: Any, rank: int, placement: int) -> Any:
 
 r_ = _Joiner("r_", 0, 1, -1)
 c_ = _Joiner("c_", -1, 2, 0)
-r_.__doc__ = "Join along the first axis: ``jnp.r_[1:4, 0, jnp.array([5.])]``. Source: ``numpy.r_``."
-c_.__doc__ = "Join as columns: ``jnp.c_[jnp.array([1, 2]), jnp.array([3, 4])]``. Source: ``numpy.c_``."
+r_.__doc__ = "Join along the first axis. Example: ``jnp.r_[1:4, 0, jnp.array([5.0])]`` is ``[1, 2, 3, 0, 5]``. Source: ``numpy.r_``."
+c_.__doc__ = "Join as columns. Example: ``jnp.c_[jnp.array([1, 2]), jnp.array([3, 4])]`` is ``[[1, 3], [2, 4]]``. Source: ``numpy.c_``."

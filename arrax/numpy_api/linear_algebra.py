@@ -17,14 +17,20 @@ from arrax.xla.arrays import Array, Matrices
 
 
 class QRResult(NamedTuple):
-    """Orthonormal and triangular factors."""
+    """Orthonormal and triangular factors.
+
+    Example: ``jnp.linalg.qr(jnp.eye(2)).R.shape`` is ``(2, 2)``.
+    """
 
     Q: Any
     R: Any
 
 
 class SVDResult(NamedTuple):
-    """Left vectors, singular values, adjoint of the right vectors."""
+    """Left vectors, singular values, adjoint of the right vectors.
+
+    Example: ``jnp.linalg.svd(jnp.eye(2)).S`` is ``[1, 1]``.
+    """
 
     U: Any
     S: Any
@@ -32,14 +38,20 @@ class SVDResult(NamedTuple):
 
 
 class EighResult(NamedTuple):
-    """Ascending eigenvalues and eigenvectors of Hermitian matrices."""
+    """Ascending eigenvalues and eigenvectors of Hermitian matrices.
+
+    Example: ``values, vectors = jnp.linalg.eigh(jnp.eye(2)); values`` is ``[1, 1]``.
+    """
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class EigResult(NamedTuple):
-    """Eigenvalues and eigenvectors."""
+    """Eigenvalues and eigenvectors.
+
+    Example: ``jnp.linalg.eig(jnp.eye(2)).eigenvalues`` is ``[1, 1]``.
+    """
 
     eigenvalues: Any
     eigenvectors: Any

@@ -271,6 +271,7 @@ def fromfile(*args: Any, **kwargs: Any) -> NoReturn:
 
     Raises:
       NotImplementedError: always.
+    Example: ``jnp.fromfile('numbers.bin')`` raises ``NotImplementedError``.
     """
     _impure("fromfile")
 
@@ -280,6 +281,7 @@ def fromiter(*args: Any, **kwargs: Any) -> NoReturn:
 
     Raises:
       NotImplementedError: always.
+    Example: ``jnp.fromiter([1, 2], 'int32')`` raises ``NotImplementedError``.
     """
     _impure("fromiter")
 

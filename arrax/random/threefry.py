@@ -68,6 +68,7 @@ def threefry_2x32(keypair: tuple[Any, Any], count: Any) -> Array:
       keypair: two uint32 scalars.
       count: uint32 array.
     Returns: uint32 array of ``count``'s shape.
+    Example: ``threefry_2x32((jnp.uint32(0), jnp.uint32(0)), jnp.zeros(2, 'uint32'))`` is ``[1797259609, 2579123966]``.
     """
     size = typeof(count).size
     shape = typeof(count).shape

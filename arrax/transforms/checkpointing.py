@@ -158,7 +158,13 @@ def checkpoint_name(x: Any, name: str) -> Any:
 
 
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
-    """What the backward pass of ``f`` keeps: (type, where it comes from), arguments first."""
+    """What the backward pass of ``f`` keeps: (type, where it comes from), arguments first.
+
+    Args:
+      f: function. args, kwargs: what it is called with.
+    Returns: list of (type, text).
+    Example: ``from arrax.ad_checkpoint import saved_residuals; len(saved_residuals(jnp.sin, x))`` is 1.
+    """
     leaves, tree = tree_flatten((args, kwargs))
     names = _leaf_names(f, args, kwargs)
 

@@ -24,6 +24,7 @@ class SymbolicZero:
 
     Attributes:
       aval: its type. Also ``shape``, ``dtype``.
+    Example: ``zero_from_primal(x, symbolic_zeros=True).shape`` is ``(4,)``.
     """
 
     __slots__ = ("aval",)

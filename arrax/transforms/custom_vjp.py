@@ -37,6 +37,8 @@ class CustomVJPPrimal:
     """A primal value for forward rules that asked for symbolic zeros: ``value``, and whether it is ``perturbed``.
 
     A leaf of pytrees.
+
+    Example: ``arrax.custom_derivatives.CustomVJPPrimal(1.5, perturbed=True).value`` is 1.5.
     """
 
     value: Any

@@ -88,6 +88,7 @@ class Explanation(Report):
       transfers: values that the program moves between a device and the host, besides arguments and results.
       collectives: communication between devices, with the bytes that each gets.
       equations, instructions, fusions: how many there are before and after compilation.
+    Example: ``explained = arrax.debug.explain(jnp.sin)(x); explained.equations`` is 1.
     """
 
     function: str

@@ -17,6 +17,8 @@ class Layout(NamedTuple):
 
     Attributes:
       major_to_minor: a permutation of the axes. tiling: tiles, or None. sub_byte_element_size_in_bits: accepted.
+    Example: ``from arrax.experimental.layout import Layout; Layout(major_to_minor=(1, 0)).major_to_minor`` is
+    ``(1, 0)``.
     """
 
     major_to_minor: tuple[int, ...]

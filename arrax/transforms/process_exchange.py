@@ -102,6 +102,9 @@ def sync_global_devices(name: str) -> None:
 
     Raises:
       AssertionError: another process is at a point of another name.
+    Args:
+      name: of the point.
+    Example: ``from arrax.experimental import multihost_utils; multihost_utils.sync_global_devices('saved')``.
     """
     if process_count() > 1:
         assert_equal(np.uint32(zlib.crc32(name.encode())), f"sync_global_devices name mismatch ('{name}')")
@@ -112,6 +115,10 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
 
     Raises:
       AssertionError: this process or another has others.
+    Args:
+      in_tree: pytree of arrays or numbers.
+      fail_message: what the error says first.
+    Example: ``from arrax.experimental import multihost_utils; multihost_utils.assert_equal({'step': 3})``.
     """
     rows = process_allgather(in_tree)
     for each in tree_flatten(rows)[0]:
@@ -178,7 +185,10 @@ def reached_preemption_sync_point(step_id: int) -> bool:
     Args:
       step_id: the number of the step; all processes call this at each step.
     Raises:
-      RuntimeError: ``distributed.initialize`` was not called.
+      RuntimeError: the processes have nobody who tells them.
+    Returns: True where all should save and leave; False where there is one process.
+    Example: ``from arrax.experimental import multihost_utils; multihost_utils.reached_preemption_sync_point(7)`` is
+    False.
     """
     if processes.state.client is None:
         return False
@@ -193,6 +203,7 @@ def live_devices(wanted: Sequence[Any]) -> Iterator[list[Any]]:
 
     Args:
       wanted: devices.
+    Example: ``with live_devices(arrax.devices()) as alive: usable = len(alive)``.
     """
     client = processes.state.client
     if client is None:

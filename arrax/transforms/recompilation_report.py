@@ -49,7 +49,13 @@ class FunctionHistory:
 
 @dataclass(frozen=True, repr=False)
 class Recompilations(Report):
-    """What ``debug.recompiles`` gives: the histories of functions, that with the most seconds first."""
+    """What ``debug.recompiles`` gives: the histories of functions, that with the most seconds first.
+
+    Attributes:
+      functions: their histories.
+    Example: ``f = jit(lambda x: x + 1);
+    f(1), f(x), isinstance(arrax.debug.recompiles(), arrax.debug.Recompilations)``.
+    """
 
     functions: tuple[FunctionHistory, ...]
 

@@ -31,7 +31,10 @@ from arrax.xla.shardings import NamedSharding
 
 
 class Infer:
-    """Stands for input specs that follow from how the arguments lie."""
+    """Stands for input specs that follow from how the arguments lie.
+
+    Example: ``isinstance(infer, arrax.sharding.Infer)`` is True: it is the default of ``in_specs``.
+    """
 
     def __repr__(self) -> str:
         return "Infer"

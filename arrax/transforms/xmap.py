@@ -34,6 +34,9 @@ class SerialLoop:
 
     Args:
       length: number of steps, which divides the axis' length.
+    Example: ``from arrax.experimental.maps import SerialLoop, xmap;
+    f = xmap(jnp.sin, in_axes=['i', ...], out_axes=['i', ...], axis_resources={'i': SerialLoop(2)}); f(x)``
+    is ``jnp.sin(x)``.
     """
 
     __slots__ = ("length",)

@@ -121,6 +121,9 @@ def create_hybrid_device_mesh(
     Returns: ndarray of devices whose axis ``i`` has length ``mesh_shape[i] * dcn_mesh_shape[i]``.
     Raises:
       ValueError: groups of different sizes, or another number of them than the product of ``dcn_mesh_shape``.
+    Example: ``from arrax.experimental import mesh_utils;
+    mesh_utils.create_hybrid_device_mesh((1, 1), (1, 1), arrax.devices()[:1], process_is_granule=True).shape``
+    is ``(1, 1)``.
     """
     found = list(client_of().devices() if devices is None else devices)
     attribute = "process_index" if process_is_granule else "slice_index"

@@ -49,7 +49,10 @@ def devices(backend: str | None = None) -> list[Any]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Any]:
-    """Devices attached to one process, by default this one."""
+    """Devices attached to one process, by default this one.
+
+    Example: ``arrax.local_devices() == arrax.devices()`` is True, where there is one process.
+    """
     wanted = host_id if process_index is None else process_index
     client = client_of(backend)
     if wanted is None:
@@ -61,32 +64,55 @@ def local_devices(
 
 
 def device_count(backend: str | None = None) -> int:
-    """Number of devices of a platform, over all processes."""
+    """Number of devices of a platform, over all processes.
+
+    Args:
+      backend: the platform, by default that of ``default_backend``.
+    Example: ``arrax.device_count() == len(arrax.devices())`` is True.
+    """
     return client_of(backend).device_count()
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """Number of devices attached to this process."""
+    """Number of devices attached to this process.
+
+    Args:
+      backend: the platform, by default that of ``default_backend``.
+    Example: ``arrax.local_device_count() == len(arrax.local_devices())`` is True.
+    """
     return len(client_of(backend).local_devices())
 
 
 def process_index(backend: str | None = None) -> int:
-    """Index of this process among all that work together."""
+    """Index of this process among all that work together.
+
+    Example: ``arrax.process_index()`` is 0, where there is one process; ``if arrax.process_index() == 0:`` before what
+    one of them should write.
+    """
     return client_of(backend).process_index()
 
 
 def process_count(backend: str | None = None) -> int:
-    """Number of processes that work together."""
+    """Number of processes that work together.
+
+    Example: ``arrax.process_count()`` is 1, where no ``arrax.distributed.initialize`` was called.
+    """
     return max(device.process_index for device in client_of(backend).devices()) + 1
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    """Indices of all processes that work together."""
+    """Indices of all processes that work together.
+
+    Example: ``arrax.process_indices()`` is ``[0]``, where there is one process.
+    """
     return sorted({device.process_index for device in client_of(backend).devices()})
 
 
 def default_backend() -> str:
-    """The platform where computations run by default: ``"cpu"``, ``"gpu"`` or ``"tpu"``."""
+    """The platform where computations run by default: ``"cpu"``, ``"gpu"`` or ``"tpu"``.
+
+    Example: ``arrax.default_backend() in ('cpu', 'gpu', 'tpu')`` is True.
+    """
     return platform_name(client_of())
 
 

@@ -130,6 +130,7 @@ class PmapSharding(GSPMDSharding):  # type: ignore[valid-type,misc]
     Args:
       devices: sequence or ndarray of devices.
       sharding_spec: the axis that is spread, or None.
+    Example: ``PmapSharding(arrax.devices()[:1]).num_devices`` is 1.
     """
 
     _order: tuple[Device, ...]

@@ -71,7 +71,10 @@ def initialize(
     Raises:
       RuntimeError: a second call, or after devices were used.
       ValueError: an argument is missing and the environment does not say it, or does not fit.
-    In each process: ``arrax.distributed.initialize("192.168.0.1:1234", num_processes=2, process_id=0)``.
+    It is the first thing that each process does, with its own number.
+
+    Example: ``jnp.zeros(2); arrax.distributed.initialize("192.168.0.1:1234", num_processes=2, process_id=0)`` raises
+    ``RuntimeError``, since devices are in use already.
     """
     if state.client is not None:
         raise RuntimeError("distributed.initialize should only be called once.")
@@ -158,12 +161,18 @@ def _one_gpu_per_process() -> bool:
 
 
 def is_initialized() -> bool:
-    """Whether this process has joined others."""
+    """Whether this process has joined others.
+
+    Example: ``arrax.distributed.is_initialized()`` is False, before ``initialize``.
+    """
     return state.client is not None
 
 
 def shutdown() -> None:
-    """Leave the other processes; process 0 also ends the service. Called when the process exits."""
+    """Leave the other processes; process 0 also ends the service. Called when the process exits.
+
+    Example: ``arrax.distributed.shutdown()`` does nothing where there is one process.
+    """
     if state.client is None:
         return
     if state.preemption is not None:

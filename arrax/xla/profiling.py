@@ -241,6 +241,11 @@ def register_subprocess(pid: int, port: int) -> Callable[[], None]:
     Returns: a function that ends it.
     Raises:
       RuntimeError: the process cannot be reached, or this jaxlib cannot do it.
+    Args:
+      pid: number of the process.
+      port: where its ``arrax.profiler.start_server(port)`` listens.
+    Example: ``end = arrax.profiler.register_subprocess(process.pid, 9012)`` for a process that began with
+    ``arrax.profiler.start_server(9012)``; ``end()`` leaves it out again.
     """
     if profiler.register_subprocess is None:
         raise RuntimeError("register_subprocess: this version of jaxlib cannot record other processes")

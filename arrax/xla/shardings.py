@@ -27,7 +27,10 @@ class Unspecified:
 
 
 class Auto:
-    """Stands for a sharding that the compiler is asked to choose."""
+    """Stands for a sharding that the compiler is asked to choose.
+
+    Example: ``from arrax.experimental.pjit import AUTO; isinstance(AUTO(None), AUTO)`` is True.
+    """
 
     def __init__(self, mesh: Any = None):
         self.mesh = mesh

@@ -26,6 +26,8 @@ class OptimizeResults(NamedTuple):
       jac: its gradient.
       hess_inv: the approximate inverse of its second derivatives; None for the method of limited memory.
       nfev, njev, nit: how many values and gradients were asked for, and how many steps were made.
+    Example: ``found = arrax.scipy.optimize.minimize(lambda v: jnp.sum((v - 1) ** 2), x, method='BFGS'); found.x`` is
+    ``[1, 1, 1, 1]``.
     """
 
     x: Any

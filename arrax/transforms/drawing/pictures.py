@@ -26,6 +26,7 @@ class Picture:
 
     Attributes:
       title: of the picture. graph: the nodes and edges.
+    Example: ``picture = arrax.debug.draw(jnp.sin)(1.0); isinstance(picture, arrax.debug.Picture)`` is True.
     """
 
     def __init__(self, title: str, graph: Graph):

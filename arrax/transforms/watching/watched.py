@@ -35,6 +35,8 @@ class Sample:
       min, max, mean: of the finite elements, or of their magnitudes for complex numbers; NaN where there is none.
       nans, infs: how many elements are NaN, and infinite.
       value: the array itself, where it was asked for, or None.
+    Example: ``watched = arrax.debug.watch(jnp.tanh, 'tanh'); watched(2.0); [sample] = watched.samples; sample.size``
+    is 1.
     """
 
     place: Place
@@ -60,6 +62,7 @@ class Watched:
     Attributes:
       places: the values that are watched, in the order of the program; known after the first call.
       calls: how many calls there have been.
+    Example: ``watched = arrax.debug.watch(jnp.tanh, 'tanh'); watched(2.0); watched.calls`` is 1.
     """
 
     def __init__(self, fun: Callable[..., Any], patterns: Sequence[Pattern], values: bool):
