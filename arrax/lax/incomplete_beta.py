@@ -122,14 +122,10 @@ def _fraction(a: Real, b: Real, x: Real, distance: Real, active: Flags, precisio
 
 def _limits(a: Real, b: Real, x: Real) -> Real:
     """The values on the border of the domain, and NaN outside of it."""
-    positive = [v > 0 for v in (a, b)]
-    proper = [p & v.finite() for p, v in zip(positive, (a, b), strict=True)]
-    below, above = (x >= 0) & (x < 1), (x > 0) & (x <= 1)
-    low = (proper[0] & b.equals(0)) | (a.equals(np.inf) & proper[1])
-    high = (proper[1] & a.equals(0)) | (b.equals(np.inf) & proper[0])
-    low = (low & below) | (positive[0] & positive[1] & x.equals(0))
-    high = (high & above) | (positive[0] & positive[1] & x.equals(1))
-    return high.where(1, low.where(0, x.like(np.nan)))
+    proper = (a >= 0) & (b >= 0) & (a + b > 0) & (a.minimum(b) < np.inf) & (x >= 0) & (x <= 1)
+    high = x.equals(1) | ((a.equals(0) | b.equals(np.inf)) & (x > 0))
+    low = x.equals(0) | b.equals(0) | a.equals(np.inf)
+    return proper.where(high.where(1, low.where(0, x.like(np.nan))), np.nan)
 
 
 def _inside(a: Real, b: Real, x: Real) -> Flags:

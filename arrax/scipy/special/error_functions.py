@@ -12,7 +12,7 @@ from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.numpy_api.operands import as_operand, check_arraylike
 from arrax.scipy.special import coefficients as table
-from arrax.scipy.special.definition import between, chebyshev, elementwise, exp_square, with_slopes
+from arrax.scipy.special.definition import between, chebyshev, elementwise, exp_square, horner, with_slopes
 from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -42,7 +42,18 @@ def _scaled_right(x: Any) -> Any:
     return jnp.where(far, 1 / _ROOT_PI / jnp.where(far, x, 1), value)
 
 
-@with_slopes(lambda ans, x: 2 * x * ans - 2 / _ROOT_PI)
+# (-1)^k (2k + 1)!! / 2^k, of the derivative of the asymptotic series (DLMF 7.12.1), its highest power first
+_SLOPES = (2111.484375, -324.84375, 59.0625, -13.125, 3.75, -1.5, 1.0)
+
+
+def _scaled_slope(ans: Any, x: Any) -> Any:
+    """2 x erfcx(x) - 2 / sqrt(pi); for large x by the series, as the two cancel."""
+    large = x > (30 if x.dtype == np.float64 else 10)
+    inverse = 1 / jnp.square(jnp.where(large, x, 1e3))
+    return jnp.where(large, -inverse * horner(inverse, _SLOPES) / _ROOT_PI, 2 * x * ans - 2 / _ROOT_PI)
+
+
+@with_slopes(_scaled_slope)
 def scaled_complement(x: Any) -> Any:
     """exp(x^2) erfc(x) of floating numbers of 32 or 64 bits."""
     right = _scaled_right(jnp.abs(x))

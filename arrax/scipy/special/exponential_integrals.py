@@ -114,7 +114,10 @@ def _en_fraction(n: Any, x: Any, active: Any, precision: float) -> Any:
 
 
 def _en_slope(ans: Any, n: Any, x: Any) -> Any:
-    return -jnp.where(n >= 1, _en(jnp.maximum(n - 1, 0), x), jnp.exp(-x) * (x + 1) / (x * x))
+    """-E_(n-1)(x)"""
+    zeroth = n == 0
+    sound = jnp.where(zeroth, x, 1.0)
+    return -jnp.where(zeroth, jnp.exp(-sound) * (sound + 1) / (sound * sound), _en(jnp.where(zeroth, 0, n - 1), x))
 
 
 @analytic(0, _en_slope)
@@ -128,7 +131,7 @@ def _en(n: Any, x: Any, precision: float, order: int) -> Any:
     at_zero = jnp.where(n > 1, 1 / jnp.where(n > 1, n - 1, 1), np.inf)
     value = jnp.where(x <= 1, below, high)
     value = jnp.where(x == np.inf, 0, jnp.where(x == 0, at_zero, value))
-    value = jnp.where(n == 0, jnp.exp(-x) / x, value)
+    value = jnp.where(n == 0, jnp.exp(-x) / jnp.abs(x), value)
     return jnp.where((x < 0) | (n < 0) | (n != jnp.floor(n)) | jnp.isnan(x), np.nan, value)
 
 

@@ -12,7 +12,7 @@ from arrax.lax.double_formulas import TWO_PI, Real
 from arrax.lax.gamma_pieces import LARGE, excess, log_one_plus, reciprocal_factorial, rounding_of_sum, stirling
 from arrax.numpy_api.operands import check_arraylike
 from arrax.scipy.special.definition import analytic, elementwise, sin_pi, where_any
-from arrax.scipy.special.gamma_functions import gamma_function, is_pole, whole_where
+from arrax.scipy.special.gamma_functions import gamma_function, is_pole, sign_of_gamma, whole_where
 from arrax.xla.arrays import Array, ArrayLike
 
 # ---- the beta function ------------------------------------------------------------------------------------------------
@@ -101,6 +101,7 @@ def log_beta(a: Any, b: Any, precision: float, order: int) -> Any:
     log = _positive_beta(Real(parts.first), Real(parts.second), precision).log.value
     value = jnp.where(parts.inverse, -log, log) + jnp.log(jnp.abs(parts.factor))
     value = jnp.where(_is_nothing(a, b), -np.inf, value)
+    value = jnp.where((jnp.maximum(a, b) == np.inf) & (jnp.minimum(a, b) < 0), np.inf, value)
     return jnp.where(known.infinite, jnp.where(jnp.isnan(a + b), np.nan, np.inf), value)
 
 
@@ -117,6 +118,8 @@ def beta_function(a: Any, b: Any, precision: float, order: int) -> Any:
     value = _positive_beta(Real(parts.first), Real(parts.second), precision).value.value
     value = known.sign * parts.factor * jnp.where(parts.inverse, 1 / value, value)
     value = jnp.where(_is_nothing(a, b), 0.0, value)
+    least = jnp.where(a < b, a, b)
+    value = jnp.where((jnp.maximum(a, b) == np.inf) & (least < 0), sign_of_gamma(least) * np.inf, value)
     return jnp.where(known.infinite, jnp.where(jnp.isnan(a + b), np.nan, np.inf), value)
 
 
@@ -182,6 +185,9 @@ def _rising(z: Any, m: Any, precision: float, order: int) -> Any:
     value = where_any(apart, crossed, value)
     value = jnp.where(is_pole(z) & ~both, 0.0, value)
     value = jnp.where(is_pole(total) & ~is_pole(z), np.inf, value)
+    endless = jnp.where(m > 0, sign_of_gamma(z) * np.inf, np.nan)
+    value = jnp.where(jnp.isinf(m) & ~is_pole(z), endless, value)
+    value = jnp.where((z == np.inf) & jnp.isfinite(m), jnp.where(m > 0, np.inf, 0.0), value)
     return jnp.where(m == 0, 1.0, jnp.where(jnp.isnan(z + m), np.nan, value))
 
 
@@ -214,11 +220,12 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
 
 @analytic(None, None)
 def _choices(n: Any, k: Any, precision: float, order: int) -> Any:
-    valid = (k <= n) & (n >= 0) & (k >= 0)
+    unknown, valid = jnp.isnan(n + k), (k <= n) & (n >= 0) & (k >= 0)
     n, k = jnp.where(valid, n, 1), jnp.where(valid, k, 0)
     beta_value = _positive_beta(Real(1 + n - k), Real(1 + k), precision).value.value
     value = 1 / ((n + 1) * beta_value)
-    return jnp.where(valid, whole_where((n == jnp.floor(n)) & (k == jnp.floor(k)), value), 0)
+    value = jnp.where(valid, whole_where((n == jnp.floor(n)) & (k == jnp.floor(k)), value), 0)
+    return jnp.where(unknown, np.nan, value)
 
 
 @elementwise()

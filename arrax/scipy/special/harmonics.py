@@ -168,7 +168,8 @@ def _sph_harm(n: Any, m: Any, theta: Any, phi: Any, n_max: int, order: int) -> t
     def polar(m: Any, times: int = 0) -> Any:
         """The factor of theta for the orders m, differentiated: by the neighbouring orders, so that the poles are no exception."""
         if times:
-            up, down = jnp.sqrt((n - m) * (n + m + 1) * one), jnp.sqrt((n + m) * (n - m + 1) * one)
+            products = (n - m) * (n + m + 1), (n + m) * (n - m + 1)
+            up, down = (jnp.sqrt(jnp.maximum(product, 0).astype(theta.dtype)) for product in products)
             return 0.5 * (up * polar(m + 1, times - 1) - down * polar(m - 1, times - 1))
         size = jnp.abs(m)
         valid = (size <= n) & (n >= 0)
@@ -176,7 +177,6 @@ def _sph_harm(n: Any, m: Any, theta: Any, phi: Any, n_max: int, order: int) -> t
         # Y of -m is (-1)^m times the conjugate of that of m
         return jnp.where(valid, jnp.where((m < 0) & (size % 2 == 1), -legendre, legendre), 0)
 
-    one = jnp.ones_like(theta)
     angle = m * phi
     turn = lax.complex(jnp.cos(angle), jnp.sin(angle))
     factors = [polar(m, times) for times in range(order + 1)]

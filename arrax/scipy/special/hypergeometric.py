@@ -100,7 +100,7 @@ def _hyp1f1(a: Any, b: Any, x: Any, precision: float, order: int) -> Any:
         out = jnp.where((a == 0) | (x == 0), 1.0, out)
     pole = is_pole(b) & ~(is_pole(a) & (a >= b))
     out = jnp.where(pole & (a != 0) & (x != 0), np.inf, out)
-    return jnp.where(jnp.isnan(a) | jnp.isnan(b) | jnp.isnan(x), np.nan, out)
+    return jnp.where(jnp.isfinite(a) & jnp.isfinite(b) & ~jnp.isnan(x), out, np.nan)
 
 
 @elementwise()
@@ -200,7 +200,7 @@ def _hyp2f1(a: Any, b: Any, c: Any, x: Any, precision: float, order: int) -> Any
     value = jnp.where(pole, np.inf, value)
     if not order:
         value = jnp.where((x == 0) | (a == 0) | (b == 0), 1.0, value)
-    return jnp.where(jnp.isnan(a) | jnp.isnan(b) | jnp.isnan(c) | jnp.isnan(x), np.nan, value)
+    return jnp.where(jnp.isfinite(a) & jnp.isfinite(b) & jnp.isfinite(c) & ~jnp.isnan(x), value, np.nan)
 
 
 def _around_one_of_whole(a: Any, b: Any, c: Any, y: Any, whole: Any) -> Any:

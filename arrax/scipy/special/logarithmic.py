@@ -211,7 +211,7 @@ def _transformed(x: Any, smallest: float, power: Any) -> Any:
     safe = jnp.where(at_end, 1.0, x)
     log = jnp.log(safe) if smallest == 0 else jnp.log1p(safe)
     ends = jnp.where(power > 0, -1 / jnp.where(power > 0, power, 1), -np.inf)
-    return jnp.where(at_end, ends, _power_slope(log, power))
+    return jnp.where(at_end & ~jnp.isnan(power), ends, _power_slope(log, power))
 
 
 # ---- the dilogarithm ------------------------------------------------------------------------------------------------------
