@@ -102,7 +102,9 @@ cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", cost=8, doc="cube root",
 
 
 log1p.primitive.lower["cpu"] = by_formula(log1p.primitive.lower[None], log_one_plus, ("float64",))
-cbrt.primitive.lower["cpu"] = by_formula(cbrt.primitive.lower[None], powers.cube_root)
+cbrt.primitive.lower["cpu"] = by_formula(
+    by_formula(cbrt.primitive.lower[None], powers.cube_root), powers.cube_root_of_double, ("float64",)
+)
 
 # ---- powers --------------------------------------------------------------------------------------------------------
 
