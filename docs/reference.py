@@ -327,7 +327,9 @@ def contents() -> str:
         "\n".join([f"## {title}", "", "```{toctree}", ":maxdepth: 1", "", *names, "```"])
         for title, names in CHAPTERS.items()
     ]
-    return "\n\n".join(["# Every public name", "From the docstrings, one page per module.", *chapters]) + "\n"
+    before = f"Before each example stands:\n\n```python\n{value_examples.IMPORTS}\n{value_examples.VALUES}```"
+    text = "From the docstrings, one page per module; a function is at hand in its example, under its own name."
+    return "\n\n".join(["# Every public name", text, before, *chapters]) + "\n"
 
 
 def write_pages(folder: pathlib.Path, further: Mapping[str, str] = MappingProxyType({})) -> None:

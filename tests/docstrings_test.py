@@ -17,27 +17,17 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
-from arrax import lax, nn, random
 from arrax.core.interpreter import Primitive
-from arrax.core.partition_specs import PartitionSpec
-from arrax.experimental import array_api
 from arrax.extend.core import primitives
 from docs import reference, value_examples
 
-# What examples may use without making it, beside the names of their own module.
+# What examples may use without making it, beside the names of their own module and the reference's imports.
 NAMES = {
     **vars(arrax.tree_util), **vars(arrax.dtypes), **{kind: jnp.dtype(kind) for kind in ("int8", "uint8", "int64", "float32")},
-    "arrax": arrax, "jax": arrax, "jnp": jnp, "lax": lax, "nn": nn, "random": random, "image": arrax.image, "dtypes": arrax.dtypes,
     **{name: getattr(arrax.scipy, name) for name in ("linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats")},
-    "stax": arrax.example_libraries.stax, "optimizers": arrax.example_libraries.optimizers, "xp": array_api, "np": np, "numpy": np, "types": types, "functools": functools, "tempfile": tempfile, "nan": np.nan, "inf": np.inf, "pi": np.pi,
-    "jit": arrax.jit, "grad": arrax.grad, "vmap": arrax.vmap, "make_jaxpr": arrax.make_jaxpr, "P": PartitionSpec,
+    "jax": arrax, "numpy": np, "types": types, "functools": functools, "tempfile": tempfile, "nan": np.nan, "inf": np.inf, "pi": np.pi,
 }  # fmt: skip
-VALUES = """
-x = jnp.arange(4.0)
-y = 2.0
-key = arrax.random.key(0)
-log = []
-"""
+exec(value_examples.IMPORTS, NAMES)
 MATRIX = "x = jnp.eye(3)"
 BOX = "Box = type('Box', (), {'__init__': lambda self, value: setattr(self, 'value', value)})"
 FURTHER = {
@@ -189,7 +179,7 @@ def run_example(name, text, own):
     error = raised(text)
     names = {**NAMES, **own}
     try:
-        exec(f"{VALUES}\n{FURTHER.get(name, '')}\n{setting}", names)
+        exec(f"{value_examples.VALUES}\n{FURTHER.get(name, '')}\n{setting}", names)
         with warnings.catch_warnings(), settings_as_before():
             warnings.simplefilter("ignore")
             if error is not None:
@@ -228,8 +218,6 @@ def test_nearly_all_public_names_have_an_example_that_runs():
     places = reference.documented_at()
     names, without = 0, set()
     for module in reference.MODULES:
-        if module.startswith("arrax.experimental.sparse"):
-            continue
         for name in reference.public_names(sys.modules[module]):
             value = getattr(sys.modules[module], name)
             home, _, said = places.get(id(value), f"{module}.{name}").rpartition(".")
@@ -257,7 +245,7 @@ def test_the_program_that_is_shown_for_a_primitive_has_it():
     for primitive, name in found.items():
         code = value_examples.program(name.removesuffix("_p"))
         names = dict(NAMES)
-        exec(VALUES, names)
+        exec(value_examples.VALUES, names)
         if code is not None and primitive.name not in operations(run(code, names).jaxpr):
             missing.append(f"{name}: {code}")
     assert not missing

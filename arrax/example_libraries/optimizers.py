@@ -266,7 +266,9 @@ def rmsprop_momentum(
     """``rmsprop``, its steps with momentum.
 
     Args:
-      step_size, gamma, eps: as of ``rmsprop``.
+      step_size: a number, or a function of the step's number.
+      gamma: how much of the mean stays.
+      eps: added to the mean.
       momentum: how much of the last step stays.
     Returns: ``Optimizer``.
     Example: ``init, update, params_of = optimizers.rmsprop_momentum(0.1); params_of(update(0, x, init(x)))`` is

@@ -32,7 +32,7 @@ def pdot(
       axis_name: the named axis, or a tuple of them.
       pos_contract: positional axes to contract, of ``x`` and of ``y``.
       pos_batch: positional axes that run along, of ``x`` and of ``y``.
-      precision: as of ``dot_general``.
+      precision: a Precision or its name, a pair of them, or an algorithm.
     Returns: array as of ``dot_general``, the same for all members of the axis.
     Raises:
       NameError: no such axis is in scope.

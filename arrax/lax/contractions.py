@@ -296,7 +296,9 @@ def dot(
 
     Args:
       lhs, rhs: arrays of one or two dimensions (of any number with ``dimension_numbers``).
-      precision, preferred_element_type, dimension_numbers: as of ``dot_general``.
+      dimension_numbers: ``((lhs contracting, rhs contracting), (lhs batch, rhs batch))``, sequences of ints.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
     Returns: scalar, vector or matrix.
     Raises:
       ValueError: other ranks.

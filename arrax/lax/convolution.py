@@ -107,7 +107,13 @@ def conv(
     """A convolution of ``NCHW``-like input and ``OIHW``-like kernel, without dilation.
 
     Args:
-      lhs, rhs, window_strides, padding, precision, preferred_element_type: as of ``conv_general_dilated``.
+      lhs: the input, of rank n + 2: batch, channels and n axes of space.
+      rhs: the kernel, of the same rank: output channels, input channels and space.
+      window_strides: n distances between places of the kernel.
+      padding: n pairs of numbers of zeros before and after the axes of space; or ``"VALID"`` (none), ``"SAME"`` (so
+        many that strides alone shorten the result) or ``"SAME_LOWER"``.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
     Example: ``lax.conv(jnp.ones((1, 1, 5)), jnp.ones((1, 1, 3)), (1,), "VALID").shape`` is ``(1, 1, 3)``.
     """
     return conv_general_dilated(
@@ -122,7 +128,12 @@ def conv_with_general_padding(
     """A convolution of ``NCHW``-like input and ``OIHW``-like kernel, with dilations and any padding.
 
     Args:
-      lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation: as of ``conv_general_dilated``.
+      lhs: the input, of rank n + 2: batch, channels and n axes of space.
+      rhs: the kernel, of the same rank: output channels, input channels and space.
+      window_strides: n distances between places of the kernel.
+      padding: n pairs of numbers of zeros before and after the axes of space; or ``"VALID"`` (none), ``"SAME"`` (so
+        many that strides alone shorten the result) or ``"SAME_LOWER"``.
+      lhs_dilation, rhs_dilation: n distances between elements of the input and of the kernel; ones by default.
     Example: ``lax.conv_with_general_padding(x, kernel, (1, 1), ((2, 2), (2, 2)), (1, 1), (1, 1))``.
     """
     return conv_general_dilated(
@@ -195,7 +206,11 @@ def conv_general_dilated_patches(
     Args:
       lhs: the input of a convolution.
       filter_shape: the kernel's n lengths.
-      window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers: as of ``conv_general_dilated``.
+      window_strides: n distances between places of the kernel.
+      padding: n pairs of numbers of zeros before and after the axes of space; or ``"VALID"`` (none), ``"SAME"`` (so
+        many that strides alone shorten the result) or ``"SAME_LOWER"``.
+      lhs_dilation, rhs_dilation: n distances between elements of the input and of the kernel; ones by default.
+      dimension_numbers: what the axes are (see ``conv_dimension_numbers``); ``NCHW``-like by default.
     Returns: array like the convolution's result, with as many channels as the kernel has input elements: channel
       first, then place in the kernel.
     Example: ``lax.conv_general_dilated_patches(jnp.ones((1, 2, 5)), (3,), (1,), "VALID").shape`` is ``(1, 6, 3)``.
@@ -224,7 +239,12 @@ def conv_general_dilated_local(
       lhs: the input of a convolution.
       rhs: the kernels: their space is that of the result; their input channels are the elements that a kernel sees, in
         the order of ``conv_general_dilated_patches``.
-      window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, precision: as of ``conv_general_dilated``.
+      window_strides: n distances between places of the kernel.
+      padding: n pairs of numbers of zeros before and after the axes of space; or ``"VALID"`` (none), ``"SAME"`` (so
+        many that strides alone shorten the result) or ``"SAME_LOWER"``.
+      lhs_dilation, rhs_dilation: n distances between elements of the input and of the kernel; ones by default.
+      dimension_numbers: what the axes are (see ``conv_dimension_numbers``); ``NCHW``-like by default.
+      precision: a Precision or its name, a pair of them, or an algorithm.
       filter_shape: the n lengths of a kernel.
     Returns: array of batch, output channels and space.
     Example: ``lax.conv_general_dilated_local(x, kernels, (1,), "VALID", (3,))``.

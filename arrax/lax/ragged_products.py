@@ -274,7 +274,8 @@ def ragged_dot_general(
         count as zeros.
       ragged_dot_dimension_numbers: which axes do what. Where a free axis is ragged, ``rhs`` has a part per group; where a
         contracted one is, the result has a part per group, along a new leading axis.
-      precision, preferred_element_type: as of ``dot_general``.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
       group_offset: integer array of shape (1,): the group of the first part of ``rhs``, which need not have all.
     Returns: array with the batch axes, the free axes of ``lhs``, then those of ``rhs``.
     Raises:

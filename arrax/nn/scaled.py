@@ -145,7 +145,7 @@ def scaled_dot_general(
 
     Args:
       lhs, rhs: floating arrays.
-      dimension_numbers: as of ``lax.dot_general``.
+      dimension_numbers: ``((lhs contracting, rhs contracting), (lhs batch, rhs batch))``, sequences of ints.
       preferred_element_type: dtype of the result.
       configs: how ``lhs``, ``rhs`` and the cotangent are rounded, from ``get_scaled_dot_general_config``; by default nothing is.
         The derivative is that of the product of the rounded operands.

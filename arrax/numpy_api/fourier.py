@@ -158,8 +158,8 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -
       a: array.
       n: length of the transform: the axis is cut off or filled with zeros. Its own by default.
       axis: axis along which to transform.
-      norm: where to divide: by n in the inverse (``"backward"``, the default), by n here (``"forward"``), or by the
-        square root of n in both (``"ortho"``).
+      norm: where to divide: by n in the inverse (``"backward"``, the default), by n in the forward one (``"forward"``),
+        or by the square root of n in both (``"ortho"``).
     Returns: complex array of length n along the axis.
     Raises:
       ValueError: an axis, length or norm that does not exist.
@@ -173,7 +173,11 @@ def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
     """The inverse of ``fft``.
 
     Args:
-      a, n, axis, norm: as of ``fft``.
+      a: array.
+      n: length of the transform: the axis is cut off or filled with zeros. Its own by default.
+      axis: axis along which to transform.
+      norm: where to divide: by n in the inverse (``"backward"``, the default), by n in the forward one (``"forward"``),
+        or by the square root of n in both (``"ortho"``).
     Example: ``jnp.fft.ifft(jnp.fft.fft(jnp.ones(4)))`` is ones. Source: ``numpy.fft.ifft``.
     """
     return _along("ifft", IFFT, a, n, axis, norm)
@@ -183,7 +187,11 @@ def fft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2
     """The discrete Fourier transform over two axes.
 
     Args:
-      a, s, axes, norm: as of ``fftn``, with two axes.
+      a: array.
+      s: lengths of the transform along the axes; their own by default.
+      axes: the two axes, by default the last ones.
+      norm: where to divide by the product n of the lengths: in the inverse (``"backward"``, the default), in the
+        forward one (``"forward"``), or by its square root in both (``"ortho"``).
     Example: ``jnp.fft.fft2(jnp.ones((2, 2)))``. Source: ``numpy.fft.fft2``.
     """
     return _in_plane("fft2", FFT, a, s, axes, norm)
@@ -193,7 +201,11 @@ def ifft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-
     """The inverse of ``fft2``.
 
     Args:
-      a, s, axes, norm: as of ``fftn``, with two axes.
+      a: array.
+      s: lengths of the transform along the axes; their own by default.
+      axes: the two axes, by default the last ones.
+      norm: where to divide by the product n of the lengths: in the inverse (``"backward"``, the default), in the
+        forward one (``"forward"``), or by its square root in both (``"ortho"``).
     Example: ``jnp.fft.ifft2(jnp.ones((2, 2)))``. Source: ``numpy.fft.ifft2``.
     """
     return _in_plane("ifft2", IFFT, a, s, axes, norm)
@@ -206,7 +218,8 @@ def fftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | Non
       a: array.
       s: lengths of the transform along the axes; their own by default.
       axes: all by default, or the last ones where ``s`` is given.
-      norm: as of ``fft``, n being the product of the lengths.
+      norm: where to divide by the product n of the lengths: in the inverse (``"backward"``, the default), in the
+        forward one (``"forward"``), or by its square root in both (``"ortho"``).
     Returns: complex array.
     Raises:
       ValueError: axes that repeat or don't exist, lengths that are not one per axis.
@@ -219,7 +232,11 @@ def ifftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | No
     """The inverse of ``fftn``.
 
     Args:
-      a, s, axes, norm: as of ``fftn``.
+      a: array.
+      s: lengths of the transform along the axes; their own by default.
+      axes: all by default, or the last ones where ``s`` is given.
+      norm: where to divide by the product n of the lengths: in the inverse (``"backward"``, the default), in the
+        forward one (``"forward"``), or by its square root in both (``"ortho"``).
     Example: ``jnp.fft.ifftn(jnp.ones((2, 2)))``. Source: ``numpy.fft.ifftn``.
     """
     return _apply("ifftn", IFFT, a, s, axes, norm)
@@ -233,7 +250,10 @@ def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
 
     Args:
       a: real array.
-      n, axis, norm: as of ``fft``.
+      n: length of the transform: the axis is cut off or filled with zeros. Its own by default.
+      axis: axis along which to transform.
+      norm: where to divide: by n in the inverse (``"backward"``, the default), by n in the forward one (``"forward"``),
+        or by the square root of n in both (``"ortho"``).
     Returns: complex array of length ``n // 2 + 1`` along the axis.
     Raises:
       ValueError: complex numbers.
@@ -248,7 +268,9 @@ def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None)
     Args:
       a: the half of a transform.
       n: length of the result; ``2 (m - 1)`` by default, for m entries of ``a``.
-      axis, norm: as of ``fft``.
+      axis: axis along which to transform.
+      norm: where to divide: by n in the inverse (``"backward"``, the default), by n in the forward one (``"forward"``),
+        or by the square root of n in both (``"ortho"``).
     Returns: real array.
     Example: ``jnp.fft.irfft(jnp.array([4, 0, 0]))`` is ones. Source: ``numpy.fft.irfft``.
     """
@@ -259,7 +281,11 @@ def rfft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-
     """The transform of real numbers over two axes, the last of them halved.
 
     Args:
-      a, s, axes, norm: as of ``rfftn``, with two axes.
+      a: real array.
+      s: lengths of the transform along the axes; their own by default.
+      axes: the two axes, by default the last ones.
+      norm: where to divide by the product n of the lengths: in the inverse (``"backward"``, the default), in the
+        forward one (``"forward"``), or by its square root in both (``"ortho"``).
     Example: ``jnp.fft.rfft2(jnp.ones((2, 2)))``. Source: ``numpy.fft.rfft2``.
     """
     return _in_plane("rfft2", RFFT, a, s, axes, norm)
@@ -269,7 +295,11 @@ def irfft2(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (
     """The inverse of ``rfft2``.
 
     Args:
-      a, s, axes, norm: as of ``irfftn``, with two axes.
+      a: the half of a transform.
+      s: lengths of the result; by default the last one is ``2 (m - 1)`` for m entries of ``a``.
+      axes: the two axes, by default the last ones.
+      norm: where to divide by the product n of the lengths: in the inverse (``"backward"``, the default), in the
+        forward one (``"forward"``), or by its square root in both (``"ortho"``).
     Example: ``jnp.fft.irfft2(jnp.ones((2, 2)))``. Source: ``numpy.fft.irfft2``.
     """
     return _in_plane("irfft2", IRFFT, a, s, axes, norm)
@@ -280,7 +310,10 @@ def rfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | No
 
     Args:
       a: real array.
-      s, axes, norm: as of ``fftn``.
+      s: lengths of the transform along the axes; their own by default.
+      axes: all by default, or the last ones where ``s`` is given.
+      norm: where to divide by the product n of the lengths: in the inverse (``"backward"``, the default), in the
+        forward one (``"forward"``), or by its square root in both (``"ortho"``).
     Example: ``jnp.fft.rfftn(jnp.ones((2, 2)))``. Source: ``numpy.fft.rfftn``.
     """
     return _apply("rfftn", RFFT, a, s, axes, norm)
@@ -292,7 +325,9 @@ def irfftn(a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | N
     Args:
       a: the half of a transform.
       s: lengths of the result; by default the last one is ``2 (m - 1)`` for m entries of ``a``.
-      axes, norm: as of ``fftn``.
+      axes: all by default, or the last ones where ``s`` is given.
+      norm: where to divide by the product n of the lengths: in the inverse (``"backward"``, the default), in the
+        forward one (``"forward"``), or by its square root in both (``"ortho"``).
     Example: ``jnp.fft.irfftn(jnp.ones((2, 2)))``. Source: ``numpy.fft.irfftn``.
     """
     return _apply("irfftn", IRFFT, a, s, axes, norm)
@@ -304,7 +339,9 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
     Args:
       a: the half of a signal.
       n: length of the result; ``2 (m - 1)`` by default, for m entries of ``a``.
-      axis, norm: as of ``fft``.
+      axis: axis along which to transform.
+      norm: where to divide: by n in the inverse (``"backward"``, the default), by n in the forward one (``"forward"``),
+        or by the square root of n in both (``"ortho"``).
     Example: ``jnp.fft.hfft(jnp.ones(3))`` is ``[4, 0, 0, 0]``. Source: ``numpy.fft.hfft``.
     """
     check_arraylike("jnp.fft.hfft", a)
@@ -317,7 +354,10 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None)
 
     Args:
       a: real array.
-      n, axis, norm: as of ``fft``.
+      n: length of the transform: the axis is cut off or filled with zeros. Its own by default.
+      axis: axis along which to transform.
+      norm: where to divide: by n in the inverse (``"backward"``, the default), by n in the forward one (``"forward"``),
+        or by the square root of n in both (``"ortho"``).
     Example: ``jnp.fft.ihfft(jnp.ones(4))`` is ``[1, 0, 0]``. Source: ``numpy.fft.ihfft``.
     """
     _check_norm(norm)
@@ -377,7 +417,10 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: OptionalDType = None, device:
     """The frequencies of the entries of ``rfft``.
 
     Args:
-      n, d, dtype, device: as of ``fftfreq``.
+      n: length of the transform.
+      d: distance of samples.
+      dtype: by default float32 (float64 with x64).
+      device: accepted; the result is on the default device.
     Raises:
       ValueError: ``n`` is a sequence.
     Example: ``jnp.fft.rfftfreq(4)`` is ``[0, 0.25, 0.5]``. Source: ``numpy.fft.rfftfreq``.

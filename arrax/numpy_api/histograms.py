@@ -335,7 +335,9 @@ def histogram2d(
     Args:
       x, y: vectors of coordinates.
       bins: the number of bins, for both axes or for each; edges for both axes or for each.
-      range, weights, density: as of ``histogramdd``.
+      range: for each axis None or (least, greatest) edge.
+      weights: vector: what each point counts.
+      density: divide by the total and the sizes of the bins.
     Returns: (counts, edges of the first axis, edges of the second).
     Example: ``jnp.histogram2d(jnp.ones(3), jnp.ones(3), bins=2)[0].shape`` is ``(2, 2)``. Source: ``numpy.histogram2d``.
     """

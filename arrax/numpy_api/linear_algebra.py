@@ -230,7 +230,9 @@ def eigvalsh(a: Matrices, UPLO: str | None = "L", *, symmetrize_input: bool = Tr
     """Eigenvalues of Hermitian matrices, ascending.
 
     Args:
-      a, UPLO, symmetrize_input: as of ``eigh``.
+      a: array of shape ``(..., n, n)``.
+      UPLO: ``"L"`` (by default) or ``"U"``: the triangle that counts where the input is not symmetrized.
+      symmetrize_input: take the Hermitian part.
     Example: ``jnp.linalg.eigvalsh(jnp.eye(2))`` is ones. Source: ``numpy.linalg.eigvalsh``.
     """
     return eigh(a, UPLO, symmetrize_input).eigenvalues

@@ -160,7 +160,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: int | float | s
     Args:
       x: array of shape ``(..., m, n)``.
       keepdims: keep the axes, with length 1.
-      ord: as of ``norm``.
+      ord: ``"fro"`` (by default), ``"nuc"``, 1, -1, 2, -2 or an infinity.
     Raises:
       ValueError: an unknown order, or fewer than two axes.
     Example: ``jnp.linalg.matrix_norm(jnp.ones((2, 2)))`` is 2. Source: ``numpy.linalg.matrix_norm``.

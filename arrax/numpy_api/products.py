@@ -217,7 +217,8 @@ def vdot(
 
     Args:
       a, b: arrays of equal size, flattened.
-      precision, preferred_element_type: as of ``dot``.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
     Raises:
       TypeError: sizes that differ.
     Example: ``jnp.vdot(jnp.array([1j]), jnp.array([1j]))`` is 1. Source: ``numpy.vdot``.
@@ -254,7 +255,8 @@ def vecdot(
     Args:
       x1, x2: arrays.
       axis: the axis of the vectors, in both.
-      precision, preferred_element_type: as of ``dot``.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
     Raises:
       ValueError: lengths that differ, or axes that don't broadcast.
     Example: ``jnp.vecdot(jnp.ones((2, 3)), jnp.ones(3))`` is ``[3., 3.]``. Source: ``numpy.vecdot``.
@@ -323,7 +325,8 @@ def inner(
 
     Args:
       a, b: arrays; a scalar multiplies elementwise.
-      precision, preferred_element_type: as of ``dot``.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
     Raises:
       TypeError: lengths that differ.
     Example: ``jnp.inner(jnp.ones((2, 3)), jnp.ones(3))`` is ``[3., 3.]``. Source: ``numpy.inner``.
@@ -412,7 +415,8 @@ def tensordot(
     Args:
       a, b: arrays.
       axes: how many axes: the last ones of ``a`` with the first ones of ``b``; or a pair of axes, or of sequences of axes.
-      precision, preferred_element_type: as of ``dot``.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
     Returns: array of the remaining axes of ``a``, then those of ``b``.
     Raises:
       TypeError: axes that don't fit, lengths that differ.

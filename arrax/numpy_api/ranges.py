@@ -154,7 +154,10 @@ def logspace(
     Args:
       start, stop: the first and the last exponent.
       base: number or array.
-      num, endpoint, dtype, axis: as of ``linspace``.
+      num: how many; known while tracing.
+      endpoint: whether ``stop`` is the last one, or the one after it.
+      dtype: by default floating; integers are rounded down.
+      axis: the axis of the result along which the numbers go.
     Example: ``jnp.logspace(0, 2, 3)`` is ``[1., 10., 100.]``. Source: ``numpy.logspace``.
     """
     check_arraylike("logspace", start, stop, base)
@@ -194,7 +197,10 @@ def geomspace(
 
     Args:
       start, stop: the first and the last number, of one sign.
-      num, endpoint, dtype, axis: as of ``linspace``.
+      num: how many; known while tracing.
+      endpoint: whether ``stop`` is the last one, or the one after it.
+      dtype: by default floating; integers are rounded down.
+      axis: the axis of the result along which the numbers go.
     Example: ``jnp.geomspace(1, 8, 4)`` is ``[1., 2., 4., 8.]``. Source: ``numpy.geomspace``.
     """
     check_arraylike("geomspace", start, stop)

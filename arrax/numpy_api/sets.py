@@ -321,7 +321,8 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_val
 
     Args:
       ar1, ar2: arrays, flattened.
-      size, fill_value: as of ``unique``.
+      size: how many values to return, needed where an array is traced: more are cut off, missing ones are filled.
+      fill_value: what missing ones are filled with, by default the least value.
     Example: ``jnp.union1d(jnp.array([1, 2]), jnp.array([2, 3]))`` is ``[1, 2, 3]``. Source: ``numpy.union1d``.
     """
     return unique(concatenate(_vectors("union1d", ar1, ar2)), size=size, fill_value=fill_value)

@@ -230,7 +230,7 @@ def update_item(array: Any, index: Any, value: Any, operation: str, access: Acce
 
     Args:
       array: array or tracer.
-      index: as of ``getitem``.
+      index: ints, slices, ``...``, None, integer or bool arrays, or a tuple of them.
       value: array or number, broadcast to the indexed shape.
       operation: ``"set"``, ``"add"``, ``"subtract"``, ``"multiply"``, ``"min"`` or ``"max"``.
       access: what happens out of bounds, and promises about the index.

@@ -117,7 +117,7 @@ def create_hybrid_device_mesh(
       devices: which devices; all if not given.
       process_is_granule: the groups are processes, otherwise slices.
       should_sort_granules_by_key: order the groups by their numbers.
-      allow_split_physical_axes: as in ``create_device_mesh``.
+      allow_split_physical_axes: let an axis of the torus serve several axes of the grid.
     Returns: ndarray of devices whose axis ``i`` has length ``mesh_shape[i] * dcn_mesh_shape[i]``.
     Raises:
       ValueError: groups of different sizes, or another number of them than the product of ``dcn_mesh_shape``.

@@ -6,18 +6,19 @@ from typing import Any
 
 from arrax.core.types import typeof
 from arrax.dtypes import DTypeLike, OptionalDType
-from arrax.experimental.array_api.standard import check_arrays, check_dtype, standard
+from arrax.experimental.array_api.standard import check_arrays, check_dtype, described, standard
 from arrax.numpy_api import creation, data_types, manipulation, matrices, namespace_info, ranges
 from arrax.xla.annotations import OptionalDevice, Shape
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
+@described(None)
 def asarray(
     obj: Any, /, *, dtype: OptionalDType = None, device: OptionalDevice = None, copy: bool | None = None
 ) -> Array:
     """An array with the elements of an array, a number, nested sequences of numbers, or a buffer.
 
-    Example: ``xp.asarray([1, 2], dtype=xp.float32)`` is ``[1.0, 2.0]``. Source: array API standard, ``asarray``.
+    Example: ``xp.asarray([1, 2], dtype=xp.float32)`` is ``[1.0, 2.0]``.
     """
     check_dtype("asarray", dtype)
     return creation.asarray(obj, dtype=dtype, device=device, copy=copy)
@@ -162,11 +163,11 @@ def triu(x: ArrayLike, /, *, k: int = 0) -> Array:
     """
 
 
+@described("all")
 def meshgrid(*arrays: ArrayLike, indexing: str = "xy") -> tuple[Any, ...]:
     """The coordinates of the points of a grid, from vectors of one dtype.
 
     Example: ``xp.meshgrid(xp.arange(2), xp.arange(2))`` is ``([[0, 1], [0, 1]], [[0, 0], [1, 1]])``.
-    Source: array API standard, ``meshgrid``.
     """
     check_arrays("meshgrid", "all", *arrays)
     if len({typeof(array).dtype for array in arrays}) > 1:
@@ -174,10 +175,11 @@ def meshgrid(*arrays: ArrayLike, indexing: str = "xy") -> tuple[Any, ...]:
     return matrices.meshgrid(*arrays, indexing=indexing)
 
 
+@described("all")
 def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: OptionalDevice = None) -> Array:
     """The elements of an array as another dtype; complex numbers stay complex.
 
-    Example: ``xp.astype(xp.asarray([1.5, -1.5]), xp.int32)`` is ``[1, -1]``. Source: array API standard, ``astype``.
+    Example: ``xp.astype(xp.asarray([1.5, -1.5]), xp.int32)`` is ``[1, -1]``.
     """
     check_arrays("astype", "all", x)
     check_dtype("astype", dtype)
@@ -186,28 +188,31 @@ def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: Optional
     return manipulation.astype(x, dtype, copy=copy, device=device)
 
 
+@described(None)
 def finfo(type: Any, /) -> Any:
     """Limits of a floating-point dtype, or that of an array.
 
-    Example: ``xp.finfo(xp.float32).bits`` is 32. Source: array API standard, ``finfo``.
+    Example: ``xp.finfo(xp.float32).bits`` is 32.
     """
     check_dtype("finfo", type)
     return data_types.finfo(type)
 
 
+@described(None)
 def iinfo(type: Any, /) -> Any:
     """Limits of an integer dtype, or that of an array.
 
-    Example: ``xp.iinfo(xp.int8).max`` is 127. Source: array API standard, ``iinfo``.
+    Example: ``xp.iinfo(xp.int8).max`` is 127.
     """
     check_dtype("iinfo", type)
     return data_types.iinfo(type)
 
 
+@described(None)
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Whether a dtype is of a kind.
 
-    Example: ``xp.isdtype(xp.int8, ('integral', 'bool'))`` is True. Source: array API standard, ``isdtype``.
+    Example: ``xp.isdtype(xp.int8, ('integral', 'bool'))`` is True.
     """
     check_dtype("isdtype", dtype)
     return data_types.isdtype(dtype, kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arrax.core.types import typeof
-from arrax.experimental.array_api.standard import check_arrays, promoted, standard
+from arrax.experimental.array_api.standard import check_arrays, described, promoted, standard
 from arrax.numpy_api import determinants, linear_algebra, linear_systems, matrix_products, norms
 from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike
@@ -19,49 +19,51 @@ def _pair(name: str, accepts: str, x1: Any, x2: Any) -> None:
 # ---- products --------------------------------------------------------------------------------------------------------
 
 
+@described("numeric")
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of matrices.
 
     Example: ``xp.matmul(xp.ones((2, 2)), xp.asarray([1.0, 2.0]))`` is ``[3.0, 3.0]``.
-    Source: array API standard, ``matmul``.
     """
     _pair("matmul", "numeric", x1, x2)
     return matrix_products.matmul(x1, x2)
 
 
+@described("numeric")
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Axes = 2) -> Array:
     """The sum of products over some axes of both arrays.
 
-    Example: ``xp.tensordot(xp.ones((2, 2)), xp.ones((2, 2)))`` is 4.0. Source: array API standard, ``tensordot``.
+    Example: ``xp.tensordot(xp.ones((2, 2)), xp.ones((2, 2)))`` is 4.0.
     """
     _pair("tensordot", "numeric", x1, x2)
     return matrix_products.tensordot(x1, x2, axes=axes)
 
 
+@described("numeric")
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Scalar products of vectors along an axis, the first conjugated.
 
-    Example: ``xp.vecdot(xp.asarray([1, 2]), xp.asarray([3, 4]))`` is 11. Source: array API standard, ``vecdot``.
+    Example: ``xp.vecdot(xp.asarray([1, 2]), xp.asarray([3, 4]))`` is 11.
     """
     _pair("vecdot", "numeric", x1, x2)
     return matrix_products.vecdot(x1, x2, axis=axis)
 
 
+@described("numeric")
 def outer(x1: Any, x2: Any, /) -> Array:
     """The product of each element of a vector with each of another.
 
     Example: ``xp.linalg.outer(xp.asarray([1, 2]), xp.asarray([3, 4]))`` is ``[[3, 4], [6, 8]]``.
-    Source: array API standard, ``outer``.
     """
     _pair("outer", "numeric", x1, x2)
     return matrix_products.outer(x1, x2)
 
 
+@described("numeric")
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     """Cross products of vectors of three elements.
 
     Example: ``xp.linalg.cross(xp.asarray([1, 0, 0]), xp.asarray([0, 1, 0]))`` is ``[0, 0, 1]``.
-    Source: array API standard, ``cross``.
     """
     _pair("cross", "numeric", x1, x2)
     return matrix_products.cross(x1, x2, axis=axis)
@@ -169,11 +171,11 @@ def eigvalsh(x: Any, /) -> Array:
 # ---- equations, numbers ----------------------------------------------------------------------------------------------
 
 
+@described("floating-point")
 def solve(x1: Any, x2: Any, /) -> Array:
     """Solutions of linear equations; ``x2`` is a vector or matrices.
 
     Example: ``xp.linalg.solve(xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([2.0, 2.0]))`` is ``[1.0, 0.5]``.
-    Source: array API standard, ``solve``.
     """
     _pair("solve", "floating-point", x1, x2)
     return linear_systems.solve(x1, x2)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from arrax.core.types import typeof
-from arrax.experimental.array_api.standard import check_arrays, check_operands, promoted, standard
+from arrax.experimental.array_api.standard import check_arrays, check_operands, described, promoted, standard
 from arrax.numpy_api import (
     indexing,
     joining,
@@ -29,31 +29,31 @@ def _one_kind(name: str, arrays: Sequence[Any]) -> None:
         promoted(name, *(typeof(array).dtype for array in arrays))
 
 
+@described("all")
 def broadcast_arrays(*arrays: ArrayLike) -> tuple[Any, ...]:
     """Arrays repeated to their common shape.
 
     Example: ``xp.broadcast_arrays(xp.arange(2), xp.zeros((1, 1)))`` is ``([[0, 1]], [[0.0, 0.0]])``.
-    Source: array API standard, ``broadcast_arrays``.
     """
     check_arrays("broadcast_arrays", "all", *arrays)
     return manipulation.broadcast_arrays(*arrays)
 
 
+@described("all")
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Arrays of dtypes of one kind, one after the other.
 
     Example: ``xp.concat([xp.arange(2), xp.ones((1,), dtype=xp.int8)])`` is ``[0, 1, 1]``.
-    Source: array API standard, ``concat``.
     """
     _one_kind("concat", list(arrays))
     return joining.concat(arrays, axis=axis)
 
 
+@described("all")
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Arrays of dtypes of one kind, along a new axis.
 
     Example: ``xp.stack([xp.arange(2), xp.arange(2)], axis=1)`` is ``[[0, 0], [1, 1]]``.
-    Source: array API standard, ``stack``.
     """
     _one_kind("stack", list(arrays))
     return joining.stack(arrays, axis=axis)
@@ -152,11 +152,11 @@ def _take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     """The slices along an axis at some places."""
 
 
+@described("all")
 def take(x: ArrayLike, indices: ArrayLike, /, *, axis: int | None = None) -> Array:
     """The slices along an axis at the places of an integer array; the axis may be left out for vectors only.
 
     Example: ``xp.take(xp.asarray([5, 6, 7]), xp.asarray([2, 0]))`` is ``[7, 5]``.
-    Source: array API standard, ``take``.
     """
     check_arrays("take", "integer", indices)
     if axis is None and typeof(x).ndim != 1:
@@ -164,11 +164,11 @@ def take(x: ArrayLike, indices: ArrayLike, /, *, axis: int | None = None) -> Arr
     return _take(x, indices, axis=axis)
 
 
+@described("all")
 def take_along_axis(x: ArrayLike, indices: ArrayLike, /, *, axis: int = -1) -> Array:
     """The elements along an axis at the places that an integer array gives for each row.
 
     Example: ``xp.take_along_axis(xp.asarray([[5, 6], [7, 8]]), xp.asarray([[1], [0]]))`` is ``[[6], [7]]``.
-    Source: array API standard, ``take_along_axis``.
     """
     check_arrays("take_along_axis", "all", x)
     check_arrays("take_along_axis", "integer", indices)
@@ -202,10 +202,11 @@ def count_nonzero(x: ArrayLike, /, *, axis: Axes | None = None, keepdims: bool =
     """
 
 
+@described("all")
 def nonzero(x: ArrayLike, /) -> tuple[Any, ...]:
     """The indices of the elements that are not zero, of an array with axes.
 
-    Example: ``xp.nonzero(xp.asarray([0, 5, 3]))[0]`` is ``[1, 2]``. Source: array API standard, ``nonzero``.
+    Example: ``xp.nonzero(xp.asarray([0, 5, 3]))[0]`` is ``[1, 2]``.
     """
     check_arrays("nonzero", "all", x)
     if typeof(x).ndim == 0:
@@ -213,21 +214,21 @@ def nonzero(x: ArrayLike, /) -> tuple[Any, ...]:
     return searching.nonzero(x)
 
 
+@described("real numeric")
 def searchsorted(x1: ArrayLike, x2: ArrayLike, /, *, side: str = "left", sorter: OptionalArray = None) -> Array:
     """Where elements would have to be put into a sorted vector.
 
     Example: ``xp.searchsorted(xp.asarray([1, 3, 5]), xp.asarray([3, 4]))`` is ``[1, 2]``.
-    Source: array API standard, ``searchsorted``.
     """
     check_operands("searchsorted", "real numeric", x1, x2)
     return searching.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
+@described("all")
 def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Elements of one array where a mask holds, elsewhere those of another.
 
     Example: ``xp.where(xp.asarray([True, False]), xp.asarray([1, 2]), 0)`` is ``[1, 0]``.
-    Source: array API standard, ``where``.
     """
     check_arrays("where", "boolean", condition)
     check_operands("where", "all", x1, x2)
@@ -250,11 +251,11 @@ def argsort(x: ArrayLike, /, *, axis: int = -1, descending: bool = False, stable
     """
 
 
+@described("integer")
 def isin(x1: ArrayLike, x2: ArrayLike, /, *, invert: bool = False) -> Array:
     """Which integers are among others.
 
     Example: ``xp.isin(xp.asarray([1, 2]), xp.asarray([2, 3]))`` is ``[False, True]``.
-    Source: array API standard, ``isin``.
     """
     check_operands("isin", "integer", x1, x2)
     return membership.isin(x1, x2, invert=invert)

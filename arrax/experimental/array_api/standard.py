@@ -52,9 +52,7 @@ def standard(function: Callable[..., Any], accepts: str = "all", arrays: int = 1
     """
 
     def decorate(signature: Any) -> Any:
-        name, room = signature.__name__, signature.__module__.rpartition(".")[2]
-        place = f"{room}.{name}" if room in ("fft", "linalg") else name
-        head, _, example = signature.__doc__.partition("Example:")
+        name = signature.__name__
 
         @functools.wraps(signature)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -63,8 +61,24 @@ def standard(function: Callable[..., Any], accepts: str = "all", arrays: int = 1
             check_dtype(name, kwargs.get("dtype"))
             return function(*args, **kwargs)
 
-        call.__doc__ = _docstring(head, place, accepts if arrays else None, example)
-        return call
+        return described(accepts if arrays else None)(call)
+
+    return decorate
+
+
+def described(accepts: str | None) -> Callable[[Any], Any]:
+    """Decorator: complete a docstring that is a sentence and an example.
+
+    Args:
+      accepts: category of the arrays; None for functions without any.
+    """
+
+    def decorate(function: Any) -> Any:
+        name, room = function.__name__, function.__module__.rpartition(".")[2]
+        place = f"{room}.{name}" if room in ("fft", "linalg") else name
+        head, _, example = function.__doc__.partition("Example:")
+        function.__doc__ = _docstring(head, place, accepts, example)
+        return function
 
     return decorate
 

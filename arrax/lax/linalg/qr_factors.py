@@ -147,7 +147,8 @@ def ormqr(a: Matrices, taus: ArrayLike, c: ArrayLike, *, left: bool = True, tran
     """The product of matrices with a product of elementary reflections, which is not formed.
 
     Args:
-      a, taus: as of ``householder_product``.
+      a: array of shape ``(..., m, n)``, m at least n; the vectors stand below the diagonal, which counts as ones.
+      taus: array of shape ``(..., k)``, k at most n.
       c: array of shape ``(..., m, k)`` where ``left``, else ``(..., k, m)``.
       left: whether the reflections stand on the left.
       transpose: whether their adjoint is meant.

@@ -175,7 +175,9 @@ def dctn(
 
     Args:
       x: array.
-      type, norm: as of ``dct``.
+      type: 1, 2, 3 or 4.
+      norm: ``"backward"`` (the default): no factor; ``"forward"``: divided by the factor of there and back;
+        ``"ortho"``: orthonormal.
       s: lengths of the transformed axes.
       axes: the axes, by default all (or the last ones, as many as there are lengths).
     Raises:

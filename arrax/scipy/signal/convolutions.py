@@ -177,7 +177,8 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axes |
 
     Args:
       in1, in2: arrays of as many axes.
-      mode: as of ``convolve``.
+      mode: ``"full"``: wherever they overlap; ``"same"``: the middle, of the shape of ``in1``; ``"valid"``: wherever
+        one contains the other.
       axes: the axes to convolve along, by default all; along others, lengths are equal or 1.
     Raises:
       ValueError: another mode; empty arrays; shapes that don't fit.
@@ -238,7 +239,9 @@ def convolve2d(
 
     Args:
       in1, in2: arrays of two axes.
-      mode, precision: as of ``convolve``.
+      mode: ``"full"``: wherever they overlap; ``"same"``: the middle, of the shape of ``in1``; ``"valid"``: wherever
+        one contains the other.
+      precision: of the products.
       boundary: what is around ``in1``: ``"fill"`` (``fillvalue``), ``"wrap"`` or ``"symm"``.
       fillvalue: a number.
     Raises:

@@ -242,7 +242,14 @@ def csd(
     Args:
       x: array.
       y: array, or None for ``x`` itself.
-      fs, window, nperseg, noverlap, nfft, detrend, return_onesided, axis: as of ``stft``.
+      fs: samples per unit of time.
+      window: name, tuple of name and parameters, or values.
+      nperseg: length of the windows.
+      noverlap: how much they overlap, by default half.
+      nfft: length of the transforms, by default that of the windows.
+      detrend: False, ``"constant"`` or ``"linear"``: what is taken from each window.
+      return_onesided: of real signals, frequencies from 0 on only.
+      axis: the axis of time.
       scaling: ``"density"`` (power per frequency) or ``"spectrum"`` (power).
       average: ``"mean"`` or ``"median"`` of the windows.
     Returns: ``(frequencies, powers)``; of several windows the average.
