@@ -22,6 +22,7 @@ from arrax.core.tracebacks import bound_names, boundary
 from arrax.core.types import typeof
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.control_flow.scans import scan
+from arrax.numpy_api.operands import own_promotion
 from arrax.transforms.autodiff import vjp
 from arrax.transforms.custom_vjp import closure_convert, custom_vjp
 from arrax.transforms.raveling import ravel_pytree
@@ -64,6 +65,7 @@ class _State(NamedTuple):
 
 
 @boundary
+@own_promotion
 def odeint(
     func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 1.4e-8, atol: float = 1.4e-8,
     mxstep: float = np.inf, hmax: float = np.inf,

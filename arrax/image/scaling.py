@@ -15,7 +15,7 @@ from arrax.core.calls import as_index, as_indices
 from arrax.core.types import typeof
 from arrax.lax.precision import Precision, PrecisionLike
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
 from arrax.numpy_api.products import hashable_precision
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -183,6 +183,7 @@ def _checked_shape(name: str, image: Any, shape: Any) -> tuple[int, ...]:
     return shape
 
 
+@own_promotion
 def resize(
     image: ArrayLike,
     shape: Sequence[int],
@@ -223,6 +224,7 @@ def _resized(
     return _scaled(image, scale, jnp.zeros_like(scale), shape, axes, method, bool(antialias), precision)
 
 
+@own_promotion
 def scale_and_translate(
     image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int], scale: ArrayLike, translation: ArrayLike, method: Any,
     antialias: bool = True, precision: PrecisionLike = Precision.HIGHEST,

@@ -128,11 +128,12 @@ def _logsumexp(a: Any, b: Any, where: Any, axis: Any, keepdims: bool, signed: bo
     real = elementwise.real(shown)
     high = _shift(real, axis)
     high = selection.where(logic.isfinite(high), high, 0)
-    terms = elementwise.exp(shown - high)
+    shift = lax.convert_element_type(high, typeof(shown).dtype)  # of complex numbers, the real part
+    terms = elementwise.exp(shown - shift)
     terms = terms if b is None else b * terms
     total = reductions.sum(terms, axis=axis, keepdims=True)
     sign = elementwise.sign(total)
-    out = elementwise.log(elementwise.abs(total) if signed else total) + high
+    out = elementwise.log(elementwise.abs(total)) + high if signed else elementwise.log(total) + shift
     if not keepdims:
         kept = tuple(range(out.ndim)) if axis is None else axis
         out, sign = manipulation.squeeze(out, kept), manipulation.squeeze(sign, kept)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import warnings
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.calls import called_function, in_call
+from arrax.core.calls import called_function, in_call, register_wrapper
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import ShapedArray, refuse_masked, typeof
@@ -79,6 +80,21 @@ def as_operand(value: Any) -> Array:
         return value
     convert_value = getattr(value, "__jax_array__", None)
     return value if convert_value is None else convert_value()
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def own_promotion(function: F) -> F:
+    """Decorator: what a function of a library combines by itself, it combines whatever the user says of operands."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with config.numpy_dtype_promotion("standard"), config.numpy_rank_promotion("allow"):
+            return function(*args, **kwargs)
+
+    register_wrapper(call, lambda local: (local["function"], local["args"], local["kwargs"]))
+    return call  # type: ignore[return-value]
 
 
 def index_dtype(*lengths: int) -> np.dtype:

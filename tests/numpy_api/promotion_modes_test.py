@@ -7,6 +7,8 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax.experimental import ode, sparse
+from arrax.scipy import fft, linalg, signal, spatial, special, stats
 from tests.numpy_api.agreement.checking import FAMILIES
 from tests.numpy_api.agreement.expressions import Draw
 
@@ -80,6 +82,20 @@ CALLS = {
                              arrax.random.multivariate_normal(KEY, jnp.zeros(2), M, (3,)), arrax.random.dirichlet(KEY, F),
                              arrax.random.truncated_normal(KEY, -1.0, 1.0, (3,)), arrax.random.t(KEY, F), arrax.random.binomial(KEY, 5.0, 0.5),
                              arrax.random.permutation(KEY, F), arrax.random.orthogonal(KEY, 2), arrax.random.ball(KEY, 2)],
+    "cosine transforms": lambda: [fft.dct(F), fft.idct(F), fft.dctn(M), fft.idctn(M)],
+    "functions of matrices": lambda: [linalg.sqrtm(M), linalg.funm(M, jnp.sqrt), linalg.expm(M), linalg.rsf2csf(M, M),
+                             linalg.solve_sylvester(M, M, M), linalg.polar(M), linalg.schur(M)],
+    "spectra":      lambda: [signal.stft(jnp.ones(8), nperseg=4), signal.istft(jnp.ones((3, 5), "complex64"), nperseg=4),
+                             signal.welch(jnp.ones(8), nperseg=4), signal.csd(jnp.ones(8), jnp.ones(8), nperseg=4)],
+    "special":      lambda: [special.hyp2f1(1.0, 1.0, 2.0, 0.5), special.lpmn(1, 1, jnp.zeros(1)), special.zeta(2.0, 1.0),
+                             special.sph_harm_y(jnp.array([0]), jnp.array([0]), jnp.zeros(1), jnp.zeros(1)),
+                             special.hyp1f1(F, F, F), special.betainc(F, F, F / 8), special.polygamma(1, F)],
+    "densities":    lambda: [stats.gaussian_kde(F)(F[:1]), stats.gaussian_kde(F).logpdf(F[:1]), stats.rankdata(F), stats.mode(F)],
+    "rotations":    lambda: spatial.transform.Slerp.init(jnp.array([0.0, 1.0]), spatial.transform.Rotation.identity(2))(0.5),
+    "images":       lambda: [arrax.image.resize(M, (4, 4), "linear"),
+                             arrax.image.scale_and_translate(M, (4, 4), (0, 1), F[:2], jnp.zeros(2), "linear")],
+    "odeint":       lambda: ode.odeint(lambda y, t: -y, 1.0, F),
+    "sparse":       lambda: sparse.BCOO.fromdense(M) @ F[:2],
 }
 # fmt: on
 

@@ -206,7 +206,7 @@ def columns(indices: Array) -> tuple[Array, ...]:
 def inside(indices: Array, sparse_shape: Sequence[int]) -> Array:
     """Which indices lie within the array."""
     bounds = jnp.array(sparse_shape, indices.dtype)
-    return jnp.all((indices >= 0) & (indices < bounds), axis=-1)
+    return jnp.all((indices >= 0) & (indices < jnp.broadcast_to(bounds, indices.shape)), axis=-1)
 
 
 def where_inside(there: Array, data: Array, indices: Array, sparse_shape: Sequence[int]) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, own_promotion, promote_inexact
 from arrax.xla.arrays import Array, ArrayLike
 
 _NORMS = (None, "backward", "ortho", "forward")
@@ -139,6 +139,7 @@ def _over(name: str, x: Any, type: int, s: Any, axes: Any, norm: str | None, inv
     return _transformed(x, type=type, lengths=lengths, axes=indices, norm=norm, inverse=inverse)
 
 
+@own_promotion
 def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The discrete cosine transform along an axis.
 
@@ -156,6 +157,7 @@ def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm:
     return _along("dct", x, type, n, axis, norm, False)
 
 
+@own_promotion
 def idct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of ``dct``. Args: as of ``dct``.
 
@@ -164,6 +166,7 @@ def idct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm
     return _along("idct", x, type, n, axis, norm, True)
 
 
+@own_promotion
 def dctn(
     x: ArrayLike,
     type: int = 2,
@@ -187,6 +190,7 @@ def dctn(
     return _over("dctn", x, type, s, axes, norm, False)
 
 
+@own_promotion
 def idctn(
     x: ArrayLike,
     type: int = 2,

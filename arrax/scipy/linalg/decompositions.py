@@ -12,7 +12,7 @@ from arrax.core.calls import as_indices
 from arrax.core.types import typeof
 from arrax.lax.linalg import matrices as parts
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
 from arrax.xla.arrays import Array, ArrayLike, Matrices, OptionalArray
 
 
@@ -328,6 +328,7 @@ def _rsf2csf(form: Any, vectors: Any) -> tuple[Any, Any]:
     return triangular, vectors.astype(turn.dtype) @ turn
 
 
+@own_promotion
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     """The triangular complex Schur form of a real one.
 

@@ -11,7 +11,7 @@ import numpy as np
 from arrax import dtypes, lax
 from arrax import numpy as jnp
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
 from arrax.scipy.linalg.decompositions import _schur, adjoint, as_matrices
 from arrax.transforms.autodiff import jvp
 from arrax.xla.arrays import Array, Matrices
@@ -106,6 +106,7 @@ def _expm_frechet(a: Any, e: Any, both: bool) -> Any:
 # ---- by the Schur form ------------------------------------------------------------------------------------------------
 
 
+@own_promotion
 def sqrtm(A: Matrices, blocksize: int = 1) -> Array:
     """The principal square root of a matrix.
 
@@ -145,6 +146,7 @@ def _sqrtm(a: Any) -> Any:
     return vectors @ root @ adjoint(vectors)
 
 
+@own_promotion
 def funm(A: Matrices, func: Callable[[Any], Any], disp: bool = True) -> Array | tuple[Array, Array]:
     """A function of a matrix, given by the function of its eigenvalues, which must differ.
 

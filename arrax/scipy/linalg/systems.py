@@ -10,7 +10,7 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.lax.linalg.lu_factors import lu_solve as solve_with_factors
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
 from arrax.scipy.linalg.decompositions import _schur, adjoint, as_matrices
 from arrax.xla.arrays import Array, ArrayLike, Matrices
 
@@ -201,6 +201,7 @@ def _solve_triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool) -> An
 # ---- Sylvester's equation ---------------------------------------------------------------------------------------------
 
 
+@own_promotion
 def solve_sylvester(A: Matrices, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Array:
     """The solution of ``A X + X B = C``.
 

@@ -13,7 +13,7 @@ from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, own_promotion, promote_inexact
 from arrax.scipy.signal.trends import _detrend
 from arrax.scipy.signal.windows import window_values
 from arrax.xla.arrays import ArrayLike, OptionalArray
@@ -97,6 +97,7 @@ def _checked_trend(name: str, detrend: Any) -> Any:
 # ---- short-time transforms --------------------------------------------------------------------------------------------
 
 
+@own_promotion
 def stft(
     x: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int = 256, noverlap: int | None = None, nfft: int | None = None,
     detrend: str | bool | Callable[[Any], Any] = False, return_onesided: bool = True, boundary: str | None = "zeros", padded: bool = True, axis: int = -1,
@@ -160,6 +161,7 @@ def _stft(
     return jnp.moveaxis(outs, -1, axis)
 
 
+@own_promotion
 def istft(
     Zxx: Any, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: OptionalArray = None, noverlap: Any = None, nfft: Any = None,
     input_onesided: Any = True, boundary: Any = True, time_axis: int = -1, freq_axis: int = -2,
@@ -232,6 +234,7 @@ def _istft(
 # ---- powers -----------------------------------------------------------------------------------------------------------
 
 
+@own_promotion
 def csd(
     x: ArrayLike, y: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int | None = None, noverlap: int | None = None,
     nfft: int | None = None, detrend: str | bool | Callable[[Any], Any] = "constant", return_onesided: bool = True, scaling: str = "density",
@@ -260,6 +263,7 @@ def csd(
     return _power("csd", x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average)
 
 
+@own_promotion
 def welch(
     x: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int | None = None, noverlap: int | None = None,
     nfft: int | None = None, detrend: str | bool | Callable[[Any], Any] = "constant", return_onesided: bool = True, scaling: str = "density",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from arrax import numpy as jnp
-from arrax.numpy_api.operands import check_arraylike
+from arrax.numpy_api.operands import check_arraylike, own_promotion
 from arrax.scipy.spatial.rotations import Rotation
 
 
@@ -28,6 +28,7 @@ class Slerp(NamedTuple):
     rotvecs: Any
 
     @classmethod
+    @own_promotion
     def init(cls, times: Any, rotations: Rotation) -> Slerp:
         """The interpolation between rotations at given times.
 
@@ -50,6 +51,7 @@ class Slerp(NamedTuple):
         first, after = Rotation(rotations.quat[:-1]), Rotation(rotations.quat[1:])
         return cls(times, jnp.diff(times), first, (first.inv() * after).as_rotvec())
 
+    @own_promotion
     def __call__(self, times: Any) -> Rotation:
         """The rotations at times, a number or a vector."""
         check_arraylike("Slerp", times)

@@ -16,7 +16,7 @@ from arrax.lax import families
 from arrax.lax.conversion import convert
 from arrax.lax.double_formulas import Derivatives, Real, in_double
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
+from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact, refuse_complex
 from arrax.transforms.custom_jvp import SymbolicZero, custom_jvp
 
 Function = Callable[..., Any]
@@ -31,6 +31,8 @@ def elementwise(complexes: bool = False, eager: bool = True) -> Callable[[Functi
     """
 
     def decorate(fun: Function) -> Function:
+        body = own_promotion(fun)
+
         @functools.wraps(fun)
         def computed(*operands: Any) -> Any:
             check_arraylike(fun.__name__, *operands)
@@ -40,8 +42,8 @@ def elementwise(complexes: bool = False, eager: bool = True) -> Callable[[Functi
                     refuse_complex(fun.__name__, x)
             dtype = typeof(operands[0]).dtype
             if dtypes.itemsize_bits(dtype) >= 32:
-                return fun(*map(jnp.asarray, operands))
-            outs = fun(*(convert(x, np.float32) for x in operands))
+                return body(*map(jnp.asarray, operands))
+            outs = body(*(convert(x, np.float32) for x in operands))
             narrowed = [
                 x if jnp.iscomplexobj(x) else convert(x, dtype) for x in (outs if isinstance(outs, tuple) else (outs,))
             ]
@@ -91,7 +93,7 @@ def analytic(*slopes: Function | float | None) -> Callable[[Function], Function]
 
     def decorate(fun: Function) -> Function:
         def formula(*operands: Real, **options: Any) -> Real:
-            return Real(fun(*(jnp.asarray(x.value) for x in operands), **options))
+            return Real(own_promotion(fun)(*(jnp.asarray(x.value) for x in operands), **options))
 
         name = fun.__name__.strip("_")
         further = Derivatives(name, formula, len(slopes))

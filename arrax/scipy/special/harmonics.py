@@ -11,7 +11,7 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, concrete_int, promote_inexact
+from arrax.numpy_api.operands import check_arraylike, concrete_int, own_promotion, promote_inexact
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -63,6 +63,7 @@ def _checked(name: str, m: Any, n: Any, z: Any) -> tuple[int, int]:
     return order, degree
 
 
+@own_promotion
 def lpmn(m: int, n: int, z: ArrayLike) -> tuple[Any, Any]:
     """Associated Legendre functions of the first kind and their derivatives.
 
@@ -106,6 +107,7 @@ def _values(z: Any, order: int, degree: int, normed: bool) -> Any:
     return table if normed else table / jnp.asarray(_norms(order, degree)[..., None], table.dtype)
 
 
+@own_promotion
 def lpmn_values(m: int, n: int, z: ArrayLike, is_normalized: bool) -> Array:
     """Associated Legendre functions of the first kind.
 
@@ -129,6 +131,7 @@ def _lpmn_values(z: Any, order: int, degree: int, normed: bool) -> Any:
     return _values(z, order, degree, normed)
 
 
+@own_promotion
 def sph_harm_y(
     n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, diff_n: int | None = None, n_max: int | None = None
 ) -> Any:
@@ -190,6 +193,7 @@ def _sph_harm(n: Any, m: Any, theta: Any, phi: Any, n_max: int, order: int) -> t
     return tuple(out.astype(turn.dtype).reshape(shape + out.shape[1:]) for out in outs)
 
 
+@own_promotion
 def sph_harm(m: ArrayLike, n: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_max: int | None = None) -> Array:
     """Spherical harmonics Y of order m and degree n; ``sph_harm_y`` has another order of arguments.
 

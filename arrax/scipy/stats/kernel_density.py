@@ -11,7 +11,7 @@ import numpy as np
 from arrax import lax, random
 from arrax import numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node_class
-from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
 from arrax.scipy.special.error_functions import ndtr
 
 
@@ -30,6 +30,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
     Example: ``stats.gaussian_kde(jnp.array([1., 2., 4.]))(jnp.array([2.]))``. Source: ``scipy.stats.gaussian_kde``.
     """
 
+    @own_promotion
     def __init__(self, dataset: Any, bw_method: None | str | Any | Callable[[Any], Any] = None, weights: Any = None):
         check_arraylike("gaussian_kde", dataset)
         (dataset,) = promote_inexact(jnp.atleast_2d(jnp.asarray(dataset)))
@@ -117,6 +118,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         high = jnp.where(jnp.isfinite(high), high, 0)
         return jnp.log(jnp.sum(jnp.exp(terms - high), 1)) + high[:, 0] + norm
 
+    @own_promotion
     def evaluate(self, points: Any) -> Any:
         """The density at points.
 
@@ -134,6 +136,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
     def __call__(self, points: Any) -> Any:
         return self.evaluate(points)
 
+    @own_promotion
     def logpdf(self, x: Any) -> Any:
         """The logarithm of the density. Args: as of ``evaluate``."""
         return self._log_density(self._checked_points("gaussian_kde.logpdf", x))
@@ -151,6 +154,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         densities = jnp.exp(-0.5 * jnp.sum(scaled * scaled, 0) - norm).reshape(self.n, -1)
         return self.weights @ densities @ weights
 
+    @own_promotion
     def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
         """The integral of the density times a normal one.
 
@@ -170,6 +174,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
             )
         return self._overlap(mean[:, None], cov, jnp.ones(1, self.dataset.dtype))
 
+    @own_promotion
     def integrate_box_1d(self, low: Any, high: Any) -> Any:
         """The integral of the density of one variable from ``low`` to ``high``.
 
@@ -187,6 +192,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         below, above = (ndtr(end) for end in ends)
         return jnp.sum(self.weights * (above - below))
 
+    @own_promotion
     def integrate_kde(self, other: gaussian_kde) -> Any:
         """The integral of the product of two estimates of the same variables.
 
@@ -212,6 +218,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
             raise NotImplementedError(f"gaussian_kde.integrate_box: there must be one variable, got {self.d}")
         return self.integrate_box_1d(*(jnp.squeeze(jnp.asarray(end)) for end in (low_bounds, high_bounds)))
 
+    @own_promotion
     def set_bandwidth(self, bw_method: Any = None) -> None:
         """Choose another width, in place. Args: ``bw_method`` as of the class; None changes nothing.
 
@@ -222,6 +229,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
 
     # ---- draws ----------------------------------------------------------------------------------------------------------
 
+    @own_promotion
     def resample(self, key: Any, shape: Any = ()) -> Any:
         """Points drawn from the density.
 

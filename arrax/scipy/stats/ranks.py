@@ -12,7 +12,7 @@ from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import count_of
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, own_promotion, promote_inexact
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -99,6 +99,7 @@ def _mode(a: Any, axis: OneAxis, omit: bool, keepdims: bool) -> ModeResult:
 # ---- ranks ----------------------------------------------------------------------------------------------------------
 
 
+@own_promotion
 def rankdata(a: ArrayLike, method: str = "average", *, axis: OneAxis = None, nan_policy: str = "propagate") -> Array:
     """The ranks of the elements, from 1 on.
 
