@@ -256,6 +256,8 @@ def consts_to_invars(jaxpr: Jaxpr) -> Jaxpr:
 def subprograms(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
     """The programs among the parameters of an equation, those in tuples and lists included.
 
+    Args:
+      params: of an equation.
     Example: ``program = make_jaxpr(jit(jnp.sin))(y); len(list(arrax.core.subprograms(program.eqns[0].params)))`` is 1.
     """
     for value in params.values():

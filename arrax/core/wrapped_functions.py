@@ -147,6 +147,8 @@ def transformation_with_aux(generator: Transformation) -> Callable[..., tuple[Wr
 def merge_linear_aux(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[bool, Any]:
     """Of two stores the one that has been filled: (whether it is the first, what is in it).
 
+    Args:
+      first, second: stores, or functions without arguments.
     Raises:
       StoreException: both are empty, or both are filled.
     Example: ``from arrax.extend import linear_util; full, empty = Store(), Store(); full.store(7);

@@ -91,6 +91,8 @@ def to_dtype(dtype_like: DTypeLike) -> DType:
 def is_bool(dtype: DTypeLike) -> bool:
     """Whether a dtype is bool.
 
+    Args:
+      dtype: dtype, its name, or a scalar type.
     Example: ``dtypes.is_bool(np.dtype(bool))`` is True.
     """
     return to_dtype(dtype) in bool_dtypes
@@ -99,6 +101,8 @@ def is_bool(dtype: DTypeLike) -> bool:
 def is_integer(dtype: DTypeLike) -> bool:
     """Whether a dtype is a signed or unsigned integer; bool is not.
 
+    Args:
+      dtype: dtype, its name, or a scalar type.
     Example: ``dtypes.is_integer('int8'), dtypes.is_integer(bool)`` is ``(True, False)``.
     """
     return to_dtype(dtype) in integer_dtypes
@@ -107,6 +111,8 @@ def is_integer(dtype: DTypeLike) -> bool:
 def is_float(dtype: DTypeLike) -> bool:
     """Whether a dtype is real floating point, bfloat16 and the narrow floats included.
 
+    Args:
+      dtype: dtype, its name, or a scalar type.
     Example: ``dtypes.is_float('bfloat16'), dtypes.is_float('complex64')`` is ``(True, False)``.
     """
     return to_dtype(dtype) in floating_dtypes
@@ -115,6 +121,8 @@ def is_float(dtype: DTypeLike) -> bool:
 def is_complex(dtype: DTypeLike) -> bool:
     """Whether a dtype is complex.
 
+    Args:
+      dtype: dtype, its name, or a scalar type.
     Example: ``dtypes.is_complex('complex64')`` is True.
     """
     return to_dtype(dtype) in complex_dtypes
@@ -123,6 +131,8 @@ def is_complex(dtype: DTypeLike) -> bool:
 def is_inexact(dtype: DTypeLike) -> bool:
     """Whether a dtype is real floating point or complex: whether values of it have tangents of the same dtype.
 
+    Args:
+      dtype: dtype, its name, or a scalar type.
     Example: ``dtypes.is_inexact('float32'), dtypes.is_inexact('int32')`` is ``(True, False)``.
     """
     return to_dtype(dtype) in inexact_dtypes
@@ -131,6 +141,8 @@ def is_inexact(dtype: DTypeLike) -> bool:
 def is_extended(dtype: Any) -> TypeGuard[ExtendedDType]:
     """Whether a dtype is an extended one, such as that of random keys.
 
+    Args:
+      dtype: anything.
     Example: ``dtypes.is_extended(key.dtype)`` is True.
     """
     return isinstance(dtype, ExtendedDType)

@@ -23,6 +23,8 @@ def jaxpr_as_fun(program: ClosedJaxpr) -> Callable[..., list[Any]]:
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
     """The programs among an equation's parameters.
 
+    Args:
+      params: of an equation.
     Example: ``program = make_jaxpr(jit(jnp.sin))(y); [inner] = arrax.core.jaxprs_in_params(program.eqns[0].params);
     len(inner.eqns)``
     is 1.
@@ -33,6 +35,8 @@ def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
     """The programs that a program's equations hold.
 
+    Args:
+      jaxpr: the program.
     Example: ``[inner] = arrax.core.subjaxprs(make_jaxpr(jit(jnp.sin))(y).jaxpr); len(inner.eqns)`` is 1.
     """
     for eqn in jaxpr.eqns:
@@ -42,6 +46,10 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 def concrete_or_error(force: Any, value: Any, context: str = "") -> Any:
     """A known value, converted by ``force``.
 
+    Args:
+      force: function such as ``int``.
+      value: what is converted.
+      context: what the message says of it.
     Raises:
       ConcretizationTypeError: a traced value.
     Returns: ``force(value)``.

@@ -48,6 +48,8 @@ _relu_rule.defjvp(_relu_jvp)
 def relu(x: ArrayLike) -> Array:
     """``max(x, 0)``, with derivative 0 at 0.
 
+    Args:
+      x: array of real numbers, or a number.
     Example: ``nn.relu(-1.)`` is 0.
     """
     check_arraylike("relu", x)
@@ -58,6 +60,8 @@ def relu(x: ArrayLike) -> Array:
 def relu6(x: ArrayLike) -> Array:
     """``min(max(x, 0), 6)``, with derivative 0 at 0 and at 6.
 
+    Args:
+      x: array of real numbers, or a number.
     Example: ``nn.relu6(7.)`` is 6.
     """
     return selection.where(logic.greater_equal(x, 6.0), 6.0, _relu_rule(x))
@@ -67,6 +71,8 @@ def relu6(x: ArrayLike) -> Array:
 def sigmoid(x: ArrayLike) -> Array:
     """``1 / (1 + exp(-x))``.
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.sigmoid(0.)`` is 0.5.
     """
     check_arraylike("sigmoid", x)
@@ -78,6 +84,8 @@ def sigmoid(x: ArrayLike) -> Array:
 def softplus(x: ArrayLike) -> Array:
     """``log(1 + exp(x))``.
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.softplus(0.)`` is log 2.
     """
     return elementwise.logaddexp(x, 0)
@@ -95,6 +103,9 @@ def narrowed(function: Any, *operands: Any) -> Any:
 def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     """``(x + sqrt(x^2 + b)) / 2``.
 
+    Args:
+      x: array of floats, or a number.
+      b: number that says how smooth it is, or array that broadcasts.
     Example: ``nn.squareplus(0.)`` is 1.
     """
     (x,) = promote_inexact(x)
@@ -115,6 +126,8 @@ def _squareplus(x: Any, b: Any) -> Any:
 def soft_sign(x: ArrayLike) -> Array:
     """``x / (|x| + 1)``.
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.soft_sign(1.)`` is 0.5.
     """
     x = as_operand(x)
@@ -125,6 +138,8 @@ def soft_sign(x: ArrayLike) -> Array:
 def sparse_plus(x: ArrayLike) -> Array:
     """0 below -1, x above 1, ``(x + 1)^2 / 4`` between.
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.sparse_plus(0.)`` is 0.25.
     """
     x = as_operand(x)
@@ -136,6 +151,8 @@ def sparse_plus(x: ArrayLike) -> Array:
 def sparse_sigmoid(x: ArrayLike) -> Array:
     """0 below -1, 1 above 1, ``(x + 1) / 2`` between.
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.sparse_sigmoid(0.)`` is 0.5.
     """
     return 0.5 * selection.clip(x + 1.0, 0.0, 2.0)
@@ -145,6 +162,8 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
 def silu(x: ArrayLike) -> Array:
     """``x sigmoid(x)``.
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.silu(0.)`` is 0.
     """
     (x,) = promote_inexact(x)
@@ -158,6 +177,8 @@ swish = silu
 def mish(x: ArrayLike) -> Array:
     """``x tanh(softplus(x))``.
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.mish(0.)`` is 0.
     """
     (x,) = promote_inexact(x)
@@ -176,6 +197,8 @@ def _mish(x: Any) -> Any:
 def log_sigmoid(x: ArrayLike) -> Array:
     """``log(sigmoid(x))``.
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.log_sigmoid(0.)`` is -log 2.
     """
     (x,) = promote_inexact(x)
@@ -186,6 +209,9 @@ def log_sigmoid(x: ArrayLike) -> Array:
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """x above 0, ``alpha (exp(x) - 1)`` below.
 
+    Args:
+      x: array of floats, or a number.
+      alpha: number, or array that broadcasts.
     Example: ``nn.elu(1.)`` is 1.
     """
     x = as_operand(x)
@@ -197,6 +223,9 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 def leaky_relu(x: ArrayLike, negative_slope: Any = 1e-2) -> Array:
     """x above 0, ``negative_slope x`` below.
 
+    Args:
+      x: array of floats, or a number.
+      negative_slope: number, or array that broadcasts.
     Example: ``nn.leaky_relu(-1.)`` is -0.01.
     """
     x = as_operand(x)
@@ -207,6 +236,8 @@ def leaky_relu(x: ArrayLike, negative_slope: Any = 1e-2) -> Array:
 def hard_tanh(x: ArrayLike) -> Array:
     """x limited to [-1, 1].
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.hard_tanh(2.)`` is 1.
     """
     x = as_operand(x)
@@ -217,6 +248,9 @@ def hard_tanh(x: ArrayLike) -> Array:
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """``max(x, 0) + alpha min(exp(x / alpha) - 1, 0)``.
 
+    Args:
+      x: array of floats, or a number.
+      alpha: positive number, or array that broadcasts.
     Example: ``nn.celu(1.)`` is 1.
     """
     (x,) = promote_inexact(x)
@@ -227,6 +261,8 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 def selu(x: ArrayLike) -> Array:
     """Scaled elu with self-normalizing constants. Source: Klambauer et al., "Self-Normalizing Neural Networks".
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.selu(1.)`` is 1.0507.
     """
     return 1.0507009873554805 * elu(x, 1.6732632423543772)
@@ -236,6 +272,9 @@ def selu(x: ArrayLike) -> Array:
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """``x Phi(x)`` with the normal distribution function, or its tanh approximation. Source: Hendrycks & Gimpel.
 
+    Args:
+      x: array of floats, or a number.
+      approximate: whether to take the approximation by tanh.
     Example: ``nn.gelu(0.)`` is 0.
     """
     (x,) = promote_inexact(x)
@@ -258,6 +297,9 @@ def _gelu_by_tanh(x: Any) -> Any:
 def glu(x: ArrayLike, axis: int = -1) -> Array:
     """The first half along an axis times the sigmoid of the second half.
 
+    Args:
+      x: array whose axis has an even length.
+      axis: the axis that is cut in two.
     Raises:
       ValueError: an odd length.
     Example: ``nn.glu(jnp.ones(4)).shape`` is ``(2,)``.
@@ -274,6 +316,8 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
 def hard_sigmoid(x: ArrayLike) -> Array:
     """``relu6(x + 3) / 6``.
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.hard_sigmoid(0.)`` is 0.5.
     """
     return relu6(x + 3.0) / 6.0
@@ -283,6 +327,8 @@ def hard_sigmoid(x: ArrayLike) -> Array:
 def hard_silu(x: ArrayLike) -> Array:
     """``x relu6(x + 3) / 6``.
 
+    Args:
+      x: array of floats, or a number.
     Example: ``nn.hard_silu(3.)`` is 3.
     """
     (x,) = promote_inexact(x)
@@ -296,6 +342,8 @@ hard_swish = hard_silu
 def identity(x: ArrayLike) -> Array:
     """The value itself.
 
+    Args:
+      x: array or number.
     Example: ``nn.identity(2.)`` is 2.
     """
     check_arraylike("identity", x)
@@ -342,6 +390,8 @@ def _one_hot(x: Any, num_classes: int, dtype: Any, axis: int) -> Any:
 def log1mexp(x: ArrayLike) -> Array:
     """``log(1 - exp(-x))``, accurately for all positive x.
 
+    Args:
+      x: array of positive floats, or a number.
     Example: ``nn.log1mexp(1.)`` is -0.4587.
     """
     (x,) = promote_inexact(x)

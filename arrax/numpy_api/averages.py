@@ -210,6 +210,15 @@ def std(
 ) -> Array:  # fmt: skip
     """The standard deviation of the elements over axes: the root of ``var``, whose arguments it has.
 
+    Args:
+      a: array or number.
+      axis: axis, tuple of axes, or None for all.
+      dtype: dtype to compute in.
+      out: None: arrays cannot be overwritten.
+      ddof, correction: the sum is divided by the number of elements less this; one of the two.
+      keepdims: keep the reduced axes, with length 1.
+      where: mask of the elements that count.
+      mean: the mean, where it is known.
     Example: ``jnp.std(jnp.array([1., 3.]))`` is 1. Source: ``numpy.std``.
     """
     refuse_out("std", out)

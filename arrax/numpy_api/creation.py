@@ -354,6 +354,11 @@ def empty(
 ) -> Array:
     """An array of zeros: there are no uninitialized arrays.
 
+    Args:
+      shape: int or sequence of ints.
+      dtype: by default float32 (float64 with x64).
+      device: device to put it on.
+      out_sharding: how the result is divided over a mesh.
     Example: ``jnp.empty(2)``. Source: ``numpy.empty``.
     """
     return zeros(shape, _requested_of_shape("empty", shape, dtype), device=device, out_sharding=out_sharding)
@@ -440,6 +445,12 @@ def zeros_like(
 ) -> Array:
     """Zeros of the shape and dtype of ``a``, unless others are given.
 
+    Args:
+      a: array or number.
+      dtype: of the result, instead of that of ``a``.
+      shape: of the result, instead of that of ``a``.
+      device: device to put it on.
+      out_sharding: how the result is divided over a mesh.
     Example: ``jnp.zeros_like(jnp.ones(2))``. Source: ``numpy.zeros_like``.
     """
     lengths, chosen, weak = _like("zeros_like", a, dtype, shape)
@@ -456,6 +467,12 @@ def ones_like(
 ) -> Array:
     """Ones of the shape and dtype of ``a``, unless others are given.
 
+    Args:
+      a: array or number.
+      dtype: of the result, instead of that of ``a``.
+      shape: of the result, instead of that of ``a``.
+      device: device to put it on.
+      out_sharding: how the result is divided over a mesh.
     Example: ``jnp.ones_like(jnp.zeros(2))``. Source: ``numpy.ones_like``.
     """
     lengths, chosen, weak = _like("ones_like", a, dtype, shape)
@@ -472,6 +489,12 @@ def empty_like(
 ) -> Array:
     """Zeros of the shape and dtype of ``prototype``: there are no uninitialized arrays.
 
+    Args:
+      prototype: array or number.
+      dtype: of the result, instead of that of ``prototype``.
+      shape: of the result, instead of that of ``prototype``.
+      device: device to put it on.
+      out_sharding: how the result is divided over a mesh.
     Example: ``jnp.empty_like(jnp.ones(2))``. Source: ``numpy.empty_like``.
     """
     lengths, chosen, weak = _like("empty_like", prototype, dtype, shape)
@@ -489,6 +512,13 @@ def full_like(
 ) -> Array:
     """An array of the shape and dtype of ``a``, unless others are given, filled with a value.
 
+    Args:
+      a: array or number.
+      fill_value: number, or array that broadcasts.
+      dtype: of the result, instead of that of ``a``.
+      shape: of the result, instead of that of ``a``.
+      device: device to put it on.
+      out_sharding: how the result is divided over a mesh.
     Example: ``jnp.full_like(jnp.ones(2), 3)`` is ``[3., 3.]``. Source: ``numpy.full_like``.
     """
     lengths, chosen, weak = _like("full_like", a, dtype, shape)
@@ -595,6 +625,9 @@ def eye(
 def identity(n: int, dtype: OptionalDType = None) -> Array:
     """The identity matrix.
 
+    Args:
+      n: number of rows and columns.
+      dtype: by default float32 (float64 with x64).
     Example: ``jnp.identity(2)``. Source: ``numpy.identity``.
     """
     return eye(n, dtype=dtype)
@@ -603,6 +636,9 @@ def identity(n: int, dtype: OptionalDType = None) -> Array:
 def copy_array(a: ArrayLike, order: str | None = None) -> Array:
     """A copy of an array.
 
+    Args:
+      a: array or number.
+      order: ``"C"``, ``"K"`` or None: arrays have no memory order of their own.
     Example: ``jnp.copy(jnp.ones(2))``. Source: ``numpy.copy``.
     """
     check_arraylike("copy", a)

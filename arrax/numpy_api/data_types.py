@@ -22,6 +22,9 @@ dtype = np.dtype
 def issubdtype(arg1: Any, arg2: Any) -> bool:
     """Whether a dtype is another, or stands below it in the hierarchy of scalar types. See ``arrax.dtypes.issubdtype``.
 
+    Args:
+      arg1: dtype or scalar type.
+      arg2: scalar type of the hierarchy, or dtype.
     Example: ``jnp.issubdtype(jnp.bfloat16, jnp.floating)`` is True. Source: ``numpy.issubdtype``.
     """
     return dtypes.issubdtype(arg1, arg2)
@@ -88,6 +91,8 @@ def finfo(dtype: DTypeLike) -> FloatInfo:
 def result_type(*args: Any) -> Any:
     """The dtype that arrays, numbers and dtypes promote to.
 
+    Args:
+      args: arrays, numbers, dtypes.
     Example: ``jnp.result_type(jnp.int32, 1.5)`` is float32. Source: ``numpy.result_type``.
     """
     if not args:

@@ -395,6 +395,8 @@ signbit      = unary("signbit", lambda x: _signbit(x), kept, "test for a set sig
 def real(val: ArrayLike, /) -> Array:
     """Real part, elementwise.
 
+    Args:
+      val: array or number.
     Example: ``jnp.real(1 + 2j)`` is 1. Source: ``numpy.real``.
     """
     check_arraylike("real", val)
@@ -406,6 +408,8 @@ def real(val: ArrayLike, /) -> Array:
 def imag(val: ArrayLike, /) -> Array:
     """Imaginary part, elementwise: zeros of real numbers.
 
+    Args:
+      val: array or number.
     Example: ``jnp.imag(1 + 2j)`` is 2. Source: ``numpy.imag``.
     """
     check_arraylike("imag", val)
@@ -435,6 +439,8 @@ def _signbit(x: Any) -> Any:
 def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Any, Any]:
     """Quotient rounded down and remainder, elementwise.
 
+    Args:
+      x1, x2: arrays or numbers that broadcast: dividend and divisor.
     Example: ``jnp.divmod(7, 3)`` is ``(2, 1)``. Source: ``numpy.divmod``.
     """
     check_arraylike("divmod", x1, x2)
@@ -446,6 +452,9 @@ def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Any, Any]:
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Any, Any]:
     """Fractional and integral part, both of the sign of ``x``, elementwise.
 
+    Args:
+      x: array or number.
+      out: None: arrays cannot be overwritten.
     Example: ``jnp.modf(2.5)`` is ``(0.5, 2.)``. Source: ``numpy.modf``.
     """
     refuse_out("modf", out)
@@ -460,6 +469,9 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Any, Any]:
 def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Angle of complex numbers in the plane, in radians or degrees.
 
+    Args:
+      z: array or number.
+      deg: True for degrees.
     Example: ``jnp.angle(1j)`` is pi / 2. Source: ``numpy.angle``.
     """
     check_arraylike("angle", z)
@@ -516,6 +528,10 @@ def _round_integers(a: Any, scale: int) -> Any:
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Round to a number of decimals, halves to even.
 
+    Args:
+      a: array or number.
+      decimals: how many; negative ones round to tens, hundreds and so on.
+      out: None: arrays cannot be overwritten.
     Example: ``jnp.round(1.25, 1)`` is 1.2. Source: ``numpy.round``.
     """
     check_arraylike("round", a)
@@ -529,6 +545,9 @@ around = round
 def fix(x: ArrayLike, out: None = None) -> Array:
     """Nearest integer towards zero, elementwise.
 
+    Args:
+      x: array or number.
+      out: None: arrays cannot be overwritten.
     Example: ``jnp.fix(-1.5)`` is -1. Source: ``numpy.fix``.
     """
     refuse_out("fix", out)

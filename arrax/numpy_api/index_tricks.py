@@ -41,6 +41,9 @@ def _integers(*positions: np.ndarray) -> tuple[Any, ...]:
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     """The indices of the main diagonal of an array with ``ndim`` axes of length ``n``.
 
+    Args:
+      n: length of the axes.
+      ndim: number of axes.
     Raises:
       ValueError: negative ``n`` or ``ndim``.
     Example: ``jnp.diag_indices(3)``. Source: ``numpy.diag_indices``.
@@ -56,6 +59,8 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
 def diag_indices_from(arr: ArrayLike) -> tuple[Any, ...]:
     """The indices of the main diagonal of an array whose axes have equal lengths.
 
+    Args:
+      arr: array of two axes or more.
     Raises:
       ValueError: fewer than two axes, or differing lengths.
     Example: ``jnp.diag_indices_from(jnp.ones((3, 3)))``. Source: ``numpy.diag_indices_from``.
@@ -84,6 +89,10 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     """The indices of the upper triangle of a matrix; see ``tril_indices``.
 
+    Args:
+      n: number of rows.
+      k: which diagonal is the first one; 0 the main one, positive ones above it.
+      m: number of columns, by default ``n``.
     Example: ``jnp.triu_indices(3)``. Source: ``numpy.triu_indices``.
     """
     return _integers(*np.triu_indices(as_index(n), as_index(k), None if m is None else as_index(m)))  # type: ignore[return-value]
@@ -99,6 +108,9 @@ def _matrix_shape(arr: Any) -> tuple[int, int]:
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, Any]:
     """The indices of the lower triangle of a matrix like ``arr``; see ``tril_indices``.
 
+    Args:
+      arr: matrix.
+      k: which diagonal is the last one; 0 the main one, positive ones above it.
     Example: ``jnp.tril_indices_from(jnp.ones((2, 3)))``. Source: ``numpy.tril_indices_from``.
     """
     rows, columns = _matrix_shape(arr)
@@ -108,6 +120,9 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, Any]:
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, Any]:
     """The indices of the upper triangle of a matrix like ``arr``; see ``tril_indices``.
 
+    Args:
+      arr: matrix.
+      k: which diagonal is the first one; 0 the main one, positive ones above it.
     Example: ``jnp.triu_indices_from(jnp.ones((2, 3)))``. Source: ``numpy.triu_indices_from``.
     """
     rows, columns = _matrix_shape(arr)
@@ -256,6 +271,8 @@ def _ravel_multi_index(positions: tuple[Any, ...], lengths: tuple[int, ...], mod
 def ix_(*args: Any) -> tuple[Any, ...]:
     """Arrays of rank 1, each along an axis of its own, which together index an open grid.
 
+    Args:
+      args: vectors of integers.
     Raises:
       NotImplementedError: bool arrays.
       ValueError: arrays of another rank.

@@ -130,6 +130,9 @@ def concatenate(arrays: ArrayLike | Sequence[ArrayLike], axis: OneAxis = 0, dtyp
 def concat(arrays: Sequence[Any], /, *, axis: OneAxis = 0) -> Array:
     """Join arrays along an axis that they have, see ``concatenate``.
 
+    Args:
+      arrays: sequence of arrays whose other axes have equal lengths.
+      axis: the axis; None flattens the arrays first.
     Example: ``jnp.concat([jnp.ones(2), jnp.zeros(1)])``. Source: array API, ``concat``.
     """
     return join_all("concat", sequence_of("concat", arrays), axis, None)
@@ -177,6 +180,9 @@ def _grown_and_joined(name: str, arrays: Sequence[Any], grow: Any, axis: int, by
 def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) -> Array:
     """Join arrays along the first axis; vectors count as rows.
 
+    Args:
+      tup: sequence of arrays, or an array, whose slices along the first axis count.
+      dtype: of the result; by default the promoted one.
     Example: ``jnp.vstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``. Source: ``numpy.vstack``.
     """
     arrays = sequence_of("vstack", tup)
@@ -186,6 +192,9 @@ def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) ->
 def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) -> Array:
     """Join arrays along the second axis, vectors along their only one.
 
+    Args:
+      tup: sequence of arrays, or an array, whose slices along the first axis count.
+      dtype: of the result; by default the promoted one.
     Example: ``jnp.hstack([jnp.ones(2), jnp.zeros(1)]).shape`` is ``(3,)``. Source: ``numpy.hstack``.
     """
     arrays = sequence_of("hstack", tup)
@@ -196,6 +205,9 @@ def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) ->
 def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) -> Array:
     """Join arrays along the third axis; vectors and matrices get one.
 
+    Args:
+      tup: sequence of arrays, or an array, whose slices along the first axis count.
+      dtype: of the result; by default the promoted one.
     Example: ``jnp.dstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(1, 2, 2)``. Source: ``numpy.dstack``.
     """
     arrays = sequence_of("dstack", tup)
@@ -205,6 +217,8 @@ def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) ->
 def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
     """Join vectors as the columns of a matrix; matrices join along their second axis.
 
+    Args:
+      tup: sequence of vectors and matrices of equal length, or an array, whose rows count.
     Example: ``jnp.column_stack([jnp.ones(3), jnp.zeros(3)]).shape`` is ``(3, 2)``. Source: ``numpy.column_stack``.
     """
     arrays = [
@@ -288,6 +302,9 @@ def _cut(a: Any, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool) -> 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The slices of an array along an axis, without that axis.
 
+    Args:
+      x: array.
+      axis: the axis.
     Raises:
       ValueError: a scalar, or no such axis.
     Example: ``jnp.unstack(jnp.ones((2, 3)))`` gives two vectors. Source: array API, ``unstack``.
@@ -342,6 +359,10 @@ def split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, 
 def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0) -> list[Any]:
     """Cut an array into pieces along an axis; the first ones are longer where the division leaves a rest.
 
+    Args:
+      ary: array.
+      indices_or_sections: number of pieces, or the indices where to cut.
+      axis: the axis.
     Example: ``jnp.array_split(jnp.arange(5), 2)``. Source: ``numpy.array_split``.
     """
     return _split("array_split", ary, indices_or_sections, axis, equal=False)
@@ -350,6 +371,9 @@ def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | Array
 def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Any]:
     """Cut an array along its first axis, see ``split``.
 
+    Args:
+      ary: array.
+      indices_or_sections: number of equal pieces, or the indices where to cut.
     Example: ``jnp.vsplit(jnp.ones((4, 2)), 2)``. Source: ``numpy.vsplit``.
     """
     return _split("vsplit", ary, indices_or_sections, 0)
@@ -358,6 +382,9 @@ def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike)
 def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Any]:
     """Cut an array along its second axis (a vector along its only one), see ``split``.
 
+    Args:
+      ary: array.
+      indices_or_sections: number of equal pieces, or the indices where to cut.
     Example: ``jnp.hsplit(jnp.ones((2, 4)), 2)``. Source: ``numpy.hsplit``.
     """
     ary = eager_operand("hsplit", ary)
@@ -367,6 +394,9 @@ def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike)
 def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Any]:
     """Cut an array along its third axis, see ``split``.
 
+    Args:
+      ary: array.
+      indices_or_sections: number of equal pieces, or the indices where to cut.
     Example: ``jnp.dsplit(jnp.ones((1, 2, 4)), 2)``. Source: ``numpy.dsplit``.
     """
     return _split("dsplit", ary, indices_or_sections, 2)

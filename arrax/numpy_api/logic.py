@@ -166,6 +166,9 @@ iscomplex     = unary("iscomplex", lambda x: bitwise.bitwise_not(_part_is_zero(x
 def isposinf(x: ArrayLike, /, out: None = None) -> Array:
     """Test for positive infinity, elementwise.
 
+    Args:
+      x: array of real numbers.
+      out: None: arrays cannot be overwritten.
     Example: ``jnp.isposinf(jnp.inf)`` is True. Source: ``numpy.isposinf``.
     """
     refuse_out("isposinf", out)
@@ -175,6 +178,9 @@ def isposinf(x: ArrayLike, /, out: None = None) -> Array:
 def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     """Test for negative infinity, elementwise.
 
+    Args:
+      x: array of real numbers.
+      out: None: arrays cannot be overwritten.
     Example: ``jnp.isneginf(-jnp.inf)`` is True. Source: ``numpy.isneginf``.
     """
     refuse_out("isneginf", out)
@@ -191,6 +197,8 @@ def _part_is_zero(x: Any) -> Any:
 def isrealobj(x: ArrayLike) -> bool:
     """True where the dtype of ``x`` is not complex.
 
+    Args:
+      x: array or number.
     Example: ``jnp.isrealobj(1j)`` is False. Source: ``numpy.isrealobj``.
     """
     return not iscomplexobj(x)
@@ -199,6 +207,8 @@ def isrealobj(x: ArrayLike) -> bool:
 def iscomplexobj(x: ArrayLike) -> bool:
     """True where the dtype of ``x`` is complex.
 
+    Args:
+      x: array or number.
     Example: ``jnp.iscomplexobj(1j)`` is True. Source: ``numpy.iscomplexobj``.
     """
     try:

@@ -46,6 +46,8 @@ def _described(name: str, a: Any) -> tuple[int, ...]:
 def shape(a: ArrayLike) -> tuple[int, ...]:
     """The lengths of the axes of an array.
 
+    Args:
+      a: array, number, or nested sequence.
     Example: ``jnp.shape(jnp.ones((2, 3)))`` is ``(2, 3)``. Source: ``numpy.shape``.
     """
     return _described("shape", a)
@@ -54,6 +56,8 @@ def shape(a: ArrayLike) -> tuple[int, ...]:
 def ndim(a: ArrayLike) -> int:
     """The number of axes of an array.
 
+    Args:
+      a: array, number, or nested sequence of numbers.
     Example: ``jnp.ndim(jnp.ones((2, 3)))`` is 2. Source: ``numpy.ndim``.
     """
     return len(_described("ndim", a))
@@ -195,6 +199,9 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
     """Reorder the axes of an array, see ``transpose``.
 
+    Args:
+      a: array.
+      axes: for each axis of the result, the one of ``a``.
     Example: ``jnp.permute_dims(jnp.ones((2, 3)), (1, 0)).shape`` is ``(3, 2)``. Source: ``numpy.permute_dims``.
     """
     return transpose(a, axes)
@@ -203,6 +210,8 @@ def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
 def matrix_transpose(x: ArrayLike, /) -> Array:
     """Swap the last two axes.
 
+    Args:
+      x: array of shape ``(..., m, n)``.
     Raises:
       ValueError: fewer than two axes.
     Example: ``jnp.matrix_transpose(jnp.ones((4, 2, 3))).shape`` is ``(4, 3, 2)``. Source: ``numpy.matrix_transpose``.
@@ -217,6 +226,9 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Exchange two axes.
 
+    Args:
+      a: array.
+      axis1, axis2: the axes.
     Raises:
       ValueError: no such axis.
     Example: ``jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape`` is ``(4, 3, 2)``. Source: ``numpy.swapaxes``.
@@ -354,6 +366,8 @@ def atleast_1d(*arys: ArrayLike) -> list[Array]: ...
 def atleast_1d(*arys: ArrayLike) -> Any:
     """Arrays with at least one axis; scalars get one.
 
+    Args:
+      arys: arrays or numbers.
     Returns: one array, or a list of them for several arguments.
     Example: ``jnp.atleast_1d(1.).shape`` is ``(1,)``. Source: ``numpy.atleast_1d``.
     """
@@ -368,6 +382,8 @@ def atleast_2d(*arys: ArrayLike) -> list[Array]: ...
 def atleast_2d(*arys: ArrayLike) -> Any:
     """Arrays with at least two axes; new ones go in front.
 
+    Args:
+      arys: arrays or numbers.
     Returns: one array, or a list of them for several arguments.
     Example: ``jnp.atleast_2d(jnp.ones(3)).shape`` is ``(1, 3)``. Source: ``numpy.atleast_2d``.
     """
@@ -382,6 +398,8 @@ def atleast_3d(*arys: ArrayLike) -> list[Array]: ...
 def atleast_3d(*arys: ArrayLike) -> Any:
     """Arrays with at least three axes; vectors become ``(1, n, 1)``, matrices ``(m, n, 1)``.
 
+    Args:
+      arys: arrays or numbers.
     Returns: one array, or a list of them for several arguments.
     Example: ``jnp.atleast_3d(jnp.ones(3)).shape`` is ``(1, 3, 1)``. Source: ``numpy.atleast_3d``.
     """
@@ -443,6 +461,8 @@ _broadcast_shapes = shapes.broadcast_shapes
 def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     """Arrays repeated to their common shape: a tuple, as the array API standard says.
 
+    Args:
+      args: arrays or numbers.
     Raises:
       ValueError: shapes that don't fit.
     Example: ``jnp.broadcast_arrays(1., jnp.ones(2))``. Source: ``numpy.broadcast_arrays``.

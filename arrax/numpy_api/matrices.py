@@ -143,6 +143,9 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """A matrix with all elements of an array on a diagonal.
 
+    Args:
+      v: array, flattened.
+      k: which diagonal; 0 the main one, positive ones above it.
     Example: ``jnp.diagflat(jnp.ones((1, 2))).shape`` is ``(2, 2)``. Source: ``numpy.diagflat``.
     """
     return diag(ravel(eager_operand("diagflat", v)), k)

@@ -174,6 +174,10 @@ def matmul(
 ) -> Array:
     """Products of matrices, see ``jnp.matmul``.
 
+    Args:
+      x1, x2: arrays of shapes ``(..., m, k)`` and ``(..., k, n)``, or vectors.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
     Example: ``jnp.linalg.matmul(jnp.eye(2), jnp.ones(2))``. Source: ``numpy.linalg.matmul``.
     """
     return products.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
@@ -185,6 +189,12 @@ def tensordot(
 ) -> Array:  # fmt: skip
     """Contractions of tensors, see ``jnp.tensordot``.
 
+    Args:
+      x1, x2: arrays.
+      axes: number of last axes of ``x1`` and first of ``x2``, or a pair of sequences of axes.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
+      out_sharding: how the result is divided over a mesh.
     Example: ``jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((2, 3)))`` is 6. Source: ``numpy.linalg.tensordot``.
     """
     return products.tensordot(
@@ -203,6 +213,11 @@ def vecdot(
 ) -> Array:
     """Inner products of vectors, see ``jnp.vecdot``.
 
+    Args:
+      x1, x2: arrays that broadcast; the first is conjugated.
+      axis: the axis of the vectors.
+      precision: a Precision or its name, a pair of them, or an algorithm.
+      preferred_element_type: dtype to accumulate in and return.
     Example: ``jnp.linalg.vecdot(jnp.ones(2), jnp.ones(2))`` is 2. Source: ``numpy.linalg.vecdot``.
     """
     return products.vecdot(x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type)
@@ -211,6 +226,9 @@ def vecdot(
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Vector products of vectors of three components.
 
+    Args:
+      x1, x2: arrays that broadcast, of length 3 along the axis.
+      axis: the axis.
     Raises:
       ValueError: other lengths.
     Example: ``jnp.linalg.cross(jnp.eye(3)[0], jnp.eye(3)[1])`` is ``[0, 0, 1]``. Source: ``numpy.linalg.cross``.
@@ -226,6 +244,8 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """All products of elements of two vectors.
 
+    Args:
+      x1, x2: vectors.
     Raises:
       ValueError: arrays of other ranks.
     Example: ``jnp.linalg.outer(jnp.ones(2), jnp.ones(3)).shape`` is ``(2, 3)``. Source: ``numpy.linalg.outer``.
@@ -241,6 +261,9 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """Diagonals of the matrices on the last two axes.
 
+    Args:
+      x: array of shape ``(..., m, n)``.
+      offset: which diagonal; 0 the main one, positive ones above it.
     Example: ``jnp.linalg.diagonal(jnp.eye(2))`` is ones. Source: ``numpy.linalg.diagonal``.
     """
     return matrices.diagonal(x, offset, -2, -1)
@@ -249,6 +272,10 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: OptionalDType = None) -> Array:
     """Sums of the diagonals of the matrices on the last two axes.
 
+    Args:
+      x: array of shape ``(..., m, n)``.
+      offset: which diagonal; 0 the main one, positive ones above it.
+      dtype: dtype to sum in and return.
     Example: ``jnp.linalg.trace(jnp.eye(2))`` is 2. Source: ``numpy.linalg.trace``.
     """
     return matrices.trace(x, offset, -2, -1, dtype)

@@ -96,6 +96,8 @@ pow = power
 def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Power in floating numbers, elementwise.
 
+    Args:
+      x1, x2: arrays or numbers that broadcast: base and exponent.
     Example: ``jnp.float_power(2, -1)`` is 0.5. Source: ``numpy.float_power``.
     """
     check_arraylike("float_power", x1, x2)

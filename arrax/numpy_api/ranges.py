@@ -314,6 +314,10 @@ def _on_host(values: Sequence[Any]) -> list[Any]:
 def save(file: Any, arr: ArrayLike, allow_pickle: bool = True) -> None:
     """Write an array to a file that ``load`` reads.
 
+    Args:
+      file: name of a file, or an open one.
+      arr: array.
+      allow_pickle: accepted.
     Example: ``jnp.save("x.npy", jnp.ones(2))``. Source: ``numpy.save``.
     """
     np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
@@ -322,6 +326,11 @@ def save(file: Any, arr: ArrayLike, allow_pickle: bool = True) -> None:
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
     """Write several arrays to one archive.
 
+    Args:
+      file: name of a file, or an open one.
+      args: arrays, which are named ``arr_0`` and so on.
+      allow_pickle: accepted.
+      kwds: arrays by name.
     Example: ``jnp.savez("x.npz", a=jnp.ones(2))``. Source: ``numpy.savez``.
     """
     named: dict[str, Any] = {name: np.asarray(value) for name, value in kwds.items()}

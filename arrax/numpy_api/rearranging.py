@@ -60,6 +60,8 @@ def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
 def fliplr(m: ArrayLike) -> Array:
     """Reverse the order of the elements along the second axis.
 
+    Args:
+      m: array of two axes or more.
     Example: ``jnp.fliplr(jnp.eye(2))``. Source: ``numpy.fliplr``.
     """
     return flip(m, 1)
@@ -68,6 +70,8 @@ def fliplr(m: ArrayLike) -> Array:
 def flipud(m: ArrayLike) -> Array:
     """Reverse the order of the elements along the first axis.
 
+    Args:
+      m: array of one axis or more.
     Example: ``jnp.flipud(jnp.eye(2))``. Source: ``numpy.flipud``.
     """
     return flip(m, 0)

@@ -275,6 +275,11 @@ def _ptp(a: Any, axis: Any, keepdims: bool) -> Any:
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
     """The distance from the least to the greatest element over axes.
 
+    Args:
+      a: array or number.
+      axis: axis, tuple of axes, or None for all.
+      out: None: arrays cannot be overwritten.
+      keepdims: keep the reduced axes, with length 1.
     Example: ``jnp.ptp(jnp.array([1, 3, 2]))`` is 2. Source: ``numpy.ptp``.
     """
     refuse_out("ptp", out)
@@ -336,6 +341,10 @@ def _count_nonzero(a: Any, axis: Any, keepdims: bool) -> Any:
 def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Array:
     """The number of elements over axes that are not zero.
 
+    Args:
+      a: array or number.
+      axis: axis, tuple of axes, or None for all.
+      keepdims: keep the reduced axes, with length 1.
     Example: ``jnp.count_nonzero(jnp.array([0, 2, 3]))`` is 2. Source: ``numpy.count_nonzero``.
     """
     return _count_nonzero(a, static_axis(axis), bool(keepdims))

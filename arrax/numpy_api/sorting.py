@@ -210,6 +210,8 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 def sort_complex(a: ArrayLike) -> Array:
     """The elements as complex numbers, sorted by real, then by imaginary part.
 
+    Args:
+      a: array or number; sorted along the last axis.
     Example: ``jnp.sort_complex(jnp.array([2, 1]))`` is ``[1.+0.j, 2.+0.j]``. Source: ``numpy.sort_complex``.
     """
     a = eager_operand("sort_complex", a)

@@ -51,6 +51,12 @@ def local_devices(
 ) -> list[Any]:
     """Devices attached to one process, by default this one.
 
+    Args:
+      process_index: of which process.
+      backend: the platform, by default that of ``default_backend``.
+      host_id: an older name of ``process_index``.
+    Raises:
+      ValueError: no such process.
     Example: ``arrax.local_devices() == arrax.devices()`` is True, where there is one process.
     """
     wanted = host_id if process_index is None else process_index
@@ -86,6 +92,8 @@ def local_device_count(backend: str | None = None) -> int:
 def process_index(backend: str | None = None) -> int:
     """Index of this process among all that work together.
 
+    Args:
+      backend: the platform, by default that of ``default_backend``.
     Example: ``arrax.process_index()`` is 0, where there is one process; ``if arrax.process_index() == 0:`` before what
     one of them should write.
     """
@@ -95,6 +103,8 @@ def process_index(backend: str | None = None) -> int:
 def process_count(backend: str | None = None) -> int:
     """Number of processes that work together.
 
+    Args:
+      backend: the platform, by default that of ``default_backend``.
     Example: ``arrax.process_count()`` is 1, where no ``arrax.distributed.initialize`` was called.
     """
     return max(device.process_index for device in client_of(backend).devices()) + 1
@@ -103,6 +113,8 @@ def process_count(backend: str | None = None) -> int:
 def process_indices(backend: str | None = None) -> list[int]:
     """Indices of all processes that work together.
 
+    Args:
+      backend: the platform, by default that of ``default_backend``.
     Example: ``arrax.process_indices()`` is ``[0]``, where there is one process.
     """
     return sorted({device.process_index for device in client_of(backend).devices()})
