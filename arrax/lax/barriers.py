@@ -87,6 +87,9 @@ def optimization_barrier(operand: ArrayLike, /) -> tuple[Array, Array]:
 def tie_in(x: ArrayLike, y: ArrayLike) -> Any:
     """``y``: kept for programs from before every operation was staged.
 
+    Args:
+      x: anything.
+      y: the result.
     Example: ``lax.tie_in(1., 2.)`` is 2.
     """
     return y
@@ -95,6 +98,9 @@ def tie_in(x: ArrayLike, y: ArrayLike) -> Any:
 def dtype(x: ArrayLike, *, canonicalize: bool = False) -> Any:
     """The dtype of a value: of a Python number, that of the array that it becomes.
 
+    Args:
+      x: array, number, dtype or scalar type.
+      canonicalize: whether 64-bit types become 32-bit ones where those are off.
     Raises: ValueError for None.
     Example: ``lax.dtype(1.)`` is float32.
     """
@@ -106,6 +112,10 @@ def dtype(x: ArrayLike, *, canonicalize: bool = False) -> Any:
 def empty(shape: Shape, dtype: DTypeLike, *, out_sharding: OptionalSharding = None) -> Array:
     """Zeros: there are no uninitialized arrays.
 
+    Args:
+      shape: sequence of ints.
+      dtype: of the elements.
+      out_sharding: how the result is divided over a mesh.
     Example: ``lax.empty((2,), jnp.float32)``.
     """
     value = full(canonical_shape(shape, "empty"), 0, dtype)
@@ -115,6 +125,8 @@ def empty(shape: Shape, dtype: DTypeLike, *, out_sharding: OptionalSharding = No
 def shape_as_value(shape: Shape) -> Array:
     """The lengths of a shape, as operands.
 
+    Args:
+      shape: sequence of ints.
     Example: ``lax.shape_as_value((2, 3))``.
     """
     return np.asarray(canonical_shape(shape), np.int32)  # type: ignore[return-value]

@@ -41,6 +41,8 @@ _CONSTANTS: Any = (bool, int, float, complex, np.ndarray, np.generic)
 def axis_size(axis_name: AxisName) -> int:
     """The length of a named axis (the product for several), as a Python int.
 
+    Args:
+      axis_name: name of the axis, or a tuple of names.
     Raises:
       NameError: no such axis is in scope.
     Example: ``vmap(lambda x: x / lax.axis_size("i"), axis_name="i")``.
@@ -115,6 +117,10 @@ def psum(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None)
 def pmean(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
     """The mean over a named axis; integers give floats.
 
+    Args:
+      x: array, or pytree of arrays: the value of this example.
+      axis_name: name of the axis, or a tuple of names.
+      axis_index_groups: lists of indices along the axis, each of which makes a group of its own.
     Example: ``vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(jnp.arange(4.))``.
     """
     size = _group_size(axis_name, _checked_groups(axis_name, axis_index_groups))
@@ -143,6 +149,10 @@ def _minmax(primitive: Primitive, x: Any, axis_name: AxisName, groups: Groups) -
 def pmax(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
     """The maximum over a named axis.
 
+    Args:
+      x: array, or pytree of arrays: the value of this example.
+      axis_name: name of the axis, or a tuple of names.
+      axis_index_groups: lists of indices along the axis, each of which makes a group of its own.
     Example: ``vmap(lambda x: x / lax.pmax(x, "i"), axis_name="i")(jnp.arange(1., 4.))``.
     """
     return _minmax(pmax_p, x, axis_name, axis_index_groups)
@@ -151,6 +161,10 @@ def pmax(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None)
 def pmin(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
     """The minimum over a named axis.
 
+    Args:
+      x: array, or pytree of arrays: the value of this example.
+      axis_name: name of the axis, or a tuple of names.
+      axis_index_groups: lists of indices along the axis, each of which makes a group of its own.
     Example: ``vmap(lambda x: x - lax.pmin(x, "i"), axis_name="i")(jnp.arange(4.))``.
     """
     return _minmax(pmin_p, x, axis_name, axis_index_groups)
@@ -162,6 +176,8 @@ def pmin(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None)
 def axis_index(axis_name: AxisName) -> Array:
     """The index of the current example along a named axis; for several axes in row-major order.
 
+    Args:
+      axis_name: name of the axis, or a tuple of names.
     Raises:
       NameError: no such axis is in scope.
     Example: ``vmap(lambda x: x + lax.axis_index("i"), axis_name="i")(jnp.zeros(3))`` is ``[0, 1, 2]``.
@@ -199,6 +215,10 @@ def ppermute(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]])
 def pshuffle(x: ArrayLike, axis_name: AxisName, perm: Sequence[int]) -> Array:
     """Permute values along a named axis: example ``i`` gets that of example ``perm[i]``.
 
+    Args:
+      x: the value of this example.
+      axis_name: name of the axis.
+      perm: sequence of indices along it.
     Raises:
       ValueError: ``perm`` is no permutation.
     Example: ``vmap(lambda x: lax.pshuffle(x, "i", [1, 0]), axis_name="i")(jnp.arange(2))`` is ``[1, 0]``.
@@ -211,6 +231,10 @@ def pshuffle(x: ArrayLike, axis_name: AxisName, perm: Sequence[int]) -> Array:
 def pbroadcast(x: ArrayLike, axis_name: AxisName, source: int) -> Array:
     """The value of example ``source`` along a named axis, for all examples.
 
+    Args:
+      x: the value of this example.
+      axis_name: name of the axis.
+      source: index of the example along it.
     Example: ``vmap(lambda x: lax.pbroadcast(x, "i", 0), axis_name="i")(jnp.arange(3))`` is ``[0, 0, 0]``.
     """
     size, names = axis_size(axis_name), names_of(axis_name)
@@ -224,6 +248,10 @@ def pbroadcast(x: ArrayLike, axis_name: AxisName, source: int) -> Array:
 def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
     """Declare a value to vary (``to="varying"``) or not along a named axis. The value is the same.
 
+    Args:
+      x: array, or pytree of arrays: the value of this example.
+      axis_name: name of the axis, or a tuple of names.
+      to: ``"varying"``, ``"invariant"``, ``"unreduced"`` or ``"reduced"``.
     Example: ``vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(jnp.ones(2))`` is ``[1, 1]``.
     """
     axis_size(axis_name)
@@ -365,6 +393,11 @@ def all_to_all(
 def pswapaxes(x: ArrayLike, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Array:
     """Exchange a named axis and an axis of each example's value, of equal lengths.
 
+    Args:
+      x: array, or pytree of arrays.
+      axis_name: name of the axis.
+      axis: the axis of the arrays.
+      axis_index_groups: lists of indices along the axis, each of which makes a group of its own.
     Example: ``vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(x)`` transposes a square ``x``.
     """
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)

@@ -321,6 +321,9 @@ def dot(
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
     """Products of matrices over leading batch axes.
 
+    Args:
+      lhs, rhs: arrays of shapes ``(*batch, m, k)`` and ``(*batch, k, n)``.
+      precision: a Precision or its name, a pair of them, or an algorithm.
     Example: ``lax.batch_matmul(jnp.ones((2, 3, 4)), jnp.ones((2, 4, 5))).shape`` is ``(2, 3, 5)``.
     """
     x, y = typeof(checked_operand("batch_matmul", lhs)), typeof(checked_operand("batch_matmul", rhs))

@@ -37,6 +37,8 @@ def _axes_of(letters: str, pair: str, space: Sequence[str]) -> Axes:
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> list[Axes]:
     """The axes that three strings of letters such as ``("NHWC", "HWIO", "NHWC")`` name, in the canonical order.
 
+    Args:
+      dimension_numbers: three strings of letters, for input, kernel and result.
     Raises:
       TypeError: letters that repeat, are missing, or differ between the strings.
     Example: ``lax.conv_general_permutations(("NWC", "WIO", "NWC"))`` is ``[(0, 2, 1), (2, 1, 0), (0, 2, 1)]``.
@@ -204,6 +206,11 @@ def conv_general_shape_tuple(
 ) -> tuple[int, ...]:
     """The shape of a convolution with axes in any order.
 
+    Args:
+      lhs_shape, rhs_shape: shapes of input and kernel.
+      window_strides: distances between places of the kernel.
+      padding: pairs of numbers of zeros, ``"VALID"`` or ``"SAME"``.
+      dimension_numbers: three strings of letters, for input, kernel and result.
     Example: ``lax.conv_general_shape_tuple((1, 8, 2), (3, 2, 4), (1,), "VALID", ("NWC", "WIO", "NWC"))`` is ``(1, 6, 4)``.
     """
     lhs, rhs, out = conv_general_permutations(dimension_numbers)
@@ -237,6 +244,11 @@ def conv_transpose_shape_tuple(
 ) -> tuple[int, ...]:
     """The shape of a transposed convolution with axes in any order.
 
+    Args:
+      lhs_shape, rhs_shape: shapes of input and kernel.
+      window_strides: distances between places of the kernel.
+      padding: pairs of numbers of zeros, ``"VALID"`` or ``"SAME"``.
+      dimension_numbers: three strings of letters, for input, kernel and result.
     Example: ``lax.conv_transpose_shape_tuple((1, 4, 2), (3, 2, 5), (2,), "SAME", ("NWC", "WIO", "NWC"))`` is ``(1, 8, 5)``.
     """
     lhs, rhs, out = conv_general_permutations(dimension_numbers)

@@ -187,6 +187,10 @@ shape_slots.broadcast_in_dim = broadcast_in_dim
 def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: OptionalSharding = None) -> Array:
     """Add leading axes of the given lengths, along which the array repeats.
 
+    Args:
+      operand: array or number.
+      sizes: lengths of the new axes.
+      out_sharding: how the result is divided over a mesh.
     Example: ``lax.broadcast(jnp.arange(3), (2,)).shape`` is ``(2, 3)``.
     """
     shape = typeof(checked_operand("broadcast", operand)).shape
@@ -198,6 +202,9 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Optiona
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """Add leading axes of length 1, up to a number of axes; arrays that have as many stay as they are.
 
+    Args:
+      x: array.
+      rank: number of axes.
     Example: ``lax.broadcast_to_rank(jnp.arange(3), 2).shape`` is ``(1, 3)``.
     """
     x = checked_operand("broadcast_to_rank", x)
@@ -226,6 +233,8 @@ def broadcast_like(arr: ArrayLike, like_arr: Any) -> Array:
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape that NumPy's broadcasting gives several shapes.
 
+    Args:
+      shapes: sequences of ints.
     Raises:
       ValueError: incompatible shapes.
       TypeError: what is no shape.
@@ -317,6 +326,9 @@ shape_slots.reshape = reshape
 def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Insert axes of length 1 at the given places of the result.
 
+    Args:
+      array: array or number.
+      dimensions: places of the new axes in the result.
     Example: ``lax.expand_dims(jnp.arange(3), (0,)).shape`` is ``(1, 3)``.
     """
     aval = typeof(checked_operand("expand_dims", array))
@@ -378,6 +390,10 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
     """Merge neighbouring axes into one.
 
+    Args:
+      operand: array.
+      start_dimension: the first of the axes.
+      stop_dimension: the one behind the last of them, by default the end; negative ones count from there.
     Example: ``lax.collapse(jnp.ones((2, 3, 4)), 0, 2).shape`` is ``(6, 4)``.
     """
     shape = typeof(checked_operand("collapse", operand)).shape
@@ -423,6 +439,9 @@ transpose_p.batch = _transpose_batch
 def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
     """Reorder axes: axis ``i`` of the result is axis ``permutation[i]`` of the operand.
 
+    Args:
+      operand: array.
+      permutation: the axes of ``operand`` in their new order.
     Raises:
       TypeError: not a permutation of the axes.
     Example: ``lax.transpose(jnp.ones((2, 3)), (1, 0)).shape`` is ``(3, 2)``. Source: StableHLO ``transpose``.
@@ -485,6 +504,9 @@ rev_p.batch = lambda values, dims, *, dimensions: (
 def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Reverse the order of elements along the given axes.
 
+    Args:
+      operand: array.
+      dimensions: the axes.
     Example: ``lax.rev(jnp.arange(3), (0,))`` is ``[2, 1, 0]``. Source: StableHLO ``reverse``.
     """
     x = checked_operand("rev", operand)
@@ -531,6 +553,9 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int, *, out_shar
 def iota(dtype: DTypeLike, size: int) -> Array:
     """The numbers 0, 1, …, size - 1.
 
+    Args:
+      dtype: of the numbers.
+      size: how many; an int.
     Example: ``lax.iota(jnp.int32, 3)`` is ``[0, 1, 2]``.
     """
     return broadcasted_iota(dtype, (size,), 0)
@@ -575,6 +600,12 @@ def full_like(
 ) -> Array:
     """An array like ``x`` (in shape and dtype, unless given, and where ``x`` lies), filled with a scalar.
 
+    Args:
+      x: array.
+      fill_value: number.
+      dtype: of the result, instead of that of ``x``.
+      shape: of the result, instead of that of ``x``.
+      sharding: where it lies, instead of where ``x`` does.
     Example: ``lax.full_like(jnp.ones(2), 3)`` is ``[3., 3.]``.
     """
     aval = typeof(x) if not isinstance(x, ShapedArray) else x

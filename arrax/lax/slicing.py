@@ -314,6 +314,12 @@ def dynamic_slice_in_dim(
 ) -> Array:
     """``dynamic_slice`` along one axis.
 
+    Args:
+      operand: array.
+      start_index: integer, which may be traced; moved so that the slice lies inside.
+      slice_size: length of the slice; an int.
+      axis: the axis.
+      allow_negative_indices: whether negative indices count from the end.
     Example: ``lax.dynamic_slice_in_dim(jnp.arange(5), 1, 2)`` is ``[1, 2]``.
     """
     shape, axis = _rank_and_axis("dynamic_slice_in_dim", operand, axis)
@@ -328,6 +334,12 @@ def dynamic_index_in_dim(
 ) -> Array:
     """The entry of an axis at a place that is data; the axis stays, with length 1, unless ``keepdims`` is False.
 
+    Args:
+      operand: array.
+      index: integer, which may be traced; one out of bounds is moved to the nearest.
+      axis: the axis.
+      keepdims: whether the axis stays.
+      allow_negative_indices: whether negative indices count from the end.
     Example: ``lax.dynamic_index_in_dim(jnp.arange(5), 1, keepdims=False)`` is 1.
     """
     taken = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
@@ -339,6 +351,12 @@ def dynamic_update_slice_in_dim(
 ) -> Array:
     """``dynamic_update_slice`` along one axis.
 
+    Args:
+      operand: array.
+      update: array of the same dtype and number of axes.
+      start_index: integer, which may be traced; moved so that the update lies inside.
+      axis: the axis.
+      allow_negative_indices: whether negative indices count from the end.
     Example: ``lax.dynamic_update_slice_in_dim(jnp.zeros(5), jnp.ones(2), 1, axis=0)``.
     """
     shape, axis = _rank_and_axis("dynamic_update_slice_in_dim", operand, axis)
@@ -366,6 +384,11 @@ def dynamic_update_index_in_dim(
 def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """The entry of an axis at a static place; the axis stays, with length 1, unless ``keepdims`` is False.
 
+    Args:
+      operand: array.
+      index: int; negative ones count from the end.
+      axis: the axis.
+      keepdims: whether the axis stays.
     Raises:
       IndexError: out of bounds.
     Example: ``lax.index_in_dim(jnp.arange(5), -1, keepdims=False)`` is 4.

@@ -160,6 +160,11 @@ def sort(
 def sort_key_val(keys: Any, values: ArrayLike, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
     """Sort ``keys`` along an axis, and bring ``values`` into the same order.
 
+    Args:
+      keys: array.
+      values: array of the same shape.
+      dimension: the axis.
+      is_stable: whether values of equal keys stay in their order.
     Example: ``lax.sort_key_val(jnp.array([2, 1]), jnp.array([10, 20]))``.
     """
     ordered, along = sort((keys, values), dimension=dimension, is_stable=is_stable, num_keys=1)

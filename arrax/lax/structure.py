@@ -297,6 +297,11 @@ def slice_in_dim(
 ) -> Array:
     """A slice along one axis, with Python's negative and open bounds.
 
+    Args:
+      operand: array.
+      start_index, limit_index: ints or None, as in Python's slices.
+      stride: the step.
+      axis: the axis.
     Example: ``lax.slice_in_dim(jnp.arange(5), 1, -1)`` is ``[1, 2, 3]``.
     """
     shape = typeof(checked_operand("slice_in_dim", operand)).shape
@@ -412,6 +417,9 @@ def select_n(which: Any, *cases: ArrayLike) -> Array:
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     """Choose each element from ``on_true`` where ``pred`` holds, else from ``on_false``.
 
+    Args:
+      pred: bool array of the shape of the others, or a scalar.
+      on_true, on_false: arrays of one shape and dtype.
     Example: ``lax.select(jnp.array([True, False]), jnp.ones(2), jnp.zeros(2))`` is ``[1, 0]``.
     """
     return select_n(pred, on_false, on_true)

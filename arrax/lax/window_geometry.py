@@ -159,6 +159,12 @@ def reduce_window_shape_tuple(
 ) -> tuple[int, ...]:  # fmt: skip
     """The shape of a reduction over windows.
 
+    Args:
+      operand_shape: shape of the array.
+      window_dimensions: lengths of a window.
+      window_strides: distances between windows.
+      padding: pairs of numbers of elements before and after each axis.
+      base_dilation, window_dilation: distances between elements of the array, and of a window.
     Example: ``lax.reduce_window_shape_tuple((10,), (3,), (2,), ((1, 1),))`` is ``(5,)``.
     """
     windows = Windows.read(
