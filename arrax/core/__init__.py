@@ -3,9 +3,9 @@
 from arrax.core.late_names import late_names as _late_names
 
 __getattr__, __dir__, __all__ = _late_names(__name__, {
-    "arrax.core.types": ("AbstractValue", "ShapedArray", "AbstractToken"),
+    "arrax.core.types": ("AbstractValue", "ShapedArray", "AbstractToken", "is_arraylike"),
     "arrax.core.program": (
-        "Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "SourceInfo", "Var", "no_effects",
+        "Atom", "ClosedJaxpr", "DropVar", "Effects", "Jaxpr", "JaxprEqn", "Literal", "SourceInfo", "Var", "no_effects",
         "subprograms",
     ),
     "arrax.core.interpreter": ("Interpreter", "Primitive", "Tracer"),
@@ -17,4 +17,5 @@ __getattr__, __dir__, __all__ = _late_names(__name__, {
     "arrax.transforms.inspection": ("ensure_compile_time_eval",),
 }, aliases={
     "Trace": "Interpreter", "Token": "AbstractToken", "raise_to_shaped": "get_aval", "typeof": "get_aval",
+    "valid_jaxtype": "is_arraylike",
 })  # fmt: skip

@@ -12,6 +12,7 @@ from arrax.core.interpreter import set_current_trace as set_current_trace
 from arrax.core.interpreter import take_current_trace as take_current_trace
 from arrax.core.program import ClosedJaxpr as ClosedJaxpr
 from arrax.core.program import DropVar as DropVar
+from arrax.core.program import Effects as Effects
 from arrax.core.program import Jaxpr as Jaxpr
 from arrax.core.program import JaxprEqn as JaxprEqn
 from arrax.core.program import Literal as Literal
@@ -19,6 +20,7 @@ from arrax.core.program import Var as Var
 from arrax.core.program import no_effects as no_effects
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.core.types import AbstractToken as AbstractToken
+from arrax.core.types import is_arraylike as valid_jaxtype
 from arrax.extend.core import primitives as primitives
 from arrax.interpreters.mapped_types import mapped_aval as mapped_aval
 from arrax.interpreters.mapped_types import unmapped_aval as unmapped_aval
