@@ -90,9 +90,13 @@ def _uniform(a: Real, x: Real) -> Real:
     for n in range(len(_TEMME) - 1, 0, -1):
         above, here = here, shrunk * _TEMME[n] + ((n + 1) * inverse) * above
         total = total * eta + here
-    tail = scaled_complement(abs(eta) * (0.5 * a).sqrt()) * (0.5 * a * math.pi).sqrt()
-    upper = (tail + total) / (a * shrunk)
-    return (x <= a).where((tail - total) / shrunk, upper)
+    below = x <= a
+    size = below.where(-eta, eta)  # its slope at a is the one on that side, which that of the magnitude is not
+    tail = scaled_complement(size * (0.5 * a).sqrt()) * (0.5 * a * math.pi).sqrt()
+    return below.where((tail - total) / shrunk, (tail + total) / (a * shrunk))
+
+
+_FAR = 1e100  # shares of a by which x differs: the weight is 0 long before, and squares stay finite
 
 
 def _weight(a: Real, x: Real, precision: float) -> Real:
@@ -101,7 +105,7 @@ def _weight(a: Real, x: Real, precision: float) -> Real:
     many = few.where(LARGE, a)
     distance = (x - many) / many
     near = ~few & ((abs(distance) < 0.3) | ~moderate)
-    sound = near.where(distance, 0)
+    sound = near.where(distance.minimum(_FAR), 0)
     squared = (sound < -0.5).where(sound - (x / many).log(), sound * sound * excess(sound))
     exponent = -many * near.where(squared, 0)
     bounded = moderate.where(x, 1).minimum(2000)

@@ -220,3 +220,18 @@ def test_the_upper_function_of_small_orders_keeps_its_digits():
         expected = scipy.special.gammaincc(a, x)
         kept = expected > 1e-300
         np.testing.assert_allclose(np.asarray(igammac(a, x))[kept], expected[kept], rtol=1e-12)
+
+
+@pytest.mark.parametrize("a", [50.0, 500.0, 5000.0])
+def test_slopes_in_the_order_are_smooth_where_the_operands_are_equal(a):
+    with arrax.enable_x64(True):
+        slope = arrax.grad(igamma)
+        around = slope(a, a * (1 - 1e-9)), slope(a, a), slope(a, a * (1 + 1e-9))
+    np.testing.assert_allclose(around, around[0], rtol=1e-6)
+    assert around[0] < 0
+
+
+def test_operands_far_beyond_the_order():
+    with arrax.enable_x64(True):
+        np.testing.assert_array_equal([igamma(1000.0, x) for x in (1e200, 1e300, np.inf)], 1)
+        np.testing.assert_array_equal([igammac(1000.0, x) for x in (1e200, 1e300, np.inf)], 0)
