@@ -2,4 +2,4 @@
 
 from arrax.core.late_names import late_names
 
-__getattr__, _, _ = late_names(__name__, {}, submodules=("ad", "batching", "mlir", "partial_eval", "xla"))
+__getattr__ = late_names(__name__, {}, submodules=("ad", "batching", "mlir", "partial_eval", "xla"))[0]
