@@ -288,9 +288,10 @@ def _gelu(x: Any) -> Any:
 
 def _gelu_by_tanh(x: Any) -> Any:
     """By the sigmoid of twice the angle, (1 + tanh u) / 2, which keeps its digits where tanh is near -1."""
-    near = x if dtypes.is_complex(typeof(x).dtype) else selection.clip(x, -30, 30)  # beyond, the sigmoid is 0 or 1
-    twice = np.asarray(math.sqrt(8 / math.pi), typeof(x).dtype)[()]
-    return x * lax.logistic(twice * (near + 0.044715 * (near * near * near)))
+    twice, square = np.asarray(math.sqrt(8 / math.pi), typeof(x).dtype)[()], x * x
+    if not dtypes.is_complex(typeof(x).dtype):
+        square = elementwise.minimum(square, 900)  # beyond, the sigmoid is 0 or 1, and slopes stay finite
+    return x * lax.logistic(x * (twice + (0.044715 * twice) * square))
 
 
 @api(static=("axis",))
