@@ -381,11 +381,15 @@ def test_commands_come_through_a_pipe():
     assert ended.returncode == 0 and ended.stderr == "" and "result" not in ended.stdout
 
 
+# Programs that are started in the background, as tests may be, ignore it.
+HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
 def test_commands_come_from_a_terminal():
     parent, child = pty.openpty()
     environment = {**os.environ, "TERM": "dumb", "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", HEARS_CTRL_C + PROGRAM],
         stdin=child,
         stdout=child,
         stderr=child,

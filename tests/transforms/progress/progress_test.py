@@ -362,7 +362,9 @@ def test_bars_in_a_terminal(style):
 
 
 ENDLESS = """
+import signal
 import arrax, arrax.numpy as jnp
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
 from arrax import lax
 from arrax.debug import progress
 
@@ -376,12 +378,14 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("size", [10, 100_000])  # the larger one runs on several threads
 def test_ctrl_c_ends_a_compiled_loop(size):
-    process = subprocess.Popen(
-        [sys.executable, "-c", ENDLESS.replace("SIZE", str(size))], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
-    assert process.stderr.readline().startswith("endless:   0%")
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60)[0] == "stopped 2\n" and process.returncode == 0
+    command = [sys.executable, "-c", ENDLESS.replace("SIZE", str(size))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr.readline().startswith("endless:   0%")
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=60)[0] == "stopped 2\n" and process.returncode == 0
+        finally:
+            process.kill()
 
 
 def test_bars_in_a_pipe():
