@@ -295,7 +295,10 @@ def _short_rows_lowering(reduction_p: Primitive, monoid: Monoid) -> Any:
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], may_drop_nan: bool = False) -> list[Any]:
         aval = ctx.avals_in[0]
         short = tuple(axes) == (aval.ndim - 1,) and aval.shape[-1] <= thresholds.ARGMAX_PAIRS_LENGTH and aval.ndim > 1
-        if short and aval.size and not may_drop_nan and aval.dtype in (np.float32, np.float64):
+        alone = (
+            ctx.module_context.num_devices == 1
+        )  # the partitioner adds up such reductions only by one plain operation
+        if alone and short and aval.size and not may_drop_nan and aval.dtype in (np.float32, np.float64):
             return list(apart(ctx, x, axes=tuple(axes)))
         return otherwise(ctx, x, axes=axes, may_drop_nan=may_drop_nan)
 

@@ -63,11 +63,16 @@ def sizes(f, *args):
     return once, (operations_in(repeated(f), *args) - once) / (REPEATS - 1)
 
 
+# Several expansions for different operands, in one function for all uses.
+LONG = {"betainc", "igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "gamma_density", "polygamma", "zeta"}
+
+
 @pytest.mark.parametrize("x", [SQUARE, MANY], ids=["few", "many"])
 def test_elementwise_operations_are_short_and_expanded_once(x):
     found = {name: sizes(function, *[x] * count) for name, function, count in elementwise_operations()}
     assert len(found) > 60
-    assert not {name: size for name, size in found.items() if size[0] > 600 or size[1] > 45}
+    ceilings = {name: 3_000 if name in LONG else 600 for name in found}
+    assert not {name: size for name, size in found.items() if size[0] > ceilings[name] or size[1] > 45}
 
 
 @pytest.mark.parametrize("name", OTHERS)
