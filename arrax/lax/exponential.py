@@ -30,6 +30,7 @@ from arrax.lax.families import (
 )  # fmt: skip
 from arrax.lax.shapes import full_like
 from arrax.lax.structure import select
+from arrax.xla import compat
 from arrax.xla.arrays import Array, ArrayLike
 
 _LOG_2 = math.log(2)
@@ -101,7 +102,8 @@ cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", cost=8, doc="cube root",
 # fmt: on
 
 
-log1p.primitive.lower["cpu"] = by_formula(log1p.primitive.lower[None], log_one_plus, ("float64",))
+if compat.LOG1P_BY_FORMULA:
+    log1p.primitive.lower["cpu"] = by_formula(log1p.primitive.lower[None], log_one_plus, ("float64",))
 cbrt.primitive.lower["cpu"] = by_formula(
     by_formula(cbrt.primitive.lower[None], powers.cube_root), powers.cube_root_of_double, ("float64",)
 )

@@ -61,3 +61,7 @@ def _varint(number: int) -> bytes:
 def cpu_compile_options() -> Any:
     """Fresh compile options for programs on the CPU."""
     return runtime.CompileOptions.ParseFromString(_cpu_compile_options())
+
+
+# Later compilers take minutes for loops that hold the formula of log1p of doubles.
+LOG1P_BY_FORMULA = versions.installed < (0, 11, 0)
