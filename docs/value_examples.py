@@ -120,12 +120,6 @@ def _dtypes(name: str, what: str, member: str) -> str:
     return f"The dtypes that are {what}. Example: ``np.dtype(dtypes.{member}) in dtypes.{name}`` is True."
 
 
-def _sparse(make: str | None, code: str, said: str) -> str:
-    """An example of sparse arrays; ``make`` makes the matrix ``mat``."""
-    mat = f"mat = sparse.{make}(jnp.array([[0.0, 2.0], [3.0, 0.0]])); " if make else ""
-    return f"Example: ``from arrax.experimental import sparse; {mat}{code}`` {said}".rstrip() + "."
-
-
 _CONSTANTS = {
     "e":          _constant("e", "Euler's number, the base of natural logarithms", "jnp.log(jnp.e)", "1.0"),
     "euler_gamma": _constant("euler_gamma", "Euler's constant: the limit of 1 + 1/2 + ... + 1/n - log n", "arrax.scipy.special.digamma(1.0) + jnp.euler_gamma", "0.0"),
@@ -285,49 +279,6 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "arrax.experimental.custom_partitioning": {
         "BATCHING": "Stands for any number of leading axes in the rules of ``SdyShardingRule``. Example: ``arrax.experimental.custom_partitioning.BATCHING`` is ``'...'``.",
         "custom_partitioning_p": "The operation of functions with partitions of their own. Example: ``f = arrax.experimental.custom_partitioning.custom_partitioning(jnp.sin); f.def_partition(infer_sharding_from_operands=lambda *a: None, partition=lambda *a: None, sharding_rule='i -> i'); str(make_jaxpr(f)(x).eqns[0].primitive)`` is ``'custom_partitioning'``.",
-    },
-    "arrax.experimental.sparse": {
-        "CuSparseEfficiencyWarning": _sparse(None, "issubclass(sparse.CuSparseEfficiencyWarning, sparse.SparseEfficiencyWarning)", "is True"),
-        "JAXSparse": _sparse("BCOO.fromdense", "isinstance(mat, sparse.JAXSparse), mat.shape", "is ``(True, (2, 2))``"),
-        "SparseEfficiencyError": _sparse("BCOO.fromdense", "sparse.bcoo_update_layout(mat, n_batch=1)", "raises ``arrax.experimental.sparse.SparseEfficiencyError``"),
-        "SparseEfficiencyWarning": _sparse(None, "import warnings; warnings.simplefilter('ignore', sparse.SparseEfficiencyWarning)", ""),
-        "bcoo_broadcast_in_dim": _sparse("BCOO.fromdense", "sparse.bcoo_broadcast_in_dim(mat, shape=(3, 2, 2), broadcast_dimensions=(1, 2)).shape", "is ``(3, 2, 2)``"),
-        "bcoo_concatenate": _sparse("BCOO.fromdense", "sparse.bcoo_concatenate([mat, mat], dimension=0).shape", "is ``(4, 2)``"),
-        "bcoo_conv_general_dilated": _sparse(None, "signal = sparse.BCOO.fromdense(jnp.array([[[0.0, 2.0, 0.0, 1.0]]])); sparse.bcoo_conv_general_dilated(signal, jnp.ones((1, 1, 2)), window_strides=(1,), padding='VALID').todense()", "is ``[[[2, 2, 1]]]``"),
-        "bcoo_dot_general_sampled": _sparse(None, "sparse.bcoo_dot_general_sampled(jnp.eye(2), jnp.eye(2), jnp.array([[0, 0], [0, 1]]), dimension_numbers=(((1,), (0,)), ((), ())))", "is ``[1, 0]``"),
-        "bcoo_dynamic_slice": _sparse("BCOO.fromdense", "sparse.bcoo_dynamic_slice(mat, (1, 0), (1, 2)).todense()", "is ``[[3, 0]]``"),
-        "bcoo_extract": _sparse("BCOO.fromdense", "sparse.bcoo_extract(mat, jnp.array([[5.0, 6.0], [7.0, 8.0]])).todense()", "is ``[[0, 6], [7, 0]]``"),
-        "bcoo_gather": _sparse("BCOO.fromdense", "numbers = lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)); sparse.bcoo_gather(mat, jnp.array([[1]]), numbers, (1, 2)).todense()", "is ``[[3, 0]]``"),
-        "bcoo_multiply_dense": _sparse("BCOO.fromdense", "sparse.bcoo_multiply_dense(mat, jnp.array([10.0, 1.0])).todense()", "is ``[[0, 2], [30, 0]]``"),
-        "bcoo_multiply_sparse": _sparse("BCOO.fromdense", "sparse.bcoo_multiply_sparse(mat, mat).todense()", "is ``[[0, 4], [9, 0]]``"),
-        "bcoo_reduce_sum": _sparse("BCOO.fromdense", "sparse.bcoo_reduce_sum(mat, axes=(0,)).todense()", "is ``[3, 2]``"),
-        "bcoo_reshape": _sparse("BCOO.fromdense", "sparse.bcoo_reshape(mat, new_sizes=(4,)).todense()", "is ``[0, 2, 3, 0]``"),
-        "bcoo_rev": _sparse("BCOO.fromdense", "sparse.bcoo_rev(mat, (0,)).todense()", "is ``[[3, 0], [0, 2]]``"),
-        "bcoo_slice": _sparse("BCOO.fromdense", "sparse.bcoo_slice(mat, start_indices=(0, 0), limit_indices=(1, 2)).todense()", "is ``[[0, 2]]``"),
-        "bcoo_sort_indices": _sparse("BCOO.fromdense", "sparse.bcoo_sort_indices(mat).indices", "is ``[[0, 1], [1, 0]]``"),
-        "bcoo_squeeze": _sparse("BCOO.fromdense", "sparse.bcoo_squeeze(mat[:1], dimensions=(0,)).todense()", "is ``[0, 2]``"),
-        "bcoo_sum_duplicates": _sparse(None, "mat = sparse.BCOO((jnp.array([1.0, 2.0]), jnp.array([[0], [0]])), shape=(3,)); sparse.bcoo_sum_duplicates(mat).data", "is ``[3]``"),
-        "bcoo_todense": _sparse("BCOO.fromdense", "sparse.bcoo_todense(mat)", "is ``[[0, 2], [3, 0]]``"),
-        "bcoo_transpose": _sparse("BCOO.fromdense", "sparse.bcoo_transpose(mat, permutation=(1, 0)).todense()", "is ``[[0, 3], [2, 0]]``"),
-        "bcoo_update_layout": _sparse("BCOO.fromdense", "sparse.bcoo_update_layout(mat, n_dense=1, on_inefficient=None).n_dense", "is ``1``"),
-        "bcsr_broadcast_in_dim": _sparse(None, "mat = sparse.BCSR.fromdense(jnp.array([[0.0, 2.0]])); sparse.bcsr_broadcast_in_dim(mat, shape=(2, 2), broadcast_dimensions=(0, 1)).todense()", "is ``[[0, 2], [0, 2]]``"),
-        "bcsr_concatenate": _sparse("BCSR.fromdense", "sparse.bcsr_concatenate([mat, mat], dimension=0).shape", "is ``(4, 2)``"),
-        "bcsr_dot_general": _sparse("BCSR.fromdense", "sparse.bcsr_dot_general(mat, jnp.ones(2), dimension_numbers=(((1,), (0,)), ((), ())))", "is ``[2, 3]``"),
-        "bcsr_extract": _sparse("BCSR.fromdense", "sparse.bcsr_extract(mat.indices, mat.indptr, jnp.array([[5.0, 6.0], [7.0, 8.0]]))", "is ``[6, 7]``"),
-        "bcsr_fromdense": _sparse(None, "sparse.bcsr_fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]])).indptr", "is ``[0, 1, 2]``"),
-        "bcsr_sum_duplicates": _sparse("BCSR.fromdense", "sparse.bcsr_sum_duplicates(mat).nse", "is ``2``"),
-        "bcsr_todense": _sparse("BCSR.fromdense", "sparse.bcsr_todense(mat)", "is ``[[0, 2], [3, 0]]``"),
-        "coo_fromdense": _sparse("coo_fromdense", "mat.nse", "is ``2``"),
-        "coo_matmat": _sparse("coo_fromdense", "sparse.coo_matmat(mat, jnp.eye(2))", "is ``[[0, 2], [3, 0]]``"),
-        "coo_matvec": _sparse("coo_fromdense", "sparse.coo_matvec(mat, jnp.ones(2))", "is ``[2, 3]``"),
-        "coo_todense": _sparse("coo_fromdense", "sparse.coo_todense(mat)", "is ``[[0, 2], [3, 0]]``"),
-        "csr_fromdense": _sparse("csr_fromdense", "mat.nse", "is ``2``"),
-        "csr_matmat": _sparse("csr_fromdense", "sparse.csr_matmat(mat, jnp.eye(2))", "is ``[[0, 2], [3, 0]]``"),
-        "csr_matvec": _sparse("csr_fromdense", "sparse.csr_matvec(mat, jnp.ones(2))", "is ``[2, 3]``"),
-        "csr_todense": _sparse("csr_fromdense", "sparse.csr_todense(mat)", "is ``[[0, 2], [3, 0]]``"),
-    },
-    "arrax.experimental.sparse.linalg": {
-        "lobpcg_standard": _sparse(None, "values, vectors, steps = sparse.linalg.lobpcg_standard(jnp.diag(jnp.arange(8.0)), jnp.eye(8)[:, -1:]); values", "is ``[7]``"),
     },
     "arrax.extend.core": {
         "array_types": "The classes whose values are arrays. Example: ``type(x) in arrax.extend.core.array_types or isinstance(x, tuple(arrax.extend.core.array_types))`` is True.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,15 +18,26 @@ Text = str | None
 
 
 class SparseEfficiencyWarning(UserWarning):
-    """A sparse operation that takes more time or memory than a dense one would."""
+    """A sparse operation that takes more time or memory than a dense one would.
+
+    Example: ``import warnings; warnings.simplefilter('ignore', SparseEfficiencyWarning)``.
+    """
 
 
 class CuSparseEfficiencyWarning(SparseEfficiencyWarning):
-    """A sparse operation that a GPU's library does not serve."""
+    """A sparse operation that a GPU's library does not serve.
+
+    Example: ``issubclass(CuSparseEfficiencyWarning, SparseEfficiencyWarning)`` is True.
+    """
 
 
 class SparseEfficiencyError(ValueError):
-    """A sparse operation that would take more memory than a dense one, and was not asked to."""
+    """A sparse operation that would take more memory than a dense one, and was not asked to.
+
+    Example: ``from arrax.experimental.sparse import BCOO, bcoo_update_layout;
+    mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_update_layout(mat, n_batch=1)`` raises ``arrax.experimental.sparse.SparseEfficiencyError``.
+    """
 
 
 class JAXSparse:
@@ -37,14 +48,30 @@ class JAXSparse:
     Args:
       args: the arrays that hold it.
       shape: its lengths.
+    Example: ``from arrax.experimental.sparse import BCOO; mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    isinstance(mat, JAXSparse), mat.shape`` is ``(True, (2, 2))``.
     """
 
     data: Array
+    _parts: ClassVar[tuple[str, ...]]  # the attributes that are arrays, in the order of ``args``
+    _statics: ClassVar[tuple[str, ...]] = ("_shape",)  # the attributes that trees keep beside them
     __hash__ = None  # type: ignore[assignment]
     __array_ufunc__ = None  # NumPy's operators leave it to ours
 
     def __init__(self, args: tuple[Any, ...], *, shape: Sequence[int]):
         self._shape = tuple(map(int, shape))
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The arrays that hold it, and what is static."""
+        return tuple(getattr(self, name) for name in self._parts), tuple(getattr(self, name) for name in self._statics)
+
+    @classmethod
+    def tree_unflatten(cls, aux_data: tuple[Any, ...], children: Sequence[Any]) -> Self:
+        """The array of ``tree_flatten``."""
+        made = object.__new__(cls)
+        for name, value in zip((*cls._parts, *cls._statics), (*children, *aux_data), strict=True):
+            setattr(made, name, value)
+        return made
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -104,6 +131,33 @@ class JAXSparse:
 
     def _layout_texts(self) -> list[str]:
         return []
+
+
+class Batches(JAXSparse):
+    """What ``BCOO`` and ``BCSR`` share: leading dimensions of a batch, and trailing dense ones.
+
+    Trees are not told the dimensions of the batch: ``vmap`` and ``scan`` take them off the arrays, and put them back.
+    """
+
+    indices: Array
+    indices_sorted: bool
+    unique_indices: bool
+    _row_shape: tuple[int, ...]  # the lengths of all dimensions but those of the batch
+    _statics = ("_row_shape", "indices_sorted", "unique_indices")
+
+    @property
+    def n_batch(self) -> int:
+        """The number of batch dimensions."""
+        raise NotImplementedError(f"{type(self).__name__}.n_batch")
+
+    @property
+    def n_dense(self) -> int:
+        """The number of dense dimensions."""
+        return self.data.ndim - 1 - self.n_batch
+
+    def _layout_texts(self) -> list[str]:
+        counts = {"n_batch": self.n_batch, "n_dense": self.n_dense}
+        return [f"{name}={count}" for name, count in counts.items() if count]
 
 
 def check_vector_or_matrix(name: str, other: Any) -> Any:

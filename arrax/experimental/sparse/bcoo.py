@@ -17,13 +17,13 @@ import arrax.numpy as jnp
 from arrax.core import errors
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_nodes import register_pytree_node_class
-from arrax.experimental.sparse.base import Count, JAXSparse
+from arrax.experimental.sparse.base import Batches, Count
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array
 
 
 @register_pytree_node_class
-class BCOO(JAXSparse):
+class BCOO(Batches):
     """A sparse array of coordinates and values, with batch and dense dimensions.
 
     Args:
@@ -37,7 +37,7 @@ class BCOO(JAXSparse):
     Example: ``BCOO((jnp.ones(2), jnp.array([[0, 1], [2, 0]])), shape=(3, 3))``.
     """
 
-    indices: Array
+    _parts = ("data", "indices")
 
     def __init__(
         self, args: tuple[Any, Any], *, shape: Sequence[int], indices_sorted: bool = False, unique_indices: bool = False
@@ -64,19 +64,6 @@ class BCOO(JAXSparse):
         self._row_shape = shape[n_batch:]
         self.indices_sorted, self.unique_indices = bool(indices_sorted), bool(unique_indices)
 
-    # Batch dimensions are not told to trees: ``vmap`` and ``scan`` take them off data and indices, and put them back.
-    def tree_flatten(self) -> tuple[tuple[Any, Any], tuple[Any, ...]]:
-        """(data, indices), and what is static."""
-        return (self.data, self.indices), (self._row_shape, self.indices_sorted, self.unique_indices)
-
-    @classmethod
-    def tree_unflatten(cls, aux_data: tuple[Any, ...], children: Sequence[Any]) -> BCOO:
-        """The array of ``tree_flatten``."""
-        made = object.__new__(cls)
-        made.data, made.indices = children
-        made._row_shape, made.indices_sorted, made.unique_indices = aux_data
-        return made
-
     @property
     def shape(self) -> tuple[int, ...]:
         """Tuple of lengths."""
@@ -99,18 +86,9 @@ class BCOO(JAXSparse):
         return self.indices.shape[-1]
 
     @property
-    def n_dense(self) -> int:
-        """The number of dense dimensions."""
-        return self.data.ndim - 1 - self.n_batch
-
-    @property
     def sparse_shape(self) -> tuple[int, ...]:
         """The lengths of the sparse dimensions."""
         return self._row_shape[: self.n_sparse]
-
-    def _layout_texts(self) -> list[str]:
-        counts = {"n_batch": self.n_batch, "n_dense": self.n_dense}
-        return [f"{name}={count}" for name, count in counts.items() if count]
 
     @classmethod
     def fromdense(
@@ -241,6 +219,7 @@ def bcoo_todense(mat: BCOO) -> Array:
 
     Args:
       mat: the sparse array.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]])); bcoo_todense(mat)`` is ``[[0, 2], [3, 0]]``.
     """
     tail = mat._row_shape
 
@@ -308,6 +287,8 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
       assume_unique: whether repeated indices each get the element, or only the first one; by default what ``sparr`` says.
     Raises:
       ValueError: another shape.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_extract(mat, jnp.array([[5.0, 6.0], [7.0, 8.0]])).todense()`` is ``[[0, 6], [7, 0]]``.
     """
     arr = jnp.asarray(arr)
     if arr.shape != sparr.shape:
@@ -350,6 +331,8 @@ def bcoo_sort_indices(mat: BCOO) -> BCOO:
 
     Args:
       mat: the sparse array.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_sort_indices(mat).indices`` is ``[[0, 1], [1, 0]]``.
     """
 
     def one(data: Array, indices: Array) -> tuple[Array, Array]:
@@ -368,6 +351,8 @@ def bcoo_sum_duplicates(mat: BCOO, nse: Count = None) -> BCOO:
       nse: how many elements the result stores; by default as many as there are, which must be known.
     Raises:
       ConcretizationTypeError: no ``nse`` where the indices are traced.
+    Example: ``mat = BCOO((jnp.array([1.0, 2.0]), jnp.array([[0], [0]])), shape=(3,));
+    bcoo_sum_duplicates(mat).data`` is ``[3]``.
     """
     sparse_shape, wide = mat.sparse_shape, mat.indices.ndim - 2
     there = inside(mat.indices, sparse_shape)

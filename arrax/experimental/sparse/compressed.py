@@ -10,7 +10,7 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node_class
-from arrax.experimental.sparse.base import Count, JAXSparse
+from arrax.experimental.sparse.base import Batches, Count
 from arrax.experimental.sparse.bcoo import (
     BCOO,
     bcoo_extract,
@@ -26,7 +26,7 @@ from arrax.xla.arrays import Array
 
 
 @register_pytree_node_class
-class BCSR(JAXSparse):
+class BCSR(Batches):
     """A sparse array of rows, with batch and dense dimensions.
 
     Args:
@@ -39,7 +39,7 @@ class BCSR(JAXSparse):
     Example: ``BCSR.fromdense(jnp.eye(3)).indptr`` is ``[0, 1, 2, 3]``.
     """
 
-    indices: Array
+    _parts = ("data", "indices", "indptr")
     indptr: Array
 
     def __init__(
@@ -69,18 +69,6 @@ class BCSR(JAXSparse):
         self._row_shape = shape[n_batch:]
         self.indices_sorted, self.unique_indices = bool(indices_sorted), bool(unique_indices)
 
-    def tree_flatten(self) -> tuple[tuple[Any, Any, Any], tuple[Any, ...]]:
-        """(data, indices, indptr), and what is static."""
-        return (self.data, self.indices, self.indptr), (self._row_shape, self.indices_sorted, self.unique_indices)
-
-    @classmethod
-    def tree_unflatten(cls, aux_data: tuple[Any, ...], children: Sequence[Any]) -> BCSR:
-        """The array of ``tree_flatten``."""
-        made = object.__new__(cls)
-        made.data, made.indices, made.indptr = children
-        made._row_shape, made.indices_sorted, made.unique_indices = aux_data
-        return made
-
     @property
     def shape(self) -> tuple[int, ...]:
         """Tuple of lengths."""
@@ -100,15 +88,6 @@ class BCSR(JAXSparse):
     def n_sparse(self) -> int:
         """The number of sparse dimensions: 2."""
         return 2
-
-    @property
-    def n_dense(self) -> int:
-        """The number of dense dimensions."""
-        return self.data.ndim - 1 - self.n_batch
-
-    def _layout_texts(self) -> list[str]:
-        counts = {"n_batch": self.n_batch, "n_dense": self.n_dense}
-        return [f"{name}={count}" for name, count in counts.items() if count]
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
@@ -193,6 +172,7 @@ def bcsr_fromdense(
       index_dtype: the dtype of the indices.
     Raises:
       ValueError: another number of dimensions.
+    Example: ``bcsr_fromdense(jnp.array([[0, 2], [3, 0]])).indptr`` is ``[0, 1, 2]``.
     """
     mat = jnp.asarray(mat)
     if mat.ndim != n_batch + 2 + n_dense:
@@ -207,6 +187,7 @@ def bcsr_todense(mat: BCSR) -> Array:
 
     Args:
       mat: the sparse array.
+    Example: ``mat = BCSR.fromdense(jnp.array([[0, 2], [3, 0]])); bcsr_todense(mat)`` is ``[[0, 2], [3, 0]]``.
     """
     return mat.todense()
 
@@ -218,6 +199,8 @@ def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Array:
       indices, indptr: of a BCSR array.
       mat: dense array.
     Returns: the elements, of shape ``(*batch, nse, *dense)``.
+    Example: ``mat = BCSR.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcsr_extract(mat.indices, mat.indptr, jnp.array([[5.0, 6.0], [7.0, 8.0]]))`` is ``[6, 7]``.
     """
     mat, indices, indptr = map(jnp.asarray, (mat, indices, indptr))
     n_batch = indices.ndim - 1
@@ -230,7 +213,11 @@ def bcsr_dot_general(
     lhs: Any, rhs: Any, *, dimension_numbers: Dimensions, precision: Any = None, preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:  # fmt: skip
-    """A contraction of a BCSR array with a dense one, see ``bcoo_dot_general``."""
+    """A contraction of a BCSR array with a dense one, see ``bcoo_dot_general``.
+
+    Example: ``mat = BCSR.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcsr_dot_general(mat, jnp.ones(2), dimension_numbers=(((1,), (0,)), ((), ())))`` is ``[2, 3]``.
+    """
     lhs, rhs = (x.to_bcoo() if isinstance(x, BCSR) else x for x in (lhs, rhs))
     return bcoo_dot_general(
         lhs,
@@ -244,17 +231,28 @@ def bcsr_dot_general(
 def bcsr_broadcast_in_dim(
     mat: BCSR, *, shape: Sequence[int], broadcast_dimensions: Sequence[int], sharding: Any = None
 ) -> BCSR:
-    """The array repeated along new axes, see ``bcoo_broadcast_in_dim``."""
+    """The array repeated along new axes, see ``bcoo_broadcast_in_dim``.
+
+    Example: ``mat = BCSR.fromdense(jnp.array([[0.0, 2.0]]));
+    bcsr_broadcast_in_dim(mat, shape=(2, 2), broadcast_dimensions=(0, 1)).todense()`` is ``[[0, 2], [0, 2]]``.
+    """
     return BCSR.from_bcoo(
         bcoo_broadcast_in_dim(mat.to_bcoo(), shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding)
     )
 
 
 def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
-    """Arrays one after the other along an axis, see ``bcoo_concatenate``."""
+    """Arrays one after the other along an axis, see ``bcoo_concatenate``.
+
+    Example: ``mat = BCSR.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcsr_concatenate([mat, mat], dimension=0).shape`` is ``(4, 2)``.
+    """
     return BCSR.from_bcoo(bcoo_concatenate([mat.to_bcoo() for mat in operands], dimension=dimension))
 
 
 def bcsr_sum_duplicates(mat: BCSR, nse: Count = None) -> BCSR:
-    """The same array with each index once, see ``bcoo_sum_duplicates``."""
+    """The same array with each index once, see ``bcoo_sum_duplicates``.
+
+    Example: ``mat = BCSR.fromdense(jnp.array([[0, 2], [3, 0]])); bcsr_sum_duplicates(mat).nse`` is ``2``.
+    """
     return BCSR.from_bcoo(bcoo_sum_duplicates(mat.to_bcoo(), nse=nse))

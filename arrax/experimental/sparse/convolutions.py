@@ -26,6 +26,9 @@ def bcoo_conv_general_dilated(
       precision, preferred_element_type, out_sharding: accepted for the likeness.
     Raises:
       NotImplementedError: more axes, batches or features.
+    Example: ``signal = BCOO.fromdense(jnp.array([[[0.0, 2.0, 0.0, 1.0]]]));
+    bcoo_conv_general_dilated(signal, jnp.ones((1, 1, 2)), window_strides=(1,), padding='VALID').todense()`` is
+    ``[[[2, 2, 1]]]``.
     """
     if any(x.ndim != 3 for x in (lhs, rhs)) or feature_group_count != 1 or batch_group_count != 1:
         raise NotImplementedError("bcoo_conv_general_dilated only supports convolutions along one axis")

@@ -29,6 +29,9 @@ def bcoo_gather(
     Raises:
       NotImplementedError: other ``offset_dims``, or batching dimensions.
       ValueError: indices that do not fit ``start_index_map``.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    numbers = lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,));
+    bcoo_gather(mat, jnp.array([[1]]), numbers, (1, 2)).todense()`` is ``[[3, 0]]``.
     """
     starts = jnp.asarray(start_indices)
     numbers, sizes = dimension_numbers, tuple(map(operator.index, slice_sizes))

@@ -24,6 +24,8 @@ def bcoo_update_layout(
     Raises:
       ValueError: numbers of dimensions that the array does not have.
       SparseEfficiencyError: more memory, with ``"error"``.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_update_layout(mat, n_dense=1, on_inefficient=None).n_dense`` is ``1``.
     """
     new_batch = mat.n_batch if n_batch is None else operator.index(n_batch)
     new_dense = mat.n_dense if n_dense is None else operator.index(n_dense)

@@ -89,6 +89,8 @@ def lobpcg_standard(A: Any, X: Any, m: int = 100, tol: Any = None) -> tuple[Arra
       TypeError: elements that are not floating.
     Source: Knyazev, "Toward the Optimal Preconditioned Eigensolver" (2001); Duersch et al., "A Robust and Efficient
       Implementation of LOBPCG" (2018).
+    Example: ``values, vectors, steps = lobpcg_standard(jnp.diag(jnp.arange(8.0)), jnp.eye(8)[:, -1:]);
+    values`` is ``[7]``.
     """
     X = jnp.asarray(X)
     if X.ndim != 2 or X.shape[0] == 0 or X.shape[1] == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,34 +18,14 @@ from arrax.xla.arrays import Array
 class _Matrix(JAXSparse):
     """What the matrices share: they are held by three vectors, and compute as ``BCOO``."""
 
-    parts: ClassVar[tuple[str, str, str]]
-    flags: ClassVar[tuple[str, ...]] = ()
-
     def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int], **flags: bool):
         super().__init__(args, shape=shape)
         if len(self._shape) != 2:
             raise ValueError(f"{type(self).__name__}: shape must have two lengths, got {tuple(shape)}")
-        for name, value in zip(self.parts, args, strict=True):
+        for name, value in zip(self._parts, args, strict=True):
             setattr(self, name, jnp.asarray(value))
-        for name in self.flags:
-            setattr(self, "_" + name, bool(flags.get(name, False)))
-
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The vectors, and what is static."""
-        return tuple(getattr(self, name) for name in self.parts), (
-            self._shape, *(getattr(self, "_" + name) for name in self.flags),
-        )  # fmt: skip
-
-    @classmethod
-    def tree_unflatten(cls, aux_data: tuple[Any, ...], children: Sequence[Any]) -> Self:
-        """The matrix of ``tree_flatten``."""
-        made = object.__new__(cls)
-        for name, value in zip(cls.parts, children, strict=True):
-            setattr(made, name, value)
-        made._shape = aux_data[0]
-        for name, flag in zip(cls.flags, aux_data[1:], strict=True):
-            setattr(made, "_" + name, flag)
-        return made
+        for name in self._statics[1:]:
+            setattr(self, name, bool(flags.get(name.removeprefix("_"), False)))
 
     @property
     def nse(self) -> int:
@@ -104,8 +84,10 @@ class COO(_Matrix):
     Example: ``COO((jnp.ones(2), jnp.array([0, 1]), jnp.array([1, 0])), shape=(2, 2))``.
     """
 
-    parts = ("data", "row", "col")
-    flags = ("rows_sorted", "cols_sorted")
+    _parts = ("data", "row", "col")
+    _statics = ("_shape", "_rows_sorted", "_cols_sorted")
+    _rows_sorted: bool
+    _cols_sorted: bool
     row: Array
     col: Array
 
@@ -124,7 +106,7 @@ class COO(_Matrix):
           NotImplementedError: ``axes`` are given.
         """
         _refuse_axes("COO", axes)
-        flags = {"rows_sorted": self._cols_sorted, "cols_sorted": self._rows_sorted}  # type: ignore[attr-defined]
+        flags = {"rows_sorted": self._cols_sorted, "cols_sorted": self._rows_sorted}
         return COO((self.data, self.col, self.row), shape=self.shape[::-1], **flags)
 
 
@@ -143,7 +125,7 @@ class CSR(_Matrix):
     Example: ``CSR.fromdense(jnp.eye(3)).indices`` is ``[0, 1, 2]``.
     """
 
-    parts = ("data", "indices", "indptr")
+    _parts = ("data", "indices", "indptr")
     indices: Array
     indptr: Array
 
@@ -176,7 +158,7 @@ class CSC(_Matrix):
     Example: ``CSC.fromdense(jnp.eye(3)).indices`` is ``[0, 1, 2]``.
     """
 
-    parts = ("data", "indices", "indptr")
+    _parts = ("data", "indices", "indptr")
     indices: Array
     indptr: Array
 
@@ -209,12 +191,16 @@ def coo_fromdense(mat: Any, *, nse: Count = None, index_dtype: Any = np.int32) -
       mat: matrix.
       nse: how many elements are stored, by default as many as are not zero.
       index_dtype: the dtype of the indices.
+    Example: ``mat = coo_fromdense(jnp.array([[0, 2], [3, 0]])); mat.nse`` is ``2``.
     """
     return COO.fromdense(mat, nse=nse, index_dtype=index_dtype)
 
 
 def coo_todense(mat: COO) -> Array:
-    """The dense matrix of a COO one."""
+    """The dense matrix of a COO one.
+
+    Example: ``mat = coo_fromdense(jnp.array([[0, 2], [3, 0]])); coo_todense(mat)`` is ``[[0, 2], [3, 0]]``.
+    """
     return mat.todense()
 
 
@@ -232,6 +218,7 @@ def coo_matvec(mat: COO, v: Any, transpose: bool = False) -> Array:
       mat: the matrix.
       v: the vector.
       transpose: whether the matrix is transposed first.
+    Example: ``mat = coo_fromdense(jnp.array([[0, 2], [3, 0]])); coo_matvec(mat, jnp.ones(2))`` is ``[2, 3]``.
     """
     return _product("coo_matvec", mat, v, transpose, 1)
 
@@ -243,6 +230,8 @@ def coo_matmat(mat: COO, B: Any, *, transpose: bool = False) -> Array:
       mat: the sparse matrix.
       B: the dense matrix.
       transpose: whether the sparse one is transposed first.
+    Example: ``mat = coo_fromdense(jnp.array([[0, 2], [3, 0]]));
+    coo_matmat(mat, jnp.eye(2))`` is ``[[0, 2], [3, 0]]``.
     """
     return _product("coo_matmat", mat, B, transpose, 2)
 
@@ -254,12 +243,16 @@ def csr_fromdense(mat: Any, *, nse: Count = None, index_dtype: Any = np.int32) -
       mat: matrix.
       nse: how many elements are stored, by default as many as are not zero.
       index_dtype: the dtype of the indices.
+    Example: ``mat = csr_fromdense(jnp.array([[0, 2], [3, 0]])); mat.nse`` is ``2``.
     """
     return CSR.fromdense(mat, nse=nse, index_dtype=index_dtype)
 
 
 def csr_todense(mat: CSR) -> Array:
-    """The dense matrix of a CSR one."""
+    """The dense matrix of a CSR one.
+
+    Example: ``mat = csr_fromdense(jnp.array([[0, 2], [3, 0]])); csr_todense(mat)`` is ``[[0, 2], [3, 0]]``.
+    """
     return mat.todense()
 
 
@@ -270,6 +263,7 @@ def csr_matvec(mat: CSR, v: Any, transpose: bool = False) -> Array:
       mat: the matrix.
       v: the vector.
       transpose: whether the matrix is transposed first.
+    Example: ``mat = csr_fromdense(jnp.array([[0, 2], [3, 0]])); csr_matvec(mat, jnp.ones(2))`` is ``[2, 3]``.
     """
     return _product("csr_matvec", mat, v, transpose, 1)
 
@@ -281,5 +275,7 @@ def csr_matmat(mat: CSR, B: Any, *, transpose: bool = False) -> Array:
       mat: the sparse matrix.
       B: the dense matrix.
       transpose: whether the sparse one is transposed first.
+    Example: ``mat = csr_fromdense(jnp.array([[0, 2], [3, 0]]));
+    csr_matmat(mat, jnp.eye(2))`` is ``[[0, 2], [3, 0]]``.
     """
     return _product("csr_matmat", mat, B, transpose, 2)

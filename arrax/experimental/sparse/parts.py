@@ -26,6 +26,8 @@ def bcoo_slice(
       start_indices, limit_indices, strides: for each axis the first index, the one after the last, and the step.
     Raises:
       ValueError: indices that do not fit the shape.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_slice(mat, start_indices=(0, 0), limit_indices=(1, 2)).todense()`` is ``[[0, 2]]``.
     """
     starts, limits = tuple(map(operator.index, start_indices)), tuple(map(operator.index, limit_indices))
     steps = (1,) * mat.ndim if strides is None else tuple(map(operator.index, strides))
@@ -63,6 +65,8 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
       slice_sizes: the lengths of the part.
     Raises:
       ValueError: lengths that do not fit the shape.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_dynamic_slice(mat, (1, 0), (1, 2)).todense()`` is ``[[3, 0]]``.
     """
     sizes = tuple(map(operator.index, slice_sizes))
     if len(sizes) != mat.ndim or len(start_indices) != mat.ndim or any(
@@ -163,6 +167,8 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     Args:
       mat: the sparse array.
       axes: the axes that are added up.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_reduce_sum(mat, axes=(0,)).todense()`` is ``[3, 2]``.
     """
     summed, kinds, n_batch = checked_axes("bcoo_reduce_sum", mat, axes), kinds_of(mat), mat.n_batch
     data, indices = full(mat)

@@ -65,6 +65,8 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> BCOO:
       v: the dense array.
     Raises:
       ValueError: a shape that does not broadcast to that of ``sp_mat``.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_multiply_dense(mat, jnp.array([10.0, 1.0])).todense()`` is ``[[0, 2], [30, 0]]``.
     """
     data, indices = full(sp_mat)
     flags = {"indices_sorted": sp_mat.indices_sorted, "unique_indices": sp_mat.unique_indices}
@@ -80,6 +82,8 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     Raises:
       ValueError: other shapes.
       NotImplementedError: other numbers of batch or dense dimensions.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_multiply_sparse(mat, mat).todense()`` is ``[[0, 4], [9, 0]]``.
     """
     if lhs.shape != rhs.shape:
         raise ValueError(f"bcoo_multiply_sparse: shapes must be equal, got {lhs.shape} and {rhs.shape}")
@@ -284,6 +288,8 @@ def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers:
         axes are those of ``indices``.
       dimension_numbers: as of ``lax.dot_general``.
     Returns: array of shape ``(*batch, nse)``.
+    Example: ``bcoo_dot_general_sampled(jnp.eye(2), jnp.eye(2), jnp.array([[0, 0], [0, 1]]), dimension_numbers=(((1,),
+    (0,)), ((), ())))`` is ``[1, 0]``.
     """
     A, B, indices = map(jnp.asarray, (A, B, indices))
     product = dot_general(A, B, dimension_numbers)

@@ -53,6 +53,8 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     Raises:
       NotImplementedError: axes of different kinds that change numbers.
       ValueError: not a permutation.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_transpose(mat, permutation=(1, 0)).todense()`` is ``[[0, 3], [2, 0]]``.
     """
     axes = checked_axes("bcoo_transpose", mat, permutation)
     if len(axes) != mat.ndim:
@@ -86,6 +88,8 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
     Raises:
       ValueError: another number of elements.
       NotImplementedError: a shape that mixes batch, sparse and dense dimensions.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_reshape(mat, new_sizes=(4,)).todense()`` is ``[0, 2, 3, 0]``.
     """
     if dimensions is not None:
         mat = bcoo_transpose(mat, permutation=dimensions)
@@ -137,6 +141,8 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
       dimensions: the axes.
     Raises:
       ValueError: axes of other lengths.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_squeeze(mat[:1], dimensions=(0,)).todense()`` is ``[0, 2]``.
     """
     axes = checked_axes("bcoo_squeeze", arr, dimensions)
     if any(arr.shape[axis] != 1 for axis in axes):
@@ -162,6 +168,8 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
     Args:
       operand: the sparse array.
       dimensions: the axes.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_rev(mat, (0,)).todense()`` is ``[[3, 0], [0, 2]]``.
     """
     axes, kinds, n_batch = checked_axes("bcoo_rev", operand, dimensions), kinds_of(operand), operand.n_batch
     data, indices = full(operand)
@@ -195,6 +203,8 @@ def bcoo_broadcast_in_dim(
       dense, and the others sparse.
     Raises:
       ValueError: lengths that do not fit.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_broadcast_in_dim(mat, shape=(3, 2, 2), broadcast_dimensions=(1, 2)).shape`` is ``(3, 2, 2)``.
     """
     if sharding is not None:
         raise ValueError("bcoo_broadcast_in_dim: sharding must be None")
@@ -252,6 +262,8 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
       dimension: the axis.
     Raises:
       ValueError: shapes or layouts that do not fit each other.
+    Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
+    bcoo_concatenate([mat, mat], dimension=0).shape`` is ``(4, 2)``.
     """
     if not operands or any(not isinstance(mat, BCOO) for mat in operands):
         raise ValueError("bcoo_concatenate: expected BCOO arrays, at least one")
