@@ -13,14 +13,14 @@ import numbers
 import pathlib
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType, ModuleType, UnionType
 from typing import Any, NamedTuple
 
 import arrax
 from arrax.core.config import Option
 from arrax.core.interpreter import Primitive
-from docs import value_examples
+from docs import related, value_examples
 
 CHAPTERS = {
     "Transformations, devices, settings": (
@@ -234,16 +234,23 @@ def _kind(value: Any) -> str:
     return f"Of type ``{of.__name__}``{about}"
 
 
-def entry(name: str, value: Any, text: str, same_as: str | None = None) -> str:
-    """The Markdown of one public name, whose docstring is ``text``."""
+def entry(name: str, value: Any, text: str, same_as: str | None = None, see_also: str = "") -> str:
+    """The Markdown of one public name, whose docstring is ``text``; ``see_also`` has links to others."""
     if same_as is not None:
         kind = "class" if isinstance(value, type) else "function" if callable(value) else "data"
         return _directive(kind, name, [f"The same as {{py:obj}}`{same_as}`."])
+    body = [*_text(text), *([f":See also:\n  {see_also}"] if see_also else [])]
     if isinstance(value, type):
-        return _directive("class", name + signature(value), [*_text(text), *_members(value)], fence="::::")
+        return _directive("class", name + signature(value), [*body, *_members(value)], fence="::::")
     if not callable(value) or not (inspect.isroutine(value) or hasattr(value, "__wrapped__")):
-        return _directive("data", name, _text(text))
-    return _directive("function", name + signature(value), _text(text))
+        return _directive("data", name, body)
+    return _directive("function", name + signature(value), body)
+
+
+def links(places: Sequence[str], module_name: str) -> str:
+    """Links to full names; those of the module at hand are shown without it."""
+    shown = {place: place.removeprefix(f"{module_name}.").removeprefix("arrax.") for place in places}
+    return ", ".join(f"{{py:obj}}`{text} <{place}>`" for place, text in shown.items())
 
 
 def _directive(kind: str, head: str, body: list[str], fence: str = ":::") -> str:
@@ -312,12 +319,14 @@ def page(module_name: str, places: dict[int, str]) -> str:
     lines = [f"# {module_name}", f"```{{py:module}} {module_name}\n```", prose(about)]
     table = ["| name | what it is |", "|---|---|"]
     entries = []
-    for name in names:
-        value, full = getattr(module, name), f"{module_name}.{name}"
+    neighbours = [f"{module_name}.{name}" for name in names]
+    for name, full in zip(names, neighbours, strict=True):
+        value = getattr(module, name)
         place = places.get(id(value), full)
         text = documentation(place, value)
         table.append(f"| {{py:obj}}`{name} <{full}>` | {prose(summary(text), in_table=True)} |")
-        entries.append(entry(name, value, text, None if place == full else place))
+        see_also = links(related.see_also(full, neighbours), module_name)
+        entries.append(entry(name, value, text, None if place == full else place, see_also))
     return "\n\n".join([*lines, "\n".join(table), *entries]) + "\n"
 
 

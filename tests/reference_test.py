@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from docs import reference
+from docs import reference, related
 
 ROOT = pathlib.Path(__file__).parent.parent
 # Public modules without a page: packages that hold only modules, scalars (which arrax.numpy has) and what stands there for programs
@@ -113,6 +113,29 @@ def test_an_entry_has_the_signature_and_all_sections():
             ":::",
         ]
     )
+
+
+def test_related_names_are_public_and_nearly_every_function_has_some():
+    assert not [name for name in related.named() if not related.exists(name)]
+    functions, without = 0, []
+    for module_name in reference.MODULES:
+        if module_name.startswith("arrax.experimental.array_api"):  # its names are those of arrax.numpy
+            continue
+        module = importlib.import_module(module_name)
+        places = [f"{module_name}.{name}" for name in reference.public_names(module) if not name.endswith("_p")]
+        for place in places:
+            if callable(getattr(module, place.rpartition(".")[2])):
+                functions += 1
+                without += [] if related.see_also(place, places) else [place]
+    assert len(without) <= 0.05 * functions, without
+
+
+def test_an_entry_links_to_related_names():
+    text = reference.page("arrax.numpy", reference.documented_at())
+    entry = text[text.index("{py:function} cumsum(") :]
+    seen = entry[entry.index(":See also:") : entry.index("\n:::")]
+    assert "{py:obj}`lax.cumsum <arrax.lax.cumsum>`" in seen
+    assert "{py:obj}`nancumsum <arrax.numpy.nancumsum>`" in seen
 
 
 def test_pages_that_did_not_change_are_not_written_again(tmp_path, monkeypatch):
