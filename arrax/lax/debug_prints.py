@@ -95,9 +95,9 @@ def debug_print(
       partitioned: whether each device prints its parts of the values, instead of one the whole values.
       skip_format_check: do not look at the fields now.
     Raises:
-      ValueError: arguments without a field.
+      ValueError: arguments without a field; ``ordered`` on several devices, in ``pmap``, ``shard_map`` or with
+        ``partitioned``.
       IndexError, KeyError: fields without an argument.
-      NotImplementedError: ``partitioned`` and ``ordered`` on several devices.
     Example: ``arrax.debug.print("x = {x}", x=x)``.
     """
     options = {"ordered": ordered, "partitioned": partitioned, "skip_format_check": skip_format_check}
@@ -119,9 +119,9 @@ def debug_log(
     Args:
       fmt, args, kwargs, ordered, partitioned, skip_format_check: as of ``debug.print``.
     Raises:
-      ValueError: arguments without a field.
+      ValueError: arguments without a field; ``ordered`` on several devices, in ``pmap``, ``shard_map`` or with
+        ``partitioned``.
       IndexError, KeyError: fields without an argument.
-      NotImplementedError: ``partitioned`` and ``ordered`` on several devices.
     Example: ``arrax.debug.log("x = {x}", x=x)``.
     """
     options = {"ordered": ordered, "partitioned": partitioned, "skip_format_check": skip_format_check}

@@ -29,7 +29,7 @@ class OrderedIOEffect(Effect):
     """Input and output on the host, in the order of the program."""
 
     __slots__ = ()
-    ordered = exactly_once = True
+    ordered = exactly_once = per_device = True
 
 
 class DebugEffect(Effect):
@@ -193,7 +193,7 @@ def debug_callback(
       partitioned: whether each device calls it with its parts of the arguments, instead of one with the whole arguments.
     Raises:
       TypeError: no function.
-      NotImplementedError: ``partitioned`` and ``ordered`` on several devices.
+      ValueError: ``ordered`` on several devices, in ``pmap``, ``shard_map`` or with ``partitioned``.
     Example: ``arrax.debug.callback(lambda x: log.append(float(x)), x)``.
     """
     if callback is None:

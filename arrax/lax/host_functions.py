@@ -127,13 +127,14 @@ def lower_host_call(
       partitioned: in a program for several devices, each of them calls it with its parts of the operands. There are no
         results then.
     Raises:
-      NotImplementedError: the platform has no such calls, or those of several devices were to be in order.
+      NotImplementedError: the platform has no such calls.
+      ValueError: those of several devices were to be in order.
     """
     module = ctx.module_context
     ordered = bool(ctx.avals_in) and ctx.avals_in[0] is abstract_token
     partitioned = partitioned and module.num_devices > 1 and module.manual is None
     if partitioned and ordered:
-        raise NotImplementedError(
+        raise ValueError(
             f"{function.name}: partitioned calls happen on {module.num_devices} devices at a time, so that they cannot be "
             "ordered: leave out ordered or partitioned"
         )

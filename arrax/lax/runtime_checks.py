@@ -12,7 +12,7 @@ import numpy as np
 from arrax.core.effects import Effect
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.interpreter import Primitive
-from arrax.core.pytrees import PyTreeDef, tree_unflatten
+from arrax.core.pytrees import PyTreeDef, tree_structure, tree_unflatten
 from arrax.core.types import Zero
 from arrax.interpreters.batching import move_batch_axis, running_batch
 from arrax.xla.placement import array_from_host
@@ -56,17 +56,45 @@ class Site(NamedTuple):
     debug: bool = False
     key_dtypes: tuple[Any, ...] = ()
 
-    def describe(self, values: Sequence[Any]) -> str:
-        """The message, with the values of the failed check."""
+    def describe(self, values: Sequence[Any], index: tuple[int, ...]) -> str:
+        """The message, with the values of the failed check, after its index where it is mapped."""
         arrays = [array_from_host(np.asarray(value)) for value in values]
-        for index, dtype in enumerate(self.key_dtypes):
+        for number, dtype in enumerate(self.key_dtypes):
             if dtype is not None:
-                arrays[index] = dtype.wrap(arrays[index])
+                arrays[number] = dtype.wrap(arrays[number])
         args, named = tree_unflatten(self.tree, arrays)
-        return self.message.format(*args, **named) + (f" at {self.place}" if self.place else "")
+        prefix = f"at mapped index {', '.join(map(str, index))}: " if index else ""
+        return prefix + self.message.format(*args, **named) + (f" at {self.place}" if self.place else "")
 
 
-Sites = tuple[Site, ...]
+class MappedSite(NamedTuple):
+    """Checks of a program that several devices run at once. The values are the code of each, and those of its checks.
+
+    Attributes:
+      sites: the checks of the program.
+      tree: structure of the values.
+      message, place, debug: as of a ``Site``.
+    """
+
+    sites: Sites
+    tree: PyTreeDef
+    message: str
+    place: str = ""
+    debug: bool = False
+
+    def describe(self, values: Sequence[Any], index: tuple[int, ...]) -> str:
+        """What failed, with a line for each index."""
+        return describe_failures(values[0], self.sites, values[1:], index) or ""
+
+
+Sites = tuple[Site | MappedSite, ...]
+
+
+def mapped_site(sites: Sites) -> MappedSite:
+    """One site for all checks of a program that several devices run."""
+    count = 1 + sum(site.tree.num_leaves for site in sites)
+    messages = ", ".join(site.message for site in sites)
+    return MappedSite(sites, tree_structure([0] * count), messages, debug=all(site.debug for site in sites))
 
 
 def place_of(traceback: Any) -> str:
@@ -81,8 +109,8 @@ def payloads_by_site(sites: Sites, payload: Sequence[Any]) -> list[list[Any]]:
     return [list(itertools.islice(rest, site.tree.num_leaves)) for site in sites]
 
 
-def describe_failures(code: Any, sites: Sites, payload: Sequence[Any]) -> str | None:
-    """What failed: one line, or one for each index of a mapped error; None if nothing did."""
+def describe_failures(code: Any, sites: Sites, payload: Sequence[Any], outer: tuple[int, ...] = ()) -> str | None:
+    """What failed: one line, or one for each index of a mapped error, after ``outer`` ones; None if nothing did."""
     codes = np.asarray(code)
     if not codes.any():
         return None
@@ -91,8 +119,7 @@ def describe_failures(code: Any, sites: Sites, payload: Sequence[Any]) -> str | 
     for index in np.argwhere(codes):
         place = tuple(int(i) for i in index)
         number = int(codes[place]) - 1
-        text = sites[number].describe([value[place] for value in values[number]])
-        lines.append(f"at mapped index {', '.join(map(str, place))}: {text}" if place else text)
+        lines.append(sites[number].describe([value[place] for value in values[number]], (*outer, *place)))
     return "\n".join(lines)
 
 

@@ -10,7 +10,7 @@ from arrax import dtypes
 from arrax.core.explicit_axes import placed_type
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.partition_specs import PartitionSpec, spec_names
-from arrax.core.program import ClosedJaxpr, JaxprEqn
+from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
@@ -19,6 +19,7 @@ from arrax.interpreters.batching import batch_program, bdim_at_front, running_ba
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.ordering import in_order, program_with_tokens
 from arrax.interpreters.placements import placements_of_primitive, placements_of_results
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401  (how collectives are lowered)
@@ -27,6 +28,7 @@ from arrax.lax.calls import bind_program
 from arrax.lax.collective_rules import psum_p
 from arrax.lax.manual_regions import Region, Specs
 from arrax.lax.shapes import reshape
+from arrax.lax.tokens import after_all_p
 from arrax.xla.shardings import NamedSharding
 
 shard_map_p = Primitive("shard_map", multiple_results=True)
@@ -244,6 +246,26 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
     )  # fmt: skip
 
 
+# ---- ordered effects -------------------------------------------------------------------------------------------------
+
+
+def _with_token(eqn: JaxprEqn, token: Var, after: Var) -> list[JaxprEqn]:
+    params = eqn.params
+    if params["mesh"].size == 1:
+        ins, outs = ((PartitionSpec(), *params[name]) for name in ("in_specs", "out_specs"))
+        changed = {**params, "jaxpr": program_with_tokens(params["jaxpr"]), "in_specs": ins, "out_specs": outs}
+        return [eqn.replace(invars=[token, *eqn.invars], outvars=[after, *eqn.outvars], params=changed)]
+    refused = [effect for effect in eqn.effects if effect.ordered and not effect.per_device]
+    if refused:
+        raise ValueError(
+            f"ordered effects are not supported on more than 1 device, but {params['name']} runs on {params['mesh'].size} "
+            f"devices in shard_map or pmap, with the effect {refused[0]}: leave out ordered=True"
+        )
+    program = params["jaxpr"].memo("in order", lambda: params["jaxpr"].replace(jaxpr=in_order(params["jaxpr"].jaxpr)))
+    passed_on = JaxprEqn([token], [after], after_all_p, {})
+    return [eqn.replace(params={**params, "jaxpr": program}), passed_on]
+
+
 # ---- lowering --------------------------------------------------------------------------------------------------------
 
 
@@ -300,6 +322,7 @@ shard_map_p.partial_eval = _partial_eval
 shard_map_p.transpose = _transpose
 shard_map_p.batch = _batch
 shard_map_p.dce = _dce
+shard_map_p.with_token = _with_token
 shard_map_p.lower[None] = _lower
 placements_of_primitive[shard_map_p] = lambda params: params["mesh"]
 placements_of_results[shard_map_p] = result_shardings

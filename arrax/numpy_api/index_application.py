@@ -81,8 +81,12 @@ def _index_dtype(operands: Sequence[Any], lengths: Sequence[int]) -> np.dtype:
 def _indices_of_operand(operand: Any, length: int, wrap: bool, dtype: np.dtype) -> Any:
     """An operand as signed integers, negative ones counted from the end; those out of bounds stay so."""
     if isinstance(operand, np.ndarray):
-        wrapped = np.where(operand < 0, operand + length, operand) if wrap and operand.dtype.kind == "i" else operand
-        return np.clip(wrapped, -1, length).astype(dtype)
+        limits = np.iinfo(dtype)
+        if operand.dtype.kind == "u":
+            return np.minimum(operand.astype(np.uint64), np.uint64(limits.max)).astype(dtype)
+        signed = operand.astype(np.int64)
+        wrapped = np.where(signed < 0, signed + length, signed) if wrap else signed
+        return np.clip(wrapped, limits.min, limits.max).astype(dtype)
     aval = typeof(operand)
     if dtypes.issubdtype(aval.dtype, np.unsignedinteger):
         if aval.dtype.itemsize >= dtype.itemsize:

@@ -16,7 +16,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
-from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import typeof
 from arrax.native import runtime
 from arrax.numpy_api.creation import asarray
@@ -81,10 +81,21 @@ def describe(index: Any, shape: tuple[int, ...], wrap: bool = True) -> Index:
       NonConcreteBooleanIndexError: a mask whose values are not known.
     """
     entries = index if type(index) is tuple else _single(index)
+    found = _described(entries, shape, wrap, False)
+    if found.description.misses and not context.interpreter.is_evaluation:
+        return _described(entries, shape, wrap, True)  # checks of the program look at its operands
+    return found
+
+
+def _described(entries: Sequence[Any], shape: tuple[int, ...], wrap: bool, integers_as_data: bool) -> Index:
     tokens: list[Token] = []
     operands: list[Any] = []
     for position, entry in enumerate(entries):
-        tokens.append(_token(entry, position, operands))
+        token = _token(entry, position, operands)
+        if integers_as_data and type(token) is int:
+            operands.append(np.asarray(min(max(token, -(2**31)), 2**31 - 1), np.int32))
+            token = ("array", 0)
+        tokens.append(token)
     description, starts = _plan(tuple(tokens), shape, wrap)
     return Index(description, starts, tuple(operands))
 

@@ -18,18 +18,19 @@ from arrax.core.sequences import split_list
 from arrax.core.types import Zero, typeof
 from arrax.interpreters.batching import batch, running_batch
 from arrax.interpreters.staging import eval_jaxpr, stage
-from arrax.lax.arithmetic import eq
+from arrax.lax.arithmetic import eq, ne
 from arrax.lax.calls import bind_program, consts_as_inputs, core_call_p, jit_p
 from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p, settings_of
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p, custom_vjp_call_p
+from arrax.lax.reductions import reduce_or
 from arrax.lax.remat import remat_p
-from arrax.lax.runtime_checks import ErrorCategory, Sites, bind_check, check_effect, check_p
+from arrax.lax.runtime_checks import ErrorCategory, Sites, bind_check, check_effect, check_p, mapped_site
 from arrax.lax.shapes import reshape
 from arrax.lax.shard_maps import bind_shard_map, region_of, shard_map_p
 from arrax.lax.structure import select
-from arrax.transforms.automatic_checks import Finding, check_equation, first_failure, join_findings
+from arrax.transforms.automatic_checks import Finding, check_equation, code_where, first_failure, join_findings
 
 Errors = frozenset[ErrorCategory]
 Rule = Callable[[JaxprEqn, Sequence[Any], Errors], "tuple[list[Finding], list[Any]] | None"]
@@ -158,7 +159,7 @@ def _pad(forms: Sequence[Checked], number: int) -> ClosedJaxpr:
 
 
 def _shard_map(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]] | None:
-    """Each device has its own finding; the first device that failed counts."""
+    """Each device has its own finding; the messages tell of all that failed."""
     params = eqn.params
     region, whole = region_of(params), consts_as_inputs(params["jaxpr"])
     operands = [*params["jaxpr"].consts, *values]
@@ -182,8 +183,9 @@ def _shard_map(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[li
     ins = (*[PartitionSpec()] * (len(operands) - len(values)), *params["in_specs"])
     outs_specs = (*[PartitionSpec(axes)] * count, *params["out_specs"])
     outs = bind_shard_map(program, operands, region, ins, outs_specs, params["name"])
-    (code,), payload, rest = split_list(outs, [1, count - 1])
-    return [first_failure(code, inner.sites, payload)], rest
+    found, rest = split_list(outs, [count])
+    failed = reduce_or(ne(found[0], np.int32(0)), (0,))
+    return [Finding(code_where(failed), (mapped_site(inner.sites),), found)], rest
 
 
 def _kept(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:

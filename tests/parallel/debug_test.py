@@ -9,6 +9,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax.debug import inspect_array_sharding, visualize_array_sharding, visualize_sharding
+from arrax.experimental import checkify, io_callback
 from arrax.sharding import NamedSharding, PositionalSharding, auto_axes, explicit_axes, reshard, set_mesh
 from arrax.sharding import PartitionSpec as P
 
@@ -96,7 +97,7 @@ def test_each_device_prints_its_part_or_one_prints_all(capsys):
         arrax.jit(lambda x: arrax.debug.callback(note, x, x.sum(), partitioned=partitioned))(x)  # noqa: B023
         arrax.effects_barrier()
     assert parts == [((8, 2), 120.0), *[((2, 2), 120.0)] * 8]
-    with pytest.raises(NotImplementedError, match="leave out ordered or partitioned"):
+    with pytest.raises(ValueError, match="leave out ordered or partitioned"):
         arrax.jit(lambda x: arrax.debug.print("{}", x, ordered=True, partitioned=True))(x)
     arrax.jit(lambda x: arrax.debug.print("{}", x, ordered=True, partitioned=True))(1)  # one device has an order
     arrax.effects_barrier()
@@ -157,3 +158,49 @@ def test_bars_and_watched_values_on_several_devices(wrap, capsys):
     assert len(watched.samples) == (3 if wrap == "jit" else 24)
     shown = capsys.readouterr().err
     assert "3/3" in shown and (wrap != "jit" or f"x={expected.sum():.4g}" in shown)
+
+
+def printing(mesh, show):
+    @arrax.jit
+    @arrax.shard_map(mesh=mesh, in_specs=P("i"), out_specs=P("i"))
+    def f(x):
+        for step in range(3):
+            show(x[0], step)
+        return x
+
+    return f
+
+
+def test_ordered_effects_of_a_program_per_device():
+    seen = []
+
+    def note(x, step):
+        seen.append((int(x), int(step)))
+
+    one, four = arrax.make_mesh((1,), ("i",)), arrax.make_mesh((4,), ("i",))
+    printing(one, lambda x, step: arrax.debug.callback(note, x, step, ordered=True))(jnp.arange(2))
+    arrax.effects_barrier()
+    assert seen == [(0, 0), (0, 1), (0, 2)]
+    seen.clear()
+    printing(four, lambda x, step: io_callback(note, None, x, step, ordered=True))(jnp.arange(4))
+    arrax.effects_barrier()
+    assert sorted(seen) == [(x, step) for x in range(4) for step in range(3)]
+    assert all([step for x, step in seen if x == device] == [0, 1, 2] for device in range(4))
+    watched = printing(four, lambda x, step: arrax.debug.callback(note, x, step, ordered=True))
+    with pytest.raises(ValueError, match="not supported on more than 1 device, but f runs on 4 devices"):
+        watched(jnp.arange(4))
+
+
+def test_a_checked_program_tells_of_each_device_that_failed():
+    def f(x):
+        checkify.check(jnp.all(x > 0), "x is {}", x)
+        return jnp.log(x)
+
+    mapped = arrax.shard_map(f, mesh=arrax.make_mesh((4,), ("i",)), in_specs=P("i"), out_specs=P("i"))
+    error, _ = checkify.checkify(mapped)(jnp.array([1.0, -2.0, 3.0, -4.0]))
+    assert [line.split(" (")[0] for line in error.get().split("\n")] == [
+        "at mapped index 1: x is [-2.]",
+        "at mapped index 3: x is [-4.]",
+    ]
+    error, _ = arrax.vmap(checkify.checkify(mapped))(jnp.array([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, -7.0, 8.0]]))
+    assert error.get().startswith("at mapped index 1, 2: x is [-7.]")
