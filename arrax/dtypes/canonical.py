@@ -97,20 +97,19 @@ def check_user_dtype(fun_name: str, dtype: kinds.DTypeLike | None) -> Any:
 
 def _warn_of_truncation(fun_name: str, dtype: kinds.DTypeLike, canonical: np.dtype) -> None:
     requested = f"requested in {fun_name}" if fun_name else ""
-    warnings.warn(
+    warn_user(
         f"Explicitly requested dtype {dtype} {requested} is not available, and will be truncated to dtype "
         f"{canonical.name}. To enable more dtypes, set the jax_enable_x64 configuration option or the JAX_ENABLE_X64 "
         "shell environment variable.",
-        stacklevel=user_stacklevel(),
     )
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-def user_stacklevel() -> int:
-    """The ``stacklevel`` with which a warning of the caller points to the user's code."""
-    frame, level = sys._getframe(1), 1
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of what the user's code does, at its line."""
+    frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
-    return level
+    warnings.warn(message, category, stacklevel=level)

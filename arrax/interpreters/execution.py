@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from arrax.core.explicit_axes import placed_type
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.types import ShapedArray, typeof
+from arrax.dtypes.canonical import warn_user
 from arrax.interpreters.compile_speed import compiles_quickly
 from arrax.interpreters.cost_model import runs_inline
 from arrax.interpreters.dce import dce_jaxpr
@@ -203,10 +203,9 @@ def _match_donations(
             unusable.append(aval.str_short(False))
         attributes.append({"jax.buffer_donor": "true"} if donated else {})
     if unusable:
-        warnings.warn(
+        warn_user(
             f"Some donated buffers were not usable: {', '.join(unusable)}.\nDonation needs an output of the same shape and "
             "dtype. See docs/donation.md.",
-            stacklevel=2,
         )
     return attributes
 

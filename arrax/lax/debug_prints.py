@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import logging
 import string
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from arrax.dtypes.canonical import user_stacklevel
+from arrax.dtypes.canonical import warn_user
 from arrax.lax.effectful_callbacks import debug_effect, ordered_debug_effect, watch_on_host
 
 logger = logging.getLogger("arrax.debug")
@@ -48,9 +47,8 @@ def _check_format(name: str, fmt: Any, args: Any, kwargs: Any) -> None:
     if not isinstance(fmt, str):
         raise TypeError(f"{name}: fmt must be a text, got {fmt!r}")
     if "Traced<" in fmt:  # how traced values print
-        warnings.warn(
+        warn_user(
             f"{name}: the text holds the description of a traced value in place of its elements. {_ADVICE}",
-            stacklevel=user_stacklevel(),
         )
     try:
         _checker.vformat(fmt, args, kwargs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -16,7 +15,7 @@ from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
 from arrax.core.types import slots, typeof
 from arrax.dtypes import DTypeLike
-from arrax.dtypes.canonical import user_stacklevel
+from arrax.dtypes.canonical import warn_user
 from arrax.lax import shapes
 from arrax.lax.conversion import convert
 from arrax.lax.placement import device_put
@@ -34,10 +33,9 @@ def _described(name: str, a: Any) -> tuple[int, ...]:
     if hasattr(a, "shape"):
         return tuple(a.shape)
     if not is_arraylike(a):
-        warnings.warn(
+        warn_user(
             f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0.",
             DeprecationWarning,
-            stacklevel=user_stacklevel(),
         )
         return np.shape(a)
     return shape_of(a)
@@ -519,10 +517,9 @@ def _converted(x: Any, dtype: Any, copy: bool) -> Any:
     if isinstance(dtype, dtypes.ExtendedDType) or isinstance(aval.dtype, dtypes.ExtendedDType):
         return convert(x, dtype)
     if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(dtype) and dtype != np.bool_:
-        warnings.warn(
+        warn_user(
             "astype: casting complex values to real discards the imaginary part",
             np.exceptions.ComplexWarning,
-            stacklevel=user_stacklevel(),
         )
     if aval.dtype == dtype and not aval.weak_type and not copy and (isinstance(x, Tracer) or type(x) is host.ArrayImpl):
         return x

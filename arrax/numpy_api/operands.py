@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -16,7 +15,7 @@ from arrax.core.calls import called_function, in_call, register_wrapper
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import ShapedArray, refuse_masked, typeof
-from arrax.dtypes.canonical import user_stacklevel
+from arrax.dtypes.canonical import warn_user
 from arrax.lax import shapes
 from arrax.lax.conversion import convert
 from arrax.lax.families import FLOAT0_REFUSED
@@ -223,10 +222,9 @@ def report_rank_promotion(name: str, nonscalar: Sequence[tuple[int, ...]]) -> No
     )
     if config.numpy_rank_promotion.cell.value == "raise":
         raise ValueError(message)
-    warnings.warn(
+    warn_user(
         f"{name} promotes ranks, as NumPy does, on shapes {' '.join(map(str, nonscalar))}. The config option "
         "jax_numpy_rank_promotion='allow' silences this warning; see the documentation of rank promotion.",
-        stacklevel=user_stacklevel(),
     )
 
 

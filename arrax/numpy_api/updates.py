@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ from arrax.core.calls import in_call
 from arrax.core.interpreter import context
 from arrax.core.tracebacks import boundary
 from arrax.core.types import slots, typeof
-from arrax.dtypes.canonical import user_stacklevel
+from arrax.dtypes.canonical import warn_user
 from arrax.lax import shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.families import ArrayImpl
@@ -50,12 +49,11 @@ _EXACT_INTO = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds t
 
 
 def _warn_of_loss(source: Any, target: Any) -> None:
-    warnings.warn(
+    warn_user(
         "scatter inputs have incompatible types: cannot safely cast value from "
         f"dtype={getattr(source, 'name', source)} to dtype={target.name} with "
         f"jax_numpy_dtype_promotion={config.numpy_dtype_promotion.cell.value}. In a later version this will be an error.",
         FutureWarning,
-        stacklevel=user_stacklevel(),
     )
 
 

@@ -354,7 +354,8 @@ def pareto(
 @sampler(static=("shape", "dtype"))
 def _rayleigh(bits: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     logarithm = log(positive_uniform(bits, shape, dtype))
-    return sqrt(logarithm * np.asarray(-2, dtype)[()]) * convert(scale, dtype)
+    squares = abs_(logarithm * np.asarray(2, dtype)[()])  # of 1 it is 0, not -0
+    return sqrt(squares) * convert(scale, dtype)
 
 
 def rayleigh(

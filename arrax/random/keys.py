@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from arrax.core import config
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
-from arrax.dtypes.canonical import user_stacklevel
+from arrax.dtypes.canonical import warn_user
 from arrax.lax.conversion import convert
 from arrax.lax.families import kind_of
 from arrax.native import runtime
@@ -145,7 +144,7 @@ def _object_to_raw_key(name: str) -> None:
     )
     if config.legacy_prng_key.cell.value == "error":
         raise ValueError(message)
-    warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
+    warn_user(message, UserWarning)
 
 
 def key_and_data(name: str, value: Any) -> tuple[Implementation, Any, bool]:

@@ -27,8 +27,8 @@ def checked_shape(name: str, shape: Shape) -> tuple[int, ...]:
     """A shape as a tuple of ints; tuples met before are found at once.
 
     Raises:
-      TypeError: no sequence of integers.
-      ValueError: a negative length.
+      TypeError: no sequence of integers, or a negative one.
+      ValueError: more elements than can be addressed.
     """
     if type(shape) is tuple:
         if not shape:
@@ -37,10 +37,7 @@ def checked_shape(name: str, shape: Shape) -> tuple[int, ...]:
             return _known_shape(shape, tuple(map(type, shape)))
         except (TypeError, ValueError):
             pass  # the message below names the sampler
-    try:
-        return canonical_shape(shape, name)
-    except TypeError as error:
-        raise TypeError(f"{name}: {error}") from None
+    return canonical_shape(shape, name)
 
 
 def type_of(name: str, argument: str, value: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, overload
 
@@ -14,6 +13,7 @@ from arrax.core.calls import called_function
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.dtypes.canonical import warn_user
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.dispatch import callable_of
 from arrax.interpreters.execution import (
@@ -126,11 +126,10 @@ class Jitted:
             args, kwargs = split.merged(*tree_unflatten(tree, arrays))
             result = self.fun(*args, **kwargs)
         check_special_values(tree_flatten(result)[0], self.name)
-        warnings.warn(
+        warn_user(
             f"{self.name} gave an invalid value when compiled, but none when run operation by operation: going on with the "
             "result of the latter",
             RuntimeWarning,
-            stacklevel=2,
         )
         return result
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
+from arrax.dtypes.canonical import warn_user
 from arrax.interpreters.batching import batch, move_batch_axis
 from arrax.lax.control_flow.mapping import map as loop_map
 from arrax.lax.families import checked_operand
@@ -110,11 +110,10 @@ def xmap(
         not in force, or a size that a mesh axis does not divide.
     Example: ``xmap(lambda x: x, in_axes={0: "i"}, out_axes={1: "i"})(jnp.ones((3, 2)))`` is the transpose.
     """
-    warnings.warn(
+    warn_user(
         "xmap is an experimental feature and probably has bugs: it is deprecated; use arrax.shard_map or arrax.vmap with "
         "axis_name",
         DeprecationWarning,
-        stacklevel=2,
     )
     mapped = Named(fun, in_axes, out_axes, dict(axis_sizes or {}), dict(axis_resources or {}), donate_argnums, backend)
 

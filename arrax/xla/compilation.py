@@ -14,7 +14,6 @@ import platform as host_platform
 import sys
 import threading
 import time
-import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -151,13 +150,7 @@ def content_key(bytecode: bytes, options: Any, client: Any, devices: Sequence[An
 
 @functools.lru_cache(4)
 def _store(folder: str, max_bytes: int) -> DiskStore:
-    return DiskStore(folder, max_bytes, warn=_warn_disk)
-
-
-def _warn_disk(message: str) -> None:
-    if config.raise_persistent_cache_errors.value:
-        raise RuntimeError(message)
-    warnings.warn(message, UserWarning, stacklevel=2)
+    return DiskStore(folder, max_bytes, raises=lambda: config.raise_persistent_cache_errors.value)
 
 
 def disk_store() -> DiskStore | None:
@@ -247,38 +240,55 @@ def _load_or_compile(
     store = disk_store()
     if store is not None:
         monitoring.record_event("/jax/compilation_cache/compile_requests_use_cache")
-    start = time.perf_counter()
-    payload = store.get(key) if store is not None else None
-    if payload is not None:
-        try:
-            loaded = client.deserialize_executable(
-                payload, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
-            )
-            executables.disk_hits += 1
-            latest.source = "disk"
-            took = time.perf_counter() - start
-            if config.log_compiles.value:
-                logger.warning("Loaded the program of %s from disk in %f sec", name, took)
-            monitoring.record_event("/jax/compilation_cache/cache_hits")
-            monitoring.record_event_duration_secs("/jax/compilation_cache/cache_retrieval_time_sec", took)
-            return loaded, len(payload)
-        except Exception as error:  # a damaged or foreign entry is only a miss
-            logger.debug("stored executable of %s refused: %s", name, error)
+        loaded = _load(store, key, client, devices, options, host_callbacks, name)
+        if loaded is not None:
+            return loaded
     executables.misses += 1
     if store is not None:
         monitoring.record_event("/jax/compilation_cache/cache_misses")
     start = time.perf_counter()
     made = _compile(client, module, devices, options, host_callbacks, name)
-    took = time.perf_counter() - start
+    took, payload = time.perf_counter() - start, None
     if store is not None and took >= config.persistent_cache_min_compile_time_secs.value:
         try:
             payload = made.serialize()
-        except Exception as error:
+        except Exception as error:  # some programs have no serialized form
             logger.debug("executable of %s cannot be stored: %s", name, error)
         else:
             if len(payload) >= config.persistent_cache_min_entry_size_bytes.value:
                 store.put(key, payload)
     return made, len(payload) if payload is not None else None
+
+
+def _load(
+    store: DiskStore,
+    key: bytes,
+    client: Any,
+    devices: Sequence[Any],
+    options: Any,
+    host_callbacks: Any,
+    name: str,
+) -> tuple[Any, int] | None:
+    """What the disk has under a key, and its size, or None."""
+    start = time.perf_counter()
+    payload = store.get(key)
+    if payload is None:
+        return None
+    try:
+        loaded = client.deserialize_executable(
+            payload, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
+        )
+    except Exception as error:  # the runtime refuses what it wrote: a miss
+        store.failed(f"load the program of {name} from", error)
+        return None
+    executables.disk_hits += 1
+    latest.source = "disk"
+    took = time.perf_counter() - start
+    if config.log_compiles.value:
+        logger.warning("Loaded the program of %s from disk in %f sec", name, took)
+    monitoring.record_event("/jax/compilation_cache/cache_hits")
+    monitoring.record_event_duration_secs("/jax/compilation_cache/cache_retrieval_time_sec", took)
+    return loaded, len(payload)
 
 
 def _compile(client: Any, module: Source, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str) -> Any:

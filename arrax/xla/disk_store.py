@@ -13,10 +13,10 @@ import stat
 import struct
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from typing import BinaryIO
 
+from arrax.dtypes.canonical import warn_user
 from arrax.xla import disk_eviction
 
 MAGIC = b"ARRAXSTO"
@@ -39,6 +39,10 @@ class Untrusted(Exception):
     """The folder or an entry is not the user's alone, or is no plain folder or file."""
 
 
+class Damaged(Exception):
+    """An entry is not what was written."""
+
+
 def default_folder() -> str | None:
     """The user's folder for arrax's compiled programs, or None where there is no home.
 
@@ -57,32 +61,38 @@ def default_folder() -> str | None:
     return os.path.join(caches, "arrax") if os.path.isabs(caches) else None
 
 
-def _python_warning(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=2)
+def _never() -> bool:
+    return False
 
 
 class DiskStore:
     """Payloads by content key, in a folder of files that only the user may write.
 
-    Safe between threads and processes, killed ones included. It never raises and never gives a wrong payload: whatever
-    goes wrong makes it forget, with one warning in all.
+    Safe between threads and processes, killed ones included. It never gives a wrong payload: whatever goes wrong makes it
+    forget, with one warning in all, or raises where that is asked for.
 
     Args:
       folder: where the entries lie; made, private to the user, at the first ``put``.
       max_bytes: the entries' size in all; those used least recently make room. Each process that writes at the same
         time may exceed it by a sixteenth. There are at most some 16,000 entries.
       warn: takes the one warning.
+      raises: asked at each failure whether it is to be raised, as a RuntimeError, instead.
     Example: ``DiskStore("/tmp/mine").put(b"key", b"payload")``.
     """
 
-    __slots__ = ("_folder", "_max_bytes", "_until_sweep", "_warn", "_warnings_left")
+    __slots__ = ("_folder", "_max_bytes", "_raises", "_until_sweep", "_warn", "_warnings_left")
 
     def __init__(
-        self, folder: str | os.PathLike[str], max_bytes: int = 2 << 30, *, warn: Callable[[str], None] = _python_warning
+        self,
+        folder: str | os.PathLike[str],
+        max_bytes: int = 2 << 30,
+        *,
+        warn: Callable[[str], None] = warn_user,
+        raises: Callable[[], bool] = _never,
     ) -> None:
         self._folder = os.path.abspath(folder)
         self._max_bytes = max_bytes
-        self._warn = warn
+        self._warn, self._raises = warn, raises
         self._warnings_left = [True]  # a list, since its pop is atomic between threads
         # Starting anywhere makes sweeps as frequent per byte written among many short processes as in one long one.
         self._until_sweep = random.SystemRandom().uniform(0, max_bytes * disk_eviction.HEADROOM)
@@ -101,7 +111,7 @@ class DiskStore:
         except FileNotFoundError:
             return None
         except Exception as error:  # whatever it is, compiling anew is better than stopping the user's program
-            self._complain("read", error)
+            self.failed("read", error)
             return None
 
     def put(self, key: bytes, payload: bytes) -> None:
@@ -125,7 +135,7 @@ class DiskStore:
                 self._until_sweep = self._max_bytes * disk_eviction.HEADROOM
                 disk_eviction.sweep(self._folder, self._max_bytes, time.time())
         except Exception as error:  # as in get
-            self._complain("write", error)
+            self.failed("write", error)
 
     def clear(self) -> None:
         """Remove all entries, and temporary files that nobody is writing any more."""
@@ -138,7 +148,7 @@ class DiskStore:
         except FileNotFoundError:
             return
         except Exception as error:  # as in get
-            self._complain("clear", error)
+            self.failed("clear", error)
 
     def _path_of(self, key: bytes) -> str:
         return os.path.join(self._folder, disk_eviction.entry_name(hashlib.sha256(key).hexdigest()))
@@ -169,13 +179,13 @@ class DiskStore:
             _check_private(status)
             with open(descriptor, "rb", closefd=False) as file:
                 payload = read_entry(file, status.st_size, key)
-            if payload is not None:
-                _touch(descriptor, path, status.st_mtime)
-                return payload
+            _touch(descriptor, path, status.st_mtime)
+            return payload
+        except Damaged:
+            disk_eviction.remove(path)
+            raise
         finally:
             os.close(descriptor)
-        disk_eviction.remove(path)
-        return None
 
     def _write(self, digest: str, key: bytes, payload: bytes) -> None:
         temporary = os.path.join(self._folder, disk_eviction.temporary_name(digest))
@@ -187,15 +197,22 @@ class DiskStore:
             disk_eviction.remove(temporary)
             raise
 
-    def _complain(self, deed: str, error: Exception) -> None:
+    def failed(self, deed: str, error: Exception) -> None:
+        """Say what went wrong: raise it where that is asked for, otherwise warn, once.
+
+        Args:
+          deed: what could not be done, such as "read".
+          error: why not.
+        Raises:
+          RuntimeError: if failures are to be raised.
+        """
+        message = f"arrax could not {deed} its cache of compiled programs in {self._folder!r}: {str(error) or type(error).__name__}"
+        if self._raises():
+            raise RuntimeError(message) from error
         with contextlib.suppress(IndexError):
             self._warnings_left.pop()
-            reason = str(error) or type(error).__name__
             with contextlib.suppress(Exception):  # under `python -W error` a warning raises
-                self._warn(
-                    f"arrax could not {deed} its cache of compiled programs in {self._folder!r}: {reason}. "
-                    "Programs are compiled again where the cache fails; the results are the same."
-                )
+                self._warn(f"{message}. Programs are compiled again where the cache fails; the results are the same.")
 
 
 def write_entry(file: BinaryIO, key: bytes, payload: bytes) -> None:
@@ -205,25 +222,24 @@ def write_entry(file: BinaryIO, key: bytes, payload: bytes) -> None:
     file.write(payload)
 
 
-def read_entry(file: BinaryIO, size: int, key: bytes) -> bytes | None:
-    """The payload of the entry in a file, or None if the file is not a faultless entry of this key.
+def read_entry(file: BinaryIO, size: int, key: bytes) -> bytes:
+    """The payload of the entry in a file.
 
     Args:
       file: open for reading, at its beginning.
       size: how many bytes the file has; no more are read.
       key: the whole content key that the entry must carry.
+    Raises:
+      Damaged: the file is not a faultless entry of this key.
     """
-    header = _read_exactly(file, _HEADER.size)
-    if header is None:
-        return None
-    magic, version, key_size, payload_size, checksum = _HEADER.unpack(header)
+    magic, version, key_size, payload_size, checksum = _HEADER.unpack(_read_exactly(file, _HEADER.size))
     if (magic, version, key_size) != (MAGIC, FORMAT_VERSION, len(key)):
-        return None
-    if size != _HEADER.size + key_size + payload_size or _read_exactly(file, key_size) != key:
-        return None
-    payload = _read_exactly(file, payload_size)
-    if payload is None or _checksum(key, payload) != checksum:
-        return None
+        raise Damaged("an entry is of another kind, and was removed")
+    if size != _HEADER.size + key_size + payload_size:
+        raise Damaged("an entry has another size than it should, and was removed")
+    found, payload = _read_exactly(file, key_size), _read_exactly(file, payload_size)
+    if found != key or _checksum(key, payload) != checksum:
+        raise Damaged("an entry has other bytes than were written, and was removed")
     return payload
 
 
@@ -234,10 +250,11 @@ def _checksum(key: bytes, payload: bytes) -> bytes:
     return digest.digest()
 
 
-def _read_exactly(file: BinaryIO, size: int) -> bytes | None:
-    """``size`` bytes, or None if the file ends before."""
+def _read_exactly(file: BinaryIO, size: int) -> bytes:
     data = file.read(size)
-    return data if len(data) == size else None
+    if len(data) != size:
+        raise Damaged("an entry ends too early, and was removed")
+    return data
 
 
 def _check_private(status: os.stat_result) -> None:

@@ -6,10 +6,9 @@ The parent is warned, and the child gets an error where it would run a program. 
 from __future__ import annotations
 
 import os
-import warnings
 
 from arrax.core import config
-from arrax.dtypes.canonical import user_stacklevel
+from arrax.dtypes.canonical import warn_user
 from arrax.xla import startup
 from arrax.xla.draining import drain
 from arrax.xla.shutdown import gate
@@ -19,10 +18,9 @@ _ADVICE = "start processes with multiprocessing's methods 'spawn' or 'forkserver
 
 def _warn() -> None:
     if startup.is_started():
-        warnings.warn(
+        warn_user(
             f"os.fork() in a process that has used arrax: the child cannot run programs of arrax. Instead {_ADVICE}.",
             RuntimeWarning,
-            stacklevel=user_stacklevel() + 1,
         )
 
 

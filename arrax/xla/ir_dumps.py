@@ -6,8 +6,8 @@ import itertools
 import os
 import pathlib
 import re
-import warnings
 
+from arrax.dtypes.canonical import warn_user
 from arrax.xla.modules import Source
 
 _numbers = itertools.count()
@@ -21,4 +21,4 @@ def dump(module: Source, name: str, folder: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(module.text())
     except OSError as error:
-        warnings.warn(f"dump_ir_to: cannot write {path}: {error}", stacklevel=2)
+        warn_user(f"dump_ir_to: cannot write {path}: {error}")

@@ -14,6 +14,10 @@ CALLS = {
     "one that another one stands behind": (lambda: jnp.cumsum(X, axis="a"), "cumsum: argument axis: "),
     "one that a maker made": (lambda: lax.reduce_sum(X, axes=("a",)), "reduce_sum: argument axes: "),
     "a shape": (lambda: jnp.zeros("ab"), "zeros: argument shape: Shapes must be 1D"),
+    "a sampler's shape": (
+        lambda: arrax.random.uniform(arrax.random.key(0), "a"),
+        "^uniform: argument shape: Shapes must be 1D",
+    ),
     "a dtype": (lambda: lax.convert_element_type(X, "floating64"), "convert_element_type: argument new_dtype: "),
     "something to call": (lambda: lax.map(3, X), "map: argument f: must be callable, got 3"),
     "an operand": (lambda: jnp.sin("a"), "Error interpreting argument x of sin, whose value is 'a'"),

@@ -184,11 +184,12 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_entry_is_absent_and_removed(store, folder, damage):
+def test_a_damaged_entry_is_absent_and_removed_with_a_warning(store, folder, warned, damage):
     path = stored(store, folder)
     path.write_bytes(damage(path.read_bytes()))
     assert store.get(KEY) is None
     assert not path.exists()
+    assert len(warned) == 1 and "an entry " in warned[0]
     store.put(KEY, PAYLOAD)
     assert store.get(KEY) == PAYLOAD
 
@@ -356,8 +357,21 @@ def test_a_warning_that_raises_is_harmless(tmp_path):
 
 def test_the_warning_is_a_python_warning_by_default(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.warns(RuntimeWarning, match="cache of compiled programs"):
+    with pytest.warns(UserWarning, match="cache of compiled programs") as caught:
         DiskStore(tmp_path / "file" / "store").put(KEY, PAYLOAD)
+    assert caught[0].filename == __file__
+
+
+def test_failures_are_raised_where_that_is_asked_for(folder, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(RuntimeError, match="could not write"):
+        DiskStore(tmp_path / "file" / "store", raises=lambda: True).put(KEY, PAYLOAD)
+    store = DiskStore(folder, raises=lambda: True)
+    path = stored(store, folder)
+    path.write_bytes(flip_a_payload_bit(path.read_bytes()))
+    with pytest.raises(RuntimeError, match="other bytes than were written"):
+        store.get(KEY)
+    assert store.get(KEY) is None
 
 
 def test_an_interrupt_passes_through_and_leaves_nothing(store, folder, warned, monkeypatch):

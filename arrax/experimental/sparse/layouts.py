@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 
 import arrax.numpy as jnp
+from arrax.dtypes.canonical import warn_user
 from arrax.experimental.sparse.base import Count, SparseEfficiencyError, SparseEfficiencyWarning, Text
 from arrax.experimental.sparse.bcoo import BCOO, full, inside, over_batch, where_inside
 from arrax.xla.arrays import Array
@@ -58,7 +58,7 @@ def report_inefficient(message: str, on_inefficient: str, name: str) -> None:
     text = f"{message} To disable this {{}}, set the on_inefficient argument of {name} to {{}}."
     if on_inefficient == "error":
         raise SparseEfficiencyError(text.format("error", "'warn' or None"))
-    warnings.warn(text.format("warning", "None"), SparseEfficiencyWarning, stacklevel=3)
+    warn_user(text.format("warning", "None"), SparseEfficiencyWarning)
 
 
 def _batch_to_sparse(mat: BCOO) -> BCOO:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from arrax import dtypes
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
+from arrax.dtypes.canonical import warn_user
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, own_promotion, promote_inexact
 from arrax.scipy.signal.trends import _detrend
@@ -32,9 +32,7 @@ def _segments(
         raise ValueError(f"{name}: nperseg must be positive, got {size}")
     if size > length and least_known:
         if nperseg is not None:
-            warnings.warn(
-                f"{name}: nperseg={size} is more than the signal's {length} values, which are used", stacklevel=3
-            )
+            warn_user(f"{name}: nperseg={size} is more than the signal's {length} values, which are used")
         size = length
     points = size if nfft is None else as_index(nfft)
     if points < size:
@@ -201,9 +199,7 @@ def istft(
         step=size - overlap, points=points, onesided=bool(input_onesided), kept=(kept.start, kept.stop),
     )  # fmt: skip
     if np.any(norm[kept] <= 1e-10):
-        warnings.warn(
-            "istft: the windows overlap so that their sum is 0 somewhere: the signal is not known there", stacklevel=2
-        )
+        warn_user("istft: the windows overlap so that their sum is 0 somewhere: the signal is not known there")
     length = out.shape[time - (frequency < time)]
     return jnp.asarray(np.arange(length) / fs), out
 
