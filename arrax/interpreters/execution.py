@@ -314,8 +314,7 @@ class CompiledProgram:
             raise ended
         if any(self._keys) or any(self._on_host):
             outs = [_in_its_type(out, aval) for out, aval in zip(outs, self.out_avals, strict=True)]
-        if config.debug_nans.cell.value or config.debug_infs.cell.value:
-            check_special_values(outs, self.name)
+        check_special_values(outs, self.name)
         if mark_results is not None:
             mark_results(outs)
         return outs
@@ -383,6 +382,8 @@ SpecialValueFound.__name__ = SpecialValueFound.__qualname__ = "FloatingPointErro
 
 def check_special_values(outs: Sequence[Any], name: str) -> None:
     """Raise where NaNs (or infinities) are watched for and found."""
+    if not (config.debug_nans.cell.value or config.debug_infs.cell.value):
+        return
     for out in outs:
         aval = typeof(out)
         if (

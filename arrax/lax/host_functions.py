@@ -14,6 +14,7 @@ from arrax.core import config
 from arrax.core.errors import JaxRuntimeError
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 from arrax.core.types import ShapedArray, abstract_token
+from arrax.interpreters.execution import check_special_values
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.xla import host_failures
@@ -101,13 +102,16 @@ def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any
 
     Raises:
       JaxRuntimeError: the function raises anything, which is its cause.
+      FloatingPointError: a result is NaN or infinity, and these are watched for.
     """
     device = host_device()
     try:
         outs = function.run(on_host(values))
     except Exception as error:  # the new one finds out what it is also: see xla/host_failures
         raise JaxRuntimeError(f"INTERNAL: error calling the function on the host: {traceback.format_exc()}") from error
-    return [to_device(out, aval, device) for out, aval in zip(outs, function.out_avals, strict=True)]
+    results = [to_device(out, aval, device) for out, aval in zip(outs, function.out_avals, strict=True)]
+    check_special_values(results, function.name)
+    return results
 
 
 def to_device(value: np.ndarray, aval: Any, device: Any) -> Any:

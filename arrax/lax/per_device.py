@@ -8,20 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, current, run_in
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.interpreter import Interpreter, Primitive, Tracer, ValueWanted, context, current, run_in
 from arrax.core.meshes import in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import typeof
-from arrax.interpreters.staging import stage
+from arrax.interpreters.execution import SpecialValueFound
+from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.manual_regions import Region
 from arrax.lax.placement import put_value
 from arrax.lax.shapes import expand_dims, squeeze
-from arrax.lax.shard_maps import bind_shard_map
+from arrax.lax.shard_maps import bind_shard_map, region_of, shard_map_p
 from arrax.xla.placement import host_value, pieces_of
 from arrax.xla.shardings import NamedSharding
 
 Specs = Sequence[PartitionSpec]
+_ONE_OPERATION = "shard_map of one operation"
 
 
 class DeviceTracer(Tracer):
@@ -84,9 +87,21 @@ class PerDevice(Interpreter):
             return [expand_dims(x, (0,)) for x in (found if primitive.multiple_results else [found])]
 
         values = [arg.stack if mine else arg for arg, mine in zip(args, own, strict=True)]
-        stacks = self.run(body, values, [self.spread if mine else PartitionSpec() for mine in own])
+        try:
+            stacks = self.run(body, values, [self.spread if mine else PartitionSpec() for mine in own])
+        except SpecialValueFound as error:
+            self.find_special_value(primitive, args, params)
+            raise SpecialValueFound(str(error).replace(shard_map_p.name, primitive.name)) from None
         tracers = [DeviceTracer(self, stack, aval) for stack, aval in zip(stacks, avals, strict=True)]
         return tracers if primitive.multiple_results else tracers[0]
+
+    def find_special_value(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> None:
+        """Run the operations inside of an operation, of which one raises that it gives NaN or infinity."""
+        if primitive.by_operation is not None:
+            try:
+                primitive.by_operation(*args, **params)
+            except (ConcretizationTypeError, ValueWanted):
+                pass  # it goes another way on each device
 
     def run(
         self, body: Callable[..., list[Any]], values: Sequence[Any], ins: Specs, outs: Specs | None = None
@@ -99,7 +114,7 @@ class PerDevice(Interpreter):
                 pieces = [region.piece(typeof(x), spec) for x, spec in zip(placed, ins, strict=True)]
                 program = ClosedJaxpr(*stage(body, pieces))
             wanted = tuple(outs) if outs is not None else (self.spread,) * len(program.out_avals)
-            return bind_shard_map(program, placed, region, tuple(ins), wanted, "shard_map")
+            return bind_shard_map(program, placed, region, tuple(ins), wanted, _ONE_OPERATION)
 
     @contextmanager
     def _outside(self) -> Iterator[None]:
@@ -135,3 +150,15 @@ def per_device(
         )  # fmt: skip
 
     return outs, [typeof(out) for out in outs], together
+
+
+def _by_operation(*args: Any, jaxpr: ClosedJaxpr, in_specs: Specs, out_specs: Specs, **params: Any) -> list[Any]:
+    if params["name"] == _ONE_OPERATION:
+        return []  # there is nothing more to find out
+    together = per_device(
+        region_of(params), lambda *blocks: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *blocks), args, in_specs
+    )[2]
+    return together(out_specs)
+
+
+shard_map_p.by_operation = _by_operation

@@ -17,6 +17,7 @@ from arrax.xla import compat
 from arrax.xla.arrays import copy_of
 from arrax.xla.devices import single_sharding
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value, pieces_of
+from arrax.xla.transfer_guards import between_devices
 
 ArrayImpl = runtime.ArrayImpl
 SingleDeviceSharding = runtime.SingleDeviceSharding
@@ -151,7 +152,8 @@ def _recut(array: Any, sharding: Any) -> Any:
         pieces = pieces_of(array)
         devices = list(sharding._internal_device_list.addressable_device_list)
         return _put(placed_type(aval, sharding), sharding, [pieces[number] for number in numbers], devices, True)
-    return from_host(host_value(array), sharding, aval)
+    with between_devices(aval, source, sharding):
+        return from_host(host_value(array), sharding, aval)
 
 
 # ---- arrays from pieces ----------------------------------------------------------------------------------------------

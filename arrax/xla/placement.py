@@ -15,6 +15,7 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 from arrax.xla import compat, tilings
 from arrax.xla.devices import default_device, device_list, single_sharding
+from arrax.xla.transfer_guards import between_devices
 
 ArrayImpl = runtime.ArrayImpl
 _put = runtime.batched_device_put
@@ -151,7 +152,8 @@ def copy_to_device(array: Any, device: Any, committed: bool, may_alias: bool = T
             return moved
         (inner,) = pieces_of(moved)
         return compat.make_array(array.aval, sharding, [inner], committed)
-    return array_from_host(host_value(array), array.aval, device, committed)
+    with between_devices(array.aval, array._sharding, sharding):
+        return array_from_host(host_value(array), array.aval, device, committed)
 
 
 def with_aval(array: Any, aval: ShapedArray) -> Any:

@@ -204,3 +204,54 @@ def test_a_checked_program_tells_of_each_device_that_failed():
     ]
     error, _ = arrax.vmap(checkify.checkify(mapped))(jnp.array([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, -7.0, 8.0]]))
     assert error.get().startswith("at mapped index 1, 2: x is [-7.]")
+
+
+def test_nans_of_programs_per_device_name_their_operation_and_line():
+    def f(x):
+        total, _ = arrax.lax.scan(lambda c, _: (jnp.log(c) - 1, None), x, None, length=3)
+        return total
+
+    x = jnp.array([5.0, -1.0, 5.0, 5.0])
+    mapped = arrax.shard_map(f, mesh=arrax.make_mesh((4,), ("i",)), in_specs=P("i"), out_specs=P("i"))
+    for run in (mapped, arrax.jit(mapped), arrax.pmap(f)):
+        with arrax.debug_nans(True), pytest.raises(FloatingPointError, match="nan.* encountered in log") as error:
+            run(x)
+        assert any(
+            "The operation log comes from line" in note and "debug_test.py" in note for note in error.value.__notes__
+        )
+
+
+@pytest.mark.parametrize(
+    "spread",
+    [
+        lambda x: arrax.jit(lambda x: x + 1, in_shardings=over("x"))(x),
+        arrax.pmap(lambda x: x + 1),
+        lambda x: arrax.shard_map(lambda x: x, mesh=over().mesh, in_specs=P("x"), out_specs=P("x"))(x),
+    ],
+)
+def test_spreading_an_array_is_a_transfer_between_devices(spread, caplog):
+    x = jnp.arange(8.0)
+    with (
+        arrax.transfer_guard_device_to_device("disallow"),
+        pytest.raises(RuntimeError, match="device-to-device transfer"),
+    ):
+        spread(x)
+    with arrax.transfer_guard_host_to_device("disallow_explicit"):
+        spread(x)
+    with arrax.transfer_guard("log"):
+        spread(x)
+    assert "device-to-device transfer: aval=ShapedArray(float32[8])" in caplog.text
+
+
+def test_spreading_an_array_by_name_is_guarded_only_when_explicit_transfers_are():
+    x = jnp.arange(8.0)
+    with arrax.transfer_guard("disallow"):
+        y = arrax.device_put(x, over("x"))
+        assert arrax.device_put(y, over()).sharding == over()
+        arrax.device_put(y, arrax.devices()[0])
+    for there in (over("x"), over(), arrax.devices()[1]):
+        with (
+            arrax.transfer_guard_device_to_device("disallow_explicit"),
+            pytest.raises(RuntimeError, match="Disallowed"),
+        ):
+            arrax.device_put(x, there)

@@ -204,3 +204,11 @@ def test_compilations_are_logged_with_where_programs_come_from(caplog):
     with caplog.at_level(logging.WARNING):
         arrax.jit(lambda x: unheard(x) + 1)(np.ones(3))
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, arrax.jit])
+def test_a_nan_of_a_function_on_the_host_names_the_callback(wrap):
+    shape = arrax.ShapeDtypeStruct((), np.float32)
+    f = wrap(lambda x: arrax.pure_callback(lambda x: np.float32(np.nan), shape, x))
+    with arrax.debug_nans(True), pytest.raises(FloatingPointError, match="encountered in pure_callback"):
+        f(1.0)

@@ -15,6 +15,7 @@ from arrax.core.program import (
     joined_effects,
     subprograms,
 )
+from arrax.interpreters.placements import placements_of_primitive
 from arrax.interpreters.staging import stage
 from arrax.lax.effectful_callbacks import attended_effect, ordered_attended_effect, watch_on_host
 from arrax.transforms.watching.places import Around, Pattern, Place, is_recorded, matches, place_of
@@ -91,7 +92,8 @@ class Rewriting:
 
     def _with_inner(self, eqn: JaxprEqn, around: Around) -> JaxprEqn:
         """The equation with calls in the programs that it runs."""
-        if eqn.primitive.by_operation is None or next(subprograms(eqn.params), None) is None:
+        per_device = eqn.primitive in placements_of_primitive
+        if eqn.primitive.by_operation is None or per_device or next(subprograms(eqn.params), None) is None:
             return eqn
         params = {name: self._inner(value, eqn, around) for name, value in eqn.params.items()}
         if all(params[name] is value for name, value in eqn.params.items()):
