@@ -10,6 +10,9 @@ from typing import Any
 # module: {name: where it is}; beside each module, the libraries that need it.
 _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.ad_util": {"stop_gradient_p": "arrax.lax.barriers:stop_gradient_p"},  # lineax, optimistix
+    "jax._src.api_util": {  # e3nn
+        "infer_argnums_and_argnames": "arrax.transforms.arguments:infer_argnums_and_argnames",
+    },
     "jax._src.checkify": {},  # flax.nnx
     "jax._src.compiler": {},  # chex
     "jax._src.core": {  # flax, numpyro, quax
@@ -51,7 +54,8 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "include_frame": "arrax.core.calls:include_frame",
         "register_exclusion": "arrax.core.calls:register_exclusion",
     },
-    "jax._src.tree_util": {  # flax, orbax
+    "jax._src.tree_util": {  # flax, jaxlie, orbax
+        "_registry": "arrax.core.pytree_nodes:registered_nodes",
         "flatten_one_level": "arrax.core.pytree_nodes:flatten_one_level",
         "prefix_errors": "arrax.core.pytree_prefixes:prefix_errors",
     },

@@ -3,7 +3,7 @@
 from arrax.core.late_names import late_names as _late_names
 
 __getattr__, __dir__, __all__ = _late_names(__name__, {
-    "arrax.core.types": ("AbstractValue", "ShapedArray", "AbstractToken", "is_arraylike"),
+    "arrax.core.types": ("AbstractValue", "ShapedArray", "AbstractToken", "is_arraylike", "pytype_aval_mappings"),
     "arrax.core.program": (
         "Atom", "ClosedJaxpr", "DropVar", "Effects", "Jaxpr", "JaxprEqn", "Literal", "SourceInfo", "Var", "no_effects",
         "subprograms",

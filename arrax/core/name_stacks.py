@@ -37,3 +37,17 @@ def stack_text(names: Sequence[str | Transformation]) -> str:
     if depth:
         parts.append(opened + ")" * depth)
     return "/".join(parts)
+
+
+class NameStack(tuple[str | Transformation, ...]):
+    """The names around an equation, outermost first; its text is that of ``stack_text``."""
+
+    __slots__ = ()
+
+    @property
+    def stack(self) -> Names:
+        """The names one by one."""
+        return tuple(self)
+
+    def __str__(self) -> str:
+        return stack_text(self)

@@ -214,7 +214,7 @@ def _source(eqn: JaxprEqn) -> str:
 
 
 def _stack(eqn: JaxprEqn) -> str:
-    return f"[{stack_text(eqn.source_info.name_stack)}]"
+    return f"[{stack_text(eqn.source_info.names)}]"
 
 
 def _aligned(text: str) -> str:

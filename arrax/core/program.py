@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from arrax.core.name_stacks import Names
+from arrax.core.name_stacks import Names, NameStack
 from arrax.core.types import AbstractValue, ShapedArray, typeof
 
 if TYPE_CHECKING:
@@ -72,11 +72,17 @@ Atom = Var | Literal
 class SourceInfo(NamedTuple):
     """Where an equation comes from: the Python traceback, and the scopes and transformations around it in its program.
 
-    Example: ``program = make_jaxpr(lambda x: 2.0 * jnp.sin(x))(y); program.eqns[0].source_info.name_stack`` is ``()``.
+    Example: ``program = make_jaxpr(arrax.named_scope("layer")(jnp.sin))(y); str(program.eqns[0].source_info.name_stack)`` is
+    ``'layer'``.
     """
 
     traceback: Any
-    name_stack: Names = ()
+    names: Names = ()
+
+    @property
+    def name_stack(self) -> NameStack:
+        """The names, whose text is as profiles show it."""
+        return NameStack(self.names)
 
 
 no_source = SourceInfo(None)

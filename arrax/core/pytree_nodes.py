@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from arrax.core import ownership as _ownership  # noqa: F401  (before anything is registered)
 from arrax.core.pytree_mismatch import child_keys
@@ -31,6 +31,25 @@ none_leaf_registry = pytree.PyTreeRegistry(enable_none=False)
 call_registry = pytree.PyTreeRegistry()
 """The registry of compiled calls: the same classes, and beside them arrays of keys, whose words are what C++ passes on."""
 _registries = (default_registry, none_leaf_registry, call_registry)
+
+
+class NodeFunctions(NamedTuple):
+    """How instances of a class of nodes are taken apart, into (children, static data), and built from the two."""
+
+    to_iter: Callable[[Any], tuple[Iterable[Any], Hashable]]
+    from_iter: Callable[[Any, Any], Any]
+
+
+registered_nodes: dict[type, NodeFunctions] = {
+    tuple: NodeFunctions(lambda node: (node, None), lambda _, children: tuple(children)),
+    list: NodeFunctions(lambda node: (node, None), lambda _, children: list(children)),
+    dict: NodeFunctions(
+        lambda node: default_registry.flatten_one_level(node),
+        lambda keys, children: dict(zip(keys, children, strict=True)),
+    ),
+    type(None): NodeFunctions(lambda _: ((), None), lambda _, __: None),
+}
+"""The functions of each class of nodes; named tuples are nodes without being registered."""
 
 # A treedef pickles its registry by name, so that these names must lead back here.
 default_registry.__module__, default_registry.__name__ = __name__, "default_registry"
@@ -60,6 +79,7 @@ def register_pytree_node(
     _require_class("register_pytree_node", nodetype)
     for registry in _registries:
         registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
+    registered_nodes[nodetype] = NodeFunctions(flatten_func, unflatten_func)
 
 
 def register_pytree_with_keys(
@@ -151,6 +171,10 @@ def register_dataclass(
     _check_fields(nodetype, data, meta, drop_fields)
     for registry in _registries:
         registry.register_dataclass_node(nodetype, data, meta)
+    registered_nodes[nodetype] = NodeFunctions(
+        lambda node: (tuple(getattr(node, name) for name in data), tuple(getattr(node, name) for name in meta)),
+        lambda static, children: nodetype(**dict(zip(data + meta, (*children, *static), strict=True))),
+    )
     return nodetype
 
 

@@ -237,12 +237,13 @@ def instantiate(tangent: Any) -> Any:
 
 
 _SCALARS: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
-_type_of: dict[type, Callable[[Any], Any]] = {}  # exact type -> function from the value to its type
+pytype_aval_mappings: dict[type, Callable[[Any], Any]] = {}
+"""For each class of values that primitives accept, a function from a value to its type."""
 
 
 def register_type(cls: type, type_of: Callable[[Any], AbstractValue]) -> None:
     """Make values of class ``cls`` operands of primitives."""
-    _type_of[cls] = type_of
+    pytype_aval_mappings[cls] = type_of
 
 
 def _python_scalar(cls: type) -> Callable[[Any], ShapedArray]:
@@ -299,7 +300,7 @@ def typeof(value: Any) -> Any:
     Raises:
       TypeError: the value is not an array, a number or a tracer.
     """
-    found = _type_of.get(type(value))
+    found = pytype_aval_mappings.get(type(value))
     if found is not None:
         return found(value)
     aval = getattr(value, "aval", None)
@@ -308,7 +309,7 @@ def typeof(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         refuse_masked(value)
         return _numpy_value(value)
-    for cls, type_of in _type_of.items():
+    for cls, type_of in pytype_aval_mappings.items():
         if isinstance(value, cls):
             return type_of(value)
     if hasattr(value, "__jax_array__"):

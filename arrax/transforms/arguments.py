@@ -59,8 +59,14 @@ def resolve(
     if signature is None:
         return numbers, names
     _check(fun, signature, what, numbers, names)
-    if not infer:
-        return numbers, names
+    return infer_argnums_and_argnames(signature, argnums, argnames) if infer else (numbers, names)
+
+
+def infer_argnums_and_argnames(
+    signature: inspect.Signature, argnums: int | Sequence[int] | None, argnames: str | Iterable[str] | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Numbers and names of the same arguments: where only one of the two is given, the other follows from the signature."""
+    numbers, names = as_numbers("argnums", argnums), as_names("argnames", argnames)
     parameters = [p for p in signature.parameters.values() if p.kind in _POSITIONAL]
     if argnums is not None and argnames is None:
         names = tuple(

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import pickle
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 
 import pytest
 
@@ -22,6 +22,7 @@ from arrax.core.pytree_nodes import (
     register_pytree_with_keys,
     register_pytree_with_keys_class,
     register_static,
+    registered_nodes,
     static_field,
 )
 from arrax.core.pytree_paths import generate_key_paths
@@ -199,3 +200,21 @@ def test_a_partial_of_a_partial_keeps_the_inner_one_whole(kind):
 def test_partials_survive_pickling():
     assert pickle.loads(pickle.dumps(Partial(collect, 1, key=2)))(3) == ((1, 3), {"key": 2})
     assert pickle.loads(pickle.dumps(Partial(Partial(collect, 1), 2)))(3) == ((1, 2, 3), {})
+
+
+@dataclasses.dataclass
+class Twins:
+    left: object
+    right: object
+    name: str = "twins"
+
+
+register_dataclass(Twins, data_fields=["left", "right"], meta_fields=["name"])
+
+
+@pytest.mark.parametrize("node", [(1, 2), [1, 2], {"b": 1, "a": 2}, None, Twins(1, 2, "ours"), OrderedDict(b=1, a=2)], ids=str)
+def test_functions_of_a_registered_class_take_nodes_apart_and_build_them(node):
+    functions = registered_nodes[type(node)]
+    children, static = functions.to_iter(node)
+    assert list(children) == tree_leaves(node)
+    assert functions.from_iter(static, list(children)) == node

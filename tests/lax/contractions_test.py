@@ -165,3 +165,8 @@ def test_small_integers_go_into_wider_products_as_they_are(dtype, wanted):
         arrax.vmap(arrax.jit(lambda x, y: lax.dot(x, y, preferred_element_type=wanted))),
     ):
         np.testing.assert_array_equal(call(x, y), expected)
+
+
+def test_a_precision_is_written_by_its_name():
+    assert [str(precision) for precision in lax.Precision] == ["DEFAULT", "HIGH", "HIGHEST"]
+    assert repr(lax.Precision.HIGH) == "Precision.HIGH"

@@ -333,3 +333,12 @@ def test_jitted_functions_are_known_by_their_class():
     wrapped = arrax.stages.Wrapped
     assert isinstance(arrax.jit(lambda x: x), wrapped) and isinstance(jnp.sin, wrapped)
     assert not isinstance(lambda x: x, wrapped) and not isinstance(arrax.grad(jnp.sin), wrapped)
+
+
+def test_a_jitted_function_has_the_attributes_of_the_function():
+    def function(x):
+        return x
+
+    function.original = function
+    jitted = arrax.jit(arrax.jit(function))
+    assert jitted.original is function and jitted.__wrapped__.__wrapped__ is function and jitted(2.0) == 2.0

@@ -120,7 +120,7 @@ def _text(origin: Origin, texts: dict[int, str]) -> str:
     else:
         around = "" if inside is LIBRARY else inside
     name = eqn.primitive.name if name is None else name
-    names = eqn.source_info.name_stack
+    names = eqn.source_info.names
     text = stack_text((*names, name)) if name.endswith(")") else "/".join(filter(None, (stack_text(names), name)))
     return f"{around}/{text}" if around and text else around or text
 

@@ -140,7 +140,7 @@ def lower_eqns(
             operands = [read(atom) for atom in eqn.invars]
             rule_ctx = LoweringContext(
                 ctx, primitive, [atom.aval for atom in eqn.invars], [var.aval for var in outvars],
-                eqn.source_info.name_stack, None, eqn,
+                eqn.source_info.names, None, eqn,
             )  # fmt: skip
             out = rule(rule_ctx, *operands, **eqn.params)
             if len(out) != len(outvars):

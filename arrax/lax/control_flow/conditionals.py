@@ -239,7 +239,7 @@ def _check_outputs(
         if other.out_tree != first.out_tree:
             difference = tree_difference(f"the output of {names[0]}", f"that of {name}", first.out_tree, other.out_tree)
             raise TypeError(
-                f"{construct}: branch outputs must have the same pytree structure, but they differ:\n"
+                f"{construct} branch outputs must have the same pytree structure, but they differ:\n"
                 f"{difference}.{where}"
             )
         avals, others = first.program.out_avals, other.program.out_avals
@@ -252,4 +252,4 @@ def _check_outputs(
             if not same_type(a, b)
         ]
         listed = "\n".join(lines)
-        raise TypeError(f"{construct}: branches must have equal output types, but they differ:\n{listed}{where}")
+        raise TypeError(f"{construct} branches must have equal output types but they differ:\n{listed}{where}")

@@ -208,7 +208,7 @@ def content_key(jaxpr: Jaxpr) -> Hashable:
     for eqn in jaxpr.eqns:
         operands = tuple([of(atom) for atom in eqn.invars])
         params = tuple([(name, _param_key(value)) for name, value in eqn.params.items()])
-        parts.append((eqn.primitive, operands, params, eqn.source_info.name_stack, bind(eqn.outvars)))
+        parts.append((eqn.primitive, operands, params, eqn.source_info.names, bind(eqn.outvars)))
     parts.append(tuple([of(atom) for atom in jaxpr.outvars]))
     key = tuple(parts)
     hash(key)

@@ -125,7 +125,7 @@ def _detail(eqn: JaxprEqn) -> str:
         for key, value in eqn.params.items()
         if key not in hidden and value is not None and not list(subprograms({key: value}))
     ]
-    names = stack_text(eqn.source_info.name_stack)
+    names = stack_text(eqn.source_info.names)
     lines = [*([names] if names else []), *shown]
     return "\n".join(line if len(line) <= _DETAIL else f"{line[:_DETAIL]}…" for line in lines)
 

@@ -55,14 +55,12 @@ class Around:
     def text_of(self, eqn: JaxprEqn) -> str:
         """The name of an equation with all that is around it."""
         own = f"jit({eqn.params['name']})" if eqn.primitive is jit_p else eqn.primitive.name
-        return "/".join(filter(None, (self.text, stack_text(eqn.source_info.name_stack), own)))
+        return "/".join(filter(None, (self.text, stack_text(eqn.source_info.names), own)))
 
 
 def plain_names(eqn: JaxprEqn) -> list[str]:
     """The named scopes of an equation in its program."""
-    return [
-        part for name in eqn.source_info.name_stack if not isinstance(name, Transformation) for part in name.split("/")
-    ]
+    return [part for name in eqn.source_info.names if not isinstance(name, Transformation) for part in name.split("/")]
 
 
 def place_of(eqn: JaxprEqn, output: int, around: Around, number: int) -> Place:

@@ -105,8 +105,16 @@ def test_a_derivative_is_weak_where_the_argument_is():
         (lambda: lax.switch(np.arange(2), [lambda: 1, lambda: 2]), TypeError, "scalar"),
         (lambda: lax.switch(1, []), ValueError, "empty"),
         (lambda: lax.switch(1, [3]), TypeError, "callables"),
-        (lambda: lax.cond(True, lambda x: (x, x), lambda x: [x, x], 1.0), TypeError, "pytree structure"),
-        (lambda: lax.cond(True, lambda: 1, lambda: 2.0), TypeError, "the dtypes differ"),
+        (
+            lambda: lax.cond(True, lambda x: (x, x), lambda x: [x, x], 1.0),
+            TypeError,
+            "^cond branch outputs must have the same pytree structure",
+        ),
+        (
+            lambda: lax.cond(True, lambda: 1, lambda: 2.0),
+            TypeError,
+            "^cond branches must have equal output types but they differ(.|\n)*the dtypes differ",
+        ),
         (
             lambda: lax.cond(True, lambda x: (x, {"k": x}), lambda x: (x, {"k": np.ones(2, np.float32)}), 1.0),
             TypeError,
