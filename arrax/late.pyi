@@ -35,6 +35,9 @@ from arrax.transforms.axis_types import reshard as reshard
 from arrax.transforms.pmap import pmap as pmap
 from arrax.transforms.shard_map import shard_map as shard_map
 from arrax.transforms.smap import smap as smap
+from arrax.transforms.waiting import copy_to_host_async as copy_to_host_async
+from arrax.transforms.xla_computation import xla_computation as xla_computation
+from arrax.xla.backends import clear_backends as clear_backends
 from arrax.xla.distribution import make_array_from_callback as make_array_from_callback
 from arrax.xla.distribution import make_array_from_process_local_data as make_array_from_process_local_data
 from arrax.xla.distribution import make_array_from_single_device_arrays as make_array_from_single_device_arrays

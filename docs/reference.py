@@ -59,8 +59,8 @@ CHAPTERS = {
         "arrax.experimental.sparse", "arrax.experimental.sparse.linalg", "arrax.experimental.x64_context",
     ),
     "For libraries": (
-        "arrax.api_util", "arrax.core", "arrax.extend.core", "arrax.extend.core.primitives", "arrax.extend.linear_util",
-        "arrax.extend.random", "arrax.extend.source_info_util", "arrax.util",
+        "arrax.api_util", "arrax.core", "arrax.extend.backend", "arrax.extend.core", "arrax.extend.core.primitives",
+        "arrax.extend.linear_util", "arrax.extend.mlir", "arrax.extend.random", "arrax.extend.source_info_util", "arrax.lib.xla_bridge", "arrax.util",
     ),
 }  # fmt: skip
 MODULES = tuple(name for names in CHAPTERS.values() for name in names)

@@ -61,6 +61,8 @@ ELSEWHERE = {
     "pvary",
     "gamma_density",
     "register_subprocess",
+    "register_backend_factory",
+    "clear_backends",
 }
 LEFT_OUT = ("_src", "native", "as_jax")  # the last changes the process that imports it
 

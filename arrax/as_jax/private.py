@@ -59,7 +59,10 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "flatten_one_level": "arrax.core.pytree_nodes:flatten_one_level",
         "prefix_errors": "arrax.core.pytree_prefixes:prefix_errors",
     },
-    "jax._src.xla_bridge": {"_backends": "arrax.xla.startup:_clients"},  # chex
+    "jax._src.xla_bridge": {  # chex, and programs of the documentation
+        "_backends": "arrax.xla.startup:_clients",
+        "get_backend": "arrax.xla.backends:get_backend",
+    },
     "jax.experimental.colocated_python.func": {},  # orbax
     "jax.experimental.colocated_python.serialization": {"DeviceList": "arrax.native.runtime:DeviceList"},  # orbax
     "jax.extend.ifrt_programs": {"ifrt_programs": "arrax.native.runtime:ifrt_programs"},  # orbax

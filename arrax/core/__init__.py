@@ -9,13 +9,15 @@ __getattr__, __dir__, __all__ = _late_names(__name__, {
         "subprograms",
     ),
     "arrax.core.interpreter": ("Interpreter", "Primitive", "Tracer"),
-    "arrax.core.errors": ("ConcretizationTypeError", "InconclusiveDimensionOperation", "JaxRuntimeError"),
+    "arrax.core.errors": ("escaped_tracer_error", "ConcretizationTypeError", "InconclusiveDimensionOperation", "JaxRuntimeError"),
     "arrax.core.checking": ("JaxprTypeError", "check_jaxpr"),
+    "arrax.core.dimensions": ("max_dim", "min_dim"),
+    "arrax.lax.calls": ("CallPrimitive", "call", "core_call_p"),
     "arrax.interpreters.programs": ("jaxpr_as_fun", "subjaxprs", "jaxprs_in_params", "concrete_or_error", "get_aval"),
     "arrax.interpreters.staging": ("eval_jaxpr",),
     "arrax.interpreters.trace_state": ("find_top_trace", "get_opaque_trace_state", "trace_state_clean"),
     "arrax.transforms.inspection": ("ensure_compile_time_eval",),
 }, aliases={
-    "Trace": "Interpreter", "Token": "AbstractToken", "raise_to_shaped": "get_aval", "typeof": "get_aval",
+    "Trace": "Interpreter", "call_p": "core_call_p", "Token": "AbstractToken", "raise_to_shaped": "get_aval", "typeof": "get_aval",
     "valid_jaxtype": "is_arraylike",
 })  # fmt: skip

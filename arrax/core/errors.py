@@ -182,19 +182,28 @@ class JaxStackTraceBeforeTransformation(Exception):
 
 def blame(error: BaseException, eqn: Any) -> None:
     """Say in an error's note and cause which operation it comes from, and from which line; the innermost one counts."""
+    blame_line(error, eqn.source_info.traceback, f"The operation {eqn.primitive.name} comes from line")
+
+
+def blame_line(error: BaseException, traceback: Any, said: str) -> None:
+    """Say in an error's note and cause that it comes from a recorded line of the user's.
+
+    Args:
+      said: what comes from there, as the beginning of a sentence that the line ends.
+    """
     if getattr(error, "_blamed", False):
         return
-    frames = user_frames(eqn.source_info.traceback, 1)
+    frames = user_frames(traceback, 1)
     if not frames:
         return
     try:
         error._blamed = True  # type: ignore[attr-defined]
     except (AttributeError, TypeError):  # a class without room for attributes
         return
-    error.add_note(f"The operation {eqn.primitive.name} comes from line {frame_text(frames[0])}.")
+    error.add_note(f"{said} {frame_text(frames[0])}.")
     if error.__cause__ is None:
         cause = JaxStackTraceBeforeTransformation(f"{type(error).__name__}: {error}\n\n{_BEFORE_TRANSFORMATION}")
-        error.__cause__ = cause.with_traceback(eqn.source_info.traceback.as_python_traceback())
+        error.__cause__ = cause.with_traceback(traceback.as_python_traceback())
 
 
 class Hooks:
@@ -289,6 +298,22 @@ def closed_over(kind: str) -> UnexpectedTracerError:
         f"parameters.\n\nTry passing the closed-over value into the {kind} function as an argument, and adapting the "
         f"{kind} {rules}."
     )
+
+
+def escaped_tracer_error(tracer: Any, detail: str | None = None) -> UnexpectedTracerError:
+    """The error for a tracer that left the function that was traced, for libraries to raise.
+
+    Args:
+      tracer: it.
+      detail: what else is to be said.
+    Example: ``jit(lambda v: log.append(arrax.core.escaped_tracer_error(v)))(y);
+    type(log[0]) is arrax.errors.UnexpectedTracerError``
+    is True.
+    """
+    error = escaped_tracer(tracer)
+    if detail:
+        error.args = (f"{error.args[0]}\n{detail}", *error.args[1:])
+    return error
 
 
 def escaped_tracer(tracer: Any) -> UnexpectedTracerError:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from arrax.core.functions import function_name
-from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.pytree_prefixes import flatten_axes
+from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from arrax.core.types import typeof
 from arrax.core.wrapped_functions import Store, WrappedFun, transformation, transformation_with_aux
 
@@ -21,11 +22,14 @@ class DebugInfo:
       traced_for: the transformation.
       func_src_info: the function's name and where it is written.
       arg_names: the names of its parameters.
+      result_paths: where each result is in what it returns, or a function that says so.
+    Example: ``arrax.extend.core.DebugInfo('jit', 'norm at model.py:3', ('v',)).arg_names`` is ``('v',)``.
     """
 
     traced_for: str
     func_src_info: str
-    arg_names: tuple[str, ...] = ()
+    arg_names: tuple[str, ...] | None = ()
+    result_paths: Any = None
 
 
 def debug_info(
@@ -46,7 +50,8 @@ def debug_info(
     code = getattr(inspect.unwrap(fun), "__code__", None)
     index = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
     names = tuple(code.co_varnames[: code.co_argcount]) if code is not None else ()
-    return DebugInfo(traced_for, sourceinfo or f"{function_name(fun)}{index}", (*names[: len(args)], *kwargs))
+    where = sourceinfo or f"{function_name(fun)}{index}"
+    return DebugInfo(traced_for, where, (*names[: len(args)], *kwargs), result_paths_thunk)
 
 
 @transformation_with_aux
@@ -136,3 +141,56 @@ def shaped_abstractify(x: Any) -> Any:
     Example: ``arrax.api_util.shaped_abstractify(x).shape`` is ``(4,)``.
     """
     return typeof(x)
+
+
+def donation_vector(
+    donate_argnums: Sequence[int], donate_argnames: Sequence[str], in_tree: PyTreeDef, kws: bool = True
+) -> tuple[bool, ...]:
+    """For each leaf of a call's arguments, whether its argument is donated.
+
+    Args:
+      donate_argnums, donate_argnames: positions and names of the arguments that are.
+      in_tree: the structure of ``(args, kwargs)``; of ``args`` alone where ``kws`` is False.
+    Example: ``arrax.api_util.donation_vector((1,), (), tree_structure(((1, [2, 3]), {})))`` is ``(False, True, True)``.
+    """
+    trees = in_tree.children() if kws else [in_tree]
+    positional = trees[0].children()
+    chosen = {number % len(positional) for number in donate_argnums if -len(positional) <= number < len(positional)}
+    flags = [number in chosen for number, tree in enumerate(positional) for _ in range(tree.num_leaves)]
+    if kws:
+        by_name = trees[1].unflatten([0] * trees[1].num_leaves)
+        flags += [name in donate_argnames for name in sorted(by_name) for _ in tree_leaves(by_name[name])]
+    return tuple(flags)
+
+
+def rebase_donate_argnums(donate_argnums: Sequence[int], static_argnums: Sequence[int]) -> tuple[int, ...]:
+    """Positions of donated arguments among those that are not static.
+
+    Raises:
+      ValueError: an argument is both.
+    Example: ``arrax.api_util.rebase_donate_argnums((2, 3), (0,))`` is ``(1, 2)``.
+    """
+    both = sorted(set(donate_argnums) & set(static_argnums))
+    if both:
+        raise ValueError(
+            f"static_argnums {static_argnums} and donate_argnums {donate_argnums} cannot intersect, both name {both}"
+        )
+    return tuple(number - sum(static < number for static in static_argnums) for number in sorted(donate_argnums))
+
+
+def flatten_prefix(
+    name: str, treedef: PyTreeDef, axis_tree: Any, *, kws: bool = False, tupled_args: bool = False
+) -> list[Any]:
+    """The leaves of a tree prefix in which None is a leaf, each as often as the subtree it stands for has leaves.
+
+    Args:
+      name: what the user calls the prefix, for messages; such as ``vmap in_axes``.
+      treedef: the structure of which ``axis_tree`` is a prefix.
+      axis_tree: pytree of axes, shardings or the like, and None.
+      kws: whether ``treedef`` is that of ``(args, kwargs)``.
+      tupled_args: whether it is that of a tuple of arguments, so that the message may say so.
+    Raises:
+      ValueError: they do not fit; the message names all places.
+    Example: ``arrax.api_util.flatten_axes('in_axes', tree_structure((1, [2, 3])), (None, 0))`` is ``[None, 0, 0]``.
+    """
+    return flatten_axes(name, treedef, axis_tree, tupled_args=tupled_args)

@@ -220,6 +220,8 @@ class Primitive:
     Example: ``double = arrax.core.Primitive('double'); double.def_impl(lambda v: 2 * v); double.bind(y)`` is 4.0.
     """
 
+    multiple_results = call_primitive = map_primitive = holds_programs = False
+
     def __init__(
         self, name: str, *, multiple_results: bool = False, rounding: Rounding | None = None,
         cost: float | Callable[[Any], float] | None = None,
@@ -248,7 +250,6 @@ class Primitive:
         self.compiled: dict[Any, Any] = {}  # params -> compiled function of one eager operation
         self.hidden_params: frozenset[str] = frozenset()
         self.param_texts: dict[str, Callable[[Any], str]] = {}  # how parameters print, where str does not do
-        self.call_primitive = self.map_primitive = self.holds_programs = False
         self.closes_over = False  # its parameters hold Python functions, which may close over tracers
         _primitives.add(self)
 

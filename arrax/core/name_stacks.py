@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class Transformation:
@@ -40,7 +41,13 @@ def stack_text(names: Sequence[str | Transformation]) -> str:
 
 
 class NameStack(tuple[str | Transformation, ...]):
-    """The names around an equation, outermost first; its text is that of ``stack_text``."""
+    """The names around an equation, outermost first; its text is that of ``stack_text``.
+
+    Args:
+      stack: names of scopes, and transformations.
+    Example: ``str(arrax.extend.source_info_util.new_name_stack('layer').transform('jvp').extend('head'))`` is
+    ``'layer/jvp(head)'``.
+    """
 
     __slots__ = ()
 
@@ -49,5 +56,23 @@ class NameStack(tuple[str | Transformation, ...]):
         """The names one by one."""
         return tuple(self)
 
+    def extend(self, name: str) -> NameStack:
+        """The stack with a scope inside."""
+        return NameStack((*self, name))
+
+    def transform(self, name: str) -> NameStack:
+        """The stack with a transformation inside."""
+        return NameStack((*self, _known.setdefault(name, Transformation(name))))
+
+    def __add__(self, other: Any) -> NameStack:
+        return NameStack(tuple.__add__(self, other))
+
+    def __getitem__(self, place: Any) -> Any:
+        found = tuple.__getitem__(self, place)
+        return NameStack(found) if isinstance(place, slice) else found
+
     def __str__(self) -> str:
         return stack_text(self)
+
+
+_known = {each.name: each for each in (JVP, TRANSPOSE, VMAP)}

@@ -122,6 +122,33 @@ class JaxprEqn:
         return format_eqn(self)
 
 
+def new_jaxpr_eqn(
+    invars: Sequence[Any], outvars: Sequence[Var], primitive: Primitive, params: dict[str, Any], effects: Iterable[Any],
+    source_info: SourceInfo | None = None, ctx: Any = None,
+) -> JaxprEqn:  # fmt: skip
+    """A step of a program.
+
+    Args:
+      invars: variables and literals. outvars: variables.
+      primitive: the operation. params: its parameters, by name.
+      effects: what it does beside its results.
+      source_info: where it comes from.
+      ctx: accepted.
+    Example: ``eqn = make_jaxpr(jnp.sin)(y).eqns[0];
+    str(arrax.extend.core.new_jaxpr_eqn(eqn.invars, eqn.outvars, lax.cos_p, eqn.params, eqn.effects).primitive)`` is
+    ``'cos'``.
+    """
+    return JaxprEqn(list(invars), list(outvars), primitive, dict(params), frozenset(effects), source_info or no_source)
+
+
+def gensym() -> Callable[[Any], Var]:
+    """A function that makes variables of types, each a new one.
+
+    Example: ``fresh = arrax.extend.core.gensym(); fresh(arrax.typeof(x)).aval.shape`` is ``(4,)``.
+    """
+    return Var
+
+
 class _Printed:
     """How programs show themselves."""
 

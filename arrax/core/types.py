@@ -14,6 +14,7 @@ from arrax import dtypes
 from arrax.core.calls import in_call
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names
+from arrax.dtypes.kinds import tangent_dtype
 from arrax.native import runtime
 
 
@@ -114,8 +115,8 @@ class ShapedArray(AbstractValue):
     def to_tangent_aval(self) -> ShapedArray:
         """The type of tangents: itself for inexact dtypes, ``float0`` otherwise."""
         if self._tangent is None:
-            inexact = not dtypes.is_extended(self.dtype) and dtypes.is_inexact(self.dtype)
-            self._tangent = self if inexact else ShapedArray(self.shape, dtypes.float0)
+            dtype = tangent_dtype(self.dtype)
+            self._tangent = self if dtype == self.dtype else ShapedArray(self.shape, dtype)
         return self._tangent
 
     at_least_vspace = to_tangent_aval

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Generator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 Transformation = Callable[..., Generator[Any, Any, None]]
 
@@ -49,6 +49,28 @@ class Store:
         return self.val
 
 
+class EqualStore(Store):
+    """A store that may be filled again, with what equals its value."""
+
+    __slots__ = ()
+
+    def store(self, value: Any) -> None:
+        """Fill the store.
+
+        Raises:
+          StoreException: it is full of something else.
+        """
+        if self.values and self.values[0] != value:
+            raise StoreException("Store occupied with another value")
+        self.values[:] = [value]
+
+
+class Around(NamedTuple):
+    """A transformation that is a plain function of the function inside (and a store, where it has one) and of arguments."""
+
+    function: Callable[..., Any]
+
+
 class WrappedFun:
     """A function, keyword parameters for it, and transformations around it.
 
@@ -58,7 +80,7 @@ class WrappedFun:
     __slots__ = ("f", "transforms", "stores", "params", "in_type", "debug_info")
 
     def __init__(
-        self, f: Callable[..., Any], transforms: tuple[tuple[Transformation, tuple[Any, ...]], ...] = (),
+        self, f: Callable[..., Any], transforms: tuple[tuple[Transformation | Around, tuple[Any, ...]], ...] = (),
         stores: tuple[Store | None, ...] = (), params: Mapping[str, Any] | None = None, in_type: Any = None,
         debug_info: Any = None,
     ):  # fmt: skip
@@ -69,24 +91,32 @@ class WrappedFun:
     def __name__(self) -> str:
         return getattr(self.f, "__name__", "<unnamed wrapped function>")
 
-    def wrap(self, transformation: Transformation, given: tuple[Any, ...], store: Store | None) -> WrappedFun:
+    def wrap(self, transformation: Transformation | Around, given: tuple[Any, ...], store: Store | None) -> WrappedFun:
         """The function with one more transformation around it."""
         transforms = ((transformation, given), *self.transforms)
         return WrappedFun(self.f, transforms, (store, *self.stores), self.params, None, self.debug_info)
 
     def call_wrapped(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, the outermost transformation first."""
-        running = []
-        for (transformation, given), store in zip(self.transforms, self.stores, strict=True):
-            generator = transformation(*given, *args, **kwargs)
-            args, kwargs = next(generator)
-            running.append((generator, store))
-        answer = self.f(*args, **{**self.params, **kwargs})
-        for generator, store in reversed(running):
-            answer = generator.send(answer)
-            if store is not None:
-                answer, beside = answer
-                store.store(beside)
+        return self._from(0, args, kwargs)
+
+    def _from(self, depth: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call what is inside of so many transformations."""
+        if depth == len(self.transforms):
+            return self.f(*args, **{**self.params, **kwargs})
+        (transformation, given), store = self.transforms[depth], self.stores[depth]
+        if isinstance(transformation, Around):
+
+            def inside(*inner_args: Any, **inner_kwargs: Any) -> Any:
+                return self._from(depth + 1, inner_args, inner_kwargs)
+
+            stored = () if store is None else (store,)
+            return transformation.function(inside, *stored, *given, *args, **kwargs)
+        generator = transformation(*given, *args, **kwargs)
+        answer = generator.send(self._from(depth + 1, *next(generator)))
+        if store is not None:
+            answer, beside = answer
+            store.store(beside)
         return answer
 
     def __repr__(self) -> str:
@@ -142,6 +172,43 @@ def transformation_with_aux(generator: Transformation) -> Callable[..., tuple[Wr
         return fun.wrap(generator, given, store), store
 
     return around
+
+
+def transformation2(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Any) -> WrappedFun:
+    """Put a transformation around a ``WrappedFun`` that is a plain function, not a generator.
+
+    Args:
+      gen: called with the function inside, the further arguments, and those of the call.
+      fun: what it is put around.
+      gen_static_args: the further arguments.
+    Example: ``from arrax.extend import linear_util;
+    tenfold = linear_util.transformation2(lambda f, k, *args: k * f(*args), linear_util.wrap_init(abs), 10);
+    tenfold.call_wrapped(-3)``
+    is 30.
+    """
+    return fun.wrap(Around(gen), gen_static_args, None)
+
+
+def transformation_with_aux2(
+    gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Any, use_eq_store: bool = False, unk_names: bool = False
+) -> tuple[WrappedFun, Store]:
+    """Like ``transformation2``, for functions that say something beside their result: they get a store for it.
+
+    Args:
+      gen: called with the function inside, the store, the further arguments, and those of the call.
+      fun: what it is put around.
+      gen_static_args: the further arguments.
+      use_eq_store: whether the store may be filled again with what equals its value.
+      unk_names: accepted.
+    Returns: ``(function, store)``.
+    Example: ``from arrax.extend import linear_util;
+    fun, count = linear_util.transformation_with_aux2(
+    lambda f, store, *args: (store.store(len(args)), f(*args))[1], linear_util.wrap_init(max));
+    fun.call_wrapped(1, 5), count()``
+    is ``(5, 2)``.
+    """
+    store = EqualStore() if use_eq_store else Store()
+    return fun.wrap(Around(gen), gen_static_args, store), store
 
 
 def merge_linear_aux(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[bool, Any]:

@@ -148,6 +148,16 @@ def is_extended(dtype: Any) -> TypeGuard[ExtendedDType]:
     return isinstance(dtype, ExtendedDType)
 
 
+def tangent_dtype(primal_dtype: Any) -> Any:
+    """The dtype of tangents of values: their own where it is inexact, otherwise ``float0``.
+
+    Args:
+      primal_dtype: of the values.
+    Example: ``arrax.extend.core.primal_dtype_to_tangent_dtype(jnp.dtype('int32')) == arrax.float0`` is True.
+    """
+    return primal_dtype if not is_extended(primal_dtype) and is_inexact(primal_dtype) else float0
+
+
 def _bits_of(dtype: np.dtype) -> int:
     if dtype in narrow_integer_dtypes:
         return ml_dtypes.iinfo(dtype).bits

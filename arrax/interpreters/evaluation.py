@@ -77,6 +77,11 @@ def compiled_operation(primitive: Primitive, params: dict[str, Any]) -> Callable
     return found
 
 
+def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
+    """Compile an operation and run it: for ``def_impl`` of a primitive that has a lowering rule."""
+    return compiled_operation(prim, params)(*args)
+
+
 def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
     """A function on the C++ call path that compiles and runs one operation with fixed parameters."""
     with_effects: dict[Any, CompiledProgram] = {}  # whose calls all come through Python

@@ -118,7 +118,7 @@ def lower_program(
     spread = _Spread.of(placement, const_args, kept, jaxpr)
     if any(donate):
         wanted = (spread.in_shardings[len(const_args) :], spread.out_shardings) if spread is not None else ((), ())
-        aliases = _match_donations(avals, donate, jaxpr.out_avals, *wanted)
+        aliases = match_donations(avals, donate, jaxpr.out_avals, *wanted)
         attributes = [{} for _ in const_args] + aliases
     start = time.perf_counter()
     with monitoring.timed("/jax/core/compile/jaxpr_to_mlir_module_duration", fun_name=name):
@@ -177,12 +177,12 @@ def _sharding_of_constant(value: Any, placement: Placement) -> Any:
     return array._sharding if type(array) is ArrayImpl and array._committed else placement.replicated
 
 
-def _match_donations(
-    in_avals: list[Any],
-    donate: list[bool],
-    out_avals: list[Any],
-    in_shardings: Sequence[Any],
-    out_shardings: Sequence[Any],
+def match_donations(
+    in_avals: Sequence[Any],
+    donate: Sequence[bool],
+    out_avals: Sequence[Any],
+    in_shardings: Sequence[Any] = (),
+    out_shardings: Sequence[Any] = (),
 ) -> list[dict[str, str]]:
     """Give each donated input an output of its type (and layout); warn of those that find none."""
     free: dict[Any, list[int]] = {}

@@ -9,6 +9,7 @@ from arrax.interpreters.dce import dce_jaxpr as dce_jaxpr
 from arrax.interpreters.staging import StagedTracer as DynamicJaxprTracer
 from arrax.interpreters.staging import eval_jaxpr as eval_jaxpr
 from arrax.interpreters.staging import stage as stage
+from arrax.interpreters.staging import trace_to_jaxpr_dynamic as trace_to_jaxpr_dynamic
 
 __all__ = [
     "DynamicJaxprTracer",
@@ -19,5 +20,6 @@ __all__ = [
     "eval_jaxpr",
     "partial_eval",
     "stage",
+    "trace_to_jaxpr_dynamic",
     "trace_to_jaxpr_nounits",
 ]

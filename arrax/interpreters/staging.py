@@ -15,6 +15,7 @@ from arrax.core.functions import FunctionInfo
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, ValueWanted, context, run_in
 from arrax.core.program import Jaxpr, JaxprEqn, Literal, SourceInfo, Var, joined_effects, literalable, no_effects
 from arrax.core.types import typeof
+from arrax.core.wrapped_functions import WrappedFun
 from arrax.native import runtime
 
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
@@ -121,6 +122,18 @@ class Staging(Interpreter):
         constvars = [var for var, _ in self.constants.values()]
         jaxpr = Jaxpr(constvars, self.invars, outvars, self.eqns, joined_effects(self.eqns), self.info)
         return jaxpr, [value for _, value in self.constants.values()]
+
+
+def trace_to_jaxpr_dynamic(fun: WrappedFun, in_avals: Sequence[Any]) -> tuple[Jaxpr, list[Any], list[Any]]:
+    """Record a flat function.
+
+    Args:
+      fun: function of arrays to a list of arrays.
+      in_avals: types of its arguments.
+    Returns: the program, the types of its results, the values of its constants.
+    """
+    jaxpr, consts = stage(fun.call_wrapped, in_avals)
+    return jaxpr, jaxpr.out_avals, consts
 
 
 def stage(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from arrax.core.interpreter import Interpreter, context
+from arrax.core.interpreter import Interpreter, context, current_interpreters
+from arrax.interpreters.batching import Batch
+from arrax.interpreters.staging import Staging
 
 
 class OpaqueTraceState:
@@ -49,3 +51,35 @@ def trace_state_clean() -> bool:
     Example: ``trace_state_clean()`` is True outside of ``jit``, ``grad`` and ``vmap``.
     """
     return context.interpreter.is_evaluation
+
+
+def under_jit() -> bool:
+    """Whether operations are recorded as a program, as inside of ``jit``, rather than run.
+
+    Example: ``jit(lambda v: log.append(arrax.extend.core.unsafe_am_i_under_a_jit_DO_NOT_USE()))(y); log`` is ``[True]``.
+    """
+    return any(isinstance(each, Staging) for each in current_interpreters())
+
+
+def under_vmap() -> bool:
+    """Whether operations are mapped over a batch axis, or named axes are in scope.
+
+    Example: ``vmap(lambda v: log.append(arrax.extend.core.unsafe_am_i_under_a_vmap_DO_NOT_USE()) or v)(x); log`` is ``[True]``.
+    """
+    return bool(context.axes) or any(isinstance(each, Batch) for each in current_interpreters())
+
+
+def named_axes_in_scope() -> list[Any]:
+    """The names of the axes that collectives may name here, outermost first.
+
+    Example: ``arrax.extend.core.unsafe_get_axis_names_DO_NOT_USE()`` is ``[]`` outside of ``vmap`` and ``shard_map``.
+    """
+    return [name for name, _ in context.axes]
+
+
+def has_named_axes() -> bool:
+    """Whether there are axes that collectives may name here.
+
+    Example: ``arrax.extend.core.nonempty_axis_env_DO_NOT_USE()`` is False outside of ``vmap`` and ``shard_map``.
+    """
+    return bool(context.axes)

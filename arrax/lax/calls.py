@@ -7,7 +7,8 @@ from typing import Any
 
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.program import ClosedJaxpr, Var, consts_to_invars
-from arrax.core.types import Zero
+from arrax.core.types import Zero, typeof
+from arrax.core.wrapped_functions import WrappedFun
 from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
@@ -15,7 +16,7 @@ from arrax.interpreters.batching import batch_program, bdim_at_front, running_ba
 from arrax.interpreters.dce import dce_closed_call
 from arrax.interpreters.lowering.module import call_program
 from arrax.interpreters.ordering import call_with_token
-from arrax.interpreters.staging import eval_jaxpr
+from arrax.interpreters.staging import eval_jaxpr, stage
 
 jit_p = Primitive("pjit", multiple_results=True)
 jit_p.hidden_params = frozenset({"donated", "options", "inline"})
@@ -188,9 +189,70 @@ jit_p.lower[None] = lambda ctx, *args, jaxpr, name, **params: call_program(
     ctx.module_context, name, jaxpr, args, shown_as=f"jit({name})"
 )
 
-core_call_p = Primitive("core_call", multiple_results=True)
-fill_program_rules(core_call_p)
-core_call_p.lower[None] = lambda ctx, *args, jaxpr, name="call", **params: call_program(
-    ctx.module_context, name, jaxpr, args, shown_as=""
-)
-core_call_p.impl = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
+
+class CallPrimitive(Primitive):
+    """A primitive that calls a function, which ``bind`` gets first, as a ``WrappedFun`` of flat arguments to a list of results.
+
+    Equations hold the function's program, in the parameter ``jaxpr``; all transformations are those of the program.
+
+    Example: ``from arrax.extend import linear_util; again = arrax.extend.core.CallPrimitive('again');
+    again.bind(linear_util.wrap_init(lambda v: [v + 1]), 2)``
+    is ``[3]``.
+    """
+
+    def __init__(self, name: str):
+        super().__init__(name, multiple_results=True)
+        self.call_primitive = True
+        fill_program_rules(self)
+        self.lower[None] = lambda ctx, *args, jaxpr, name=name, **params: call_program(
+            ctx.module_context, name, jaxpr, args, shown_as=""
+        )
+        self.own_impl = self.by_operation
+
+    def bind(self, *args: Any, **params: Any) -> list[Any]:
+        """Call a function, the first argument, with the others."""
+        fun, *operands = args
+        if not isinstance(fun, WrappedFun):
+            raise TypeError(f"{self.name}: the first argument must be a function (linear_util.wrap_init), got {fun!r}")
+        jaxpr, consts = stage(fun.call_wrapped, [typeof(operand) for operand in operands])
+        return bind_program(self, ClosedJaxpr(jaxpr, consts), operands, params)
+
+    @property
+    def impl(self) -> Callable[..., Any]:
+        """The function for concrete values."""
+        return self.own_impl or super().impl
+
+    @impl.setter
+    def impl(self, function: Callable[..., Any] | None) -> None:
+        if function is None:
+            self.own_impl = self.by_operation
+            return
+
+        def evaluate(*args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+            return function(WrappedFun(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values)), *args, **params)
+
+        self.own_impl = evaluate
+
+
+def call_impl(f: WrappedFun, *args: Any, **params: Any) -> list[Any]:
+    """Call a function: what a ``CallPrimitive`` does with concrete values.
+
+    Example: ``from arrax.extend import linear_util;
+    arrax.extend.core.call_impl(linear_util.wrap_init(lambda v: [v + 1]), 2)``
+    is ``[3]``.
+    """
+    return f.call_wrapped(*args)
+
+
+core_call_p = CallPrimitive("core_call")
+
+
+def call(fun: WrappedFun, *args: Any, **params: Any) -> list[Any]:
+    """Call a function of flat arguments as a nested program.
+
+    Args:
+      fun: made by ``linear_util.wrap_init``.
+    Returns: list of its results.
+    Example: ``from arrax.extend import linear_util; arrax.core.call(linear_util.wrap_init(lambda v: [v + 1]), 2)`` is ``[3]``.
+    """
+    return core_call_p.bind(fun, *args, **params)

@@ -103,11 +103,12 @@ def _axis_index(ctx: Any, *, axis_name: Any) -> list[Any]:
     if axis_name not in mesh.axis_names:
         raise NameError(f"unbound axis name: {axis_name}")
     out = ShapedArray((), np.dtype(np.int32))
-    if module.num_devices == 1:
+    if numbers.size == 1:
         return [builder.constant(np.int32(0))]
     indices = np.empty(numbers.size, np.int32)
     indices[numbers.ravel()] = np.indices(numbers.shape)[mesh.axis_names.index(axis_name)].ravel()
-    number = builder.op("partition_id", ShapedArray((), np.dtype(np.uint32)))
+    own = "partition_id" if module.num_devices > 1 else "replica_id"
+    number = builder.op(own, ShapedArray((), np.dtype(np.uint32)))
     table = builder.constant(indices)
     one = builder.op("dynamic_slice", ShapedArray((1,), out.dtype), table, number, slice_sizes=builder.ints((1,)))
     return [builder.op("reshape", out, one)]

@@ -18,7 +18,7 @@ from arrax.lax.calls import consts_as_inputs
 from arrax.lax.contractions import dot_general_p
 from arrax.lax.families import checked_operand
 from arrax.lax.remat import name_p, remat_p
-from arrax.lax.saved_values import inline_calls
+from arrax.lax.saved_values import inline_calls, is_saved
 from arrax.transforms.arguments import AnyStaticArgument, Split, as_numbers
 from arrax.transforms.autodiff import Linearized, check_callable
 from arrax.transforms.tracing import trace, traces_of
@@ -66,8 +66,8 @@ def save_only_these_names(*names: str) -> Policy:
 
 def save_from_both_policies(first: Policy, second: Policy) -> Policy:
     """Save what either of two policies saves."""
-    return lambda primitive, *args, **params: bool(
-        first(primitive, *args, **params) or second(primitive, *args, **params)
+    return lambda primitive, *args, **params: (
+        is_saved(first(primitive, *args, **params)) or is_saved(second(primitive, *args, **params))
     )
 
 

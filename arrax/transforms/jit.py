@@ -181,17 +181,7 @@ class Jitted:
 
     def donated(self, split: Split, leaves: Sequence[Any]) -> tuple[bool, ...] | None:
         """For each leaf, whether its argument is donated."""
-        numbers, names = self.options.donate_argnums, self.options.donate_argnames
-        if not numbers and not names:
-            return None
-        chosen = {n + split.count if n < 0 else n for n in numbers}
-        positions = [n for n in range(split.count) if n not in split.static]
-        flags: list[bool] = []
-        for n, value in zip(positions, split.dynamic, strict=True):
-            flags += [n in chosen] * len(_registry.flatten(value)[0])
-        for name in sorted(split.dynamic_kwargs):
-            flags += [name in names] * len(_registry.flatten(split.dynamic_kwargs[name])[0])
-        return tuple(flags)
+        return donated_leaves(split, self.options.donate_argnums, self.options.donate_argnames)
 
     def placement(self, leaves: Sequence[Any], traced: Traced, split: Split | None = None) -> Placement:
         """Where a call runs."""
@@ -225,6 +215,24 @@ class Jitted:
             found = traced.compiled[key] = CompiledProgram(lowered, placement, self.name, options.compiler_options)
             note_compilation(self.fun, traced, key, time.perf_counter() - start)
         return found
+
+
+def donated_leaves(split: Split, numbers: Sequence[int], names: Sequence[str]) -> tuple[bool, ...] | None:
+    """For each leaf of a call's arguments, whether its argument is donated; None where none is.
+
+    Args:
+      numbers, names: positions and names of the arguments that are.
+    """
+    if not numbers and not names:
+        return None
+    chosen = {n + split.count if n < 0 else n for n in numbers}
+    positions = [n for n in range(split.count) if n not in split.static]
+    flags: list[bool] = []
+    for n, value in zip(positions, split.dynamic, strict=True):
+        flags += [n in chosen] * len(_registry.flatten(value)[0])
+    for name in sorted(split.dynamic_kwargs):
+        flags += [name in names] * len(_registry.flatten(split.dynamic_kwargs[name])[0])
+    return tuple(flags)
 
 
 def make_jitted(jitted: Jitted, by_user: bool = True) -> Any:

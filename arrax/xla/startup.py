@@ -114,6 +114,9 @@ def _refuse_late_count(value: int, local: bool) -> None:
 config.num_cpu_devices.on_change = _refuse_late_count
 starters: dict[str, Callable[[], Any]] = {"cpu": _start_cpu}  # platform -> function that makes its client
 discover: list[Callable[[], None]] = []  # run before the first client: add the starters of plugins
+priorities: dict[str, int] = {"cpu": 0}  # of platforms that were added by libraries; plugins come before all of them
+quiet: set[str] = set()  # those whose client need not start
+_PLUGIN_PRIORITY = 400
 
 
 def requested_platforms() -> list[str]:
@@ -121,7 +124,7 @@ def requested_platforms() -> list[str]:
     named = config.platforms.value or config.platform_name.value
     if named:
         return [name.strip() for name in named.split(",") if name.strip()]
-    return [*(name for name in starters if name != "cpu"), "cpu"]
+    return sorted(starters, key=lambda name: (-priorities.get(name, _PLUGIN_PRIORITY), name == "cpu"))
 
 
 def clients() -> dict[str, Any]:
@@ -148,9 +151,12 @@ def _start_all() -> dict[str, Any]:
             known = ", ".join(sorted(starters))
             raise RuntimeError(f"Unable to initialize backend {name!r}: no such platform; known platforms: {known}")
         try:
-            started[name] = starters[name]()
+            client = starters[name]()
+            if client is None:
+                raise RuntimeError("its factory gives no client")
+            started[name] = client
         except Exception as error:
-            if explicit:
+            if explicit or (name in priorities and name not in quiet):
                 raise RuntimeError(f"Unable to initialize backend {name!r}: {error}") from error
             _failures[name] = str(error)
     if "cpu" not in started and not (explicit and "cpu" not in names):

@@ -6,7 +6,16 @@ import pytest
 import arrax
 from arrax import core, lax
 from arrax import numpy as jnp
-from arrax.api_util import argnums_partial, debug_info, flatten_fun, flatten_fun_nokwargs, shaped_abstractify
+from arrax.api_util import (
+    argnums_partial,
+    debug_info,
+    donation_vector,
+    flatten_axes,
+    flatten_fun,
+    flatten_fun_nokwargs,
+    rebase_donate_argnums,
+    shaped_abstractify,
+)
 from arrax.core.types import ShapedArray
 from arrax.extend import core as extend_core
 from arrax.extend import linear_util
@@ -175,3 +184,100 @@ def test_the_current_interpretation_can_be_compared():
     arrax.jit(lambda x: inside.append((core.get_opaque_trace_state(), core.trace_state_clean())))(1.0)
     assert outside == core.get_opaque_trace_state() and core.trace_state_clean()
     assert inside[0][0] != outside and not inside[0][1]
+
+
+def test_transformations_may_be_plain_functions():
+    def spread(f, count, *args):
+        return [f(*args)] * count
+
+    def noted(f, store, *args):
+        store.store(len(args))
+        return f(*args)
+
+    inner = scaled(linear_util.wrap_init(lambda x, y: x - y), 10)
+    fun, count = linear_util.transformation_with_aux2(noted, linear_util.transformation2(spread, inner, 2))
+    assert fun.call_wrapped(3, 2) == [11, 11] and count() == 2
+    with pytest.raises(linear_util.StoreException, match="occupied"):
+        fun.call_wrapped(3, 2)
+    again, count = linear_util.transformation_with_aux2(noted, inner, use_eq_store=True)
+    assert again.call_wrapped(3, 2) == again.call_wrapped(3, 2) == 11 and count() == 2
+    assert linear_util.Callable is not None
+
+
+def test_a_call_is_a_nested_program_under_all_transformations():
+    again = extend_core.CallPrimitive("again")
+    again.def_impl(extend_core.call_impl)
+    assert again.call_primitive and again.multiple_results and core.Primitive.call_primitive is False
+
+    def f(x):
+        return again.bind(linear_util.wrap_init(lambda v: [jnp.sin(v) * 2]), x)[0]
+
+    x = jnp.float32(0.3)
+    (eqn,) = arrax.make_jaxpr(f)(x).eqns
+    assert eqn.primitive is again and len(eqn.params["jaxpr"].eqns) == 2
+    np.testing.assert_allclose([f(x), arrax.jit(f)(x)], 2 * np.sin(0.3), rtol=1e-6)
+    np.testing.assert_allclose(arrax.grad(f)(x), 2 * np.cos(0.3), rtol=1e-6)
+    np.testing.assert_allclose(arrax.vmap(f)(jnp.arange(3.0)), 2 * np.sin(np.arange(3)), rtol=1e-6)
+    assert core.call(linear_util.wrap_init(lambda v: [v + 1]), 2) == [3]
+    with pytest.raises(TypeError, match="again: the first argument must be a function"):
+        again.bind(3)
+
+
+def test_programs_are_put_together_by_hand():
+    fresh = extend_core.gensym()
+    a, b = fresh(F32_SCALAR), fresh(F32_SCALAR)
+    eqn = extend_core.new_jaxpr_eqn([a], [b], lax.cos_p, {"accuracy": None}, set())
+    program = core.Jaxpr([], [a], [b], [eqn])
+    core.check_jaxpr(program)
+    np.testing.assert_allclose(core.eval_jaxpr(program, [], 0.5)[0], np.cos(0.5), rtol=1e-6)
+
+
+F32_SCALAR = ShapedArray((), F32)
+
+
+def test_the_interpretation_around_is_asked_for():
+    def asked(log):
+        log.append(
+            (
+                extend_core.unsafe_am_i_under_a_jit_DO_NOT_USE(), extend_core.unsafe_am_i_under_a_vmap_DO_NOT_USE(),
+                extend_core.nonempty_axis_env_DO_NOT_USE(), extend_core.unsafe_get_axis_names_DO_NOT_USE(),
+            )
+        )  # fmt: skip
+        return lambda x: x
+
+    log: list = []
+    ones = jnp.ones(2)
+    asked(log)
+    arrax.vmap(lambda x: asked(log)(x))(ones)
+    arrax.vmap(lambda x: asked(log)(x), axis_name="i")(ones)
+    arrax.jit(lambda x: asked(log)(x))(ones)
+    arrax.jit(arrax.vmap(lambda x: asked(log)(x), axis_name="i"))(ones)
+    arrax.grad(lambda x: asked(log)(x))(1.0)
+    assert log == [
+        (False, False, False, []), (False, True, False, []), (False, True, True, ["i"]), (True, False, False, []),
+        (True, True, True, ["i"]), (False, False, False, []),
+    ]  # fmt: skip
+
+
+def test_donated_leaves_are_counted():
+    tree = arrax.tree.structure(((1, (2, 3), 4), {"k": 5, "j": (6, None)}))
+    assert donation_vector((0, -1), ("k",), tree) == (True, False, False, True, False, True)
+    assert donation_vector((1,), (), arrax.tree.structure((1, (2, 3))), False) == (False, True, True)
+    assert rebase_donate_argnums((3, 2), (0,)) == (1, 2)
+    with pytest.raises(ValueError, match=r"cannot intersect, both name \[1\]"):
+        rebase_donate_argnums((1, 3), (1,))
+    assert flatten_axes("in_axes", arrax.tree.structure((1, (2, 3))), (0, None)) == [0, None, None]
+    with pytest.raises(ValueError, match="in_axes must be a tree prefix"):
+        flatten_axes("in_axes", arrax.tree.structure((1, (2, 3))), (0, (None, 1, 2)), tupled_args=True)
+
+
+def test_a_recorded_function_comes_with_the_types_of_its_results():
+    jaxpr, avals, consts = partial_eval.trace_to_jaxpr_dynamic(
+        linear_util.wrap_init(lambda x: [jnp.sin(x)]), [F32_SCALAR]
+    )
+    assert (len(jaxpr.eqns), avals, consts) == (1, [F32_SCALAR], [])
+
+
+def test_dtypes_have_a_dtype_of_tangents():
+    found = [extend_core.primal_dtype_to_tangent_dtype(np.dtype(dtype)) for dtype in ("int32", "float32", "complex64")]
+    assert found == [arrax.float0, F32, np.dtype(np.complex64)]

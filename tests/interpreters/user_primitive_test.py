@@ -5,7 +5,8 @@ import pytest
 
 import arrax
 from arrax import core, lax
-from arrax.interpreters import ad, batching, mlir
+from arrax.interpreters import ad, batching, mlir, xla
+from arrax.lax import linalg
 
 
 @pytest.fixture
@@ -98,3 +99,46 @@ def test_reductions_and_batch_axes_for_primitives_of_ones_own():
     assert batching.broadcast(arrax.numpy.ones(2), 3, 1).shape == (2, 3)
     assert batching.moveaxis(arrax.numpy.ones((2, 3, 4)), -1, 0).shape == (4, 2, 3)
     assert batching.matchaxis(None, 5, None, None, 1, arrax.numpy.ones(2)).shape == (2, 5)
+
+
+def test_a_primitive_may_call_a_function_that_is_registered_with_the_runtime():
+    factor = core.Primitive("cholesky_factor")
+    factor.multiple_results = True
+    factor.def_impl(lambda *args, **params: xla.apply_primitive(factor, *args, **params))
+    factor.def_abstract_eval(lambda x: [x, core.ShapedArray((), np.dtype(np.int32))])
+
+    def lowering(ctx, x):
+        types = list(map(mlir.aval_to_ir_type, ctx.avals_out))
+        return mlir.custom_call(
+            "lapack_spotrf_ffi", result_types=types, operands=[x], api_version=4, operand_output_aliases={0: 0},
+            backend_config={"uplo": mlir.ir.IntegerAttr.get(mlir.ir.IntegerType.get_unsigned(8), ord("L"))},
+            operand_layouts=[(0, 1)], result_layouts=[(0, 1), ()],
+        ).results  # fmt: skip
+
+    mlir.register_lowering(factor, lowering, "cpu")
+    x = np.array([[4.0, 0.0], [2.0, 5.0]], np.float32)
+    linalg.cholesky(x + x.T)  # loads the kernels
+    for run in (factor.bind, arrax.jit(factor.bind)):
+        lower, status = run(x)
+        np.testing.assert_allclose(np.tril(lower), [[2, 0], [1, 2]], rtol=1e-6)
+        assert status == 0
+    with pytest.raises(NotImplementedError, match="Abstract evaluation for 'bare' not implemented"):
+        xla.apply_primitive(core.Primitive("bare"), 1.0)
+
+
+def test_calls_of_functions_of_the_runtime_are_checked():
+    def lowered(**options):
+        primitive = core.Primitive("checked")
+        primitive.def_abstract_eval(lambda x: x)
+        mlir.register_lowering(
+            primitive,
+            lambda ctx, x: mlir.custom_call(b"some", result_types=[x.type], operands=[x], **options).results,
+        )
+        return arrax.jit(primitive.bind).lower(np.ones(3, np.float32)).as_text()
+
+    text = lowered(backend_config="some text", has_side_effect=True)
+    assert "@some(" in text and 'backend_config = "some text"' in text and "has_side_effect = true" in text
+    with pytest.raises(ValueError, match="1 operands and 1 results"):
+        lowered(operand_output_aliases={0: 1})
+    with pytest.raises(ValueError, match="api_version=4"):
+        lowered(backend_config={})

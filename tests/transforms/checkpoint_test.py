@@ -7,7 +7,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
-from arrax import lax
+from arrax import ad_checkpoint, lax
 from arrax.ad_checkpoint import checkpoint_name, print_saved_residuals
 
 X = jnp.linspace(0.1, 1.0, 4).reshape(2, 2)
@@ -191,3 +191,14 @@ def test_static_arguments_need_not_be_hashable():
     scaled(settings, 1.0)
     assert calls == [2.0]  # the same object: not traced again
     np.testing.assert_allclose(scaled({"factor": 3.0}, 1.0), 3 * np.sin(1.0), rtol=1e-6)
+
+
+def test_policies_may_say_more_than_yes_and_no():
+    def saves(decision):
+        f = arrax.checkpoint(lambda x: jnp.sin(jnp.cos(x)) * 2, policy=lambda *_, **__: decision)
+        program = arrax.make_jaxpr(lambda x: arrax.linearize(f, x)[1](x))(1.0)
+        recomputed = [eqn for eqn in program.eqns if eqn.primitive.name == "remat2"]
+        return not any(inner.primitive.name == "cos" for eqn in recomputed for inner in eqn.params["jaxpr"].eqns)
+
+    assert saves(ad_checkpoint.Saveable) and saves(ad_checkpoint.Offloadable("device", "pinned_host"))
+    assert not saves(ad_checkpoint.Recompute) and not saves(False) and saves(True)

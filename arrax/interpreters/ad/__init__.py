@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from arrax.core.types import Zero as Zero
+from arrax.core.types import slots
 from arrax.interpreters.registries import primitive_jvps as primitive_jvps
 from arrax.interpreters.registries import primitive_transposes as primitive_transposes
 
@@ -11,6 +12,8 @@ _ALIASES = {"JVPTrace": "JVP", "add_jaxvals": "add_tangents"}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "add_jaxvals_p":
+        return slots.add.primitive  # type: ignore[attr-defined]
     name = _ALIASES.get(name, name)
     for submodule in ("jvp", "transpose", "rules"):
         module = import_module(f"arrax.interpreters.ad.{submodule}")

@@ -294,7 +294,9 @@ def lower_module(
     in_shardings: Sequence[Any] = (),
     out_shardings: Sequence[Any] = (),
     num_replicas: int = 1,
+    manual: Any = None,
     portable: bool = False,
+    stem: str = "jit",
 ) -> tuple[Any, ModuleContext]:
     """The module of a program whose constants have become inputs or are to be embedded.
 
@@ -303,22 +305,24 @@ def lower_module(
       argument_names: of the inputs, for locations.
       devices: of a program for several, in the order of its partitions. mesh: a mesh of them.
       in_shardings, out_shardings: for such a program, how each input and output is laid out; None leaves it to the compiler.
+      num_replicas: how many devices run the program, each with data of its own. manual: the region whose axes these lie over.
       portable: the program is not for this process only, so it consists of the compiler's own operations.
+      stem: what made the program: the names of the module and of its operations begin with it.
     """
     ir = native.mlir.ir
     num_devices = 1 if devices is None else len(devices)
     with builder.ir_context(), ir.Location.unknown():
         module = ir.Module.create()
         attributes = module.operation.attributes
-        attributes["sym_name"] = ir.StringAttr.get(re.sub(r"[^\w.-]", "_", f"jit_{name}"))
+        attributes["sym_name"] = ir.StringAttr.get(re.sub(r"[^\w.-]", "_", f"{stem}_{name}"))
         attributes["mhlo.num_partitions"] = builder.integer(num_devices, 32)
         attributes["mhlo.num_replicas"] = builder.integer(num_replicas, 32)
         here = platform == "cpu" and num_devices == num_replicas == 1 and not portable
         ctx = ModuleContext(module, platform, num_devices, here and config.cpu_kernels.value)
-        ctx.names["main"], ctx.devices, ctx.mesh = 1, devices, mesh
+        ctx.names["main"], ctx.devices, ctx.mesh, ctx.manual = 1, devices, mesh, manual
         program = ctx.program = with_forms(program, platform, ctx.with_kernels)
         with noted_in(ctx.locations):
-            function = _function(ctx, "main", program, f"jit({name})", public=True)
+            function = _function(ctx, "main", program, f"{stem}({name})", public=True)
         ctx.locations.arguments = function.regions[0].blocks[0], argument_names
         if devices is not None:
             argument_attributes = _with_shardings(ctx, argument_attributes, in_shardings, program.in_avals)

@@ -1,0 +1,15 @@
+"""Modules, operations, types and attributes of MLIR: the names of jaxlib's module ``mlir.ir``."""
+
+from typing import Any
+
+from arrax import native as _native
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'arrax.extend.mlir.ir' has no attribute {name!r}")
+    return getattr(_native.mlir.ir, name)
+
+
+def __dir__() -> list[str]:
+    return [name for name in dir(_native.mlir.ir) if not name.startswith("_")]
