@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from arrax.core.calls import check_callable
+from arrax.core.calls import as_index, check_callable
+from arrax.core.errors import JaxRuntimeError
 from arrax.native import profiler
 from arrax.xla.devices import client_of
 from arrax.xla.profile_requests import request_trace
@@ -55,12 +56,15 @@ def start_trace(
     Raises:
       RuntimeError: a trace has been started already.
       OSError: the folder cannot be made.
+      TypeError: no path, or no ``ProfileOptions``.
     Example: ``start_trace(tempfile.mkdtemp()); jnp.sin(x).block_until_ready(); stop_trace()``.
     """
     with _recording.lock:
         if _recording.session is not None:
             raise RuntimeError("Profile has already been started. Only one profile may be run at a time.")
-        folder = Path(log_dir)
+        folder = _path("start_trace", "log_dir", log_dir)
+        if not isinstance(profiler_options, ProfileOptions | None):
+            raise TypeError(f"start_trace: profiler_options must be a ProfileOptions, got {profiler_options!r}")
         folder.mkdir(parents=True, exist_ok=True)
         client_of()  # so that it sees the devices
         options = () if profiler_options is None else (profiler_options,)
@@ -82,11 +86,20 @@ def stop_trace() -> None:
             raise RuntimeError("No profile started")
         session, _recording.session = _recording.session, None
         folder, link, perfetto = _recording.folder, _recording.link, _recording.perfetto
-    session.stop_and_export(str(folder))
+    try:
+        session.stop_and_export(str(folder))
+    except JaxRuntimeError as error:
+        raise OSError(f"stop_trace: the trace cannot be written to {folder}: {error}") from None
     if perfetto:
         written = _write_perfetto(folder)
         if link:
             serve_once(written)
+
+
+def _path(function: str, argument: str, given: Any) -> Path:
+    if not isinstance(given, str | os.PathLike):
+        raise TypeError(f"{function}: {argument} must be a path, got {given!r}")
+    return Path(given)
 
 
 def _write_perfetto(folder: Path) -> Path:
@@ -168,9 +181,12 @@ def start_server(port: int, requires_backend: bool = True) -> Any:
       requires_backend: start the devices first, so that they are recorded.
     Returns: the server, which runs until ``stop_server``.
     Raises:
-      ValueError: one is running.
+      ValueError: one is running, or there is no such port.
+      TypeError: the port is no integer.
+      OSError: something else listens on the port.
     Example: ``start_server(9999); stop_server()``.
     """
+    port = _checked_port(port)
     with _recording.lock:
         if _recording.server is not None:
             raise ValueError("Only one profiler server can be active at a time.")
@@ -178,6 +194,23 @@ def start_server(port: int, requires_backend: bool = True) -> Any:
             client_of()
         _recording.server = profiler.start_server(port)
         return _recording.server
+
+
+def _checked_port(port: Any) -> int:
+    try:
+        number = as_index(port)
+    except TypeError:
+        raise TypeError(f"start_server: port must be an integer, got {port!r}") from None
+    if not 0 <= number < 1 << 16:
+        raise ValueError(f"start_server: port must be from 0 to 65535, got {number}")
+    with socket.socket() as probe:  # the server itself would only log that it cannot listen
+        for option in (socket.SO_REUSEADDR, getattr(socket, "SO_REUSEPORT", socket.SO_REUSEADDR)):
+            probe.setsockopt(socket.SOL_SOCKET, option, 1)
+        try:
+            probe.bind(("", number))
+        except OSError as error:
+            raise OSError(error.errno, f"start_server: cannot listen on port {number}: {error.strerror}") from None
+    return number
 
 
 def stop_server() -> None:
@@ -267,6 +300,7 @@ def save_device_memory_profile(filename: os.PathLike | str, backend: str | None 
 
     Raises:
       OSError: it cannot be written.
+      TypeError: no path.
     Example: ``save_device_memory_profile(tempfile.mkdtemp() + "/memory.prof")``.
     """
-    Path(filename).write_bytes(device_memory_profile(backend))
+    _path("save_device_memory_profile", "filename", filename).write_bytes(device_memory_profile(backend))

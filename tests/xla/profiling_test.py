@@ -178,6 +178,43 @@ def test_memory_profiles_are_gzipped(tmp_path):
     assert kept.shape == (1000, 10)
 
 
+def test_a_trace_that_cannot_be_written_is_ended_with_an_error(tmp_path):
+    profiler.start_trace(tmp_path / "trace")
+    (tmp_path / "trace").rmdir()
+    (tmp_path / "trace").write_text("in the way")
+    with pytest.raises(OSError, match="stop_trace: the trace cannot be written to"):
+        profiler.stop_trace()
+    with profiler.trace(tmp_path / "another"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: profiler.start_trace(3), TypeError, "start_trace: log_dir must be a path, got 3"),
+        (lambda: profiler.start_trace("x", profiler_options=3), TypeError, "must be a ProfileOptions, got 3"),
+        (lambda: profiler.save_device_memory_profile(3), TypeError, "filename must be a path, got 3"),
+        (lambda: profiler.start_server("9012"), TypeError, "port must be an integer, got '9012'"),
+        (lambda: profiler.start_server(70000), ValueError, "port must be from 0 to 65535, got 70000"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_named(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
+    with pytest.raises(RuntimeError, match="No profile started"):
+        profiler.stop_trace()
+
+
+def test_a_port_that_is_taken_is_refused():
+    with socket.socket() as listener:
+        listener.bind(("", 0))
+        listener.listen()
+        with pytest.raises(OSError, match="start_server: cannot listen on port"):
+            profiler.start_server(listener.getsockname()[1])
+    with pytest.raises(ValueError, match="No active profiler server"):
+        profiler.stop_server()
+
+
 def test_annotations_want_a_function():
     with pytest.raises(TypeError, match="callable"):
         profiler.annotate_function(3)

@@ -17,6 +17,7 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.native import runtime
 
 _MOST_VISITS = 20_000  # per snapshot: what hangs together with more values than that is kept as it is
+_VALUES, _ITEMS = type({}.values()), type({}.items())
 _PLAIN = (
     type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.BuiltinFunctionType, np.ndarray,
     runtime.ArrayImpl, Iterator,
@@ -95,6 +96,9 @@ class Snapshot:
         if type(value) is dict:  # keys of any kind, in their order
             keys = list(value)
             return self._joined(list(value.values()), lambda parts: dict(zip(keys, parts, strict=True)))
+        if isinstance(value, _VALUES | _ITEMS):  # views of a dict
+            view = dict.values if isinstance(value, _VALUES) else dict.items
+            return self._joined([dict(value.mapping)], lambda parts: view(parts[0]))
         parts, structure = _one_level(value)
         if structure is not None:
             return self._joined(parts, lambda made: tree_unflatten(structure, made))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import queue
@@ -17,7 +18,7 @@ from arrax.transforms.debugger.frames import Frame
 from arrax.transforms.debugger.prompt import Prompt
 
 _POLL = 20.0  # seconds after which the page asks again for what has been written
-_PAGE = """<!doctype html><meta charset="utf-8"><title>breakpoint</title>
+_PAGE = """<!doctype html><meta charset="utf-8"><title>breakpoint</title><link rel="icon" href="data:,">
 <style>body{font:14px monospace;margin:1em}#out{white-space:pre-wrap}input{font:inherit;width:95%;border:1px solid #999}</style>
 <div id="out"></div><form id="form"><input id="line" autofocus autocomplete="off" placeholder="p x, where, up, c, q"></form>
 <script>
@@ -102,11 +103,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, kind: str, text: str) -> None:
         data = text.encode()
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        with contextlib.suppress(ConnectionError):  # the page was closed
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""

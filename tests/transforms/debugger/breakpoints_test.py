@@ -281,6 +281,22 @@ def test_traced_values_are_found_in_objects_closures_and_methods():
     assert [number(text) for text in session.answers()[0][:6]] == [4, 12, 6, 12, 3, 3]
 
 
+@pytest.mark.filterwarnings("error")
+def test_traced_values_are_found_in_views_of_dictionaries():
+    session = Session("p list(values)[1] + 1", "p dict(items)['b']", "p 'a' in keys", "c")
+
+    @arrax.jit
+    def f(x):
+        named = {"a": 2, "b": x}
+        keys, values, items = named.keys(), named.values(), named.items()  # noqa: F841
+        debug.breakpoint(**session.streams)
+        return x
+
+    f(jnp.float32(3))
+    first, second, third = session.answers()[0][:3]
+    assert (number(first), number(second), third) == (4, 3, "True")
+
+
 class Unshowable:
     def __repr__(self):
         raise OSError("no")
