@@ -215,10 +215,17 @@ class CompiledProgram:
 
     __slots__ = (
         "executable", "placement", "kept", "const_args", "out_avals", "in_shardings", "out_shardings", "handlers", "effects",
-        "name", "donated", "lowered", "physical", "paced", "to_agree", "_keys", "_on_host",
+        "name", "donated", "lowered", "physical", "paced", "to_agree", "names", "_keys", "_on_host",
     )  # fmt: skip
 
-    def __init__(self, lowered: LoweredProgram, placement: Placement, name: str, compiler_options: Any = None):
+    def __init__(
+        self,
+        lowered: LoweredProgram,
+        placement: Placement,
+        name: str,
+        compiler_options: Any = None,
+        afresh: bool = False,
+    ):
         self.placement, self.name = placement, name
         device, spread = placement.device, lowered.spread
         if lowered.host_callbacks:
@@ -233,8 +240,9 @@ class CompiledProgram:
             source, [device] if spread is None else list(spread.devices), quickly=lowered.quickly,
             compiler_options=compiler_options, host_callbacks=lowered.host_callbacks, name=name,
             storable=not lowered.calls_users, at_once=lowered.at_once and device.client.local_device_count() == 1,
-            propagated=() if spread is None else [sharding is None for sharding in spread.out_shardings],
+            propagated=() if spread is None else [sharding is None for sharding in spread.out_shardings], afresh=afresh,
         )  # fmt: skip
+        self.names = compilation.latest.names
         self.lowered = lowered._replace(module=None, locations=None)  # type: ignore[arg-type]  # whose memory is freed
         self.kept, self.donated, self.effects = lowered.kept, lowered.donated, lowered.effects
         self.out_avals = [atom.aval for atom in lowered.jaxpr.outvars]

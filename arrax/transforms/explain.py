@@ -87,7 +87,7 @@ def _time_of(compiled: Compiled, args: Sequence[Any], kwargs: dict[str, Any]) ->
 
 
 def _explanation(traced: Any, lowering: LoweredProgram, compiled: Compiled, times: Times) -> Explanation:
-    modules = [read_hlo(module.to_string()) for module in compiled.runtime_executable().hlo_modules()]
+    modules = [read_hlo(module.to_string()) for module in compiled._own_modules()]
     program = modules[0]
     placement = compiled._placement
     devices = [placement.device] if placement.devices is None else list(placement.devices)

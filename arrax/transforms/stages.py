@@ -21,6 +21,7 @@ from arrax.transforms.layouts import format_of
 from arrax.transforms.tracing import Traced as TracedFunction
 from arrax.transforms.tracing import dynamic_names, trace
 from arrax.transforms.wrapped import Wrapped as Wrapped
+from arrax.xla.compilation import names_of
 from arrax.xla.devices import platform_name
 
 
@@ -187,7 +188,9 @@ class Lowered(_Stage):
         """
         options = {**(self._jitted.options.compiler_options or {}), **(compiler_options or {})}
         program = CompiledProgram(self._lowering, self._placement, self._jitted.name, options or None)
-        return Compiled(self._jitted, self._traced, self._names, self._donated, self._placement, program)
+        return Compiled(
+            self._jitted, self._traced, self._names, self._donated, self._placement, program, options or None
+        )
 
 
 class Costs(dict[str, float]):
@@ -206,15 +209,31 @@ class Compiled(_Stage):
     """
 
     def __init__(self, *fields: Any):
-        *common, self._program = fields
+        *common, self._program, self._options = fields
         super().__init__(*common)
         self._fast = operation_callable(self._jitted.name, self._call_first)
+        self._modules: list[Any] | None = None
 
     _program: CompiledProgram
+    _options: dict[str, Any] | None
 
+    @boundary
     def as_text(self) -> str:
         """The optimized program as text."""
-        return "\n\n".join(module.to_string() for module in self._program.executable.hlo_modules())
+        return "\n\n".join(module.to_string() for module in self._own_modules())
+
+    def _own_modules(self) -> list[Any]:
+        """What was compiled, with the names and lines of this function's operations.
+
+        The executable may have been found, and compiled for another function with the same operations.
+        """
+        if self._modules is None:
+            traced = Traced(self._jitted, self._traced, self._names, self._donated, self._placement)
+            lowered, program = traced.lower()._lowering, self._program
+            if names_of(lowered.locations) != program.names:
+                program = CompiledProgram(lowered, self._placement, self._jitted.name, self._options, afresh=True)
+            self._modules = list(program.executable.hlo_modules())
+        return self._modules
 
     def cost_analysis(self) -> Any:
         """Costs as the compiler estimates them, such as ``{'flops': …}``; None where it can't."""

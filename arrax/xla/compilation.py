@@ -30,7 +30,8 @@ from arrax.xla.ir_dumps import dump
 from arrax.xla.modules import Source, copy_apart
 
 logger = logging.getLogger("arrax")
-CACHE_FORMAT = 2
+CACHE_FORMAT = 3
+_DIGEST_SIZE = hashlib.sha256().digest_size
 _BACKEND_COMPILE = "/jax/core/compile/backend_compile_duration"
 
 # How programs for the CPU are compiled (see docs/cpu.md, where the choice is justified by whole programs).
@@ -68,7 +69,7 @@ class ExecutableCache:
 
     def __init__(self) -> None:
         self.lock, self.size = threading.Lock(), 0
-        self.entries: OrderedDict[bytes, tuple[Any, int]] = OrderedDict()
+        self.entries: OrderedDict[bytes, tuple[Any, int, bytes]] = OrderedDict()
         self.compiling: dict[bytes, threading.Lock] = {}
         self.hits = self.disk_hits = self.misses = 0
 
@@ -80,15 +81,16 @@ class ExecutableCache:
                 return None
             self.entries.move_to_end(key)
             self.hits += 1
+            latest.names = found[2]
             return found[0]
 
-    def put(self, key: bytes, executable: Any, size: int) -> None:
-        """Keep an executable of about ``size`` bytes."""
+    def put(self, key: bytes, executable: Any, size: int, names: bytes = b"") -> None:
+        """Keep an executable of about ``size`` bytes, whose operations have certain names (see ``names_of``)."""
         limit = config.memory_cache_max_size.value
         dropped = []  # whose memory is freed when the lock is free again
         with self.lock:
-            self.size += size - self.entries.pop(key, (None, 0))[1]
-            self.entries[key] = executable, size
+            self.size += size - self.entries.pop(key, (None, 0, b""))[1]
+            self.entries[key] = executable, size, names
             while 0 <= limit < self.size:
                 dropped.append(self.entries.popitem(last=False)[1])
                 self.size -= dropped[-1][1]
@@ -109,9 +111,15 @@ executables = ExecutableCache()
 
 
 class _Latest(threading.local):
-    """Where the executable came from that a thread asked for last: "memory", "disk" or "compiler"."""
+    """Of the executable that a thread asked for last.
+
+    Attributes:
+      source: where it came from: "memory", "disk" or "compiler".
+      names: those of its operations: see ``names_of``.
+    """
 
     source = "memory"
+    names = b""
 
 
 latest = _Latest()
@@ -153,6 +161,15 @@ def _store(folder: str, max_bytes: int) -> DiskStore:
     return DiskStore(folder, max_bytes, raises=lambda: config.raise_persistent_cache_errors.value)
 
 
+def names_of(module: Source) -> bytes:
+    """A digest of a module with the names and lines of its operations, which executables of one content may not share."""
+    return _digest(module.full_bytecode())
+
+
+def _digest(bytecode: bytes) -> bytes:
+    return hashlib.sha256(bytecode).digest()
+
+
 def disk_store() -> DiskStore | None:
     """The store on disk, or None where the settings turn it off."""
     if not config.enable_compilation_cache.value:
@@ -174,6 +191,7 @@ def compile_module(
     storable: bool = True,
     at_once: bool = False,
     propagated: Sequence[bool] = (),
+    afresh: bool = False,
 ) -> Any:
     """The loaded executable of a module: from memory, from disk, or compiled now.
 
@@ -181,6 +199,7 @@ def compile_module(
       propagated: for several devices, which outputs the compiler may lay out.
       quickly: whether to compile as quickly as possible, on the CPU.
       at_once: whether calls run the program in their own thread. Otherwise they hand it to a thread of the runtime.
+      afresh: compile it now, for the names of its operations, and keep it nowhere.
 
     Raises:
       RuntimeError: XLA refuses the program (out of memory, unsupported operation, unknown compile option).
@@ -195,6 +214,8 @@ def compile_module(
     options = options_for(client, devices, quickly, compiler_options, num_replicas, propagated)
     with_places = config.compilation_cache_include_metadata_in_key.value
     bytecode = module.full_bytecode() if with_places else module.plain_bytecode()
+    if afresh:
+        return _compile(client, module, devices, options, host_callbacks, name)
     if host_callbacks and not storable:
         with monitoring.timed(_BACKEND_COMPILE, fun_name=name):
             return _compile(client, module, devices, options, host_callbacks, name)
@@ -211,7 +232,7 @@ def compile_module(
             if found is None:
                 with monitoring.timed(_BACKEND_COMPILE, fun_name=name):
                     found, stored = _load_or_compile(key, client, module, devices, options, host_callbacks, name)
-                executables.put(key, found, _size_in_memory(len(bytecode), stored))
+                executables.put(key, found, _size_in_memory(len(bytecode), stored), latest.names)
     finally:
         with executables.lock:
             executables.compiling.pop(key, None)
@@ -256,7 +277,7 @@ def _load_or_compile(
             logger.debug("executable of %s cannot be stored: %s", name, error)
         else:
             if len(payload) >= config.persistent_cache_min_entry_size_bytes.value:
-                store.put(key, payload)
+                store.put(key, latest.names + payload)
     return made, len(payload) if payload is not None else None
 
 
@@ -271,9 +292,10 @@ def _load(
 ) -> tuple[Any, int] | None:
     """What the disk has under a key, and its size, or None."""
     start = time.perf_counter()
-    payload = store.get(key)
-    if payload is None:
+    entry = store.get(key)
+    if entry is None:
         return None
+    names, payload = entry[:_DIGEST_SIZE], entry[_DIGEST_SIZE:]
     try:
         loaded = client.deserialize_executable(
             payload, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
@@ -282,7 +304,7 @@ def _load(
         store.failed(f"load the program of {name} from", error)
         return None
     executables.disk_hits += 1
-    latest.source = "disk"
+    latest.source, latest.names = "disk", names
     took = time.perf_counter() - start
     if config.log_compiles.value:
         logger.warning("Loaded the program of %s from disk in %f sec", name, took)
@@ -294,10 +316,11 @@ def _load(
 def _compile(client: Any, module: Source, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str) -> Any:
     if config.log_compiles.value:
         logger.warning("Compiling %s for %d device(s) of platform %s", name, len(devices), client.platform)
-    latest.source = "compiler"
+    bytecode = module.full_bytecode()
+    latest.source, latest.names = "compiler", _digest(bytecode)
     start = time.perf_counter()
     made = client.compile_and_load(
-        copy_apart(module.full_bytecode()), device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
+        copy_apart(bytecode), device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
     )
     if config.log_compiles.value:
         logger.warning("Finished XLA compilation of %s in %f sec", name, time.perf_counter() - start)

@@ -1,5 +1,6 @@
 """What stays in memory of functions that are gone, and what ``clear_caches`` forgets."""
 
+import contextlib
 import gc
 import weakref
 
@@ -13,6 +14,7 @@ from arrax.core.config import memory_cache_max_size
 from arrax.lax.control_flow import staged_functions
 from arrax.lax.structure import slice_p
 from arrax.transforms.tracing import traces
+from arrax.xla import compilation
 from arrax.xla.compilation import ExecutableCache, executables
 
 X = jnp.ones(3)
@@ -125,3 +127,36 @@ def test_clear_caches_forgets_traces_programs_and_operations():
     assert not any(map(len, traces.by_function.values()))
     f(X)
     assert len(traced) == 2
+
+
+def scoped(*scopes):
+    def f(x):
+        with contextlib.ExitStack() as stack:
+            for scope in scopes:
+                stack.enter_context(arrax.named_scope(scope))
+            return jnp.sin(x) * 3.25
+
+    return f
+
+
+def test_functions_that_share_a_program_keep_their_names(monkeypatch):
+    plain, inside = scoped(), scoped("mine")
+    compiled = [arrax.jit(f).lower(X).compile() for f in (plain, inside)]
+    assert compiled[0].runtime_executable() is compiled[1].runtime_executable()
+    assert ["mine/sin" in one.as_text() for one in compiled] == [False, True]
+    assert any("mine" in one.operation for one in arrax.debug.explain(inside)(X).largest)
+    made = []
+    monkeypatch.setattr(compilation, "_compile", lambda *args: made.append(args))
+    arrax.jit(plain)(X)
+    assert "f)/sin" in arrax.jit(plain).lower(X).compile().as_text() and not made  # it was compiled for this function
+
+
+def test_a_program_of_the_disk_has_the_names_of_its_function(tmp_path, monkeypatch):
+    monkeypatch.setattr(compilation, "disk_store", lambda: store)
+    store = compilation.DiskStore(str(tmp_path), 1 << 20)
+    texts = []
+    for name in ("one", "one", "two"):
+        compilation.clear_memory()
+        texts.append(arrax.jit(scoped(name)).lower(X).compile().as_text())
+        assert compilation.latest.source == ("disk" if len(texts) == 2 else "compiler")  # only names that are not there
+    assert ["one/sin" in text for text in texts] == [True, True, False] and "two/sin" in texts[2]

@@ -17,7 +17,8 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.native import runtime
 
 _MOST_VISITS = 20_000  # per snapshot: what hangs together with more values than that is kept as it is
-_VALUES, _ITEMS = type({}.values()), type({}.items())
+_VALUES: Any = type({}.values())
+_ITEMS: Any = type({}.items())
 _PLAIN = (
     type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.BuiltinFunctionType, np.ndarray,
     runtime.ArrayImpl, Iterator,

@@ -127,5 +127,5 @@ def draw(program: Any, *, compiled: bool = False) -> Any:
 
 
 def _of_compiled(compiled: Compiled) -> Picture:
-    module = compiled.runtime_executable().hlo_modules()[0]
+    module = compiled._own_modules()[0]
     return Picture(f"{compiled._jitted.name}, compiled", graph_of_compiled(read_hlo(module.to_string())))
