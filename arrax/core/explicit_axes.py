@@ -57,6 +57,14 @@ def mapped_sharding(aval: ShapedArray, axis: int) -> Any:
     return _sharding(aval.explicit.mesh, aval.divided[:axis] + aval.divided[axis + 1 :])
 
 
+def stacked_type(aval: ShapedArray, length: int) -> ShapedArray:
+    """The type of values of a type, stacked along a leading axis."""
+    stacked = aval.update(shape=(length, *aval.shape))
+    if aval.explicit is None:
+        return stacked
+    return stacked.update(sharding=_sharding(aval.explicit.mesh, ((), *aval.divided)))
+
+
 def uses_explicit_axes(avals: Sequence[Any]) -> bool:
     """Whether types of operands, or the mesh in force, speak of explicit axes."""
     return any(aval.explicit is not None for aval in avals) or AxisType.Explicit in mesh_state().abstract.axis_types
@@ -155,6 +163,18 @@ def whole_axes(avals: Sequence[ShapedArray], out: ShapedArray, **params: Any) ->
     """The first operand's, of axes that keep their length."""
     lengths = zip(avals[0].divided, avals[0].shape, out.shape, strict=True)
     return tuple(names if before == after else () for names, before, after in lengths)
+
+
+def leading_axes(count: int) -> Callable[..., Any]:
+    """The rule of an operation on the last axes of its first operand, so many, which batches of it share the others of."""
+
+    def rule(avals: Sequence[ShapedArray], out: Any, **params: Any) -> Any:
+        kept = avals[0].divided[: avals[0].ndim - count]
+        if not isinstance(out, list | tuple):
+            return (*kept, *[()] * (out.ndim - len(kept)))
+        return [(*kept, *[()] * (aval.ndim - len(kept))) for aval in out]
+
+    return rule
 
 
 def along_axis(parameter: str) -> Callable[..., Any]:

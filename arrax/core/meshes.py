@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -121,6 +121,12 @@ class AbstractDevice(NamedTuple):
     num_cores: int | None = None
     platform: str = "cpu"
 
+    def _text(self) -> str:
+        return f"device_kind={self.device_kind}, num_cores={self.num_cores}, platform={self.platform}"
+
+    def __repr__(self) -> str:
+        return f"AbstractDevice({self._text()})"
+
 
 class AbstractMesh(MeshDescription):
     """A mesh without devices.
@@ -157,6 +163,10 @@ class AbstractMesh(MeshDescription):
     def __hash__(self) -> int:
         return hash(self._key())
 
+    def __str__(self) -> str:
+        known = "" if self.abstract_device is None else f", {self.abstract_device._text()}"
+        return f"{super().__str__()[:-1]}{known})"
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -167,13 +177,24 @@ class AbstractMesh(MeshDescription):
 
     @property
     def devices(self) -> Any:
-        """An abstract mesh has none."""
+        """An abstract mesh has none.
+
+        Raises:
+          ValueError: always.
+        """
         raise ValueError(f"{self} is abstract: it has no devices")
 
-    def with_axis_types(self, names: frozenset[Any], kind: AxisType) -> AbstractMesh:
-        """The mesh with the type of some axes changed."""
-        types = [kind if n in names else t for n, t in zip(self.axis_names, self.axis_types, strict=True)]
-        return AbstractMesh(self.axis_sizes, self.axis_names, tuple(types), abstract_device=self.abstract_device)
+    device_ids = local_devices = local_mesh = is_multi_process = devices
+
+    def update(self, **changes: Any) -> AbstractMesh:
+        """The mesh with other ``axis_sizes``, ``axis_names``, ``axis_types`` or ``abstract_device``."""
+        fields = dict(zip(("axis_sizes", "axis_names", "axis_types", "abstract_device"), self._key(), strict=True))
+        return AbstractMesh(**{**fields, **changes})
+
+    def update_axis_types(self, name_to_type: Mapping[Any, AxisType]) -> AbstractMesh:
+        """The mesh with the types of some axes changed, by name; names that it lacks have no effect."""
+        types = zip(self.axis_names, self.axis_types, strict=True)
+        return self.update(axis_types=tuple(name_to_type.get(name, kind) for name, kind in types))
 
 
 def check_axes(what: str, names: Sequence[Any], count: int) -> None:

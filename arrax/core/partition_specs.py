@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 
@@ -24,6 +25,7 @@ class _Unconstrained:
 
 
 UNCONSTRAINED = _Unconstrained()
+_nothing: frozenset[Any] = frozenset()
 
 
 def _entry(entry: Any) -> Any:
@@ -31,6 +33,29 @@ def _entry(entry: Any) -> Any:
     if isinstance(entry, tuple | list):
         return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
     return entry
+
+
+def _name_set(argument: str, names: Any) -> frozenset[Any]:
+    if not isinstance(names, set | frozenset):
+        raise TypeError(f"PartitionSpec: {argument} must be a set or frozenset of names of axes, got {names!r}")
+    return frozenset(names)
+
+
+def _check_disjoint(partitions: tuple[Any, ...], unreduced: frozenset[Any], reduced: frozenset[Any]) -> None:
+    """Refuse an axis that divides an array and belongs to its sums, or to both kinds of these.
+
+    Raises:
+      ValueError: there is one.
+    """
+    if not unreduced and not reduced:
+        return
+    if unreduced & reduced:
+        raise ValueError(
+            f"PartitionSpec: no axis can be both unreduced and reduced, got unreduced={set(unreduced)} and reduced={set(reduced)}"
+        )
+    for argument, names in (("unreduced", unreduced), ("reduced", reduced)):
+        if names.intersection(spec_names(partitions)):
+            raise ValueError(f"PartitionSpec: the partitions {partitions} name axes that are {argument}, {set(names)}")
 
 
 class PartitionSpec:
@@ -50,11 +75,17 @@ class PartitionSpec:
     reduced: frozenset[Any]
     _hash: int
 
-    def __init__(self, *partitions: Any, unreduced: Iterable[Any] = frozenset(), reduced: Iterable[Any] = frozenset()):
-        fields = tuple(map(_entry, partitions)), frozenset(unreduced), frozenset(reduced)
+    def __init__(self, *partitions: Any, unreduced: AbstractSet[Any] = _nothing, reduced: AbstractSet[Any] = _nothing):
+        fields = tuple(map(_entry, partitions)), _name_set("unreduced", unreduced), _name_set("reduced", reduced)
+        _check_disjoint(*fields)
         for name, value in zip(("_partitions", "unreduced", "reduced"), fields, strict=True):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_hash", hash(fields))
+
+    @property
+    def partitions(self) -> tuple[Any, ...]:
+        """The entries."""
+        return self._partitions
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("a PartitionSpec cannot be changed")
@@ -93,7 +124,8 @@ class PartitionSpec:
         return self.update(partitions=(*other, *self)) if isinstance(other, tuple) else NotImplemented
 
     def __repr__(self) -> str:
-        inner = ", ".join(map(repr, self._partitions)) + ("," if len(self._partitions) == 1 else "")
+        alone = len(self._partitions) == 1 and not self.unreduced and not self.reduced
+        inner = ", ".join(map(repr, self._partitions)) + ("," if alone else "")
         for name, names in (("unreduced", self.unreduced), ("reduced", self.reduced)):
             if names:
                 inner += f"{', ' if inner else ''}{name}={set(names)!r}"
@@ -142,6 +174,11 @@ def check_spec(mesh: Any, spec: Any) -> None:
     if not isinstance(spec, PartitionSpec):
         raise TypeError(f"NamedSharding: spec must be a PartitionSpec, got {spec!r} of type {type(spec)}")
     names = spec_names(spec)
+    sums = [name for name in (*spec.unreduced, *spec.reduced) if name in mesh.auto_axes]
+    if sums:
+        raise ValueError(
+            f"NamedSharding: only explicit axes of a mesh can be unreduced or reduced, but {spec} names {sums} of {mesh}"
+        )
     for name in (*names, *spec.unreduced, *spec.reduced):
         if name not in mesh.axis_names:
             raise ValueError(f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import dtypes
+from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes import DTypeLike
@@ -48,6 +49,7 @@ def _jvp(primals: Any, tangents: Any, *, new_dtype: Any) -> tuple[Any, Any]:
 
 
 bitcast_convert_type_p.type_rule = _type_rule
+bitcast_convert_type_p.divides = lambda avals, out, **params: leading_axes(max(avals[0].ndim - out.ndim, 0))(avals, out)
 bitcast_convert_type_p.lower[None] = lambda ctx, x, *, new_dtype: [builder.op("bitcast_convert", ctx.avals_out[0], x)]
 bitcast_convert_type_p.jvp = _jvp
 bitcast_convert_type_p.batch = _batch

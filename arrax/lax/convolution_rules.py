@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.explicit_axes import Division
 from arrax.core.interpreter import Primitive
 from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray, Zero, slots, typeof
@@ -84,6 +85,17 @@ def _type_rule(
     for axis, length in zip(spec.out_spec, canonical, strict=True):
         shape[axis] = length
     return ShapedArray(tuple(shape), dtype)
+
+
+def _divides(
+    avals: Any, out: ShapedArray, *, dimension_numbers: ConvDimensionNumbers, batch_group_count: int, **params: Any
+) -> Division:
+    """Batches are divided as the images are, features of the result as those of the kernel."""
+    (x, y), spec = avals, dimension_numbers
+    result: list[tuple[Any, ...]] = [()] * out.ndim
+    result[spec.out_spec[0]] = x.divided[spec.lhs_spec[0]] if batch_group_count == 1 else ()
+    result[spec.out_spec[1]] = y.divided[spec.rhs_spec[0]]
+    return tuple(result)
 
 
 # ---- lowering -------------------------------------------------------------------------------------------------------
@@ -286,7 +298,7 @@ def _cost(eqn: JaxprEqn) -> float:
     return largest_size(eqn) + eqn.outvars[0].aval.size * length / PRODUCTS_PER_ADDITION
 
 
-conv_general_dilated_p.type_rule = _type_rule
+conv_general_dilated_p.type_rule, conv_general_dilated_p.divides = _type_rule, _divides
 conv_general_dilated_p.cost = _cost
 conv_general_dilated_p.lower[None] = _lower
 use_products_for_vectors(conv_general_dilated_p)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core.calls import as_indices
+from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder, sharding_text
@@ -111,6 +112,7 @@ def _transpose(ct: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ..
 
 
 fft_p.type_rule = _type_rule
+fft_p.divides = lambda avals, out, *, fft_lengths, **params: leading_axes(len(fft_lengths))(avals, out)
 fft_p.lower[None] = _lower
 fft_p.jvp = compose_jvp(fft_p, [lambda x, ans, t, **params: fft_p.bind(t, **params)])
 fft_p.transpose = _transpose

@@ -10,6 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_indices
+from arrax.core.explicit_axes import Division
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, bdim_at_front
@@ -265,6 +266,23 @@ def filler(dtype: Any) -> Any:
     return np.asarray(dtypes.iinfo(dtype).max).astype(dtype)[()] if kind == "unsigned" else np.bool_(True)
 
 
+def _gather_divides(
+    avals: Any, out: ShapedArray, *, dimension_numbers: GatherDimensionNumbers, slice_sizes: Any, **params: Any
+) -> Division:
+    """Axes that slices have whole are divided as the operand's, those of the indices as these, or as the batch."""
+    (x, indices), numbers = avals, dimension_numbers
+    result: list[tuple[Any, ...]] = [()] * out.ndim
+    dropped = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    kept = [axis for axis in range(x.ndim) if axis not in dropped]
+    for place, axis in zip(numbers.offset_dims, kept, strict=True):
+        result[place] = x.divided[axis] if slice_sizes[axis] == x.shape[axis] else ()
+    batch = [place for place in range(out.ndim) if place not in numbers.offset_dims]
+    shared = dict(zip(numbers.start_indices_batching_dims, numbers.operand_batching_dims, strict=True))
+    for axis, place in enumerate(batch):
+        result[place] = indices.divided[axis] or (x.divided[shared[axis]] if axis in shared else ())
+    return tuple(result)
+
+
 def _gather_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     (x, indices), t = primals, tangents[0]
     out = gather_p.bind(x, indices, **params)
@@ -299,7 +317,7 @@ def _gather_batch(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
     return gather_p.bind(x, indices, **{**params, "dimension_numbers": moved, "slice_sizes": (min(size, 1), *sizes)}), 0
 
 
-gather_p.type_rule = _gather_type
+gather_p.type_rule, gather_p.divides = _gather_type, _gather_divides
 gather_p.lower[None] = _gather_lower
 gather_p.jvp = _gather_jvp
 gather_p.batch = _gather_batch  # gather_p.transpose: see lax.scatter

@@ -34,7 +34,10 @@ class Region(NamedTuple):
         if outside.abstract.shape_tuple == abstract.shape_tuple:
             abstract = outside.abstract
         state = MeshState(
-            outside.mesh, abstract.with_axis_types(self.axes, AxisType.Manual), outside.legacy, self.tracked
+            outside.mesh,
+            abstract.update_axis_types(dict.fromkeys(self.axes, AxisType.Manual)),
+            outside.legacy,
+            self.tracked,
         )
         sizes = dict(self.mesh.shape_tuple)
         context.tracks_varying = self.tracked

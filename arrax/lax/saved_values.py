@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from arrax.core.explicit_axes import stacked_type
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, joined_effects
 from arrax.core.types import slots
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import jit_p
 from arrax.lax.control_flow.conditional_rules import cond_p
-from arrax.lax.control_flow.scan_rules import scan_p, stacked_aval
+from arrax.lax.control_flow.scan_rules import scan_p
 
 
 class Offloadable(NamedTuple):
@@ -104,7 +105,7 @@ def _of_scan(eqn: JaxprEqn, policy: Any) -> tuple[JaxprEqn, JaxprEqn, list[Var]]
     first, second, avals = _program_halves(params["jaxpr"], policy)
     if not avals:
         return eqn, eqn, []
-    saved = [Var(stacked_aval(aval, params["length"])) for aval in avals]
+    saved = [Var(stacked_type(aval, params["length"])) for aval in avals]
     linear = (*params["linear"], *[False] * len(saved))
     return (
         eqn.replace(outvars=[*eqn.outvars, *saved], params={**params, "jaxpr": first}),

@@ -7,7 +7,7 @@ from typing import Any
 from arrax.core.explicit_axes import as_typed, explicit_sharding, placed_type
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.meshes import mesh_state
-from arrax.core.partition_specs import PartitionSpec
+from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero, typeof
@@ -155,6 +155,12 @@ def constrained(x: Any, sharding: Any) -> Any:
             sharding.shard_shape(aval.shape)
     unconstrained: frozenset[int] = frozenset()
     if isinstance(sharding, NamedSharding):
+        manual = mesh_state().abstract.manual_axes
+        if manual and not set(spec_names(sharding.spec)).isdisjoint(manual):
+            raise ValueError(
+                f"with_sharding_constraint: {sharding.spec} names an axis of {manual}, over which the program is per device: "
+                "there each device has its own values"
+            )
         unconstrained = frozenset(n for n, e in enumerate(sharding.spec) if e is PartitionSpec.UNCONSTRAINED)
     return sharding_constraint_p.bind(
         x, sharding=sharding, layout=None, context_mesh=mesh_state().abstract, unconstrained_dims=unconstrained

@@ -223,7 +223,7 @@ def _top_k_batch(values: Any, dims: Any, *, k: int, axis: int) -> tuple[list[Any
     return top_k_p.bind(x, k=k, axis=axis + (dim <= axis)), [dim, dim]
 
 
-top_k_p.type_rule = _top_k_type
+top_k_p.type_rule, top_k_p.divides = _top_k_type, along_axis("axis")
 top_k_p.lower[None] = _top_k_lower
 top_k_p.forms["cpu"] = cpu_sorting.top_k_form
 top_k_p.jvp = _top_k_jvp
@@ -309,7 +309,7 @@ def _approx_batch(values: Any, dims: Any, *, reduction_dimension: int, **params:
     return approx_top_k_p.bind(x, reduction_dimension=axis, **params), [dim, dim]
 
 
-approx_top_k_p.type_rule = _approx_type
+approx_top_k_p.type_rule, approx_top_k_p.divides = _approx_type, along_axis("reduction_dimension")
 approx_top_k_p.lower[None] = lower_fun(_exact)
 approx_top_k_p.jvp = _approx_jvp
 approx_top_k_p.batch = _approx_batch

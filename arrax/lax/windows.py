@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax.core.explicit_axes import whole_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_unflatten
@@ -56,6 +57,7 @@ def _named_reduction(name: str, accepts: frozenset, monoid: Monoid) -> Primitive
         return primitive.bind(values[0], **windows._asdict()), dims[0]
 
     primitive.type_rule, primitive.batch, primitive.lower[None] = type_rule, batched, lower
+    primitive.divides = whole_axes
     return primitive
 
 
@@ -134,6 +136,7 @@ def _batch(values: Any, dims: Any, *, jaxpr: ClosedJaxpr, **geometry: Any) -> tu
 
 
 reduce_window_p.type_rule = _type_rule
+reduce_window_p.divides = lambda avals, out, **params: [whole_axes(avals, one) for one in out]
 reduce_window_p.lower[None] = _lower
 reduce_window_p.jvp = _jvp
 reduce_window_p.batch = _batch

@@ -50,7 +50,7 @@ def _axes_as(kind: AxisType, axes: Any) -> Iterator[None]:
     if unknown:
         raise ValueError(f"axes {sorted(map(str, unknown))} are no axes of the mesh in force, {state.abstract}")
     changed = frozenset(names) - set(state.abstract.manual_axes)
-    with in_mesh(state._replace(abstract=state.abstract.with_axis_types(changed, kind))):
+    with in_mesh(state._replace(abstract=state.abstract.update_axis_types(dict.fromkeys(changed, kind)))):
         yield
 
 

@@ -47,7 +47,7 @@ class ShapeDtypeStruct:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         self.shape = tuple(shape)
         self.dtype = dtype if isinstance(dtype, dtypes.ExtendedDType) else np.dtype(dtype)
-        self.sharding, self.weak_type, self.vma = sharding, weak_type, vma
+        self.sharding, self.weak_type, self.vma = _struct_sharding(sharding), weak_type, vma
 
     size = property(lambda self: int(np.prod(self.shape, dtype=np.int64)), doc="Number of elements.")
     ndim = property(lambda self: len(self.shape), doc="Number of dimensions.")
@@ -78,14 +78,34 @@ class ShapeDtypeStruct:
         return self.shape, self.dtype, self.sharding, self.weak_type
 
 
+def _struct_sharding(sharding: Any) -> Any:
+    """The sharding that the argument of a structure means: a spec lies over the mesh in force.
+
+    Raises:
+      TypeError: a spec where no mesh is in force. ValueError: no sharding.
+    """
+    if isinstance(sharding, PartitionSpec):
+        mesh = mesh_state().mesh or mesh_state().legacy or mesh_state().abstract
+        if mesh.empty:
+            raise TypeError(
+                f"ShapeDtypeStruct: the spec {sharding} needs a mesh in force: define one by arrax.set_mesh"
+            )
+        return NamedSharding(mesh, sharding)
+    if sharding is None or isinstance(sharding, runtime.Sharding) or hasattr(sharding, "layout"):
+        return sharding
+    raise ValueError(
+        "ShapeDtypeStruct: sharding must be a Sharding, a PartitionSpec or a Format, got "
+        f"{sharding!r} of type {type(sharding)}"
+    )
+
+
 def _struct_type(struct: ShapeDtypeStruct) -> ShapedArray:
     dtype = struct.dtype
     canonical = dtype if isinstance(dtype, dtypes.ExtendedDType) else dtypes.canonicalize_dtype(dtype)
     aval = ShapedArray(struct.shape, canonical, struct.weak_type)
     if struct.sharding is None:
         return aval
-    by_spec = isinstance(struct.sharding, PartitionSpec)
-    return placed_type(aval, NamedSharding(mesh_state().abstract, struct.sharding) if by_spec else struct.sharding)
+    return placed_type(aval, getattr(struct.sharding, "sharding", struct.sharding))
 
 
 register_type(ShapeDtypeStruct, _struct_type)

@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, context
-from arrax.core.meshes import mesh_state
+from arrax.core.meshes import in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_structure, tree_unflatten
@@ -207,8 +207,8 @@ class Pmapped:
             )
         if not lengths and self.axis_size is None:
             raise ValueError("pmap requires at least one argument with a mapped axis, or axis_size")
-        size = lengths.pop() if lengths else int(self.axis_size or 0)
-        if lengths and self.axis_size is not None and size != self.axis_size:
+        size = next(iter(lengths)) if lengths else int(self.axis_size or 0)
+        if self.axis_size is not None and size != self.axis_size:
             raise ValueError(f"pmap: axis_size is {self.axis_size}, but the mapped axes have length {size}")
         return size
 
@@ -325,7 +325,8 @@ class _WithResults:
             name = self.owner.axis_name
             return [PartitionSpec() if a is None else _at(a % r, name) for a, r in zip(axes, ranks, strict=True)]
 
-        outs = Mapped(body, self.mesh, self.ins, specs, frozenset(), False).call(leaves)
+        with in_mesh(mesh_state()._replace(mesh=None)):  # another mesh in force has no say
+            outs = Mapped(body, self.mesh, self.ins, specs, frozenset(), False).call(leaves)
         return tree_unflatten(structure[0], outs)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, ValueWanted, context
@@ -169,6 +171,8 @@ class Mapped:
           ValueError: there is no mesh, or it lacks an axis.
         """
         state, mesh = mesh_state(), self.mesh
+        if mesh is not None and state.mesh is not None and state.abstract.shape_tuple != mesh.shape_tuple:
+            raise ValueError(f"shard_map: mesh is {mesh}, but another one is in force, {state.abstract}")
         if mesh is None:
             mesh = physical_mesh() or state.abstract
             if mesh.empty:
@@ -261,15 +265,7 @@ class Mapped:
                 "shard_map: in_specs must be a PartitionSpec or a tree prefix of the tuple of arguments of "
                 f"{function_name(self.f)}: {error}"
             ) from None
-        for spec, leaf in zip(found, leaves, strict=True):
-            if spec is None:
-                raise TypeError(
-                    f"shard_map: in_specs has None for an argument of type {typeof(leaf).str_short()}: PartitionSpec() gives "
-                    "every device all of it"
-                )
-        return tuple(
-            _inferred(leaf, region) if isinstance(s, Infer) else s for s, leaf in zip(found, leaves, strict=True)
-        )
+        return tuple(map(functools.partial(_input_spec, region), found, leaves))
 
     def check_inputs(
         self, avals: Sequence[Any], specs: Sequence[PartitionSpec], region: Region, args: tuple[Any, ...]
@@ -349,11 +345,23 @@ class Mapped:
             )
 
 
+def _input_spec(region: Region, spec: Any, leaf: Any) -> PartitionSpec:
+    """The spec that an entry of ``in_specs`` means; with None every device has all of the argument."""
+    if isinstance(spec, Infer):
+        return _inferred(leaf, region)
+    return PartitionSpec() if spec is None else spec
+
+
 def _inferred(leaf: Any, region: Region) -> PartitionSpec:
     """The spec by which an argument lies over the mesh."""
     sharding = getattr(leaf, "sharding", None)
     if isinstance(sharding, NamedSharding) and sharding.mesh.axis_names == region.mesh.axis_names:
         return sharding.spec
+    if np.ndim(leaf) and region.axes.intersection(region.mesh.auto_axes):
+        raise TypeError(
+            "shard_map: in_specs must be given, a pytree of PartitionSpecs: how an argument of type "
+            f"{typeof(leaf).str_short()} lies over {region.mesh} is not known"
+        )
     return PartitionSpec()
 
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.explicit_axes import placed_type
+from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 from arrax.xla import compat
@@ -288,13 +290,25 @@ def make_array_from_process_local_data(sharding: Any, local_data: Any, global_sh
     """An array of which each process gives the part that its devices hold.
 
     Args:
-      sharding: how the whole is laid out.
-      local_data: the part of this process: the box that the pieces on its devices span, or the whole array.
-      global_shape: of the whole; None (for all or for one axis) where it follows from the local lengths.
+      sharding: how the whole is laid out; for a pytree of parts a tree prefix of it.
+      local_data: the part of this process: the box that the pieces on its devices span, or the whole array; or a pytree of
+        parts.
+      global_shape: of the whole; None (for all or for one axis) where it follows from the local lengths. For a pytree of
+        parts a pytree of shapes, or None.
+    Returns: an array, or a pytree of arrays like ``local_data``.
     Raises:
       ValueError: lengths that do not fit.
     Example: ``make_array_from_process_local_data(x.sharding, np.asarray(x))`` in a single process.
     """
+    leaves, tree = tree_flatten(local_data)
+    if len(leaves) == 1 and leaves[0] is local_data:
+        return _from_local_data(sharding, local_data, global_shape)
+    shardings = broadcast_prefix(sharding, local_data, is_leaf=lambda entry: isinstance(entry, runtime.Sharding))
+    shapes = [None] * len(leaves) if global_shape is None else tree.flatten_up_to(global_shape)
+    return tree_unflatten(tree, list(map(_from_local_data, shardings, leaves, shapes)))
+
+
+def _from_local_data(sharding: Any, local_data: Any, global_shape: Any) -> Any:
     _check_sharding("make_array_from_process_local_data", sharding)
     local = local_data if hasattr(local_data, "shape") else np.asarray(local_data)
     given = (None,) * local.ndim if global_shape is None else tuple(global_shape)

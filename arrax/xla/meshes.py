@@ -60,21 +60,29 @@ class Mesh(MeshDescription):
 
     @classmethod
     def _make(cls, grid: np.ndarray, names: tuple, types: tuple) -> Mesh:
-        mesh = object.__new__(cls)
-        mesh.devices, mesh.axis_names, mesh.axis_types = grid, names, types
-        mesh.axis_sizes, mesh.size = grid.shape, math.prod(grid.shape) if names else 0
-        mesh._internal_device_list = device_list(tuple(grid.flat)) if names else None
         kind = None
         if grid.size and names:
             first = grid.flat[0]
             kind = AbstractDevice(first.device_kind, getattr(first, "num_cores", None), first.platform)
-        mesh.abstract_mesh = AbstractMesh(mesh.axis_sizes, names, types, abstract_device=kind)
         grid.flags.writeable = False
-        mesh._hash = hash((tuple(grid.flat), grid.shape, names, types))
+        mesh = object.__new__(cls)
+        vars(mesh).update(
+            devices=grid,
+            axis_names=names,
+            axis_types=types,
+            axis_sizes=grid.shape,
+            size=math.prod(grid.shape) if names else 0,
+            abstract_mesh=AbstractMesh(grid.shape, names, types, abstract_device=kind),
+            _internal_device_list=device_list(tuple(grid.flat)) if names else None,
+            _hash=hash((tuple(grid.flat), grid.shape, names, types)),
+        )
         return mesh
 
     abstract_mesh: AbstractMesh
     _hash: int
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Mesh cannot be changed: cannot assign to {name!r}")
 
     def __hash__(self) -> int:
         return self._hash
@@ -84,6 +92,9 @@ class Mesh(MeshDescription):
 
     def __repr__(self) -> str:
         return mesh_repr(self)
+
+    def __str__(self) -> str:
+        return "Mesh()" if self.empty else super().__str__()
 
     def __reduce__(self) -> tuple:
         ids = np.array([device.id for device in self.devices.flat]).reshape(self.devices.shape)

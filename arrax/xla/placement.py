@@ -57,10 +57,10 @@ def host_value(array: Any) -> np.ndarray:
     Raises:
       RuntimeError: the array was deleted or donated.
     """
+    check_live(array)
     cached = array._npy_value
     if cached is not None:
         return cached
-    check_live(array)
     if isinstance(array._sharding, runtime.SingleDeviceSharding):
         value, copied = elements(array)
         if copied:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from arrax.core.partition_specs import PartitionSpec, entry_names
+from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
 from arrax.native import runtime
 from arrax.xla import tilings
 from arrax.xla.arrays import attach
@@ -50,7 +50,26 @@ def _devices_of(self: Any) -> Any:
     mesh = getattr(self, "mesh", None)
     if mesh is not None and mesh._internal_device_list is None:
         raise ValueError(f"{self} is over an abstract mesh: it has no devices")
-    return self._internal_device_list
+    found = getattr(self, "_internal_device_list", None)
+    return device_list(tuple(self._device_assignment)) if found is None else found  # of a class of the user's
+
+
+def _of_subclasses(name: str) -> Any:
+    """A method that classes of shardings have to have."""
+
+    def missing(self: Any, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}: subclasses of Sharding should implement {name}")
+
+    return missing
+
+
+def _check_aval(self: Any, aval_shape: Shape) -> None:
+    """Refuse a shape that has too few axes for the sharding.
+
+    Raises:
+      ValueError: it has.
+    """
+    self._to_xla_hlo_sharding(len(aval_shape))
 
 
 def _indices_map(self: Any, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
@@ -72,6 +91,12 @@ def _equivalent(self: Any, other: Any, ndim: int) -> bool:
     return isinstance(other, Sharding) and tilings.same_tiling(self, other, ndim)
 
 
+def _internal_devices(self: Any) -> Any:
+    if hasattr(self, "_internal_device_list"):
+        return _devices_of(self)
+    raise NotImplementedError(f"{type(self).__name__}: subclasses of Sharding should implement _device_assignment")
+
+
 def _fully_replicated(self: Any) -> bool:
     return not self._to_xla_hlo_sharding(0 if not hasattr(self, "spec") else len(self.spec)).is_tiled()
 
@@ -91,7 +116,11 @@ COMMON: dict[str, Any] = {
                                      doc="Whether all devices belong to this process."),
     "_addressable_device_assignment": property(lambda self: tuple(_devices_of(self).addressable_device_list),
                                                doc="The devices of this process, in order."),
-    "_device_assignment": property(lambda self: tuple(_devices_of(self)), doc="The devices, in order."),
+    "_device_assignment": property(lambda self: tuple(_internal_devices(self)), doc="The devices, in order."),
+    "has_addressable_devices": property(lambda self: bool(self.addressable_devices),
+                                        doc="Whether a device belongs to this process."),
+    "with_memory_kind": _of_subclasses("with_memory_kind"), "_to_xla_hlo_sharding": _of_subclasses("_to_xla_hlo_sharding"),
+    "check_compatible_aval": _check_aval,
     "devices_indices_map": _indices_map, "addressable_devices_indices_map": _addressable_indices_map,
     "is_equivalent_to": _equivalent,
     "shard_shape": lambda self, global_shape: tilings.shard_shape(self, tuple(global_shape)),
@@ -152,6 +181,10 @@ def _named_fully_replicated(self: Any) -> bool:
     return all(sizes[name] == 1 for entry in self.spec for name in entry_names(entry))
 
 
+def _replicated_axes(self: Any) -> frozenset[Any]:
+    return frozenset(self.mesh.axis_names) - set(spec_names(self.spec)) - self.spec.unreduced
+
+
 def _named_replace(self: Any, **changes: Any) -> Any:
     fields = {"mesh": self.mesh, "spec": self.spec, "memory_kind": self._memory_kind, **changes}
     return NamedSharding(fields["mesh"], fields["spec"], memory_kind=fields["memory_kind"])
@@ -162,6 +195,8 @@ NAMED: dict[str, Any] = {
     "__repr__": _named_repr,
     "_to_xla_hlo_sharding": lambda self, num_dimensions: tilings.spec_to_hlo(self.mesh, self.spec, num_dimensions),
     "is_fully_replicated": property(_named_fully_replicated, doc="Whether each device holds the whole array."),
+    "num_devices": property(lambda self: self.mesh.size, doc="Number of devices."),
+    "replicated_axes": property(_replicated_axes, doc="Names of the mesh axes along which all devices hold the same."),
     "with_memory_kind": lambda self, kind: NamedSharding(self.mesh, self.spec, memory_kind=kind),
     "with_spec": lambda self, spec: NamedSharding(
         self.mesh, spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec), memory_kind=self._memory_kind),

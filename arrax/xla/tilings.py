@@ -12,6 +12,7 @@ import numpy as np
 from arrax.core.meshes import MeshDescription
 from arrax.core.partition_specs import PartitionSpec, check_rank, entry_names, spec_names
 from arrax.native import runtime
+from arrax.xla.devices import device_list
 
 HloSharding = runtime.HloSharding
 Index = tuple[slice, ...]
@@ -152,11 +153,20 @@ def with_axis(hlo: Any, axis: int) -> Any:
     return HloSharding.subgroup_with_device_ordering(np.expand_dims(order, axis), kinds)
 
 
+def _devices_in_order(sharding: Any) -> Any:
+    """The devices of a sharding, as something that compares; of one over an abstract mesh, that mesh."""
+    mesh = getattr(sharding, "mesh", None)
+    if mesh is not None and mesh._internal_device_list is None:
+        return mesh
+    own = getattr(sharding, "_internal_device_list", None)
+    return device_list(tuple(sharding._device_assignment)) if own is None else own
+
+
 def same_tiling(first: Any, second: Any, rank: int) -> bool:
     """Whether two shardings place arrays of a rank alike on the same devices, in the same memory."""
     if first is second:
         return True
-    if first._internal_device_list != second._internal_device_list or first.memory_kind != second.memory_kind:
+    if _devices_in_order(first) != _devices_in_order(second) or first.memory_kind != second.memory_kind:
         return False
     one, other = tiling(first, rank), tiling(second, rank)
     return one.counts == other.counts and np.array_equal(one.places, other.places)

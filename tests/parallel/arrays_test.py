@@ -94,6 +94,8 @@ def test_arrays_are_made_of_pieces():
     assert np.array_equal(again, VALUES)
     local = arrax.make_array_from_process_local_data(over("x"), VALUES)
     assert np.array_equal(local, VALUES) and local.sharding == over("x")
+    tree = arrax.make_array_from_process_local_data({"a": over("x"), "b": over()}, {"a": VALUES, "b": (VALUES, VALUES)})
+    assert tree["a"].sharding == over("x") and tree["b"][1].sharding == over() and np.array_equal(tree["b"][1], VALUES)
     assert (
         arrax.make_array_from_callback((8,), over("x"), lambda index: np.ones(2), dtype=jnp.bfloat16).dtype
         == jnp.bfloat16

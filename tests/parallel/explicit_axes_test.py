@@ -24,6 +24,11 @@ def short(x):
     return arrax.typeof(x).str_short()
 
 
+def square(x):
+    """Symmetric matrices, one for each row."""
+    return x[:, :4].reshape(8, 1, 2, 2) @ x[:, :4].reshape(8, 1, 2, 2).mT + jnp.eye(2)
+
+
 # operation, of an array [X, Y], one [X, -] and one [-, Y]: how its result's type prints
 # fmt: off
 OPERATIONS = {
@@ -50,6 +55,16 @@ OPERATIONS = {
                        lambda a, x, y: lax.dot_general(y, x, (((0,), (0,)), ((), ())), out_sharding=P("X"))],
     "f32[2,8@Y]":     [lambda a, x, y: a.at[jnp.array([0, 2])].get(out_sharding=P(None, "Y"))],
     "i32[8@X]":       [lambda a, x, y: jnp.argmax(a, 1)],
+    "f32[8@X,2]":     [lambda a, x, y: lax.top_k(x, 2)[0], lambda a, x, y: x[:, jnp.array([0, 2])],
+                       lambda a, x, y: jnp.take_along_axis(x, jnp.zeros((8, 2), int), 1),
+                       lambda a, x, y: lax.approx_max_k(x, 2)[0]],
+    "c64[8@X,8]":     [lambda a, x, y: jnp.fft.fft(x)],
+    "i32[8@X,8@Y]":   [lambda a, x, y: lax.bitcast_convert_type(a, jnp.int32)],
+    "f32[8@X,1,2,2]": [lambda a, x, y: jnp.linalg.cholesky(square(x)), lambda a, x, y: jnp.linalg.eigh(square(x))[1],
+                       lambda a, x, y: jnp.linalg.qr(square(x))[0], lambda a, x, y: jnp.linalg.inv(square(x))],
+    "f32[8@X,4@Y,8]": [lambda a, x, y: lax.conv(x[:, None], reshard(jnp.ones((4, 1, 3)), P("Y")), (1,), "SAME")],
+    "f32[8@X,3]":     [lambda a, x, y: lax.reduce_window(x, 0.0, lax.add, (1, 3), (1, 2), "VALID")],
+    "f32[4,8@X]":     [lambda a, x, y: lax.map(lambda row: row * 2, x.T[:4])],
     "f32[8,8]":       [lambda a, x, y: reshard(a, P()), lambda a, x, y: jnp.ones((8, 8))],
 }
 # fmt: on
@@ -92,6 +107,27 @@ def test_what_is_ambiguous_is_refused():
         with pytest.raises(AssertionError, match="is not laid out as P\\('X', None\\)"):
             arrax.jit(lambda a: lax.with_sharding_constraint(a, P("X", None)))(a)
         arrax.jit(lambda a: lax.with_sharding_constraint(a, P("X", "Y")))(a)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        lambda x: lax.cond(x[0, 0] > 1, lambda x: x, lambda x: reshard(x, P("Y")), x),
+        lambda x: lax.cond(x[0, 0] > 1, lambda x: x, lambda x: reshard(x, P()), x),
+        lambda x: lax.while_loop(lambda x: x[0, 0] < 9, lambda x: reshard(x + 1, P("Y")), x),
+        lambda x: lax.scan(lambda x, _: (reshard(x, P("Y")), None), x, None, length=2)[0],
+    ],
+)
+def test_branches_and_carries_lie_alike(loop):
+    with arrax.set_mesh(explicit_mesh()), pytest.raises(TypeError, match="the shardings differ"):
+        arrax.jit(loop)(arrax.device_put(HOST, P("X")))
+
+
+def test_gradients_lie_like_arguments_that_are_laid_out_anew():
+    with arrax.set_mesh(explicit_mesh()):
+        x = arrax.device_put(HOST, P("X"))
+        slope = arrax.grad(lambda y: (y @ reshard(x, P()).T).sum())(x)
+        assert short(slope) == "f32[8@X,8]" and np.allclose(slope, HOST.sum(0) * np.ones((8, 1)))
 
 
 def test_types_show_the_sharding_of_arrays_and_descriptions():

@@ -1,5 +1,6 @@
 """Meshes, partition specs and shardings: what they are, how they print, compare and fail."""
 
+import functools
 import pickle
 
 import numpy as np
@@ -42,7 +43,46 @@ def test_a_mesh_knows_its_axes_and_devices():
     assert m.axis_types == (AxisType.Auto, AxisType.Auto) and not m.is_multi_process
 
 
+def test_a_mesh_cannot_be_changed_but_has_variants():
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        mesh().size = 3
+    abstract = AbstractMesh((4, 2), ("x", "y"))
+    explicit = abstract.update_axis_types({"x": AxisType.Explicit, "z": AxisType.Manual})
+    assert explicit.axis_types == (AxisType.Explicit, AxisType.Auto) and explicit != abstract
+    assert abstract.update(axis_names=("a", "b")).axis_names == ("a", "b") and abstract.update() == abstract
+    for name in ("devices", "device_ids", "local_devices", "local_mesh", "is_multi_process"):
+        with pytest.raises(ValueError, match="no devices"):
+            getattr(abstract, name)
+
+
+def test_shardings_over_abstract_meshes_know_all_but_devices():
+    abstract = NamedSharding(AbstractMesh((4, 2), ("x", "y")), P("x"))
+    assert abstract.shard_shape((8, 3)) == (2, 3) and abstract.num_devices == 8
+    assert abstract.is_equivalent_to(NamedSharding(abstract.mesh, P(("x",), None)), 2)
+    assert not abstract.is_equivalent_to(NamedSharding(mesh(), P("x")), 2)
+    assert abstract.replicated_axes == {"y"} and NamedSharding(mesh(), P("x")).has_addressable_devices
+    with pytest.raises(ValueError, match="no devices"):
+        abstract.devices_indices_map((8, 3))
+    abstract.check_compatible_aval((7,))
+    with pytest.raises(ValueError, match="rank at least 1"):
+        abstract.check_compatible_aval(())
+
+
+def test_structures_say_where_arrays_lie():
+    struct = functools.partial(arrax.ShapeDtypeStruct, (8, 4), np.float32)
+    with arrax.set_mesh(mesh()):
+        assert struct(sharding=P("x")).sharding == NamedSharding(mesh(), P("x"))
+    with pytest.raises(TypeError, match="needs a mesh in force"):
+        struct(sharding=P("x"))
+    with pytest.raises(ValueError, match="sharding must be"):
+        struct(sharding="x")
+
+
 def test_meshes_and_shardings_print_what_they_hold():
+    assert str(get_mesh()) == "Mesh()" and repr(P("x", unreduced={"y"})) == "P('x', unreduced={'y'})"
+    known = "AbstractMesh('x': 4, 'y': 2, axis_types=(Auto, Auto), device_kind=cpu, num_cores=None, platform=cpu)"
+    assert repr(mesh().abstract_mesh) == known
+    assert repr(AbstractMesh((4,), ("x",))) == "AbstractMesh('x': 4, axis_types=(Auto,))"
     assert repr(mesh()) == "Mesh(axis_sizes=(4, 2), axis_names=('x', 'y'), axis_types=(Auto, Auto))"
     assert str(mesh()) == "Mesh('x': 4, 'y': 2, axis_types=(Auto, Auto))"
     assert repr(P("x", ("x", "y"), None)) == "P('x', ('x', 'y'), None)" and repr(P("x")) == "P('x',)"
@@ -63,6 +103,9 @@ def test_meshes_and_shardings_print_what_they_hold():
         (lambda: arrax.make_mesh((16,), ("x",)), "number of devices 8"),
         (lambda: mesh_utils.create_device_mesh((3,)), "must equal the product"),
         (lambda: NamedSharding(mesh(), P("z")), "Resource axis: z"),
+        (lambda: P("x", unreduced={"x"}), "name axes that are unreduced"),
+        (lambda: P(unreduced={"x"}, reduced={"x"}), "both unreduced and reduced"),
+        (lambda: NamedSharding(mesh(), P(unreduced={"x"})), "only explicit axes"),
         (lambda: NamedSharding(mesh(), P("x", "x")), "more than once"),
         (lambda: NamedSharding(mesh(), P("x", "y")).shard_shape((8,)), "rank at least 2"),
         (lambda: NamedSharding(mesh(), P("x")).shard_shape((6,)), "partitioned 4 times, but the dimension size is 6"),

@@ -39,6 +39,11 @@ def test_axes_of_arguments_and_results_may_be_any():
     assert np.array_equal(arrax.pmap(lambda x, n: x * n, static_broadcasted_argnums=1)(X, 3), 3 * X)
 
 
+def test_another_mesh_in_force_has_no_say():
+    with arrax.set_mesh(arrax.make_mesh((4, 2), ("x", "y"))):
+        assert np.array_equal(arrax.pmap(lambda x: x * 2)(X), X * 2)
+
+
 def test_it_composes():
     def loss(x):
         return arrax.pmap(lambda x: lax.psum(x**2, "i"), axis_name="i")(x).sum()
@@ -85,6 +90,11 @@ def test_donated_arguments_are_gone_and_lowering_shows_the_program():
         (lambda: arrax.pmap(lambda x: x, in_axes="foo"), TypeError, "in_axes must be"),
         (lambda: arrax.pmap(lambda x: x, in_axes=(0, 0))(X), ValueError, "tree prefix"),
         (lambda: arrax.pmap(3), TypeError, "callable"),
+        (
+            lambda: arrax.pmap(lambda x: x, axis_size=8)(X),
+            ValueError,
+            "axis_size is 8, but the mapped axes have length 4",
+        ),
         (lambda: arrax.pmap(lambda x: x, devices=arrax.devices()[:2])(X), ValueError, "only 2"),
         (lambda: arrax.pmap(lambda x, n: x, static_broadcasted_argnums=1)(X, [1]), ValueError, "Non-hashable"),
     ],

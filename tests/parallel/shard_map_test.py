@@ -332,6 +332,10 @@ def test_keys_and_small_types_travel():
         (lambda: mapped(lambda x: lax.psum(x, "q"), P("x"), P())(X), NameError, "unbound axis name: q"),
         (lambda: arrax.shard_map(lambda x: x, in_specs=P("x"), out_specs=P("x"))(X), ValueError, "no mesh"),
         (lambda: mapped(3, P(), P()), TypeError, "expected a function"),
+        (lambda: arrax.shard_map(lambda x: x, mesh=mesh(), out_specs=P())(X), TypeError, "in_specs must be given"),
+        (lambda: under_another_mesh(lambda x: x)(X), ValueError, "another one is in force"),
+        (lambda: mapped(lambda x: lax.with_sharding_constraint(x, P("x")), P("x"), P("x"), axis_names={"x"})(X), Exception,
+         "with_sharding_constraint"),
         (lambda: mapped(lambda x: x, P("y"), P("y"), axis_names={"x"})(X), ValueError, "'y'"),
         (lambda: mapped(lambda x: lax.ppermute(x, "x", [(0, 1), (0, 2)]), P("x"), P("x"))(X), ValueError, "distinct"),
     ],
@@ -339,6 +343,19 @@ def test_keys_and_small_types_travel():
 def test_what_does_not_fit_is_refused(make, error, message):
     with pytest.raises(error, match=f"(?s){message}"):
         make()
+
+
+def under_another_mesh(f):
+    def call(x):
+        with arrax.set_mesh(arrax.make_mesh((8,), ("i",))):
+            return mapped(f, P("x"), P("x"))(x)
+
+    return call
+
+
+def test_without_a_spec_every_device_has_the_whole_argument():
+    product = mapped(lambda x, y: x * y.sum(), (P("x"), None), P("x"))
+    assert np.array_equal(product(X, np.arange(3.0)), X * 3)
 
 
 def test_a_mesh_of_one_device_runs_the_same_programs():

@@ -22,6 +22,14 @@ def same_type(x: Any, y: Any) -> bool:
     return x.shape == y.shape and x.dtype == y.dtype
 
 
+def same_carry(x: Any, y: Any) -> bool:
+    """The same, and explicit axes of a mesh do not divide the two in different ways."""
+    if not same_type(x, y):
+        return False
+    known = (getattr(x, "explicit", None), getattr(y, "explicit", None))
+    return None in known or known[0] is known[1]
+
+
 def promoted(values: Sequence[Any], outs: Sequence[Any]) -> list[Any] | None:
     """Weakly typed initial values converted to the dtypes that the outputs ask for; None where nothing changes."""
     result, changed = list(values), False
@@ -80,13 +88,13 @@ def check_carry(
             f"but {tree_difference(f'the carry {name} that goes in', 'the one that comes out', in_tree, out_tree)}.\n"
             "Change the body so that both structures agree."
         )
-    if all(map(same_type, ins, outs)):
+    if all(map(same_carry, ins, outs)):
         return
     lines = [
         f"  * {path} goes in as {before.str_short(False)} and comes out as {after.str_short(False)}: "
         f"{type_difference(before, after)}"
         for path, before, after in zip(leaf_names(name, in_tree), ins, outs, strict=True)
-        if not same_type(before, after)
+        if not same_carry(before, after)
     ]
     raise TypeError(
         f"{construct}: body function carry input and carry output must have equal types, but they differ:\n"
@@ -96,9 +104,9 @@ def check_carry(
 
 
 def type_difference(x: Any, y: Any) -> str:
-    """``the dtypes differ``, ``the shapes differ``, or both."""
+    """``the dtypes differ``, ``the shapes differ``, or both; or the shardings of the types."""
     words = [word for word, differs in (("dtypes", x.dtype != y.dtype), ("shapes", x.shape != y.shape)) if differs]
-    return f"the {' and the '.join(words)} differ"
+    return f"the {' and the '.join(words or ['shardings'])} differ"
 
 
 def tree_difference(first: str, second: str, tree: PyTreeDef, other: PyTreeDef) -> str:

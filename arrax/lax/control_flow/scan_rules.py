@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.explicit_axes import stacked_type
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
 from arrax.core.sequences import split_list
@@ -58,17 +59,12 @@ def settings_of(params: dict[str, Any]) -> dict[str, Any]:
     return {name: params[name] for name in ("length", "reverse", "unroll", "_split_transpose")}
 
 
-def stacked_aval(aval: Any, length: int) -> Any:
-    """The type of ``length`` values of a type."""
-    return aval.update(shape=(length, *aval.shape))
-
-
 def _types(*avals: Any, jaxpr: ClosedJaxpr, length: int, num_carry: int, **params: Any) -> list[Any]:
     outs = jaxpr.out_avals
     if context.tracks_varying:
         carries = jaxpr.in_avals[params["num_consts"] :]
         outs = [*joined_varying(outs[:num_carry], carries[:num_carry]), *outs[num_carry:]]
-    return [*outs[:num_carry], *(stacked_aval(aval, length) for aval in outs[num_carry:])]
+    return [*outs[:num_carry], *(stacked_type(aval, length) for aval in outs[num_carry:])]
 
 
 def _jvp(

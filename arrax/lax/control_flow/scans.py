@@ -7,6 +7,7 @@ from typing import Any
 
 from arrax.core import config, errors
 from arrax.core.calls import as_index
+from arrax.core.explicit_axes import mapped_sharding
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
@@ -106,7 +107,9 @@ def _shown(staged: StagedFunction) -> str:
 
 
 def _element_type(aval: Any) -> Any:
-    return aval.update(shape=aval.shape[1:])
+    element = aval.update(shape=aval.shape[1:])
+    explicit = getattr(aval, "explicit", None)
+    return element if explicit is None else element.update(sharding=mapped_sharding(aval, 0))
 
 
 def _length(construct: str, leaves: Sequence[Any], xs: Any, length: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.ad.jvp import jvp
@@ -68,7 +69,7 @@ def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return factor, matmul(factor, halved)
 
 
-cholesky_p.type_rule = _type_rule
+cholesky_p.type_rule, cholesky_p.divides = _type_rule, leading_axes(2)
 cholesky_p.lower["cpu"] = _lower_cpu
 cholesky_p.lower["gpu"] = _lower_gpu
 cholesky_p.lower[None] = lambda ctx, a: [builder.op("cholesky", ctx.avals_out[0], a, lower=builder.attribute("true"))]

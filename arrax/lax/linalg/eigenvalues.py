@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.cost_model import work_of_rows
@@ -146,7 +147,7 @@ def _tangents(values: Any, vectors: Any, t: Any, of_vectors: bool) -> tuple[Any,
     return shifts, sub(change, mul(vectors, as_rows(complex_(along, turn), vectors)))
 
 
-eig_p.type_rule = _type_rule
+eig_p.type_rule, eig_p.divides = _type_rule, leading_axes(2)
 eig_p.lower["cpu"] = _lower_cpu
 eig_p.lower["cuda"] = _lower_cuda
 eig_p.jvp = _jvp

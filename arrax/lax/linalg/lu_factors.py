@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core.calls import as_index
+from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.cost_model import work_of_rows
@@ -193,7 +194,7 @@ def _jvp(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
     return [factors, pivots, order], [change, Zero.of(pivots), Zero.of(order)]
 
 
-lu_p.type_rule = _type_rule
+lu_p.type_rule, lu_p.divides = _type_rule, leading_axes(2)
 lu_p.lower["cpu"] = _lower_cpu
 lu_p.lower["gpu"] = _lower_gpu
 lu_p.lower[None] = lambda ctx, a: plain_call("LuDecomposition", [a], ctx.avals_out)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.cost_model import work_of_rows
@@ -88,7 +89,7 @@ def _product_plain(ctx: Any, a: Any, taus: Any) -> list[Any]:
 
 
 # fmt: off
-geqrf_p.type_rule = _reflected_type
+geqrf_p.type_rule, geqrf_p.divides = _reflected_type, leading_axes(2)
 geqrf_p.lower["cpu"] = for_empty(lambda ctx, a: lapack_call("geqrf", [a], ctx.avals_in, ctx.avals_out, {}, {0: 0}))
 geqrf_p.lower["gpu"] = for_empty(
     lambda ctx, a: kernel_call(solver_name(ctx, "geqrf"), [a], ctx.avals_in, ctx.avals_out, {}, {0: 0}))
@@ -100,7 +101,7 @@ geqp3_p.lower["cpu"] = lambda ctx, a, pivots, **_: lapack_call(
 geqp3_p.lower["cuda"] = lambda ctx, a, pivots, **_: kernel_call(
     "cuhybrid_geqp3", [a, pivots], ctx.avals_in, ctx.avals_out, {}, {0: 0, 1: 1}, {"magma": '"auto"'})
 
-householder_product_p.type_rule = _product_type
+householder_product_p.type_rule, householder_product_p.divides = _product_type, leading_axes(2)
 householder_product_p.lower["cpu"] = for_empty(
     lambda ctx, a, taus: lapack_call(_orthogonal(ctx, "gqr"), [a, taus], ctx.avals_in, ctx.avals_out, {}, {0: 0}))
 householder_product_p.lower["gpu"] = for_empty(
@@ -252,7 +253,7 @@ def _side_by_side(x: Any, y: Any) -> Any:
     return add(pad(x, zero, [*sides, (0, right, 0)]), pad(y, zero, [*sides, (left, 0, 0)]))
 
 
-qr_p.type_rule = _type_rule
+qr_p.type_rule, qr_p.divides = _type_rule, leading_axes(2)
 qr_p.lower[None] = lower_fun(_factored)
 qr_p.jvp = _jvp
 batch_in_front(qr_p)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.cost_model import work_of_rows
@@ -168,7 +169,7 @@ def _general(a: Any, *, full_matrices: bool, compute_uv: bool, **params: Any) ->
     return svd_by_polar_factors(a, full_matrices, compute_uv)
 
 
-svd_p.type_rule = _type_rule
+svd_p.type_rule, svd_p.divides = _type_rule, leading_axes(2)
 svd_p.lower["cpu"] = _lower_cpu
 svd_p.lower["gpu"] = for_empty(lower_fun(_gpu_svd))
 svd_p.lower[None] = for_empty(lower_fun(_general))

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
+from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.program import DropVar, JaxprEqn
 from arrax.core.types import ShapedArray, typeof
@@ -104,7 +105,7 @@ def _without_vectors(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn:
     return eqn.replace(outvars=outs, params={**eqn.params, "vectors": used[0]})
 
 
-eigh_p.type_rule = _type_rule
+eigh_p.type_rule, eigh_p.divides = _type_rule, leading_axes(2)
 eigh_p.hidden_params = frozenset({"vectors"})
 eigh_p.dce = _without_vectors
 eigh_p.lower["cpu"] = _lower_cpu

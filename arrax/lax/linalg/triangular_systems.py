@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -115,7 +116,7 @@ def _batch(values: Any, dims: Any, *, left_side: bool, **params: Any) -> tuple[A
     return reshape(out, (*lead, size, rows, columns)), len(lead)
 
 
-triangular_solve_p.type_rule = _type_rule
+triangular_solve_p.type_rule, triangular_solve_p.divides = _type_rule, leading_axes(2)
 triangular_solve_p.lower["cpu"] = _lower_cpu
 triangular_solve_p.lower[None] = _lower
 triangular_solve_p.jvp = _jvp
