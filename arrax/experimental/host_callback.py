@@ -24,11 +24,11 @@ from arrax.core.pytrees import tree_unflatten as _tree_unflatten
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.core.types import typeof as _typeof
 from arrax.lax.effectful_callbacks import io_callback as _io_callback
-from arrax.lax.families import checked_operand as _checked_operand
 from arrax.lax.host_taps import device_id_p as _device_id_p
 from arrax.lax.host_taps import host_tap_p as _host_tap_p
 from arrax.lax.host_taps import ordered_tap_effect as _ordered_tap_effect
 from arrax.lax.host_taps import tap_effect as _tap_effect
+from arrax.lax.operand_checks import checked_operand as _checked_operand
 from arrax.transforms.waiting import effects_barrier as _effects_barrier
 from arrax.xla.devices import devices as _devices
 

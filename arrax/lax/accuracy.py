@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from arrax.core.interpreter import Primitive, context
 from arrax.interpreters.lowering import builder
 from arrax.lax.complex_values import by_parts, corrected
-from arrax.lax.families import checked_operand, elementwise, public
+from arrax.lax.families import elementwise, public
+from arrax.lax.operand_checks import checked_operand
 from arrax.xla.arrays import Array, ArrayLike
 
 

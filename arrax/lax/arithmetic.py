@@ -14,26 +14,21 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert_ir
 from arrax.lax.cpu.quotients import by_floats, quotient, remainder
-from arrax.lax.families import (
+from arrax.lax.families import binary, elementwise, lower_named, repeat_scalars, unary
+from arrax.lax.operand_checks import (
     anything,
-    binary,
     checked_operand,
     complexes,
-    elementwise,
     floating,
     inexact,
     kind_of,
-    lower_named,
     match_scalars,
     numeric,
     real,
-    repeat_scalars,
-    shape_slots,
     signed,
-    unary,
-    unbroadcast,
-)  # fmt: skip
-from arrax.lax.families import bools as boolean
+)
+from arrax.lax.operand_checks import bools as boolean
+from arrax.lax.shape_slots import shape_slots, unbroadcast
 from arrax.xla.arrays import Array, ArrayLike
 
 

@@ -8,8 +8,10 @@ from typing import Any
 from arrax.core.calls import check_callable
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
-from arrax.lax.families import checked_operand
-from arrax.lax.shapes import canonical_axis, reshape, rev
+from arrax.lax.axis_order import rev
+from arrax.lax.operand_checks import checked_operand
+from arrax.lax.shape_arguments import canonical_axis
+from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
 from arrax.xla.arrays import Array
 

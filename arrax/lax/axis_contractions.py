@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from arrax.core.types import typeof
+from arrax.lax.axis_order import transpose
 from arrax.lax.collective_rules import AxisName, names_of
 from arrax.lax.collectives import psum
 from arrax.lax.contractions import dot_general
-from arrax.lax.families import checked_operand
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.precision import PrecisionLike
 from arrax.lax.reductions import reduce_sum
-from arrax.lax.shapes import transpose
 from arrax.xla.arrays import Array, ArrayLike
 
 

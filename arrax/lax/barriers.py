@@ -15,9 +15,10 @@ from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.dtypes import DTypeLike
 from arrax.interpreters.ad.transpose import instantiate_all
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import checked_operand
+from arrax.lax.filled_arrays import full
 from arrax.lax.host_functions import HostFunction, lower_host_call
-from arrax.lax.shapes import canonical_shape, full
+from arrax.lax.operand_checks import checked_operand
+from arrax.lax.shape_arguments import canonical_shape
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 

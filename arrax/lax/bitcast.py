@@ -10,8 +10,8 @@ from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes import DTypeLike
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import checked_operand, kind_of
-from arrax.lax.shapes import move_axis
+from arrax.lax.axis_order import move_axis
+from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.xla.arrays import Array, ArrayLike
 
 bitcast_convert_type_p = Primitive("bitcast_convert_type", rounding=Rounding.NONE)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from arrax.core.interpreter import Rounding
-from arrax.lax.families import binary, bools, floating, integers, public, unary
+from arrax.lax.families import binary, public, unary
+from arrax.lax.operand_checks import bools, floating, integers
 
 logical = integers | bools
 

@@ -18,9 +18,12 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.lax.arithmetic import eq, mul, scalar
+from arrax.lax.axis_order import move_axis, transpose
+from arrax.lax.filled_arrays import iota, zeros_like_array
 from arrax.lax.reductions import reduce_max, reduce_min, reduce_sum
-from arrax.lax.shapes import broadcast_in_dim, iota, move_axis, reshape, transpose, zeros_like_array
-from arrax.lax.structure import concatenate, select, slice_in_dim
+from arrax.lax.selection import select
+from arrax.lax.shapes import broadcast_in_dim, reshape
+from arrax.lax.structure import concatenate, slice_in_dim
 
 AxisName = Any  # a hashable name, or a tuple of names: the first varies slowest
 Groups = Sequence[Sequence[int]] | None

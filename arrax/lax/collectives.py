@@ -32,7 +32,7 @@ from arrax.lax.collective_rules import (
     tracked_axes,
 )
 from arrax.lax.conversion import convert
-from arrax.lax.families import checked_operand
+from arrax.lax.operand_checks import checked_operand
 from arrax.xla.arrays import Array, ArrayLike
 
 _CONSTANTS: Any = (bool, int, float, complex, np.ndarray, np.generic)

@@ -18,8 +18,8 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import abs_, complex_, eq, imag, is_finite, lt, ne, neg, real_part, scalar
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.bitwise import bitwise_and, bitwise_not, bitwise_or
-from arrax.lax.shapes import full_like
-from arrax.lax.structure import select
+from arrax.lax.filled_arrays import full_like
+from arrax.lax.selection import select
 
 Rule = Callable[..., Sequence[Any]]
 Parts = tuple[Any, Any]

@@ -18,7 +18,7 @@ from arrax.core.types import typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import inner_function
 from arrax.interpreters.staging import stage
-from arrax.lax.families import checked_operand
+from arrax.lax.operand_checks import checked_operand
 
 composite_p = Primitive("composite", multiple_results=True)
 composite_p.holds_programs = True

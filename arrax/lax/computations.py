@@ -18,7 +18,7 @@ from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import add, max_, min_, mul
 from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
-from arrax.lax.families import checked_operand, kind_of, scalar_like
+from arrax.lax.operand_checks import checked_operand, kind_of, scalar_like
 from arrax.lax.shapes import broadcast_in_dim, reshape
 
 

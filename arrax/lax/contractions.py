@@ -20,9 +20,10 @@ from arrax.dtypes import OptionalDType
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.cost_model import PRODUCTS_PER_ADDITION, largest_size
 from arrax.interpreters.lowering import builder
+from arrax.lax.axis_order import transpose
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.cpu.products import product_form
-from arrax.lax.families import checked_operand, kind_of
+from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.precision import (
     PrecisionLike,
     accumulation_dtype,
@@ -30,7 +31,6 @@ from arrax.lax.precision import (
     canonical_precision,
     precision_attribute,
 )
-from arrax.lax.shapes import transpose
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 

@@ -12,7 +12,8 @@ from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes import DTypeLike
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import checked_operand, kind_of, shape_slots
+from arrax.lax.operand_checks import checked_operand, kind_of
+from arrax.lax.shape_slots import shape_slots
 from arrax.xla.arrays import Array, ArrayLike
 
 convert_element_type_p = Primitive("convert_element_type", rounding=Rounding.NONE)

@@ -12,6 +12,7 @@ import numpy as np
 from arrax.core.calls import as_index, as_indices
 from arrax.core.types import slots, typeof
 from arrax.dtypes import OptionalDType
+from arrax.lax.axis_order import rev, transpose
 from arrax.lax.contractions import dot_general
 from arrax.lax.convolution_geometry import (
     ConvDimensionNumbers,
@@ -22,9 +23,8 @@ from arrax.lax.convolution_geometry import (
     transposed_padding,
 )
 from arrax.lax.convolution_rules import conv_general_dilated_p
-from arrax.lax.families import checked_operand
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.precision import PrecisionLike, accumulation_dtype, canonical_precision
-from arrax.lax.shapes import rev, transpose
 from arrax.lax.window_geometry import dilated
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike

@@ -16,12 +16,14 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, example_type
 from arrax.interpreters.cost_model import PRODUCTS_PER_ADDITION, largest_size
 from arrax.interpreters.lowering import builder, sharding_text
+from arrax.lax.axis_order import move_axis, rev
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
 from arrax.lax.cpu.convolving import use_products_for_vectors
-from arrax.lax.families import kind_of
+from arrax.lax.filled_arrays import full
+from arrax.lax.operand_checks import kind_of
 from arrax.lax.precision import precision_attribute
-from arrax.lax.shapes import full, move_axis, reshape, rev
+from arrax.lax.shapes import reshape
 from arrax.lax.window_geometry import dilated
 
 conv_general_dilated_p = Primitive("conv_general_dilated")

@@ -15,9 +15,12 @@ from arrax.lax.arithmetic import lt, max_, scalar, sub
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.cpu.flags import flags_form
 from arrax.lax.cumulative import cumsum
-from arrax.lax.scatter import ScatterDimensionNumbers, scatter, scatter_add
-from arrax.lax.shapes import broadcasted_iota, expand_dims, full, full_like, squeeze
-from arrax.lax.structure import select, slice_in_dim
+from arrax.lax.filled_arrays import broadcasted_iota, full, full_like
+from arrax.lax.scatter import scatter, scatter_add
+from arrax.lax.scatter_lowering import ScatterDimensionNumbers
+from arrax.lax.selection import select
+from arrax.lax.shapes import expand_dims, squeeze
+from arrax.lax.structure import slice_in_dim
 
 count_p = Primitive("count_values")
 

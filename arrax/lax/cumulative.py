@@ -19,16 +19,18 @@ from arrax.lax import computations
 from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, scalar, sub
 from arrax.lax.associative_scan import prefixes
 from arrax.lax.axis_loop import lower_along_axis, with_axis_in_front
+from arrax.lax.axis_order import rev
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu.copies import scan_form
 from arrax.lax.cpu.short_axes import short_scan_form
 from arrax.lax.exponential import exp, log1p
-from arrax.lax.families import check_dtype, checked_operand, compose_jvp, inexact, kind_of, numeric
+from arrax.lax.families import compose_jvp
+from arrax.lax.filled_arrays import full_like
+from arrax.lax.operand_checks import check_dtype, checked_operand, inexact, kind_of, numeric
 from arrax.lax.recurrence import linear_recurrence, shifted
 from arrax.lax.reductions import accumulator
-from arrax.lax.shapes import full_like, rev
-from arrax.lax.structure import select
+from arrax.lax.selection import select
 from arrax.xla.arrays import Array, ArrayLike
 
 

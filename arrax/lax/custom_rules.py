@@ -21,7 +21,7 @@ from arrax.interpreters.batching import batch, move_batch_axis, running_batch
 from arrax.interpreters.lowering.module import call_program
 from arrax.interpreters.ordering import call_with_token
 from arrax.interpreters.staging import Staging, eval_jaxpr, stage
-from arrax.lax.families import shape_slots
+from arrax.lax.shape_slots import shape_slots
 
 Flat = Callable[..., Sequence[Any]]
 

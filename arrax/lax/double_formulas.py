@@ -20,10 +20,12 @@ from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax import arithmetic, bitwise, exponential
 from arrax.lax.control_flow.conditionals import cond
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import broadcast_to_shape, elementwise, floating
+from arrax.lax.families import elementwise
+from arrax.lax.filled_arrays import full_like
+from arrax.lax.operand_checks import floating
 from arrax.lax.reductions import reduce_or
-from arrax.lax.shapes import full_like
-from arrax.lax.structure import select
+from arrax.lax.selection import select
+from arrax.lax.shape_slots import broadcast_to_shape
 
 TWO_PI = 2 * math.pi
 

@@ -12,8 +12,8 @@ from arrax.core.interpreter import Primitive
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero
 from arrax.interpreters import ordering
-from arrax.lax.families import checked_operand
 from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host_call, on_host
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.pure_callbacks import flat_arguments, in_turn, result_types
 from arrax.lax.tokens import create_token_p
 

@@ -12,10 +12,10 @@ from arrax.lax.arithmetic import abs_, add, gt, le, lt, mul, ne, scalar, sub
 from arrax.lax.bitwise import bitwise_and, bitwise_not, bitwise_or
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import broadcast_to_shape
+from arrax.lax.filled_arrays import full_like
 from arrax.lax.reductions import reduce_max, reduce_or
-from arrax.lax.shapes import full_like
-from arrax.lax.structure import select
+from arrax.lax.selection import select
+from arrax.lax.shape_slots import broadcast_to_shape
 
 _MOST_STEPS = 10_000  # near x = a, about 6 sqrt(a) steps are needed
 

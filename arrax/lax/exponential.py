@@ -17,19 +17,11 @@ from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu import powers
 from arrax.lax.cpu.expressions import by_formula
 from arrax.lax.cpu.logarithm import log_one_plus
-from arrax.lax.families import (
-    broadcast_to_shape,
-    checked_operand,
-    elementwise,
-    floating,
-    inexact,
-    integers,
-    kind_of,
-    match_scalars,
-    repeat_scalars,
-)  # fmt: skip
-from arrax.lax.shapes import full_like
-from arrax.lax.structure import select
+from arrax.lax.families import elementwise, repeat_scalars
+from arrax.lax.filled_arrays import full_like
+from arrax.lax.operand_checks import checked_operand, floating, inexact, integers, kind_of, match_scalars
+from arrax.lax.selection import select
+from arrax.lax.shape_slots import broadcast_to_shape
 from arrax.xla import compat
 from arrax.xla.arrays import Array, ArrayLike
 

@@ -15,9 +15,11 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.lax.arithmetic import conj, mul, real_part
+from arrax.lax.axis_order import move_axis
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import checked_operand, compose_jvp, kind_of
-from arrax.lax.shapes import broadcast_in_dim, move_axis
+from arrax.lax.families import compose_jvp
+from arrax.lax.operand_checks import checked_operand, kind_of
+from arrax.lax.shapes import broadcast_in_dim
 from arrax.lax.structure import pad
 from arrax.xla.arrays import Array, ArrayLike
 

@@ -18,10 +18,12 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import ge, le
 from arrax.lax.bitwise import bitwise_and
-from arrax.lax.families import checked_operand, kind_of
+from arrax.lax.filled_arrays import full
+from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.reductions import reduce_and
-from arrax.lax.shapes import broadcast_in_dim, canonical_shape, full
-from arrax.lax.structure import select
+from arrax.lax.selection import select
+from arrax.lax.shape_arguments import canonical_shape
+from arrax.lax.shapes import broadcast_in_dim
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 Axes = tuple[int, ...]

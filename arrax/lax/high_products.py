@@ -12,9 +12,11 @@ from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.arithmetic import add, lt, mul, scalar, sub
 from arrax.lax.bitwise import bitwise_and, shift_right_logical
 from arrax.lax.conversion import convert_element_type_p, convert_ir
-from arrax.lax.families import binary, broadcast_to_shape, integers, kind_of, repeat_scalars
-from arrax.lax.shapes import full_like
-from arrax.lax.structure import select
+from arrax.lax.families import binary, repeat_scalars
+from arrax.lax.filled_arrays import full_like
+from arrax.lax.operand_checks import integers, kind_of
+from arrax.lax.selection import select
+from arrax.lax.shape_slots import broadcast_to_shape
 
 
 def _as_dtype(x: Any, dtype: Any) -> Any:

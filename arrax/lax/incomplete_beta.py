@@ -12,11 +12,12 @@ from arrax.lax.bitwise import bitwise_and
 from arrax.lax.double_formulas import TWO_PI, Derivatives, Flags, Real, in_double
 from arrax.lax.expansions import upwards
 from arrax.lax.exponential import log, log1p
-from arrax.lax.families import elementwise, floating, match_scalars
+from arrax.lax.families import elementwise
+from arrax.lax.filled_arrays import full_like
 from arrax.lax.gamma_pieces import LARGE, excess, log_one_plus, reciprocal_factorial, rounding_of_sum, stirling
-from arrax.lax.shapes import full_like
+from arrax.lax.operand_checks import floating, match_scalars
+from arrax.lax.selection import select
 from arrax.lax.special import digamma
-from arrax.lax.structure import select
 from arrax.xla.arrays import Array, ArrayLike
 
 # ---- the weight ----------------------------------------------------------------------------------------------------

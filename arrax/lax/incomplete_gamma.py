@@ -12,11 +12,12 @@ from arrax.lax.bitwise import bitwise_and
 from arrax.lax.double_formulas import Derivatives, Flags, Formula, Real, in_double, value_and_slope, where_any
 from arrax.lax.expansions import iterate, upwards
 from arrax.lax.exponential import log
-from arrax.lax.families import binary, floating
+from arrax.lax.families import binary
+from arrax.lax.filled_arrays import full_like
 from arrax.lax.gamma_pieces import LARGE, excess, reciprocal_factorial, scaled_complement, stirling
-from arrax.lax.shapes import full_like
+from arrax.lax.operand_checks import floating
+from arrax.lax.selection import select
 from arrax.lax.special import digamma
-from arrax.lax.structure import select
 
 # With w = x^a e^-x / Gamma(a + 1): P = w L and Q = 1 - P = a w U, where L is
 #   the series of x^n / ((a+1) … (a+n)), and U

@@ -1,6 +1,7 @@
 """Primitives under their own names: ``exp_p`` is the primitive that the function ``exp`` applies."""
 
 from arrax.lax import (
+    argminmax,
     arithmetic,
     bitwise,
     cumulative,
@@ -87,8 +88,8 @@ shift_right_arithmetic_p = bitwise.shift_right_arithmetic.primitive
 shift_right_logical_p    = bitwise.shift_right_logical.primitive
 xor_p         = bitwise.bitwise_xor.primitive
 
-argmax_p      = reductions.argmax.primitive
-argmin_p      = reductions.argmin.primitive
+argmax_p      = argminmax.argmax.primitive
+argmin_p      = argminmax.argmin.primitive
 reduce_and_p  = reductions.reduce_and.primitive
 reduce_max_p  = reductions.reduce_max.primitive
 reduce_min_p  = reductions.reduce_min.primitive

@@ -11,7 +11,7 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.cpu import sorting as cpu_sorting
-from arrax.lax.shapes import broadcasted_iota
+from arrax.lax.filled_arrays import broadcasted_iota
 from arrax.lax.sorting import sort, taken_along
 
 # ---- elements at places ------------------------------------------------------------------------------------------------

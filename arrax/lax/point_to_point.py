@@ -16,15 +16,18 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, ge, lt, mul, sub
+from arrax.lax.axis_order import transpose
 from arrax.lax.bitwise import bitwise_and
 from arrax.lax.collective_rules import AxisName, Groups, all_gather_p, all_to_all_p, names_of, tracked_axes
 from arrax.lax.collectives import axis_index
 from arrax.lax.conversion import convert
-from arrax.lax.families import broadcast_to_shape, checked_operand
+from arrax.lax.filled_arrays import broadcasted_iota, full_like
 from arrax.lax.linalg.matrices import take_rows
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.reductions import reduce_or, reduce_sum
-from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, reshape, transpose
-from arrax.lax.structure import select
+from arrax.lax.selection import select
+from arrax.lax.shape_slots import broadcast_to_shape
+from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.xla.arrays import ArrayLike
 
 Permutation = Sequence[tuple[int, int]]

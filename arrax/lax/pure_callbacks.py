@@ -12,8 +12,8 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.batching import bdim_at_front, running_batch
 from arrax.lax.control_flow.mapping import map as map_in_turn
-from arrax.lax.families import checked_operand
 from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host_call
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shapes import broadcast_in_dim, expand_dims
 from arrax.lax.slicing import index_in_dim
 from arrax.lax.stacking import stack

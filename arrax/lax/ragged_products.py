@@ -25,15 +25,17 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.arithmetic import ge, lt, sub
+from arrax.lax.axis_order import move_axis, transpose
 from arrax.lax.bitwise import bitwise_and
 from arrax.lax.contractions import dot_general_p
 from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
-from arrax.lax.families import checked_operand
+from arrax.lax.filled_arrays import broadcasted_iota, full_like
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.precision import PrecisionLike, canonical_precision
-from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, move_axis, reshape, transpose
+from arrax.lax.selection import select
+from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.slicing import dynamic_slice_in_dim
-from arrax.lax.structure import select
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 

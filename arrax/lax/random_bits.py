@@ -13,8 +13,9 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.dtypes import DTypeLike
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import checked_operand, floating, integers, kind_of
-from arrax.lax.shapes import canonical_shape, reshape
+from arrax.lax.operand_checks import checked_operand, floating, integers, kind_of
+from arrax.lax.shape_arguments import canonical_shape
+from arrax.lax.shapes import reshape
 from arrax.lax.slicing import dynamic_update_slice
 from arrax.lax.structure import slice_in_dim
 from arrax.xla.annotations import OptionalSharding, Shape

@@ -13,7 +13,7 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
 from arrax.lax.associative_scan import prefixes
 from arrax.lax.axis_loop import lower_along_axis, with_axis_in_front
-from arrax.lax.shapes import rev
+from arrax.lax.axis_order import rev
 from arrax.lax.structure import pad
 
 linear_recurrence_p = Primitive("linear_recurrence", cost=16)

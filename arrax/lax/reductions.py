@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, products, minima and maxima, logic, indices of minima and maxima, and reductions by any computation."""
+"""Reductions over axes: sums, products, minima and maxima, logic, and reductions by any computation."""
 
 from __future__ import annotations
 
@@ -8,40 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from arrax import dtypes
-from arrax.core.calls import as_index, as_indices
+from arrax.core.calls import as_indices
 from arrax.core.explicit_axes import without_axes
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_map, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, slots, typeof
-from arrax.dtypes import DTypeLike
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, max_, min_, mul, ne
+from arrax.lax.axis_order import transpose
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.extremes import extreme_form
-from arrax.lax.cpu.reducing import argmax_form, reduce_form
-from arrax.lax.families import (
-    anything,
-    bools,
-    check_dtype,
-    checked_operand,
-    compose_jvp,
-    integers,
-    kind_of,
-    numeric,
-    real,
-    shape_slots,
-)
-from arrax.lax.shapes import broadcast_in_dim, full_like, reshape, transpose
-from arrax.lax.structure import concatenate, select, slice_in_dim
+from arrax.lax.cpu.reducing import reduce_form
+from arrax.lax.families import compose_jvp
+from arrax.lax.filled_arrays import full_like
+from arrax.lax.operand_checks import anything, bools, check_dtype, checked_operand, integers, kind_of, numeric
+from arrax.lax.selection import select
+from arrax.lax.shape_slots import shape_slots
+from arrax.lax.shapes import broadcast_in_dim, reshape
+from arrax.lax.structure import concatenate, slice_in_dim
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -54,15 +46,15 @@ def check_axes(name: str, aval: ShapedArray, axes: Sequence[int]) -> None:
         raise ValueError(f"{name}: axes {tuple(axes)} are out of bounds for an operand of type {aval.str_short()}")
 
 
-def _without(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
+def without_lengths(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(length for axis, length in enumerate(shape) if axis not in axes)
 
 
-def _kept(rank: int, axes: Sequence[int]) -> list[int]:
+def kept_axes(rank: int, axes: Sequence[int]) -> list[int]:
     return [axis for axis in range(rank) if axis not in axes]
 
 
-def _shifted(axes: Sequence[int], dim: int) -> tuple[tuple[int, ...], int]:
+def shifted_axes(axes: Sequence[int], dim: int) -> tuple[tuple[int, ...], int]:
     """Axes beside a batch axis at ``dim``, and where that axis is in the result."""
     moved = tuple(axis + (axis >= dim) for axis in axes)
     return moved, dim - sum(axis < dim for axis in moved)
@@ -89,11 +81,11 @@ def lower_monoid(ctx: Any, x: Any, monoid: Monoid, axes: Sequence[int], wide: bo
     dtype = accumulator(aval.dtype) if wide else aval.dtype
     x = convert_ir(x, aval, ShapedArray(aval.shape, dtype))
     result = ShapedArray(out.shape, dtype)
-    reduced = _reduced(ctx, x, ShapedArray(aval.shape, dtype), monoid, axes, result, may_drop_nan)
+    reduced = reduced_ir(ctx, x, ShapedArray(aval.shape, dtype), monoid, axes, result, may_drop_nan)
     return convert_ir(reduced, result, out)
 
 
-def _reduced(
+def reduced_ir(
     ctx: Any, x: Any, aval: ShapedArray, monoid: Monoid, axes: Sequence[int], out: ShapedArray, drops_nan: bool = False
 ) -> Any:
     """A reduction of an array of any type by a monoid; ``drops_nan`` says that it may."""
@@ -137,10 +129,10 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
     def type_rule(aval: ShapedArray, *, axes: tuple[int, ...], **_: Any) -> ShapedArray:
         check_dtype(name, aval, accepts)
         check_axes(name, aval, axes)
-        return ShapedArray(_without(aval.shape, axes), aval.dtype, aval.weak_type)
+        return ShapedArray(without_lengths(aval.shape, axes), aval.dtype, aval.weak_type)
 
     def batched(values: Any, dims: Any, *, axes: tuple[int, ...], **params: Any) -> tuple[Any, int]:
-        moved, dim = _shifted(axes, dims[0])
+        moved, dim = shifted_axes(axes, dims[0])
         return primitive.bind(values[0], axes=moved, **params), dim
 
     primitive.type_rule, primitive.batch, primitive.divides = type_rule, batched, without_axes
@@ -170,7 +162,7 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
 
 
 def _reduce_sum_transpose(ct: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any]:
-    return [ct if type(ct) is Zero else broadcast_in_dim(ct, x.aval.shape, _kept(x.aval.ndim, axes))]
+    return [ct if type(ct) is Zero else broadcast_in_dim(ct, x.aval.shape, kept_axes(x.aval.ndim, axes))]
 
 
 def _minmax_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...], largest: bool, **_: Any) -> Any:
@@ -184,7 +176,7 @@ def _minmax_weights(x: Any, *, axes: tuple[int, ...], largest: bool) -> Any:
     NaN where the optimum is NaN: the compiler takes zero divided by anything for zero, which would hide it.
     """
     shape = typeof(x).shape
-    spread = functools.partial(broadcast_in_dim, shape=shape, broadcast_dimensions=_kept(len(shape), axes))
+    spread = functools.partial(broadcast_in_dim, shape=shape, broadcast_dimensions=kept_axes(len(shape), axes))
     optimum = (reduce_max if largest else reduce_min)(x, axes)
     found = eq(x, spread(optimum))
     count = reduce_sum(convert_element_type(found, typeof(x).dtype), axes)
@@ -202,7 +194,7 @@ minmax_weights_p.jvp = compose_jvp(minmax_weights_p, [None])
 
 
 def _minmax_weights_batch(values: Any, dims: Any, *, axes: tuple[int, ...], largest: bool) -> tuple[Any, int]:
-    moved, _ = _shifted(axes, dims[0])
+    moved, _ = shifted_axes(axes, dims[0])
     return minmax_weights_p.bind(values[0], axes=moved, largest=largest), dims[0]
 
 
@@ -212,8 +204,8 @@ minmax_weights_p.batch = _minmax_weights_batch
 def _axes_in_front(x: Any, axes: Sequence[int]) -> Any:
     """The reduced axes merged into one in front."""
     aval = typeof(x)
-    x = transpose(x, (*axes, *_kept(aval.ndim, axes)))
-    kept = _without(aval.shape, axes)
+    x = transpose(x, (*axes, *kept_axes(aval.ndim, axes)))
+    kept = without_lengths(aval.shape, axes)
     return reshape(x, (int(np.prod([aval.shape[axis] for axis in axes], dtype=np.int64)), *kept))
 
 
@@ -277,7 +269,7 @@ def _short_rows_lowering(reduction_p: Primitive, monoid: Monoid) -> Any:
     """
     # With what computes the elements, the loop over a row is too long to be unrolled, and several times slower.
     rows_p = Primitive(f"{reduction_p.name}_of_short_rows")
-    rows_p.type_rule = lambda aval, *, axes: ShapedArray(_without(aval.shape, axes), aval.dtype)
+    rows_p.type_rule = lambda aval, *, axes: ShapedArray(without_lengths(aval.shape, axes), aval.dtype)
 
     def lower_rows(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any]:
         (aval,), (out,) = ctx.avals_in, ctx.avals_out
@@ -337,7 +329,7 @@ def _halves(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 def _reduce_type(*avals: ShapedArray, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> list[ShapedArray]:
     arrays, _ = _halves(avals)
     check_axes("reduce", arrays[0], dimensions)
-    return [ShapedArray(_without(aval.shape, dimensions), aval.dtype) for aval in arrays]
+    return [ShapedArray(without_lengths(aval.shape, dimensions), aval.dtype) for aval in arrays]
 
 
 def _reduce_lower(ctx: Any, *values: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> list[Any]:
@@ -412,134 +404,3 @@ def reduce(
     if not computations.is_identity(init, monoid, typeof(x).dtype):
         out = monoid.combine(init, out)
     return tree_unflatten(given.tree, [out])
-
-
-# ---- indices of minima and maxima ----------------------------------------------------------------------------------------
-
-
-def _index_lowering(optimum: Monoid) -> Any:
-    """The extreme, then the least index where it is (or where there is a NaN): two reductions that vectorise.
-
-    Short rows, and few, go pair by pair, which compiles in half the time.
-    """
-    direction = "GT" if optimum is computations.maximum else "LT"
-    # With what computes the elements, the loop over a row is too long to be unrolled, and several times slower.
-    pairs_p = Primitive("search_by_pairs")
-    pairs_p.type_rule = lambda aval, *, axes, index_dtype: ShapedArray(_without(aval.shape, axes), index_dtype)
-    pairs_p.lower[None] = lambda ctx, x, *, axes, index_dtype: [_index_by_pairs(ctx, x, optimum, direction, axes)]
-    apart = cached_lower_fun(pairs_p.bind, "search_by_pairs", apart=True)
-
-    def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
-        aval, out = ctx.avals_in[0], ctx.avals_out[0]
-        if aval.size < thresholds.ARGMAX_PAIRS_SIZE:
-            return [_index_by_pairs(ctx, x, optimum, direction, axes)]
-        if aval.shape[axes[0]] <= thresholds.ARGMAX_PAIRS_LENGTH:
-            return list(apart(ctx, x, axes=axes, index_dtype=index_dtype))
-        counter = _counter(ctx.platform, aval.shape[axes[0]])
-        indices, first = (ShapedArray(shape, counter) for shape in (aval.shape, out.shape))
-        best = _reduced(ctx, x, aval, optimum, axes, ShapedArray(out.shape, aval.dtype))
-        here = builder.compare("EQ", aval.shape, x, builder.broadcast(best, aval, _kept(aval.ndim, axes)))
-        if kind_of(aval.dtype) == "floating":
-            flags = ShapedArray(aval.shape, np.dtype(np.bool_))
-            here = builder.op("or", flags, here, builder.compare("NE", aval.shape, x, x))
-        index = builder.op("iota", indices, iota_dimension=builder.integer(axes[0]))
-        nowhere = builder.constant(computations.minimum.identity(counter))
-        candidates = builder.op("select", indices, here, index, builder.broadcast(nowhere, indices, ()))
-        found = _reduced(ctx, candidates, indices, computations.minimum, axes, first, drops_nan=True)
-        return [convert_ir(found, first, out)]
-
-    return rule
-
-
-def _index_by_pairs(ctx: Any, x: Any, optimum: Monoid, direction: str, axes: tuple[int, ...]) -> Any:
-    """The index of an extreme by one reduction of pairs of an element and its index."""
-    aval, out = ctx.avals_in[0], ctx.avals_out[0]
-    flag = ShapedArray((), np.dtype(np.bool_))
-    indices = builder.op(
-        "iota", ShapedArray(aval.shape, out.dtype), iota_dimension=builder.integer(axes[0])
-    )  # fmt: skip
-    floating = kind_of(aval.dtype) == "floating"
-    in_order = ctx.platform == "cpu"  # from the first element to the last, the result so far being the first operand
-
-    def better(a: Any, i: Any, b: Any, j: Any) -> list[Any]:
-        taken = stays(a, b) if in_order else precedes(a, i, b, j)
-        return [
-            builder.op("select", ShapedArray((), aval.dtype), taken, a, b),
-            builder.op("select", ShapedArray((), out.dtype), taken, i, j),
-        ]
-
-    def stays(a: Any, b: Any) -> Any:
-        kept = builder.compare(f"{direction[0]}E", (), a, b)
-        return builder.op("or", flag, kept, builder.compare("NE", (), a, a)) if floating else kept
-
-    def precedes(a: Any, i: Any, b: Any, j: Any) -> Any:
-        wins, ties = builder.compare(direction, (), a, b), builder.compare("EQ", (), a, b)
-        if floating:
-            is_nan, other = builder.compare("NE", (), a, a), builder.compare("NE", (), b, b)
-            wins = builder.op("or", flag, wins, builder.op("and", flag, is_nan, builder.op("not", flag, other)))
-            ties = builder.op("or", flag, ties, builder.op("and", flag, is_nan, other))
-        return builder.op("or", flag, wins, builder.op("and", flag, ties, builder.compare("LT", (), i, j)))
-
-    inits = [optimum.identity(aval.dtype), 0 if in_order else np.iinfo(out.dtype).max]
-    scalars = [ShapedArray((), aval.dtype), ShapedArray((), out.dtype)]
-    starts = [builder.full(value, scalar_) for value, scalar_ in zip(inits, scalars, strict=True)]
-    outs = [ShapedArray(out.shape, aval.dtype), ShapedArray(out.shape, out.dtype)]
-    return reduce_ir(ctx, [x, indices], starts, axes, outs, better)[1]
-
-
-def _counter(platform: str, length: int) -> np.dtype:
-    """What places along an axis are counted in: the compiler for CPUs is quicker at minima and maxima of floats."""
-    if platform == "cpu" and length <= 1 << 24:
-        return np.dtype(np.float32)
-    return np.dtype(np.int32 if length < 2**31 else np.int64)
-
-
-def _argminmax(name: str, optimum: Monoid, doc: str) -> Any:
-    primitive = Primitive(name)
-
-    def type_rule(aval: ShapedArray, *, axes: tuple[int, ...], index_dtype: Any) -> ShapedArray:
-        check_dtype(name, aval, real | bools)
-        (axis,) = axes
-        if not 0 <= axis < aval.ndim:
-            raise ValueError(f"{name}: invalid axis {axis} for operand shape {aval.shape}")
-        if aval.shape[axis] == 0:
-            raise ValueError(f"{name} requires a non-empty axis, got operand shape {aval.shape} and axis {axis}")
-        if not dtypes.is_integer(index_dtype):
-            raise TypeError(f"{name}: index_dtype must be an integer type, but got {index_dtype}")
-        return ShapedArray(_without(aval.shape, axes), index_dtype)
-
-    def batched(values: Any, dims: Any, *, axes: tuple[int, ...], index_dtype: Any) -> tuple[Any, int]:
-        moved, dim = _shifted(axes, dims[0])
-        return primitive.bind(values[0], axes=moved, index_dtype=index_dtype), dim
-
-    def derivative(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
-        out = primitive.bind(*primals, **params)
-        return out, Zero.of(out)
-
-    primitive.type_rule, primitive.batch, primitive.jvp = type_rule, batched, derivative
-    primitive.divides = without_axes
-    primitive.lower[None] = _index_lowering(optimum)
-
-    def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
-        dtype = dtypes.canonicalize_dtype(dtypes.dtype(index_dtype))
-        return primitive.bind(checked_operand(name, operand), axes=(as_index(axis),), index_dtype=dtype)
-
-    name_function(function, name)
-    function.__module__ = "arrax.lax"
-    function.__doc__ = (
-        f"{doc}; the first of several, and the first NaN where there is any.\n\n"
-        "Args:\n  operand: array of real numbers or bools.\n  axis: the axis to search, counted from 0.\n"
-        "  index_dtype: an integer dtype for the result.\n"
-        "Returns: array of indices without the axis.\n"
-        "Raises:\n  ValueError: no such axis, or one of length 0.\n  TypeError: other dtypes.\n"
-        f"Example: ``lax.{name}(jnp.array([1, 5, 2]), 0, jnp.int32)``."
-    )
-    function.primitive = primitive  # type: ignore[attr-defined]
-    return function
-
-
-argmax = _argminmax("argmax", computations.maximum, "The index of the greatest element along an axis")
-argmin = _argminmax("argmin", computations.minimum, "The index of the least element along an axis")
-
-argmax.primitive.forms["cpu"] = argmax_form(largest=True)
-argmin.primitive.forms["cpu"] = argmax_form(largest=False)

@@ -8,7 +8,8 @@ from typing import Any
 from arrax.core.calls import as_index
 from arrax.core.interpreter import Rounding, context
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import checked_operand, elementwise, floating
+from arrax.lax.families import elementwise
+from arrax.lax.operand_checks import checked_operand, floating
 from arrax.xla.arrays import Array, ArrayLike
 
 

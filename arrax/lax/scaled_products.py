@@ -15,8 +15,9 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import mul
 from arrax.lax.contractions import dot_general, dot_general_p
 from arrax.lax.conversion import convert
-from arrax.lax.families import checked_operand, kind_of
-from arrax.lax.shapes import broadcast_in_dim, full, reshape
+from arrax.lax.filled_arrays import full
+from arrax.lax.operand_checks import checked_operand, kind_of
+from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 scaled_dot_p = Primitive("scaled_dot")

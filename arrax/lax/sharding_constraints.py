@@ -14,7 +14,7 @@ from arrax.core.types import Zero, typeof
 from arrax.interpreters.batching import running_batch
 from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import placements_of_primitive
-from arrax.lax.families import checked_operand
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.placement import device_put_p, put_value
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike

@@ -17,12 +17,19 @@ from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import add, lt, rem
 from arrax.lax.conversion import convert
-from arrax.lax.families import ArrayImpl, checked_operand, scalar_like
+from arrax.lax.filled_arrays import full
 from arrax.lax.gather import CLIP, PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather, gather_p
-from arrax.lax.scatter import ScatterDimensionNumbers, scatter_p
-from arrax.lax.shapes import broadcast_in_dim, canonical_axis, canonical_shape, full, reshape, squeeze
-from arrax.lax.structure import concatenate, select, slice_in_dim
+from arrax.lax.operand_checks import checked_operand, scalar_like
+from arrax.lax.scatter import scatter_p
+from arrax.lax.scatter_lowering import ScatterDimensionNumbers
+from arrax.lax.selection import select
+from arrax.lax.shape_arguments import canonical_axis, canonical_shape
+from arrax.lax.shapes import broadcast_in_dim, reshape, squeeze
+from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
+
+ArrayImpl = runtime.ArrayImpl
 
 # ---- start indices --------------------------------------------------------------------------------------------------
 

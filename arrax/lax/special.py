@@ -16,9 +16,11 @@ from arrax.lax.cpu.error_function import error_function
 from arrax.lax.cpu.expressions import by_formula
 from arrax.lax.double_formulas import Derivatives, Real, in_double
 from arrax.lax.exponential import exp, rsqrt
-from arrax.lax.families import binary, broadcast_to_shape, floating, unary
-from arrax.lax.shapes import full_like
-from arrax.lax.structure import select
+from arrax.lax.families import binary, unary
+from arrax.lax.filled_arrays import full_like
+from arrax.lax.operand_checks import floating
+from arrax.lax.selection import select
+from arrax.lax.shape_slots import broadcast_to_shape
 from arrax.lax.zeta_functions import hurwitz_zeta, polygamma_of_orders
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)

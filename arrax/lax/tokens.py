@@ -10,7 +10,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, abstract_token, register_type, typeof
 from arrax.interpreters.lowering import builder
-from arrax.lax.families import checked_operand
+from arrax.lax.operand_checks import checked_operand
 from arrax.xla.annotations import Shape
 from arrax.xla.arrays import ArrayLike
 

@@ -34,9 +34,10 @@ from arrax.lax.complex_values import (
 from arrax.lax.cpu import angles, powers
 from arrax.lax.cpu.expressions import by_formula
 from arrax.lax.exponential import exp, expm1, rsqrt
-from arrax.lax.families import binary, inexact, lower_named, unary
-from arrax.lax.shapes import full_like
-from arrax.lax.structure import select
+from arrax.lax.families import binary, lower_named, unary
+from arrax.lax.filled_arrays import full_like
+from arrax.lax.operand_checks import inexact
+from arrax.lax.selection import select
 
 # ---- complex numbers by their parts ----------------------------------------------------------------------------------
 

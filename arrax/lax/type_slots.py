@@ -9,8 +9,10 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.lax.arithmetic import add
+from arrax.lax.axis_order import move_axis
 from arrax.lax.conversion import convert
-from arrax.lax.shapes import broadcast_in_dim, move_axis, zeros_of
+from arrax.lax.filled_arrays import zeros_of
+from arrax.lax.shapes import broadcast_in_dim
 
 
 def _broadcast(value: Any, size: int, axis: int) -> Any:

@@ -21,9 +21,10 @@ from arrax.lax import computations
 from arrax.lax.arithmetic import add, eq, ge, le, scalar
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_ir
+from arrax.lax.filled_arrays import full_like
 from arrax.lax.reductions import accumulator
-from arrax.lax.shapes import full_like
-from arrax.lax.structure import pad, select, slice_
+from arrax.lax.selection import select
+from arrax.lax.structure import pad, slice_
 from arrax.lax.window_geometry import Windows, dilated
 
 select_and_gather_add_p = Primitive("select_and_gather_add", cost=1)

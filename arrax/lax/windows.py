@@ -17,10 +17,11 @@ from arrax.lax import computations
 from arrax.lax.arithmetic import ge, le
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_ir
-from arrax.lax.families import anything, check_dtype, compose_jvp, numeric
+from arrax.lax.families import compose_jvp
+from arrax.lax.filled_arrays import full
+from arrax.lax.operand_checks import anything, check_dtype, numeric
 from arrax.lax.reductions import accumulator
-from arrax.lax.shapes import full
-from arrax.lax.structure import select
+from arrax.lax.selection import select
 from arrax.lax.window_geometry import Windows
 from arrax.lax.window_selection import select_and_gather_add_p, window_slices
 from arrax.xla.arrays import Array, ArrayLike

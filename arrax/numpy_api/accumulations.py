@@ -10,7 +10,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import cumulative, shapes, structure
+from arrax.lax import cumulative, filled_arrays, selection, shape_arguments, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise_makers import constant
@@ -39,9 +39,9 @@ def _accumulate(a: Any, name: str, axis: OneAxis, dtype: Any, include_initial: b
     operation, neutral = _OPERATIONS[name]
     if axis is None:
         a, axis = shapes.reshape(a, (typeof(a).size,)), 0
-    axis = shapes.canonical_axis(axis, typeof(a).ndim)
+    axis = shape_arguments.canonical_axis(axis, typeof(a).ndim)
     if name.startswith("nan"):
-        a = structure.select(isnan(a), shapes.full_like(a, neutral), a)
+        a = selection.select(isnan(a), filled_arrays.full_like(a, neutral), a)
     own = typeof(a).dtype
     natural = sum_dtype(own) if name.startswith("cumulative") or dtypes.is_bool(own) else own
     target = natural if dtype is None else dtypes.check_user_dtype(name, dtype)
@@ -50,7 +50,7 @@ def _accumulate(a: Any, name: str, axis: OneAxis, dtype: Any, include_initial: b
     out = convert(operation(convert(a, work), axis), target)
     if include_initial:
         shape = typeof(out).shape
-        first = shapes.full((*shape[:axis], 1, *shape[axis + 1 :]), constant(neutral, out))
+        first = filled_arrays.full((*shape[:axis], 1, *shape[axis + 1 :]), constant(neutral, out))
         out = structure.concatenate([first, out], axis)
     return out
 

@@ -10,13 +10,14 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, shapes, structure
+from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shape_arguments, shapes
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
+from arrax.numpy_api.axis_order import moveaxis
 from arrax.numpy_api.joining import join_all
-from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ravel
+from arrax.numpy_api.manipulation import broadcast_to, expand_dims, ravel
 from arrax.numpy_api.operands import canonical_axes
 from arrax.numpy_api.rearranging import known, pick, pick_compiled
 from arrax.numpy_api.routes import eager_operand, shape_of
@@ -60,7 +61,7 @@ def _along(name: str, arr: Any, axis: OneAxis) -> tuple[Any, int]:
     arr = eager_operand(name, arr)
     if axis is None:
         return ravel(arr), 0
-    return arr, shapes.canonical_axis(axis, typeof(arr).ndim)
+    return arr, shape_arguments.canonical_axis(axis, typeof(arr).ndim)
 
 
 def _indices_known(name: str, obj: Any) -> Any:
@@ -148,10 +149,10 @@ def _fitting_values(arr: Any, values: Any, axis: int, obj: Any, indices: Any) ->
 def _insertion_order(obj: Any, length: int, count: int) -> Any:
     """For each place of the result, where its slice stands in the array followed by the inserted slices."""
     index = convert(operands.broadcast_to(shapes.reshape(obj, (typeof(obj).size,)), (count,)), np.int32)
-    index = structure.select(arithmetic.lt(index, np.int32(0)), arithmetic.add(index, np.int32(length)), index)
+    index = selection.select(arithmetic.lt(index, np.int32(0)), arithmetic.add(index, np.int32(length)), index)
     index = arithmetic.min_(arithmetic.max_(index, np.int32(0)), np.int32(length))
     mine, other = (shapes.broadcast_in_dim(index, (count, count), (dim,)) for dim in (0, 1))
-    rows, columns = (shapes.broadcasted_iota(np.int32, (count, count), dim) for dim in (0, 1))
+    rows, columns = (filled_arrays.broadcasted_iota(np.int32, (count, count), dim) for dim in (0, 1))
     tied = bitwise.bitwise_and(arithmetic.eq(mine, other), arithmetic.lt(columns, rows))
     earlier = bitwise.bitwise_or(arithmetic.lt(other, mine), tied)
     indices = arithmetic.add(index, reduce_sum(convert(earlier, np.int32), (1,)))
@@ -161,13 +162,13 @@ def _insertion_order(obj: Any, length: int, count: int) -> Any:
 def _interleaved(indices: Any, length: int, count: int) -> Any:
     total = length + count
     spread = shapes.broadcast_in_dim(indices, (total, count), (1,))
-    rows = shapes.broadcasted_iota(np.int32, (total, count), 0)
+    rows = filled_arrays.broadcasted_iota(np.int32, (total, count), 0)
     before = reduce_sum(convert(arithmetic.lt(spread, rows), np.int32), (1,))
     here = convert(arithmetic.eq(spread, rows), np.int32)
-    which = reduce_sum(arithmetic.mul(here, shapes.broadcasted_iota(np.int32, (total, count), 1)), (1,))
+    which = reduce_sum(arithmetic.mul(here, filled_arrays.broadcasted_iota(np.int32, (total, count), 1)), (1,))
     inserted = arithmetic.gt(reduce_sum(here, (1,)), np.int32(0))
-    old = arithmetic.sub(shapes.iota(np.int32, total), before)
-    return structure.select(inserted, arithmetic.add(which, np.int32(length)), old)
+    old = arithmetic.sub(filled_arrays.iota(np.int32, total), before)
+    return selection.select(inserted, arithmetic.add(which, np.int32(length)), old)
 
 
 def delete(arr: ArrayLike, obj: Any, axis: OneAxis = None, *, assume_unique_indices: bool = False) -> Array:
@@ -202,11 +203,11 @@ def _remaining(obj: Any, length: int) -> Any:
     """The places that are left when distinct ones are removed."""
     count = typeof(obj).size
     index = convert(shapes.reshape(obj, (count,)), np.int32)
-    index = structure.select(arithmetic.lt(index, np.int32(0)), arithmetic.add(index, np.int32(length)), index)
+    index = selection.select(arithmetic.lt(index, np.int32(0)), arithmetic.add(index, np.int32(length)), index)
     mine, other = (shapes.broadcast_in_dim(index, (count, count), (dim,)) for dim in (0, 1))
     rank = reduce_sum(convert(arithmetic.lt(other, mine), np.int32), (1,))
     threshold = arithmetic.sub(index, rank)
     left = length - count
     spread = shapes.broadcast_in_dim(threshold, (left, count), (1,))
-    passed = arithmetic.le(spread, shapes.broadcasted_iota(np.int32, (left, count), 0))
-    return arithmetic.add(shapes.iota(np.int32, left), reduce_sum(convert(passed, np.int32), (1,)))
+    passed = arithmetic.le(spread, filled_arrays.broadcasted_iota(np.int32, (left, count), 0))
+    return arithmetic.add(filled_arrays.iota(np.int32, left), reduce_sum(convert(passed, np.int32), (1,)))

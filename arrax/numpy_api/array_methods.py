@@ -20,9 +20,11 @@ from arrax.native import runtime
 from arrax.numpy_api import (
     accumulations,
     averages,
+    axis_order,
     bit_views,
     creation,
     elementwise,
+    filled_arrays,
     indexing,
     manipulation,
     matrices,
@@ -68,10 +70,10 @@ def _reshape(self: Any, *args: Any, order: str = "C", copy: bool | None = None, 
     )
 
 
-@_documented_as(manipulation.transpose, "the axes may be given as several arguments.")
+@_documented_as(axis_order.transpose, "the axes may be given as several arguments.")
 def _transpose(self: Any, *args: Any) -> Any:
     axes = None if not args else args[0] if len(args) == 1 and (args[0] is None or np.ndim(args[0]) > 0) else args
-    return manipulation.transpose(self, axes)
+    return axis_order.transpose(self, axes)
 
 
 @_documented_as(manipulation.astype)
@@ -139,7 +141,7 @@ def _nonzero(self: Any, *, size: int | None = None, fill_value: Any = None) -> A
 
 def _copy(self: Any) -> Any:
     """An array with a buffer of its own."""
-    return creation.copy_array(self)
+    return filled_arrays.copy_array(self)
 
 
 def _bytes(self: Any, order: str = "C") -> bytes:
@@ -150,7 +152,7 @@ def _bytes(self: Any, order: str = "C") -> bytes:
 def _swap_last(self: Any) -> Any:
     if self.ndim < 2:
         raise ValueError(f"matrix_transpose requires at least 2 dimensions; got {self.ndim}")
-    return manipulation.swapaxes(self, -1, -2)
+    return axis_order.swapaxes(self, -1, -2)
 
 
 def _array_namespace(self: Any, *, api_version: str | None = None) -> Any:
@@ -182,7 +184,7 @@ METHODS: dict[str, Any] = {
     "__getitem__": indexing.getitem, "__iter__": _iterate, "__contains__": _contains, "__setitem__": indexing.setitem_refused,
     "__array_namespace__": _array_namespace, "__array_priority__": 100,
     "at": property(lambda self: updates.IndexUpdater(self), doc="Functional updates: ``x.at[index].set(value)``."),
-    "T": property(lambda self: manipulation.transpose(self), doc="The array with its axes reversed."),
+    "T": property(lambda self: axis_order.transpose(self), doc="The array with its axes reversed."),
     "mT": property(_swap_last, doc="The array with its last two axes swapped."),
     "real": property(lambda self: elementwise.real(self), doc="Real part."),
     "imag": property(lambda self: elementwise.imag(self), doc="Imaginary part."),
@@ -190,7 +192,7 @@ METHODS: dict[str, Any] = {
     "reshape": _reshape, "transpose": _transpose, "astype": _astype, "view": bit_views.view, "sum": _sum, "clip": _clip,
     "repeat": _repeat, "compress": _compress, "nonzero": _nonzero, "to_device": _to_device,
     "ravel": manipulation.ravel, "flatten": manipulation.ravel,
-    "squeeze": manipulation.squeeze, "swapaxes": manipulation.swapaxes,
+    "squeeze": manipulation.squeeze, "swapaxes": axis_order.swapaxes,
     "diagonal": matrices.diagonal, "trace": matrices.trace, "dot": products.dot,
     "conj": elementwise.conjugate, "conjugate": elementwise.conjugate,
     "round": elementwise.round, "copy": _copy,

@@ -10,7 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, exponential, shapes, structure
+from arrax.lax import arithmetic, axis_order, exponential, filled_arrays, selection, shapes
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
@@ -173,8 +173,8 @@ def per_freedom(total: Any, freedom: Any) -> Any:
     positive = arithmetic.gt(freedom, number_like(0, freedom))
     value = over(total, freedom)
     shape = typeof(value).shape
-    nothing = shapes.full(shape, number_like(np.nan, value))
-    return structure.select(
+    nothing = filled_arrays.full(shape, number_like(np.nan, value))
+    return selection.select(
         positive if typeof(positive).shape in ((), shape) else operands.broadcast_to(positive, shape), value, nothing
     )
 
@@ -242,7 +242,7 @@ def _weighted(a: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any
                 f"average: shape {own} of weights must be consistent with shape {shape} of a along axis {axis}."
             )
         order = sorted(range(len(axes)), key=lambda i: axes[i])
-        weights = shapes.broadcast_in_dim(shapes.transpose(weights, order), shape, sorted(axes))
+        weights = shapes.broadcast_in_dim(axis_order.transpose(weights, order), shape, sorted(axes))
     total = reduce_sum(weights, axes)
     value = arithmetic.div(reduce_sum(arithmetic.mul(a, weights), axes), total)
     return with_kept_axes(value, axes, keepdims), with_kept_axes(total, axes, keepdims)
@@ -274,4 +274,4 @@ def average(
     if not returned:
         return value
     count = math.prod(typeof(a).shape[i] for i in canonical_axes(where, typeof(a).ndim))
-    return value, shapes.full_like(value, count)
+    return value, filled_arrays.full_like(value, count)

@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, shapes
+from arrax.lax import arithmetic, axis_order, shapes
 from arrax.lax.conversion import convert
 from arrax.lax.convolution import conv_general_dilated
 from arrax.lax.precision import PrecisionLike
@@ -69,7 +69,7 @@ def _convolve(a: Any, v: Any, mode: str, precision: Any, preferred: Any, name: s
     dtype = typeof(a).dtype
     longer, shorter = (a, v) if typeof(a).size >= typeof(v).size else (v, a)
     padding = _padding(mode, typeof(shorter).size)
-    kernel = shapes.rev(shorter, (0,))
+    kernel = axis_order.rev(shorter, (0,))
     if not dtypes.is_complex(dtype):
         return convert(_sliding_products(longer, kernel, padding, precision, target), target)
     real = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
@@ -111,11 +111,11 @@ def _correlate(a: Any, v: Any, mode: str, precision: Any, preferred: Any) -> Any
     dtype = typeof(a).dtype
     swapped = typeof(a).size < typeof(v).size
     a, v = (v, a) if swapped else (a, v)
-    kernel = shapes.rev(arithmetic.conj(v) if dtypes.is_complex(dtype) else v, (0,))
+    kernel = axis_order.rev(arithmetic.conj(v) if dtypes.is_complex(dtype) else v, (0,))
     out = _convolve(a, kernel, mode, precision, preferred, "correlate")
     if not swapped:
         return out
-    out = shapes.rev(out, (0,))
+    out = axis_order.rev(out, (0,))
     return arithmetic.conj(out) if dtypes.is_complex(typeof(out).dtype) else out
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, exponential, shapes, structure
+from arrax.lax import arithmetic, axis_order, exponential, selection, shapes, structure
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
@@ -36,7 +36,7 @@ def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
         if typeof(v).ndim < 2:
             v = shapes.reshape(v, (1, typeof(v).size))
         elif not rowvar:
-            v = shapes.transpose(v, (1, 0))
+            v = axis_order.transpose(v, (1, 0))
         rows.append(v)
     if len(rows) == 2 and typeof(rows[0]).shape[1] != typeof(rows[1]).shape[1]:
         raise ValueError(
@@ -139,7 +139,7 @@ def _corrcoef(x: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
 
 
 def _limited(x: Any) -> Any:
-    return structure.clamp(number_like(-1, x), x, number_like(1, x))
+    return selection.clamp(number_like(-1, x), x, number_like(1, x))
 
 
 def corrcoef(x: ArrayLike, y: OptionalArray = None, rowvar: bool = True, dtype: OptionalDType = None) -> Array:

@@ -8,14 +8,14 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, linalg, shapes, structure
+from arrax.lax import arithmetic, filled_arrays, linalg, selection, shapes, structure
 from arrax.lax.control_flow.conditionals import cond
 from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumprod
 from arrax.lax.exponential import log
-from arrax.lax.families import kind_of
 from arrax.lax.linalg import matrices as parts
 from arrax.lax.linalg.lu_factors import lu_solve
+from arrax.lax.operand_checks import kind_of
 from arrax.lax.reductions import reduce_max, reduce_min, reduce_prod, reduce_sum
 from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_algebra import as_matrices
@@ -36,10 +36,10 @@ class SlogdetResult(NamedTuple):
 def _parity(pivots: Any) -> Any:
     """1 where a permutation is odd, else 0."""
     axis = typeof(pivots).ndim - 1
-    indices = shapes.broadcasted_iota(np.int32, typeof(pivots).shape, axis)
+    indices = filled_arrays.broadcasted_iota(np.int32, typeof(pivots).shape, axis)
     moved = convert(arithmetic.ne(pivots, indices), np.int32)
     count = reduce_sum(moved, (axis,))
-    return arithmetic.rem(count, shapes.full_like(count, 2))
+    return arithmetic.rem(count, filled_arrays.full_like(count, 2))
 
 
 @api()
@@ -63,7 +63,7 @@ def det(a: ArrayLike) -> Array:
 def _product_of_pivots(factors: Any, pivots: Any) -> Any:
     product = reduce_prod(parts.diagonal(factors), (typeof(factors).ndim - 2,))
     odd = arithmetic.eq(_parity(pivots), np.int32(1))
-    return structure.select(odd, arithmetic.neg(product), product)
+    return selection.select(odd, arithmetic.neg(product), product)
 
 
 @custom_jvp
@@ -122,7 +122,7 @@ def _entry(a: Any, i: int, j: int) -> Any:
 
 def _small_determinant(a: Any, size: int) -> Any:
     if size == 0:
-        return shapes.full_like(a, 1, shape=typeof(a).shape[:-2])
+        return filled_arrays.full_like(a, 1, shape=typeof(a).shape[:-2])
     if size == 1:
         return _entry(a, 0, 0)
     terms = []
@@ -157,7 +157,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     factors, pivots, _ = linalg.lu(a)
     sign, logarithm = _signs_of(parts.diagonal(factors))
     odd = arithmetic.eq(_parity(pivots), np.int32(1))
-    return SlogdetResult(structure.select(odd, arithmetic.neg(sign), sign), logarithm)
+    return SlogdetResult(selection.select(odd, arithmetic.neg(sign), sign), logarithm)
 
 
 def _signs_of(diagonal: Any) -> tuple[Any, Any]:
@@ -169,12 +169,12 @@ def _slogdet_by_qr(a: Any) -> SlogdetResult:
     """Each reflection with a factor has determinant ``-tau / conj(tau)``."""
     reflected, taus = linalg.geqrf(a)
     sign, logarithm = _signs_of(parts.diagonal(reflected))
-    none = arithmetic.eq(taus, shapes.full_like(taus, 0))
-    one = shapes.full_like(taus, 1)
+    none = arithmetic.eq(taus, filled_arrays.full_like(taus, 0))
+    one = filled_arrays.full_like(taus, 1)
     if kind_of(typeof(a).dtype) == "complex":
-        safe = structure.select(none, one, taus)
+        safe = selection.select(none, one, taus)
         turn = arithmetic.neg(arithmetic.div(safe, arithmetic.conj(safe)))
     else:
         turn = arithmetic.neg(one)
-    turned = reduce_prod(structure.select(none, one, turn), (typeof(taus).ndim - 1,))
+    turned = reduce_prod(selection.select(none, one, turn), (typeof(taus).ndim - 1,))
     return SlogdetResult(arithmetic.mul(sign, turned), logarithm)

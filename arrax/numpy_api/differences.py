@@ -11,16 +11,28 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, cumulative, shapes, slicing, structure
+from arrax.lax import (
+    arithmetic,
+    axis_order,
+    bitwise,
+    cumulative,
+    filled_arrays,
+    selection,
+    shape_arguments,
+    shapes,
+    slicing,
+    structure,
+)
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
+from arrax.numpy_api.axis_order import moveaxis
 from arrax.numpy_api.elementwise import add, divide, multiply, remainder, subtract
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.logic import not_equal
-from arrax.numpy_api.manipulation import moveaxis, ravel
+from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import (
     canonical_axes,
     check_arraylike,
@@ -86,7 +98,7 @@ def diff(
         raise ValueError("diff requires input that is at least one dimensional, got a scalar")
     if count < 0:
         raise ValueError(f"diff: order must be non-negative but got {count}")
-    axis = shapes.canonical_axis(axis, typeof(a).ndim)
+    axis = shape_arguments.canonical_axis(axis, typeof(a).ndim)
     parts = [_edge(a, v, axis) if v is not None else None for v in (prepend, append)]
     if any(part is not None for part in parts):
         a = concatenate([part for part in (parts[0], a, parts[1]) if part is not None], axis)
@@ -217,9 +229,12 @@ def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
     y, widths = join_inexact(y, dx if x is None else x)
     y, widths = convert(y, typeof(y).dtype), convert(widths, typeof(y).dtype)
     rank, own = typeof(y).ndim, typeof(widths).ndim
-    axis, along = shapes.canonical_axis(axis, rank), 0 if own < 2 else shapes.canonical_axis(axis, own)
+    axis, along = (
+        shape_arguments.canonical_axis(axis, rank),
+        0 if own < 2 else shape_arguments.canonical_axis(axis, own),
+    )
     if own > 1 and (x is None or own != rank):
-        y, widths = shapes.move_axis(y, axis, rank - 1), shapes.move_axis(widths, along, own - 1)
+        y, widths = axis_order.move_axis(y, axis, rank - 1), axis_order.move_axis(widths, along, own - 1)
         axis, along = rank - 1, own - 1
     length = typeof(y).shape[axis]
     part = functools.partial(structure.slice_in_dim, y, axis=axis)
@@ -273,13 +288,13 @@ def _unwrap(p: Any, discont: Any, period: Any, axis: int) -> Any:
     at_edge = arithmetic.eq(wrapped, low)
     rising = arithmetic.gt(steps, constant(0, steps))
     edge = bitwise.bitwise_and(bitwise.bitwise_and(at_edge, rising), operands.broadcast_to(even, shape))
-    wrapped = structure.select(edge, high, wrapped)
+    wrapped = selection.select(edge, high, wrapped)
     correction = subtract(wrapped, steps)
     sizes, limit = operands.promote_dtypes(arithmetic.abs_(steps), half if discont is None else discont)
     small = arithmetic.lt(sizes, operands.broadcast_to(limit, shape))
-    correction = structure.select(small, shapes.full_like(correction, 0), correction)
+    correction = selection.select(small, filled_arrays.full_like(correction, 0), correction)
     last = typeof(p).ndim - 1
-    front = shapes.full((*shape[:-1], 1), constant(0, correction))
+    front = filled_arrays.full((*shape[:-1], 1), constant(0, correction))
     total = structure.concatenate([front, cumulative.cumsum(correction, last)], last)
     return add(p, moveaxis(total, -1, axis))
 
@@ -297,5 +312,5 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, period: ArrayLike 
     check_arraylike("unwrap", p)
     p = eager_operand("unwrap", p)
     refuse_complex("unwrap", p)
-    axis = shapes.canonical_axis(axis, typeof(p).ndim)
+    axis = shape_arguments.canonical_axis(axis, typeof(p).ndim)
     return _unwrap(p, discont, period, axis) if shape_of(p)[axis] else p

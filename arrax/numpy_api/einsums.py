@@ -13,7 +13,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import slots, typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import shapes
+from arrax.lax import axis_order, shapes
 from arrax.lax.collectives import psum
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
@@ -165,7 +165,7 @@ def _with_diagonals(x: Any, term: str) -> tuple[Any, str]:
         while term.count(letter) > 1:
             first, second = term.index(letter), term.rindex(letter)
             order = [i for i in range(len(term)) if i not in (first, second)]
-            x = diagonal_of_last(_equal_lengths(shapes.transpose(x, (*order, first, second))), 0)
+            x = diagonal_of_last(_equal_lengths(axis_order.transpose(x, (*order, first, second))), 0)
             term = "".join(term[i] for i in order) + letter
     return x, term
 
@@ -181,7 +181,7 @@ def _equal_lengths(x: Any) -> Any:
 
 def _ordered(x: Any, term: str, result: str) -> Any:
     order = [term.index(letter) for letter in result]
-    return x if order == list(range(len(term))) else shapes.transpose(x, order)
+    return x if order == list(range(len(term))) else axis_order.transpose(x, order)
 
 
 def _single(x: Any, term: str, result: str) -> Any:

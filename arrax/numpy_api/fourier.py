@@ -13,11 +13,11 @@ from arrax.core import config
 from arrax.core.calls import as_index, as_indices
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, shapes, structure
+from arrax.lax import arithmetic, axis_order, shape_arguments, structure
 from arrax.lax.conversion import convert
-from arrax.lax.families import kind_of
 from arrax.lax.fourier_transforms import FftType
 from arrax.lax.fourier_transforms import fft as transform
+from arrax.lax.operand_checks import kind_of
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
@@ -63,7 +63,7 @@ def _plan(
     lengths = None if s is None else as_indices(s)
     if axes is None:
         axes = range(len(shape)) if lengths is None else range(-len(lengths), 0)
-    chosen = tuple(shapes.canonical_axis(axis, len(shape)) for axis in axes)
+    chosen = tuple(shape_arguments.canonical_axis(axis, len(shape)) for axis in axes)
     if len(set(chosen)) != len(chosen):
         raise ValueError(f"{name} does not support repeated axes. Got axes {tuple(axes)}.")
     if lengths is None:
@@ -92,9 +92,9 @@ def _over(a: Any, kind: FftType, axes: Sequence[int], lengths: Sequence[int]) ->
     rank = typeof(a).ndim
     order = [axis for axis in range(rank) if axis not in axes] + list(axes)
     if order != list(range(rank)):
-        a = shapes.transpose(a, order)
+        a = axis_order.transpose(a, order)
     a = transform(a, kind, lengths)
-    return a if order == list(range(rank)) else shapes.transpose(a, np.argsort(order).tolist())
+    return a if order == list(range(rank)) else axis_order.transpose(a, np.argsort(order).tolist())
 
 
 def _converted(name: str, a: Any, kind: FftType) -> Any:
@@ -433,7 +433,7 @@ def _half_turn(name: str, x: Any, axes: Any, sign: int) -> Any:
     check_arraylike(name, x)
     shape = typeof(x).shape
     chosen = range(len(shape)) if axes is None else (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
-    turned = tuple(shapes.canonical_axis(axis, len(shape)) for axis in chosen)
+    turned = tuple(shape_arguments.canonical_axis(axis, len(shape)) for axis in chosen)
     if not turned:
         return eager_operand(name, x)
     return roll(x, tuple(sign * (shape[axis] // 2) for axis in turned), turned)

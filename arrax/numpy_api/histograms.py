@@ -11,11 +11,12 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import slots, typeof
-from arrax.lax import arithmetic, bitwise, shapes, structure
+from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.counting import count_values
 from arrax.lax.reductions import reduce_sum
-from arrax.lax.scatter import ScatterDimensionNumbers, scatter_add
+from arrax.lax.scatter import scatter_add
+from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
@@ -47,7 +48,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
         if dtypes.issubdtype(typeof(x).dtype, np.signedinteger)
         else x
     )
-    start = shapes.full((length,), 0, dtype)
+    start = filled_arrays.full((length,), 0, dtype)
     if size == 0 or length == 0:
         return start
     return scatter_add(
@@ -119,8 +120,8 @@ def _edges(low: Any, high: Any, count: int, dtype: Any) -> Any:
     half = np.asarray(0.5).astype(dtype)[()]
     empty = arithmetic.eq(low, high)
     low, high = (
-        structure.select(empty, arithmetic.sub(low, half), low),
-        structure.select(empty, arithmetic.add(high, half), high),
+        selection.select(empty, arithmetic.sub(low, half), low),
+        selection.select(empty, arithmetic.add(high, half), high),
     )
     return linspace(low, high, count + 1)
 
@@ -181,11 +182,13 @@ def _bin_of(edges: Any, values: Any) -> Any:
     index = search_sorted(edges, values, None, True, "scan")
     last = structure.slice_in_dim(edges, count, count + 1)
     at_end = arithmetic.eq(values, operands.broadcast_to(last, typeof(values).shape))
-    index = structure.select(at_end, shapes.full_like(index, count), index)
+    index = selection.select(at_end, filled_arrays.full_like(index, count), index)
     inside = bitwise.bitwise_and(
         arithmetic.ge(index, np.asarray(1).astype(dtype)[()]), arithmetic.le(index, np.asarray(count).astype(dtype)[()])
     )
-    return structure.select(inside, arithmetic.sub(index, shapes.full_like(index, 1)), shapes.full_like(index, 1 << 30))
+    return selection.select(
+        inside, arithmetic.sub(index, filled_arrays.full_like(index, 1)), filled_arrays.full_like(index, 1 << 30)
+    )
 
 
 _FEW_BINS = 1 << 12
@@ -196,14 +199,14 @@ def _equal_bin_of(edges: Any, values: Any) -> Any:
     count, shape, dtype = typeof(edges).shape[0] - 1, typeof(values).shape, index_dtype()
     low, high = (operands.broadcast_to(structure.slice_in_dim(edges, i, i + 1), shape) for i in (0, count))
     share = arithmetic.div(arithmetic.sub(values, low), arithmetic.sub(high, low))
-    scaled = arithmetic.mul(share, shapes.full_like(share, count))
+    scaled = arithmetic.mul(share, filled_arrays.full_like(share, count))
     zero, last, one = (np.asarray(number).astype(dtype)[()] for number in (0, count - 1, 1))
     guess = arithmetic.min_(arithmetic.max_(convert(scaled, dtype), zero), last)
     below = arithmetic.lt(values, take_slices(edges, guess, 0))
     above = arithmetic.ge(values, take_slices(edges, arithmetic.add(guess, one), 0))
     index = arithmetic.sub(arithmetic.add(guess, convert(above, dtype)), convert(below, dtype))
     inside = bitwise.bitwise_and(arithmetic.ge(values, low), arithmetic.le(values, high))
-    return structure.select(inside, arithmetic.min_(index, last), shapes.full_like(index, 1 << 30))
+    return selection.select(inside, arithmetic.min_(index, last), filled_arrays.full_like(index, 1 << 30))
 
 
 @api(static=("equal",))
@@ -277,7 +280,7 @@ def _histogramdd(sample: Any, edges: Sequence[Any], weights: Any) -> Any:
         )
         valid = inside if valid is None else bitwise.bitwise_and(valid, inside)
     total = int(np.prod(counts, dtype=np.int64))
-    flat = structure.select(valid, flat, shapes.full_like(flat, total))
+    flat = selection.select(valid, flat, filled_arrays.full_like(flat, total))
     return shapes.reshape(_bincount(flat, weights, total), tuple(counts))
 
 

@@ -12,7 +12,7 @@ from arrax import dtypes
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
-from arrax.lax import arithmetic, bitwise, shapes, slicing, structure
+from arrax.lax import arithmetic, axis_order, bitwise, filled_arrays, selection, shapes, slicing, structure
 from arrax.lax.computations import apply_elementwise
 from arrax.lax.conversion import convert
 from arrax.lax.gather import (
@@ -24,16 +24,8 @@ from arrax.lax.gather import (
     GatherScatterMode,
     gather,
 )
-from arrax.lax.scatter import (
-    ScatterDimensionNumbers,
-    scatter,
-    scatter_add,
-    scatter_apply,
-    scatter_max,
-    scatter_min,
-    scatter_mul,
-    scatter_sub,
-)  # fmt: skip
+from arrax.lax.scatter import scatter, scatter_add, scatter_apply, scatter_max, scatter_min, scatter_mul, scatter_sub
+from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.numpy_api.index_description import IndexDescription, result_shape
 from arrax.numpy_api.operands import broadcast_to, index_dtype
 
@@ -96,7 +88,7 @@ def _indices_of_operand(operand: Any, length: int, wrap: bool, dtype: np.dtype) 
     if not wrap:
         return indices
     negative = arithmetic.lt(indices, np.zeros((), dtype)[()])
-    return structure.select(negative, arithmetic.add(indices, np.asarray(length).astype(dtype)[()]), indices)
+    return selection.select(negative, arithmetic.add(indices, np.asarray(length).astype(dtype)[()]), indices)
 
 
 def _all_indices(operands: Sequence[Any], lengths: Sequence[int], wrap: bool) -> list[Any]:
@@ -149,7 +141,7 @@ def _of_one_dtype(starts: Sequence[Any]) -> list[Any]:
 
 def _reversed(x: Any, d: IndexDescription) -> Any:
     backwards = [axis for axis, step in enumerate(d.steps) if step < 0]
-    return shapes.rev(x, backwards) if backwards else x
+    return axis_order.rev(x, backwards) if backwards else x
 
 
 def _write_window(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
@@ -188,7 +180,7 @@ def _write_strided(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any])
             hits = spread if hits is None else bitwise.bitwise_and(hits, spread)
     block = d._replace(sizes=tuple(sizes), steps=(1,) * len(d.steps))
     padded = structure.pad(new, np.zeros((), typeof(new).dtype)[()], padding)
-    return _write_window(x, structure.select(hits, padded, _read_window(x, block, firsts)), block, firsts)
+    return _write_window(x, selection.select(hits, padded, _read_window(x, block, firsts)), block, firsts)
 
 
 def _dropped_axes(x: Any, axes: Sequence[int]) -> Any:
@@ -252,7 +244,7 @@ def read(x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[
 def _filled(shape: tuple[int, ...], access: Access, aval: ShapedArray) -> Any:
     """What a gather that misses everything gives."""
     fill_value = 0 if access.mode is ONE_HOT else access.fill_value
-    empty = shapes.full((1,), 0, aval.dtype)
+    empty = filled_arrays.full((1,), 0, aval.dtype)
     numbers = GatherDimensionNumbers((), (0,), (0,))
     one = gather(empty, np.array([1], np.int32), numbers, (1,), mode=FILL_OR_DROP, fill_value=fill_value)
     return shapes.broadcast_in_dim(one, shape, ())
@@ -269,7 +261,7 @@ def _gather(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, ac
             raise IndexError(f"index is out of bounds for axis {axes[lengths.index(0)]} with size 0")
         return _filled(shape, access, aval)
     if math.prod(shape) == 0:
-        return shapes.full(shape, 0, aval.dtype)
+        return filled_arrays.full(shape, 0, aval.dtype)
     indices = _index_array(_all_indices(operands, lengths, access.wrap))
     offsets = tuple(index for index in range(len(shape)) if not front <= index < front + len(common))
     return gather(
@@ -387,7 +379,7 @@ def _write(
     else:
         new = elementwise(old)
         if d.scalar_axes and access.mode in (FILL_OR_DROP, ONE_HOT):
-            new = structure.select(_inside(d, firsts, shape), new, old())
+            new = selection.select(_inside(d, firsts, shape), new, old())
     x = _write_window(x, _restored_axes(new, d.squeezed), d, firsts)
     return shapes.reshape(x, original) if d.inserted else x
 

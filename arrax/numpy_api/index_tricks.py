@@ -14,10 +14,11 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, shapes, structure
+from arrax.lax import arithmetic, axis_order, selection, shape_arguments, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
-from arrax.numpy_api.creation import arange, asarray
+from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.filled_arrays import arange
 from arrax.numpy_api.indexing import floor_modulo
 from arrax.numpy_api.operands import broadcast_operands, check_arraylike, join_dtypes, promote_dtypes
 from arrax.numpy_api.ranges import linspace
@@ -171,7 +172,7 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Any, ...]:
     if any(isinstance(length, Tracer) and concrete_value(length) is None for length in lengths):
         indices, *lengths = promote_dtypes(indices, *lengths)
         return _unravel_index(indices, lengths)
-    return _unravel_known(indices, shapes.canonical_shape(shape, "unravel_index"))
+    return _unravel_known(indices, shape_arguments.canonical_shape(shape, "unravel_index"))
 
 
 @api(static=("shape",))
@@ -184,7 +185,7 @@ def _unravel_index(indices: Any, lengths: Sequence[Any]) -> tuple[Any, ...]:
     total = functools.reduce(arithmetic.mul, lengths, one)
     if dtypes.issubdtype(typeof(indices).dtype, np.signedinteger):
         negative = arithmetic.lt(indices, zero)
-        indices = structure.select(negative, arithmetic.add(indices, total), indices)
+        indices = selection.select(negative, arithmetic.add(indices, total), indices)
     rest = arithmetic.max_(zero, arithmetic.min_(indices, arithmetic.sub(arithmetic.max_(total, one), one)))
     positions: list[Any] = []
     for length in reversed(lengths):
@@ -259,7 +260,7 @@ def _ravel_multi_index(positions: tuple[Any, ...], lengths: tuple[int, ...], mod
             index = floor_modulo(index, max(length, 1))
         elif mode == "clip":
             last = np.asarray(max(length - 1, 0)).astype(dtype)[()]
-            index = structure.clamp(np.zeros((), dtype)[()], index, last)
+            index = selection.clamp(np.zeros((), dtype)[()], index, last)
         term = arithmetic.mul(index, np.asarray(stride).astype(typeof(index).dtype)[()])
         total = term if total is None else arithmetic.add(total, term)
     return total
@@ -305,7 +306,7 @@ def indices(dimensions: Sequence[int], dtype: OptionalDType = None, sparse: bool
       sparse: return one array per axis, of length 1 along the others, instead of one stacked array.
     Example: ``jnp.indices((2, 3)).shape`` is ``(2, 2, 3)``. Source: ``numpy.indices``.
     """
-    lengths = shapes.canonical_shape(dimensions, "indices")
+    lengths = shape_arguments.canonical_shape(dimensions, "indices")
     chosen = (
         dtypes.canonicalize_dtype(np.dtype(np.int64)) if dtype is None else dtypes.check_user_dtype("indices", dtype)
     )
@@ -410,10 +411,10 @@ class _Joiner:
         if as_matrix is not None:
             parts = [_with_rank(part, 2, -1) for part in parts]
             if self.name == "r_" and as_matrix == "c" and typeof(parts[0]).shape[0] == 1:
-                parts = [shapes.transpose(part, (1, 0)) for part in parts]
+                parts = [axis_order.transpose(part, (1, 0)) for part in parts]
             axis = 0 if self.name == "r_" and as_matrix == "c" else -1
         parts = [part if typeof(part).ndim else shapes.reshape(part, (1,)) for part in parts]
-        return structure.concatenate(parts, shapes.canonical_axis(axis, typeof(parts[0]).ndim))
+        return structure.concatenate(parts, shape_arguments.canonical_axis(axis, typeof(parts[0]).ndim))
 
 
 def _with_rank(part: Any, rank: int, placement: int) -> Any:

@@ -16,15 +16,15 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, shapes, slicing, structure
+from arrax.lax import arithmetic, filled_arrays, selection, shape_arguments, shapes, slicing, structure
 from arrax.lax.conversion import convert
-from arrax.lax.families import ArrayImpl
 from arrax.lax.gather import (
     CLIP,
     GatherDimensionNumbers,
     GatherScatterMode,
     gather,
 )  # fmt: skip
+from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar, read
@@ -33,6 +33,8 @@ from arrax.numpy_api.operands import broadcast_to, check_arraylike, index_dtype,
 from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
+
+ArrayImpl = runtime.ArrayImpl
 
 # ---- the host route -------------------------------------------------------------------------------------------------
 
@@ -282,7 +284,7 @@ def take(
     if axis is None:
         a, axis = shapes.reshape(a, (typeof(a).size,)), 0
     shape = typeof(a).shape
-    axis = shapes.canonical_axis(axis, len(shape))
+    axis = shape_arguments.canonical_axis(axis, len(shape))
     if not shape[axis] and typeof(indices).size:
         raise IndexError(f"take: axis {axis} of shape {shape} has no entries to take")
     if parsed == "wrap":
@@ -308,7 +310,7 @@ def floor_modulo(x: Any, length: int) -> Any:
         x, dtype = convert(x, np.int32), np.dtype(np.int32)
     divisor, zero = np.asarray(length).astype(dtype)[()], np.zeros((), dtype)[()]
     rest = arithmetic.rem(x, divisor)
-    return structure.select(arithmetic.lt(rest, zero), arithmetic.add(rest, divisor), rest)
+    return selection.select(arithmetic.lt(rest, zero), arithmetic.add(rest, divisor), rest)
 
 
 @api(static=("axis", "access"))
@@ -325,9 +327,9 @@ def _take_along_axis(arr: Any, indices: Any, axis: int, access: Access) -> Any:
         dtype = index_dtype(length) if length > np.iinfo(dtype).max else dtype
         spread = convert(spread, dtype)
         below = arithmetic.lt(spread, np.zeros((), dtype)[()])
-        spread = structure.select(below, arithmetic.add(spread, np.asarray(length).astype(dtype)[()]), spread)
+        spread = selection.select(below, arithmetic.add(spread, np.asarray(length).astype(dtype)[()]), spread)
     if math.prod(full) == 0:
-        return shapes.full(full, 0, typeof(arr).dtype)
+        return filled_arrays.full(full, 0, typeof(arr).dtype)
     numbers = GatherDimensionNumbers((), tuple(i for i in range(rank) if i not in batch), (axis,), batch, batch)
     return gather(
         arr, shapes.reshape(spread, (*full, 1)), numbers, (1,) * rank, mode=access.mode, fill_value=access.fill_value
@@ -370,7 +372,7 @@ def take_along_axis(
     rank = typeof(arr).ndim
     if typeof(indices).ndim != rank:
         raise ValueError(f"indices and arr must have the same number of dimensions; {typeof(indices).ndim} vs. {rank}")
-    axis = shapes.canonical_axis(axis, rank)
+    axis = shape_arguments.canonical_axis(axis, rank)
     if not typeof(arr).shape[axis] and typeof(indices).size:
         raise IndexError(f"take_along_axis: axis {axis} of shape {typeof(arr).shape} has no entries to take")
     chosen = GatherScatterMode.from_any(mode)

@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.interpreter import concrete_value
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, shapes, structure
+from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
@@ -37,7 +37,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extrap
         x, xp, fp = _periodic(x, xp, fp, period)
     length, shape = typeof(xp).shape[0], typeof(x).shape
     one = np.asarray(1).astype(index_dtype())[()]
-    position = structure.clamp(
+    position = selection.clamp(
         one, search_sorted(xp, x, None, True, "scan"), np.asarray(max(length - 1, 1)).astype(index_dtype())[()]
     )
     before = arithmetic.sub(position, one)
@@ -52,9 +52,9 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extrap
     flat = arithmetic.le(
         arithmetic.abs_(width), np.spacing(dtypes.finfo(typeof(xp).dtype).eps).astype(typeof(xp).dtype)
     )
-    safe = structure.select(flat, shapes.full_like(width, 1), width)
+    safe = selection.select(flat, filled_arrays.full_like(width, 1), width)
     share = convert(arithmetic.div(arithmetic.sub(x, x0), safe), typeof(fp).dtype)
-    out = structure.select(flat, f0, arithmetic.add(f0, arithmetic.mul(share, arithmetic.sub(f1, f0))))
+    out = selection.select(flat, f0, arithmetic.add(f0, arithmetic.mul(share, arithmetic.sub(f1, f0))))
     if period is not None:
         return out
     sides = [(left, 0, arithmetic.lt), (right, length - 1, arithmetic.gt)]
@@ -64,7 +64,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extrap
         edge, end = (shapes.squeeze(structure.slice_in_dim(v, index, index + 1), (0,)) for v in (xp, fp))
         value = end if side is None else convert(side, typeof(fp).dtype)
         outside = beyond(x, operands.broadcast_to(edge, shape))
-        out = structure.select(outside, operands.broadcast_to(value, shape), out)
+        out = selection.select(outside, operands.broadcast_to(value, shape), out)
     return out
 
 
@@ -76,14 +76,14 @@ def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     def folded(v: Any) -> Any:
         spread = operands.broadcast_to(size, typeof(v).shape)
         rest = arithmetic.rem(v, spread)
-        return structure.select(
+        return selection.select(
             arithmetic.lt(rest, np.asarray(0).astype(dtype)[()]), arithmetic.add(rest, spread), rest
         )
 
     x, xp = folded(x), folded(xp)
     length = typeof(xp).shape[0]
     rows, columns = (shapes.broadcast_in_dim(xp, (length, length), (i,)) for i in (0, 1))
-    i, j = (shapes.broadcasted_iota(np.int32, (length, length), axis) for axis in (0, 1))
+    i, j = (filled_arrays.broadcasted_iota(np.int32, (length, length), axis) for axis in (0, 1))
     tied = bitwise.bitwise_and(arithmetic.eq(rows, columns), arithmetic.lt(j, i))
     rank = reduce_sum(convert(bitwise.bitwise_or(arithmetic.lt(columns, rows), tied), np.int32), (1,))
     hits = convert(arithmetic.eq(shapes.broadcast_in_dim(rank, (length, length), (1,)), i), np.int32)

@@ -12,7 +12,7 @@ from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import shapes, structure
+from arrax.lax import shape_arguments, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
@@ -106,7 +106,7 @@ def join_all(name: str, arrays: Sequence[Any], axis: OneAxis, dtype: Any) -> Any
     rank = typeof(arrays[0]).ndim
     if rank == 0:
         raise ValueError(f"{name}: Zero-dimensional arrays cannot be concatenated.")
-    axis = shapes.canonical_axis(axis, rank)
+    axis = shape_arguments.canonical_axis(axis, rank)
     _check_joinable(name, arrays, axis)
     done = _on_host(np.concatenate, arrays, axis, dtype)
     return _concatenate(list(arrays), axis, dtype) if done is None else done
@@ -155,7 +155,7 @@ def stack(
     values, chosen = sequence_of("stack", arrays), _chosen_dtype("stack", dtype)
     if not values:
         raise ValueError("stack: Need at least one array to stack.")
-    place = shapes.canonical_axis(axis, typeof(values[0]).ndim + 1)
+    place = shape_arguments.canonical_axis(axis, typeof(values[0]).ndim + 1)
     if any(shape_of(value) != shape_of(values[0]) for value in values):
         raise ValueError(
             f"stack: All input arrays must have the same shape. Got {', '.join(str(shape_of(v)) for v in values)}."
@@ -312,7 +312,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Any, ...]:
     x = eager_operand("unstack", x)
     if typeof(x).ndim == 0:
         raise ValueError("unstack requires arrays with at least one axis, got a scalar: axis 0 is out of bounds")
-    axis = shapes.canonical_axis(axis, typeof(x).ndim)
+    axis = shape_arguments.canonical_axis(axis, typeof(x).ndim)
     return tuple(_cut(x, tuple((i, i + 1) for i in range(shape_of(x)[axis])), axis, True))
 
 
@@ -335,7 +335,7 @@ def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[in
 
 def _split(name: str, ary: Any, sections: Any, axis: int, equal: bool = True) -> list[Any]:
     ary = eager_operand(name, ary)
-    axis = shapes.canonical_axis(as_index(axis), typeof(ary).ndim)
+    axis = shape_arguments.canonical_axis(as_index(axis), typeof(ary).ndim)
     return _cut(ary, tuple(_bounds(name, shape_of(ary)[axis], sections, equal)), axis, False)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, linalg, shapes
+from arrax.lax import arithmetic, filled_arrays, linalg
 from arrax.lax.conversion import convert
 from arrax.lax.linalg import matrices as parts
 from arrax.lax.sorting import sort
@@ -149,7 +149,7 @@ def hermitian_svd(a: Any, compute_uv: bool) -> Any:
     magnitudes, signs = arithmetic.abs_(values), arithmetic.sign(values)
     rank = typeof(magnitudes).ndim
     count = typeof(magnitudes).shape[-1]
-    order = shapes.broadcasted_iota(np.int32, typeof(magnitudes).shape, rank - 1)
+    order = filled_arrays.broadcasted_iota(np.int32, typeof(magnitudes).shape, rank - 1)
     magnitudes, signs, order = _sorted_together(magnitudes, signs, order)
     if not compute_uv:
         return magnitudes

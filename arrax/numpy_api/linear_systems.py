@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, linalg, shapes, structure
+from arrax.lax import arithmetic, filled_arrays, linalg, selection, shapes, structure
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.solves import custom_linear_solve
 from arrax.lax.conversion import convert
@@ -86,7 +86,7 @@ def _inverse(a: Any) -> Any:
     """By the factors of the transpose: LAPACK reads rows as columns, so nothing has to be turned over."""
     factors, _, order = linalg.lu(parts.transposed(a))
     shape = typeof(a).shape
-    columns = shapes.broadcasted_iota(np.int32, shape, len(shape) - 1)
+    columns = filled_arrays.broadcasted_iota(np.int32, shape, len(shape) - 1)
     permuted = arithmetic.eq(shapes.broadcast_in_dim(order, shape, range(len(shape) - 1)), columns)
     unit = convert(permuted, typeof(a).dtype)
     x = linalg.triangular_solve(factors, unit, left_side=True, lower=True, unit_diagonal=True)
@@ -125,7 +125,7 @@ def pinv(a: ArrayLike, rtol: OptionalArray = None, hermitian: bool = False, *, r
 def _pinv(a: Any, rtol: Any, hermitian: bool) -> Any:
     a = as_matrices("pinv", a, square=hermitian)
     if typeof(a).size == 0:
-        return shapes.full_like(parts.transposed(a), 0)
+        return filled_arrays.full_like(parts.transposed(a), 0)
     batch = typeof(a).shape[:-2]
     relative = 10 * _default_tolerance(a) if rtol is None else rtol
     return (_hermitian_pinv if hermitian else _general_pinv)(
@@ -138,8 +138,10 @@ def _inverted(values: Any, relative: Any) -> Any:
     rank = typeof(values).ndim
     cutoff = arithmetic.mul(reduce_max(values, (rank - 1,)), relative)
     kept = arithmetic.gt(values, shapes.broadcast_in_dim(cutoff, typeof(values).shape, range(rank - 1)))
-    one = shapes.full_like(values, 1)
-    return structure.select(kept, arithmetic.div(one, structure.select(kept, values, one)), shapes.full_like(values, 0))
+    one = filled_arrays.full_like(values, 1)
+    return selection.select(
+        kept, arithmetic.div(one, selection.select(kept, values, one)), filled_arrays.full_like(values, 0)
+    )
 
 
 def _put_together(factors: tuple[Any, Any, Any], relative: Any) -> Any:
@@ -212,7 +214,7 @@ def lstsq(
     x, residuals, rank, values = _lstsq(a, b, rcond)
     rows, columns = np.shape(a)
     if numpy_resid and (int(rank) < columns or rows <= columns):
-        residuals = shapes.full((0,), 0.0, typeof(residuals).dtype)
+        residuals = filled_arrays.full((0,), 0.0, typeof(residuals).dtype)
     return x, residuals, rank, values
 
 
@@ -236,12 +238,14 @@ def _lstsq(a: Any, b: Any, rcond: float | None) -> tuple[Any, Any, Any, Any]:
     rtol = _default_tolerance(a) if rcond is None else rcond if rcond >= 0 else float(dtypes.finfo(typeof(a).dtype).eps)
     real = typeof(values).dtype
     largest = structure.slice_in_dim(values, 0, 1)
-    cutoff = arithmetic.mul(broadcast_to(largest, typeof(values).shape), shapes.full_like(values, rtol))
+    cutoff = arithmetic.mul(broadcast_to(largest, typeof(values).shape), filled_arrays.full_like(values, rtol))
     kept = arithmetic.ge(values, cutoff)
-    kept = structure.select(arithmetic.gt(values, shapes.full_like(values, 0)), kept, shapes.full_like(kept, False))
-    one = shapes.full_like(values, 1)
-    inverses = structure.select(
-        kept, arithmetic.div(one, structure.select(kept, values, one)), shapes.full_like(values, 0)
+    kept = selection.select(
+        arithmetic.gt(values, filled_arrays.full_like(values, 0)), kept, filled_arrays.full_like(kept, False)
+    )
+    one = filled_arrays.full_like(values, 1)
+    inverses = selection.select(
+        kept, arithmetic.div(one, selection.select(kept, values, one)), filled_arrays.full_like(values, 0)
     )
     inner = parts.matmul(parts.adjoint(left), b)
     inner = arithmetic.mul(inner, parts.as_columns(convert(inverses, typeof(a).dtype), typeof(inner)))
@@ -257,6 +261,6 @@ def _without_equations(a: Any, b: Any, vector: bool) -> tuple[Any, Any, Any, Any
     columns, count = typeof(a).shape[1], typeof(b).shape[1]
     real = typeof(arithmetic.abs_(b)).dtype
     magnitude = arithmetic.abs_(b)
-    x = shapes.full((columns,) if vector else (columns, count), 0, typeof(a).dtype)
+    x = filled_arrays.full((columns,) if vector else (columns, count), 0, typeof(a).dtype)
     residuals = reduce_sum(arithmetic.mul(magnitude, magnitude), (0,))
-    return x, residuals, shapes.full((), 0, np.int32), shapes.full((0,), 0, real)
+    return x, residuals, filled_arrays.full((), 0, np.int32), filled_arrays.full((0,), 0, real)

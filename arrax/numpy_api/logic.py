@@ -8,10 +8,11 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, shapes, structure
+from arrax.lax import arithmetic, bitwise, selection, shapes
 from arrax.lax.conversion import convert
-from arrax.lax.families import broadcast_to_shape, kind_of
-from arrax.lax.shapes import full_like
+from arrax.lax.filled_arrays import full_like
+from arrax.lax.operand_checks import kind_of
+from arrax.lax.shape_slots import broadcast_to_shape
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise_makers import binary, constant, kept, unary
@@ -28,7 +29,7 @@ def _ordered(real_operation: Any, strict: Any) -> Any:
         rx, ry = arithmetic.real_part(x), arithmetic.real_part(y)
         shape = typeof(arithmetic.eq(rx, ry)).shape
         inner = real_operation(arithmetic.imag(x), arithmetic.imag(y))
-        return structure.select(arithmetic.eq(rx, ry), broadcast_to_shape(inner, shape), strict(rx, ry))
+        return selection.select(arithmetic.eq(rx, ry), broadcast_to_shape(inner, shape), strict(rx, ry))
 
     return operation
 
@@ -249,7 +250,7 @@ def isclose(
     )
     close = arithmetic.le(distance, bound)
     finite = bitwise.bitwise_and(_isfinite(a), _isfinite(b))
-    result = structure.select(finite, close, arithmetic.eq(a, b))
+    result = selection.select(finite, close, arithmetic.eq(a, b))
     if equal_nan:
         result = bitwise.bitwise_or(result, bitwise.bitwise_and(_isnan(a), _isnan(b)))
     return result

@@ -1,4 +1,4 @@
-"""Shapes, axes and dtypes of one array (NumPy reference, routines.array-manipulation)."""
+"""Shapes, numbers of axes and dtypes of one array (NumPy reference, routines.array-manipulation)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any, overload
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, as_indices, as_sequence
+from arrax.core.calls import as_indices, as_sequence
 from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
 from arrax.core.types import slots, typeof
 from arrax.dtypes import DTypeLike
 from arrax.dtypes.canonical import warn_user
-from arrax.lax import shapes
+from arrax.lax import axis_order, shape_arguments, shapes
 from arrax.lax.conversion import convert
 from arrax.lax.placement import device_put
 from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
+from arrax.numpy_api.axis_order import axes_tuple
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, is_arraylike
 from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OptionalDevice, OptionalSharding, Shape
@@ -89,7 +90,7 @@ def resolve_shape(name: str, old: tuple[int, ...], new: Any) -> tuple[int, ...]:
     try:
         lengths = as_indices(new)
     except (TypeError, TracerIntegerConversionError):
-        lengths = shapes.canonical_shape(new, name)  # words the error
+        lengths = shape_arguments.canonical_shape(new, name)  # words the error
     total = math.prod(old)
     unknown = lengths.count(-1)
     if unknown > 1:
@@ -113,8 +114,8 @@ def resolve_shape(name: str, old: tuple[int, ...], new: Any) -> tuple[int, ...]:
 def _reshape(a: Any, shape: tuple[int, ...], order: str) -> Any:
     if order == "C":
         return shapes.reshape(a, shape)
-    backwards = shapes.transpose(a, range(typeof(a).ndim)[::-1])
-    return shapes.transpose(shapes.reshape(backwards, shape[::-1]), range(len(shape))[::-1])
+    backwards = axis_order.transpose(a, range(typeof(a).ndim)[::-1])
+    return axis_order.transpose(shapes.reshape(backwards, shape[::-1]), range(len(shape))[::-1])
 
 
 @api(static=("shape", "order", "copy", "out_sharding"), stepwise=True)
@@ -163,131 +164,6 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: OptionalSharding = No
     return reshape(a, (typeof(a).size,), order)
 
 
-# ---- the order of axes ----------------------------------------------------------------------------------------------
-
-
-@api(static=("permutation",), host=np.transpose)
-def _transpose(a: Any, permutation: tuple[int, ...]) -> Any:
-    return shapes.transpose(a, permutation)
-
-
-@api(static=("axes",), stepwise=True)
-def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
-    """Reorder the axes of an array.
-
-    Args:
-      a: array.
-      axes: a permutation of the axes; axis ``i`` of the result is axis ``axes[i]`` of ``a``; by default reversed.
-    Raises:
-      TypeError: not a permutation.
-    Example: ``jnp.transpose(jnp.ones((2, 3))).shape`` is ``(3, 2)``. Source: ``numpy.transpose``.
-    """
-    a = eager_operand("transpose", a)
-    rank = typeof(a).ndim
-    if axes is None:
-        return _transpose(a, tuple(range(rank))[::-1])
-    order = tuple(shapes.canonical_axis(axis, rank) for axis in axes)
-    if sorted(order) != list(range(rank)):
-        raise TypeError(
-            f"transpose: axes {tuple(axes)} are not a permutation of the axes of an array of shape {shape_of(a)}."
-        )
-    return _transpose(a, order)
-
-
-def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
-    """Reorder the axes of an array, see ``transpose``.
-
-    Args:
-      a: array.
-      axes: for each axis of the result, the one of ``a``.
-    Example: ``jnp.permute_dims(jnp.ones((2, 3)), (1, 0)).shape`` is ``(3, 2)``. Source: ``numpy.permute_dims``.
-    """
-    return transpose(a, axes)
-
-
-def matrix_transpose(x: ArrayLike, /) -> Array:
-    """Swap the last two axes.
-
-    Args:
-      x: array of shape ``(..., m, n)``.
-    Raises:
-      ValueError: fewer than two axes.
-    Example: ``jnp.matrix_transpose(jnp.ones((4, 2, 3))).shape`` is ``(4, 3, 2)``. Source: ``numpy.matrix_transpose``.
-    """
-    x = eager_operand("matrix_transpose", x)
-    if typeof(x).ndim < 2:
-        raise ValueError(f"matrix_transpose: x must have at least two axes, got shape {shape_of(x)}")
-    return swapaxes(x, -1, -2)
-
-
-@api(static=("axis1", "axis2"), stepwise=True)
-def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """Exchange two axes.
-
-    Args:
-      a: array.
-      axis1, axis2: the axes.
-    Raises:
-      ValueError: no such axis.
-    Example: ``jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape`` is ``(4, 3, 2)``. Source: ``numpy.swapaxes``.
-    """
-    a = eager_operand("swapaxes", a)
-    order = list(range(typeof(a).ndim))
-    first, second = (shapes.canonical_axis(axis, len(order)) for axis in (axis1, axis2))
-    order[first], order[second] = second, first
-    return _transpose(a, tuple(order))
-
-
-@api(static=("source", "destination"), stepwise=True)
-def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """Move axes to other places; the others keep their order.
-
-    Args:
-      a: array.
-      source: axis or axes to move.
-      destination: where each of them goes.
-    Raises:
-      ValueError: no such axis, repeated axes, or sequences of different lengths.
-    Example: ``jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape`` is ``(3, 4, 2)``. Source: ``numpy.moveaxis``.
-    """
-    a = eager_operand("moveaxis", a)
-    rank = typeof(a).ndim
-    origins, indices = canonical_axes(_tuple(source), rank), canonical_axes(_tuple(destination), rank)
-    if len(origins) != len(indices):
-        raise ValueError(
-            f"moveaxis: source and destination must be equally many, got {len(origins)} and {len(indices)}"
-        )
-    order = [axis for axis in range(rank) if axis not in origins]
-    for index, origin in sorted(zip(indices, origins, strict=True)):
-        order.insert(index, origin)
-    return _transpose(a, tuple(order))
-
-
-def _tuple(axes: Any) -> tuple[Any, ...]:
-    several = isinstance(axes, Sequence | np.ndarray) and not isinstance(axes, str) and getattr(axes, "ndim", 1) > 0
-    return tuple(axes) if several else (axes,)
-
-
-def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """Move one axis back until it is at ``start``.
-
-    Args:
-      a: array.
-      axis: the axis to move.
-      start: the place before which it goes, from -ndim to ndim.
-    Raises:
-      ValueError: no such axis or place.
-    Example: ``jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape`` is ``(4, 2, 3)``. Source: ``numpy.rollaxis``.
-    """
-    a = eager_operand("rollaxis", a)
-    rank = typeof(a).ndim
-    origin, index = shapes.canonical_axis(axis, rank), as_index(start)
-    if not -rank <= index <= rank:
-        raise ValueError(f"rollaxis: start={start} must satisfy {-rank}<=start<={rank}")
-    index = index + rank if index < 0 else index
-    return moveaxis(a, origin, index - 1 if index > origin else index)
-
-
 # ---- the number of axes ---------------------------------------------------------------------------------------------
 
 
@@ -332,7 +208,7 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     Example: ``jnp.expand_dims(jnp.ones(3), 0).shape`` is ``(1, 3)``. Source: ``numpy.expand_dims``.
     """
     a = eager_operand("expand_dims", a)
-    indices = _tuple(axis)
+    indices = axes_tuple(axis)
     axes = canonical_axes(indices, typeof(a).ndim + len(indices))
     return _expand_dims(a, axes)
 
@@ -426,7 +302,7 @@ def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: OptionalShardi
     if out_sharding is not None:
         return slots.as_asked(out_sharding, functools.partial(broadcast_to, shape=shape), array)
     array = eager_operand("broadcast_to", array)
-    own, lengths = shape_of(array), shapes.canonical_shape(shape, "broadcast_to")
+    own, lengths = shape_of(array), shape_arguments.canonical_shape(shape, "broadcast_to")
     if len(lengths) < len(own):
         raise ValueError(
             f"broadcast_to: cannot broadcast to a shape with fewer axes, got array shape {own} and shape {lengths}"

@@ -12,12 +12,13 @@ from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, shapes, structure
+from arrax.lax import arithmetic, axis_order, filled_arrays, selection, shape_arguments, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
-from arrax.numpy_api.manipulation import moveaxis, ravel, reshape
+from arrax.numpy_api.axis_order import moveaxis
+from arrax.numpy_api.manipulation import ravel, reshape
 from arrax.numpy_api.operands import check_arraylike, promote_numeric, refuse_out
 from arrax.numpy_api.powers import power
 from arrax.numpy_api.reductions import sum_dtype
@@ -27,8 +28,8 @@ from arrax.xla.arrays import Array, ArrayLike
 
 def _triangle_mask(rows: int, columns: int, k: Any) -> Any:
     """True on and below the k-th diagonal."""
-    row = shapes.broadcasted_iota(np.int32, (rows, columns), 0)
-    column = shapes.broadcasted_iota(np.int32, (rows, columns), 1)
+    row = filled_arrays.broadcasted_iota(np.int32, (rows, columns), 0)
+    column = filled_arrays.broadcasted_iota(np.int32, (rows, columns), 1)
     return arithmetic.ge(arithmetic.add(row, convert(k, np.int32)), column)
 
 
@@ -47,7 +48,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: OptionalDType = None) -
     Example: ``jnp.tri(2)`` is ``[[1., 0.], [1., 1.]]``. Source: ``numpy.tri``.
     """
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("tri", dtype)
-    rows, columns = shapes.canonical_shape((N, N if M is None else M), "tri")
+    rows, columns = shape_arguments.canonical_shape((N, N if M is None else M), "tri")
     if rows * columns <= host.ELEMENT_LIMIT and host.evaluating() and not isinstance(k, Tracer | host.ArrayImpl):
         return host.new(np.tri(rows, columns, as_index(k), dtype=np.bool_).astype(chosen))
     return _tri(k, rows, columns, chosen)
@@ -58,8 +59,8 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     shape, dtype = typeof(m).shape, typeof(m).dtype
     mask = _triangle_mask(shape[-2], shape[-1], k if lower else k - 1)
     spread = shapes.broadcast_in_dim(mask, shape, (len(shape) - 2, len(shape) - 1))
-    zero = shapes.full_like(m, 0)
-    out = structure.select(spread, m, zero) if lower else structure.select(spread, zero, m)
+    zero = filled_arrays.full_like(m, 0)
+    out = selection.select(spread, m, zero) if lower else selection.select(spread, zero, m)
     return convert(out, dtype, typeof(m).weak_type)
 
 
@@ -113,10 +114,10 @@ def _matrix_of(v: Any, k: int) -> Any:
     zero = np.zeros((), aval.dtype)[()]
     filling = convert(zero, aval.dtype, aval.weak_type) if aval.weak_type else zero
     row = structure.pad(v, filling, [(max(k, 0), max(-k, 0), 0)]) if k else v
-    rows, columns = (shapes.broadcasted_iota(np.int32, (length, length), dim) for dim in (0, 1))
+    rows, columns = (filled_arrays.broadcasted_iota(np.int32, (length, length), dim) for dim in (0, 1))
     mask = arithmetic.eq(arithmetic.add(rows, np.int32(k)) if k else rows, columns)
     spread = shapes.broadcast_in_dim(row, (length, length), (1,))
-    return convert(structure.select(mask, spread, shapes.full_like(spread, 0)), aval.dtype, aval.weak_type)
+    return convert(selection.select(mask, spread, filled_arrays.full_like(spread, 0)), aval.dtype, aval.weak_type)
 
 
 @api(static=("k",), stepwise=True)
@@ -181,7 +182,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     rank = typeof(a).ndim
     if rank < 2:
         raise ValueError(f"diagonal requires an array of at least two dimensions, got shape {shape_of(a)}")
-    first, second = (shapes.canonical_axis(axis, rank) for axis in (axis1, axis2))
+    first, second = (shape_arguments.canonical_axis(axis, rank) for axis in (axis1, axis2))
     if first == second:
         raise ValueError(f"diagonal: axis1 and axis2 cannot be the same, got {axis1} and {axis2}")
     offset = as_index(offset)
@@ -195,12 +196,12 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 def _masked_trace(a: Any, offset: Any, axis1: int, axis2: int, dtype: Any) -> Any:
     shape, rank = typeof(a).shape, typeof(a).ndim
     order = [axis for axis in range(rank) if axis not in (axis1, axis2)]
-    matrices = convert(shapes.transpose(a, (*order, axis1, axis2)), dtype)
+    matrices = convert(axis_order.transpose(a, (*order, axis1, axis2)), dtype)
     plane = (shape[axis1], shape[axis2])
-    row, column = (shapes.broadcasted_iota(np.int32, plane, dim) for dim in (0, 1))
+    row, column = (filled_arrays.broadcasted_iota(np.int32, plane, dim) for dim in (0, 1))
     mask = arithmetic.eq(arithmetic.add(row, convert(offset, np.int32)), column)
     spread = shapes.broadcast_in_dim(mask, typeof(matrices).shape, (rank - 2, rank - 1))
-    return reduce_sum(structure.select(spread, matrices, shapes.full_like(matrices, 0)), (rank - 2, rank - 1))
+    return reduce_sum(selection.select(spread, matrices, filled_arrays.full_like(matrices, 0)), (rank - 2, rank - 1))
 
 
 @api(static=("axis1", "axis2", "dtype", "out"), stepwise=True)
@@ -221,7 +222,7 @@ def trace(
     refuse_out("trace", out)
     a = eager_operand("trace", a)
     rank = typeof(a).ndim
-    first, second = (shapes.canonical_axis(axis, rank) for axis in (axis1, axis2))
+    first, second = (shape_arguments.canonical_axis(axis, rank) for axis in (axis1, axis2))
     if first == second:
         raise ValueError(f"trace: axis1 and axis2 cannot be the same, got {axis1} and {axis2}")
     chosen = sum_dtype(typeof(a).dtype) if dtype is None else dtypes.check_user_dtype("trace", dtype)
@@ -276,10 +277,10 @@ def _vander(x: Any, N: int, increasing: bool) -> Any:
     (x,) = promote_numeric(x)
     length = typeof(x).shape[0]
     if N == 0:
-        return shapes.full((length, 0), 0, typeof(x).dtype)
-    exponents = shapes.iota(np.int32, N)
+        return filled_arrays.full((length, 0), 0, typeof(x).dtype)
+    exponents = filled_arrays.iota(np.int32, N)
     if not increasing:
-        exponents = arithmetic.sub(shapes.full_like(exponents, N - 1), exponents)
+        exponents = arithmetic.sub(filled_arrays.full_like(exponents, N - 1), exponents)
     base = shapes.broadcast_in_dim(convert(x, typeof(x).dtype), (length, N), (0,))
     return power(base, shapes.broadcast_in_dim(convert(exponents, typeof(x).dtype), (length, N), (1,)))
 

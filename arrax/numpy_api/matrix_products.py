@@ -11,9 +11,9 @@ import numpy as np
 from arrax.core.calls import as_index, as_indices, as_sequence
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import shapes
+from arrax.lax import axis_order, shapes
 from arrax.lax.precision import PrecisionLike
-from arrax.numpy_api import matrices, products
+from arrax.numpy_api import matrices, products, tensor_products
 from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_systems import inv, solve
 from arrax.numpy_api.operands import as_operand, check_arraylike
@@ -140,7 +140,7 @@ def _tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None) -> Any:
     rank = typeof(a).ndim
     if axes is not None:
         last = [axis % rank for axis in axes]
-        a = shapes.transpose(a, [i for i in range(rank) if i not in last] + last)
+        a = axis_order.transpose(a, [i for i in range(rank) if i not in last] + last)
     shape = typeof(a).shape[typeof(b).ndim :]
     size = math.prod(shape)
     if size * size != typeof(a).size:
@@ -197,7 +197,7 @@ def tensordot(
       out_sharding: how the result is divided over a mesh.
     Example: ``jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((2, 3)))`` is 6. Source: ``numpy.linalg.tensordot``.
     """
-    return products.tensordot(
+    return tensor_products.tensordot(
         x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type, out_sharding=out_sharding
     )
 
@@ -238,7 +238,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
         raise ValueError(
             f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {np.shape(x1)[axis]} and {np.shape(x2)[axis]} dimensional instead."
         )
-    return products.cross(x1, x2, axis=axis)
+    return tensor_products.cross(x1, x2, axis=axis)
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -255,7 +255,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         raise ValueError(
             f"Input arrays must be one-dimensional, but they are x1.ndim={np.ndim(x1)} x2.ndim={np.ndim(x2)}"
         )
-    return products.outer(x1, x2)
+    return tensor_products.outer(x1, x2)
 
 
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
@@ -293,4 +293,4 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     rank = typeof(x).ndim
     if rank < 2:
         raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={rank}")
-    return shapes.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
+    return axis_order.transpose(x, (*range(rank - 2), rank - 1, rank - 2))

@@ -12,7 +12,7 @@ from arrax.core.calls import as_index
 from arrax.core.functions import name_function
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, bitwise, exponential, reductions, shapes, structure
+from arrax.lax import argminmax, arithmetic, bitwise, exponential, filled_arrays, reductions, selection, shapes
 from arrax.lax.conversion import convert
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
@@ -41,7 +41,7 @@ def without_nan(a: Any, instead: Any) -> Any:
     """``a`` with another value for NaN."""
     if not dtypes.is_inexact(typeof(a).dtype):
         return a
-    return structure.select(isnan(a), shapes.full_like(a, instead), a)
+    return selection.select(isnan(a), filled_arrays.full_like(a, instead), a)
 
 
 def _operand(name: str, a: Any, *others: Any) -> Any:
@@ -92,7 +92,7 @@ def _minmax(a: Any, initial: Any, where: Any, name: str, axis: Any, keepdims: bo
         return out
     axes = canonical_axes(axis, typeof(a).ndim)
     nothing = with_kept_axes(reductions.reduce_and(isnan(a), axes), axes, keepdims)
-    return structure.select(nothing, shapes.full_like(out, np.nan), out)
+    return selection.select(nothing, filled_arrays.full_like(out, np.nan), out)
 
 
 def nanmax(
@@ -135,14 +135,14 @@ def _argminmax(name: str, operation: Callable[..., Any], neutral: Callable[[Any]
             return index
         axes = canonical_axes(axis, typeof(a).ndim)
         nothing = with_kept_axes(reductions.reduce_and(isnan(a), axes), axes, keepdims)
-        return structure.select(nothing, shapes.full_like(index, -1), index)
+        return selection.select(nothing, filled_arrays.full_like(index, -1), index)
 
     name_function(body, name)
     return api(static=("axis", "keepdims"))(body)
 
 
-_nanargmax = _argminmax("nanargmax", reductions.argmax, min_value)
-_nanargmin = _argminmax("nanargmin", reductions.argmin, max_value)
+_nanargmax = _argminmax("nanargmax", argminmax.argmax, min_value)
+_nanargmin = _argminmax("nanargmin", argminmax.argmin, max_value)
 
 
 def nanargmax(a: ArrayLike, axis: OneAxis = None, out: None = None, keepdims: bool | None = None) -> Array:

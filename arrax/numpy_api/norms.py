@@ -10,14 +10,14 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, linalg, shapes
+from arrax.lax import arithmetic, axis_order, filled_arrays, linalg, shapes
 from arrax.lax.bitwise import bitwise_and, bitwise_not
 from arrax.lax.conversion import convert
 from arrax.lax.exponential import pow as power
 from arrax.lax.exponential import sqrt
-from arrax.lax.families import kind_of
+from arrax.lax.operand_checks import kind_of
 from arrax.lax.reductions import reduce_max, reduce_min, reduce_or, reduce_sum
-from arrax.lax.structure import select
+from arrax.lax.selection import select
 from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_systems import inv
 from arrax.numpy_api.operands import broadcast_to, canonical_axes, check_arraylike, promote_inexact
@@ -65,7 +65,7 @@ def _vector(name: str, x: Any, order: Any, axes: Axes) -> Any:
     if order == -math.inf:
         return _minmax(name, magnitude, axes, reduce_min)
     if order == 0:
-        return reduce_sum(convert(arithmetic.ne(x, shapes.full_like(x, 0)), typeof(magnitude).dtype), axes)
+        return reduce_sum(convert(arithmetic.ne(x, filled_arrays.full_like(x, 0)), typeof(magnitude).dtype), axes)
     if order == 1:
         return reduce_sum(magnitude, axes)
     exponent = arithmetic.scalar(order, magnitude)
@@ -84,7 +84,7 @@ def _of_matrices(name: str, x: Any, order: Any, rows: int, columns: int) -> Any:
         return _maximum(sums, axis) if order > 0 else _minmax(name, sums, axis, reduce_min)
     if order not in (2, -2, "nuc"):
         raise ValueError(f"Invalid order '{order}' for matrix norm.")
-    moved = shapes.transpose(x, [i for i in range(typeof(x).ndim) if i not in (rows, columns)] + [rows, columns])
+    moved = axis_order.transpose(x, [i for i in range(typeof(x).ndim) if i not in (rows, columns)] + [rows, columns])
     values = linalg.svd(moved, compute_uv=False)
     last = (typeof(values).ndim - 1,)
     if order == "nuc":
@@ -195,7 +195,7 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
         number = arithmetic.mul(_of_matrices("cond", x, p, *axes), _of_matrices("cond", inv(x), p, *axes))
     given = reduce_or(arithmetic.ne(x, x), axes)  # NaN comes out where it goes in; else it is that of no inverse
     lost = bitwise_and(arithmetic.ne(number, number), bitwise_not(given))
-    return select(lost, shapes.full_like(number, np.inf), number)
+    return select(lost, filled_arrays.full_like(number, np.inf), number)
 
 
 def matrix_rank(
@@ -222,7 +222,9 @@ def matrix_rank(
 def _matrix_rank(a: Any, rtol: Any, tol: Any, hermitian: bool) -> Any:
     a = _operand("matrix_rank", a)
     if typeof(a).ndim < 2:
-        return convert(reduce_max(arithmetic.ne(a, shapes.full_like(a, 0)), tuple(range(typeof(a).ndim))), np.int32)
+        return convert(
+            reduce_max(arithmetic.ne(a, filled_arrays.full_like(a, 0)), tuple(range(typeof(a).ndim))), np.int32
+        )
     values = arithmetic.abs_(linalg.eigh(a)[1]) if hermitian else linalg.svd(a, compute_uv=False)
     last = typeof(values).ndim - 1
     shape = typeof(values).shape[:-1]

@@ -13,7 +13,18 @@ from arrax.core.calls import as_index
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
-from arrax.lax import arithmetic, bitwise, families, shapes, structure
+from arrax.lax import (
+    arithmetic,
+    axis_order,
+    bitwise,
+    families,
+    filled_arrays,
+    operand_checks,
+    selection,
+    shape_arguments,
+    shapes,
+    structure,
+)
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.control_flow.loops import while_loop
@@ -56,8 +67,8 @@ def _greatest_common_divisor(x1: Any, x2: Any) -> Any:
     def step(pair: Any) -> Any:
         a, b = pair
         done = arithmetic.eq(b, zero)
-        rest = arithmetic.rem(a, structure.select(done, shapes.full_like(b, 1), b))
-        return structure.select(done, a, b), structure.select(done, b, rest)
+        rest = arithmetic.rem(a, selection.select(done, filled_arrays.full_like(b, 1), b))
+        return selection.select(done, a, b), selection.select(done, b, rest)
 
     return while_loop(goes_on, step, (_magnitude(x1), _magnitude(x2)))[0]
 
@@ -88,8 +99,8 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     x1, x2 = (_magnitude(x) for x in _integers("lcm", x1, x2))
     divisor = _greatest_common_divisor(x1, x2)
     nothing = arithmetic.eq(x1, constant(0, x1))
-    safe = structure.select(nothing, shapes.full_like(divisor, 1), divisor)
-    return structure.select(nothing, x1, arithmetic.mul(x1, arithmetic.div(x2, safe)))
+    safe = selection.select(nothing, filled_arrays.full_like(divisor, 1), divisor)
+    return selection.select(nothing, x1, arithmetic.mul(x1, arithmetic.div(x2, safe)))
 
 
 # ---- mantissa and exponent ------------------------------------------------------------------------------------------
@@ -132,10 +143,12 @@ def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
     subnormal = arithmetic.eq(exponent, number(0))
     # Converted to a normal number, the fraction of a subnormal one shows its exponent and its own fraction.
     as_normal = bitcast_convert_type(convert(bitwise.bitwise_and(bits, fraction_mask), dtype), integer)
-    source = structure.select(subnormal, as_normal, bits)
+    source = selection.select(subnormal, as_normal, bits)
     exponent = bitwise.bitwise_and(bitwise.shift_right_logical(source, number(mantissa_bits)), number(2 * bias + 1))
-    scale = structure.select(
-        subnormal, shapes.full_like(bits, 2 * (bias - 1) + mantissa_bits), shapes.full_like(bits, bias - 1)
+    scale = selection.select(
+        subnormal,
+        filled_arrays.full_like(bits, 2 * (bias - 1) + mantissa_bits),
+        filled_arrays.full_like(bits, bias - 1),
     )
     sign = bitwise.bitwise_and(bits, bitwise.bitwise_not(all_but_sign))
     fraction = bitwise.bitwise_and(source, fraction_mask)
@@ -143,8 +156,8 @@ def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
     # Not by the bits of the number itself: compilers make a comparison of floats of that, which takes subnormal ones for zero.
     zero = arithmetic.eq(exponent, number(0))
     special = bitwise.bitwise_or(zero, bitwise.bitwise_not(arithmetic.is_finite(x)))
-    out = structure.select(special, shapes.full_like(exponent, 0), arithmetic.sub(exponent, scale))
-    return structure.select(special, x, bitcast_convert_type(half, dtype)), convert(out, np.int32)
+    out = selection.select(special, filled_arrays.full_like(exponent, 0), arithmetic.sub(exponent, scale))
+    return selection.select(special, x, bitcast_convert_type(half, dtype)), convert(out, np.int32)
 
 
 def _number(dtype: Any, value: int) -> Any:
@@ -154,12 +167,12 @@ def _number(dtype: Any, value: int) -> Any:
 def _share(x: Any, mantissa: Any) -> Any:
     """What a number is multiplied with to give its mantissa."""
     unscaled = bitwise.bitwise_or(arithmetic.eq(x, constant(0, x)), bitwise.bitwise_not(arithmetic.is_finite(x)))
-    one = shapes.full_like(x, 1)
-    return structure.select(unscaled, one, arithmetic.div(mantissa, structure.select(unscaled, one, x)))
+    one = filled_arrays.full_like(x, 1)
+    return selection.select(unscaled, one, arithmetic.div(mantissa, selection.select(unscaled, one, x)))
 
 
 mantissa_p = families.elementwise(  # bits have no derivative, the number that they make has
-    "mantissa", [families.floating], lower_fun(lambda x: _mantissa_and_exponent(x)[0], multiple_results=False),
+    "mantissa", [operand_checks.floating], lower_fun(lambda x: _mantissa_and_exponent(x)[0], multiple_results=False),
     jvp=[lambda x, ans, t: arithmetic.mul(t, _share(x, ans))],
 )  # fmt: skip
 
@@ -188,9 +201,9 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     info = dtypes.finfo(dtype)
     reach = int(info.maxexp) - 2
     limit = 4 * (reach + info.nmant)
-    left = structure.clamp(np.int32(-limit), operands.broadcast_to(convert(x2, np.int32), shape), np.int32(limit))
+    left = selection.clamp(np.int32(-limit), operands.broadcast_to(convert(x2, np.int32), shape), np.int32(limit))
     for _ in range(5):  # a factor of the dtype reaches only so far
-        step = structure.clamp(np.int32(-reach), left, np.int32(reach))
+        step = selection.clamp(np.int32(-reach), left, np.int32(reach))
         x = arithmetic.mul(x, _power_of_two(step, dtype))
         left = arithmetic.sub(left, step)
     return x
@@ -218,10 +231,10 @@ def spacing(x: ArrayLike, /) -> Array:
         raise ValueError("spacing does not support complex-valued inputs")
     x = stop_gradient(convert(x, typeof(x).dtype))  # nearly everywhere constant
     if typeof(x).dtype == np.float16:  # as NumPy's: to the next greater number
-        distance = arithmetic.sub(bitwise.nextafter(x, shapes.full_like(x, np.inf)), x)
+        distance = arithmetic.sub(bitwise.nextafter(x, filled_arrays.full_like(x, np.inf)), x)
     else:
         distance = _gap(x)
-    return structure.select(arithmetic.is_finite(x), distance, shapes.full_like(x, np.nan))
+    return selection.select(arithmetic.is_finite(x), distance, filled_arrays.full_like(x, np.nan))
 
 
 def _gap(x: Any) -> Any:
@@ -238,14 +251,14 @@ def _gap(x: Any) -> Any:
     exponent = bitwise.shift_right_logical(size, number(digits))
     normal = bitwise.shift_left(arithmetic.sub(exponent, number(digits)), number(digits))
     index = arithmetic.sub(arithmetic.max_(exponent, number(1)), number(1))
-    small = bitwise.shift_left(shapes.full_like(index, 1), arithmetic.min_(index, number(digits)))
-    gap = structure.select(arithmetic.gt(exponent, number(digits)), normal, small)
+    small = bitwise.shift_left(filled_arrays.full_like(index, 1), arithmetic.min_(index, number(digits)))
+    gap = selection.select(arithmetic.gt(exponent, number(digits)), normal, small)
     infinite = bitcast_convert_type(np.asarray(np.inf, dtype)[()], unsigned)
-    gap = structure.select(
-        arithmetic.eq(arithmetic.add(size, number(1)), infinite), shapes.full_like(gap, infinite), gap
+    gap = selection.select(
+        arithmetic.eq(arithmetic.add(size, number(1)), infinite), filled_arrays.full_like(gap, infinite), gap
     )
     negative = arithmetic.lt(x, constant(0, x))
-    return bitcast_convert_type(structure.select(negative, bitwise.bitwise_or(gap, sign), gap), dtype)
+    return bitcast_convert_type(selection.select(negative, bitwise.bitwise_or(gap, sign), gap), dtype)
 
 
 # ---- bits in bytes --------------------------------------------------------------------------------------------------
@@ -283,7 +296,7 @@ def _of_groups(name: str, function: Callable[..., Any], shape: Callable[[tuple[i
     primitive = Primitive(name)
 
     def batched(values: Any, dims: Any, *, bitorder: str) -> tuple[Any, int]:
-        return primitive.bind(shapes.move_axis(values[0], dims[0], 0), bitorder=bitorder), 0
+        return primitive.bind(axis_order.move_axis(values[0], dims[0], 0), bitorder=bitorder), 0
 
     def derivative(primals: Any, tangents: Any, *, bitorder: str) -> tuple[Any, Any]:
         out = primitive.bind(*primals, bitorder=bitorder)
@@ -302,13 +315,13 @@ unpack_bits_p = _of_groups("spread_bits", _unpack, lambda shape: (*shape, 8))
 
 @api(static=("axis", "bitorder"))
 def _packbits(a: Any, axis: int, bitorder: str) -> Any:
-    flags = shapes.move_axis(convert(a, np.bool_), axis, -1)
+    flags = axis_order.move_axis(convert(a, np.bool_), axis, -1)
     *lead, length = typeof(flags).shape
     count = -(-length // 8)
     if 8 * count > length:
         flags = structure.pad(flags, np.bool_(False), [(0, 0, 0)] * len(lead) + [(0, 8 * count - length, 0)])
     packed = pack_bits_p.bind(shapes.reshape(flags, (*lead, count, 8)), bitorder=bitorder)
-    return shapes.move_axis(packed, len(lead), axis)
+    return axis_order.move_axis(packed, len(lead), axis)
 
 
 def packbits(a: ArrayLike, axis: OneAxis = None, bitorder: str = "big") -> Array:
@@ -330,12 +343,12 @@ def packbits(a: ArrayLike, axis: OneAxis = None, bitorder: str = "big") -> Array
     _weights(bitorder, "packbits")
     if axis is None:
         a, axis = ravel(a), 0
-    return _packbits(a, shapes.canonical_axis(axis, typeof(a).ndim), bitorder)
+    return _packbits(a, shape_arguments.canonical_axis(axis, typeof(a).ndim), bitorder)
 
 
 @api(static=("axis", "count", "bitorder"))
 def _unpackbits(a: Any, axis: int, count: int | None, bitorder: str) -> Any:
-    a = shapes.move_axis(a, axis, -1)
+    a = axis_order.move_axis(a, axis, -1)
     *lead, length = typeof(a).shape
     bits = shapes.reshape(unpack_bits_p.bind(a, bitorder=bitorder), (*lead, length * 8))
     if count is not None:
@@ -343,7 +356,7 @@ def _unpackbits(a: Any, axis: int, count: int | None, bitorder: str) -> Any:
         if wanted > length * 8:
             bits = structure.pad(bits, np.uint8(0), [(0, 0, 0)] * len(lead) + [(0, wanted - length * 8, 0)])
         bits = structure.slice_in_dim(bits, 0, wanted, axis=len(lead))
-    return shapes.move_axis(bits, len(lead), axis)
+    return axis_order.move_axis(bits, len(lead), axis)
 
 
 def unpackbits(a: ArrayLike, axis: OneAxis = None, count: int | None = None, bitorder: str = "big") -> Array:
@@ -367,5 +380,5 @@ def unpackbits(a: ArrayLike, axis: OneAxis = None, count: int | None = None, bit
     if axis is None:
         a, axis = ravel(a), 0
     return _unpackbits(
-        a, shapes.canonical_axis(axis, typeof(a).ndim), None if count is None else as_index(count), bitorder
+        a, shape_arguments.canonical_axis(axis, typeof(a).ndim), None if count is None else as_index(count), bitorder
     )

@@ -16,9 +16,9 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import ShapedArray, refuse_masked, typeof
 from arrax.dtypes.canonical import warn_user
-from arrax.lax import shapes
+from arrax.lax import shape_arguments, shapes
 from arrax.lax.conversion import convert
-from arrax.lax.families import FLOAT0_REFUSED
+from arrax.lax.operand_checks import FLOAT0_REFUSED
 from arrax.native import runtime
 from arrax.xla.arrays import Array
 
@@ -283,7 +283,7 @@ def canonical_axes(axis: Any, rank: int, context: str = "axis") -> tuple[int, ..
     for one in listed:
         if isinstance(one, Tracer):
             raise ConcretizationTypeError(one, f"{context}.")
-        axes.append(shapes.canonical_axis(one, rank))
+        axes.append(shape_arguments.canonical_axis(one, rank))
     if len(set(axes)) != len(axes):
         raise ValueError(in_call(f"duplicate value in 'axis': {axis}"))
     return tuple(axes)

@@ -11,7 +11,7 @@ from typing import Any
 from arrax import dtypes
 from arrax.core.functions import name_function
 from arrax.lax.conversion import convert
-from arrax.lax.families import kind_of
+from arrax.lax.operand_checks import kind_of
 from arrax.numpy_api import elementwise, logic, powers, products
 from arrax.numpy_api.api import DeferringFunction, accepts_operand, make_api
 

@@ -10,7 +10,18 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import slots, typeof
-from arrax.lax import arithmetic, bitwise, cumulative, rounding, shapes, sorting, structure
+from arrax.lax import (
+    arithmetic,
+    axis_order,
+    bitwise,
+    cumulative,
+    filled_arrays,
+    rounding,
+    selection,
+    shapes,
+    sorting,
+    structure,
+)
 from arrax.lax.conversion import convert
 from arrax.lax.order_statistics import order_statistics
 from arrax.lax.reductions import reduce_sum
@@ -39,7 +50,7 @@ def _rows(a: Any, axes: tuple[int, ...]) -> Any:
     shape = typeof(a).shape
     kept = [i for i in range(len(shape)) if i not in axes]
     length = math.prod(shape[i] for i in axes)
-    return shapes.reshape(shapes.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), length))
+    return shapes.reshape(axis_order.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), length))
 
 
 def _positions(q: Any, count: Any, method: str) -> Any:
@@ -92,8 +103,8 @@ def _between(rows: Any, q: Any, count: Any, method: str) -> Any:
     ends = arithmetic.add(
         arithmetic.mul(below, arithmetic.sub(constant(1, share), share)), arithmetic.mul(above, share)
     )
-    mixed = structure.select(arithmetic.is_finite(gap), mixed, ends)
-    return structure.select(arithmetic.eq(share, constant(0, share)), below, mixed)  # 0 times infinity is no number
+    mixed = selection.select(arithmetic.is_finite(gap), mixed, ends)
+    return selection.select(arithmetic.eq(share, constant(0, share)), below, mixed)  # 0 times infinity is no number
 
 
 def _weighted(rows: Any, weights: Any, q: Any) -> Any:
@@ -128,7 +139,7 @@ def _quantile(a: Any, q: Any, weights: Any, name: str, axis: Any, method: str, k
     flat = shapes.reshape(convert(q, typeof(rows).dtype), (typeof(q).size,))
     spread = shapes.broadcast_in_dim(flat, (*lead, typeof(flat).size), (len(lead),))
     found = _of_rows(rows, spread, None if weights is None else _weight_rows(weights, x, axes), method, ignore_nan)
-    out = shapes.reshape(shapes.move_axis(found, len(lead), 0), (*q_shape, *lead))
+    out = shapes.reshape(axis_order.move_axis(found, len(lead), 0), (*q_shape, *lead))
     kept = [axis_ + len(q_shape) for axis_ in axes]
     return convert(with_kept_axes(out, kept, keepdims), target)
 
@@ -140,14 +151,14 @@ def _of_rows(rows: Any, q: Any, weights: Any, method: str, ignore_nan: bool) -> 
     count = shapes.broadcast_in_dim(numbers, shape, range(rank - 1))
     length = constant(typeof(rows).shape[-1], q)
     if weights is not None:
-        zero = shapes.full_like(weights, 0)
-        found = _weighted(rows, structure.select(missing, zero, weights) if ignore_nan else weights, q)
+        zero = filled_arrays.full_like(weights, 0)
+        found = _weighted(rows, selection.select(missing, zero, weights) if ignore_nan else weights, q)
     else:
-        size = arithmetic.max_(count, constant(1, q)) if ignore_nan else shapes.full(shape, length)
+        size = arithmetic.max_(count, constant(1, q)) if ignore_nan else filled_arrays.full(shape, length)
         found = _between(rows, q, size, method)
     bad = arithmetic.eq(count, constant(0, q)) if ignore_nan else arithmetic.ne(count, length)
     bad = bitwise.bitwise_or(bad, isnan(q))
-    return structure.select(bad, shapes.full_like(found, np.nan), found)
+    return selection.select(bad, filled_arrays.full_like(found, np.nan), found)
 
 
 def _weight_rows(weights: Any, x: Any, axes: tuple[int, ...]) -> Any:

@@ -11,11 +11,23 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, reductions, rounding, shapes, structure
+from arrax.lax import (
+    arithmetic,
+    axis_order,
+    bitwise,
+    filled_arrays,
+    reductions,
+    rounding,
+    selection,
+    shape_arguments,
+    shapes,
+    structure,
+)
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
-from arrax.numpy_api.manipulation import moveaxis, reshape
+from arrax.numpy_api.axis_order import moveaxis
+from arrax.numpy_api.manipulation import reshape
 from arrax.numpy_api.operands import is_arraylike
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import eager_operand, shape_of
@@ -49,7 +61,7 @@ def _widths(pad_width: Any, rank: int) -> Widths:
     if isinstance(pad_width, dict):
         rows = [(0, 0)] * rank
         for axis, width in pad_width.items():
-            rows[shapes.canonical_axis(axis, rank)] = tuple(np.broadcast_to(np.asarray(width), (2,)).tolist())
+            rows[shape_arguments.canonical_axis(axis, rank)] = tuple(np.broadcast_to(np.asarray(width), (2,)).tolist())
         pad_width = rows
     if callable(pad_width):
         raise TypeError("pad: `pad_width` must be of integral type, got a function")
@@ -178,7 +190,7 @@ def _run_slice(x: Any, run: tuple[int, int, int], axis: int) -> Any:
         return shapes.broadcast_in_dim(one, (*shape[:axis], length, *shape[axis + 1 :]), range(len(shape)))
     if step == 1:
         return structure.slice_in_dim(x, start, start + length, axis=axis)
-    return shapes.rev(structure.slice_in_dim(x, start - length + 1, start + 1, axis=axis), (axis,))
+    return axis_order.rev(structure.slice_in_dim(x, start - length + 1, start + 1, axis=axis), (axis,))
 
 
 @api(static=("widths", "mode"))
@@ -282,16 +294,17 @@ def _median(x: Any, axis: int) -> Any:
     grown = (*shape, length)
     kept = tuple(range(rank))
     mine = shapes.broadcast_in_dim(x, grown, kept)
-    last = shapes.transpose(x, [i for i in range(rank) if i != axis] + [axis])
+    last = axis_order.transpose(x, [i for i in range(rank) if i != axis] + [axis])
     other = shapes.broadcast_in_dim(last, grown, [*(i for i in range(rank) if i != axis), rank])
-    index = shapes.broadcasted_iota(np.int32, grown, axis)
-    index_of_other = shapes.broadcasted_iota(np.int32, grown, rank)
+    index = filled_arrays.broadcasted_iota(np.int32, grown, axis)
+    index_of_other = filled_arrays.broadcasted_iota(np.int32, grown, rank)
     tied = bitwise.bitwise_and(arithmetic.eq(other, mine), arithmetic.lt(index_of_other, index))
     before = convert(bitwise.bitwise_or(arithmetic.lt(other, mine), tied), np.int32)
     order = reductions.reduce_sum(before, (rank,))
     chosen = [
         reductions.reduce_sum(
-            structure.select(arithmetic.eq(order, np.int32(k)), convert(x, work), shapes.full(shape, 0, work)), (axis,)
+            selection.select(arithmetic.eq(order, np.int32(k)), convert(x, work), filled_arrays.full(shape, 0, work)),
+            (axis,),
         )
         for k in ((length - 1) // 2, length // 2)
     ]

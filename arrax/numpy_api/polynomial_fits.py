@@ -9,20 +9,22 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, exponential, linalg, shapes, structure
+from arrax.lax import arithmetic, exponential, filled_arrays, linalg, selection, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_max, reduce_sum
 from arrax.numpy_api.api import api
-from arrax.numpy_api.creation import eye, zeros
+from arrax.numpy_api.axis_order import matrix_transpose
 from arrax.numpy_api.elementwise import divide, multiply, subtract
 from arrax.numpy_api.elementwise_makers import constant
+from arrax.numpy_api.filled_arrays import eye, zeros
 from arrax.numpy_api.joining import concatenate
-from arrax.numpy_api.manipulation import expand_dims, matrix_transpose
+from arrax.numpy_api.manipulation import expand_dims
 from arrax.numpy_api.matrices import vander
 from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, promote_inexact
 from arrax.numpy_api.polynomials import stripped
-from arrax.numpy_api.products import matmul, outer
+from arrax.numpy_api.products import matmul
 from arrax.numpy_api.routes import eager_operand
+from arrax.numpy_api.tensor_products import outer
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
@@ -79,7 +81,7 @@ def _fitted(x: Any, y: Any, w: Any, degree: int, rcond: float | None) -> tuple[A
     limit = typeof(x).size * float(dtypes.finfo(dtype).eps) if rcond is None else rcond
     u, s, vh = linalg.svd(table, full_matrices=False)
     kept = arithmetic.gt(s, multiply(reduce_max(s, (0,)), constant(limit, s)))
-    inverse = structure.select(kept, divide(constant(1, s), s), shapes.full_like(s, 0))
+    inverse = selection.select(kept, divide(constant(1, s), s), filled_arrays.full_like(s, 0))
     scaled = matmul(matrix_transpose(vh), multiply(expand_dims(inverse, 1), matmul(matrix_transpose(u), y)))
     rests = reduce_sum(arithmetic.square(subtract(y, matmul(table, scaled))), (0,))
     spread = multiply(expand_dims(arithmetic.square(inverse), 1), vh)

@@ -10,14 +10,15 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, linalg, shapes, structure
+from arrax.lax import arithmetic, filled_arrays, linalg, shapes, structure
 from arrax.lax.control_flow.scans import scan
 from arrax.lax.conversion import convert
 from arrax.numpy_api.adding_removing import trim_zeros
 from arrax.numpy_api.api import api
 from arrax.numpy_api.convolutions import convolve
-from arrax.numpy_api.creation import array, ones, zeros
+from arrax.numpy_api.creation import array
 from arrax.numpy_api.elementwise import add, divide, multiply, subtract
+from arrax.numpy_api.filled_arrays import ones, zeros
 from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.manipulation import atleast_1d, broadcast_to
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, promote_inexact
@@ -56,7 +57,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
         raise ValueError("polyval requires coefficients p of at least one axis, got a scalar")
     length = typeof(p).shape[0]
     shape = shapes.broadcast_shapes(typeof(p).shape[1:], typeof(x).shape)
-    x, y = broadcast_to(x, shape), shapes.full(shape, 0, typeof(x).dtype)
+    x, y = broadcast_to(x, shape), filled_arrays.full(shape, 0, typeof(x).dtype)
 
     def step(y: Any, coefficient: Any) -> Any:
         return arithmetic.add(arithmetic.mul(y, x), broadcast_to(coefficient, shape)), None
@@ -131,7 +132,7 @@ def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     u, v = convert(u, typeof(u).dtype), convert(v, typeof(v).dtype)
     m, n = typeof(u).size - 1, typeof(v).size - 1
     if m < n:
-        return shapes.full((1,), 0, typeof(u).dtype), u
+        return filled_arrays.full((1,), 0, typeof(u).dtype), u
     quotient = []
     lead = structure.slice_in_dim(v, 0, 1)
     for k in range(m - n + 1):  # one coefficient of the quotient after the other
@@ -259,8 +260,8 @@ def _eigenvalues(matrix: Any) -> Any:
 @api()
 def _poly(roots_: Any) -> Any:
     dtype = typeof(roots_).dtype
-    coefficients = shapes.full((1,), 1, dtype)
-    zero = shapes.full((1,), 0, dtype)
+    coefficients = filled_arrays.full((1,), 1, dtype)
+    zero = filled_arrays.full((1,), 0, dtype)
     for i in range(typeof(roots_).size):
         root = structure.slice_in_dim(convert(roots_, dtype), i, i + 1)
         shifted = structure.concatenate([coefficients, zero], 0)

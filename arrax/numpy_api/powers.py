@@ -9,9 +9,10 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.interpreter import concrete_value, context
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, exponential, structure
+from arrax.lax import arithmetic, bitwise, exponential, selection
 from arrax.lax.conversion import convert
-from arrax.lax.families import broadcast_to_shape, kind_of
+from arrax.lax.operand_checks import kind_of
+from arrax.lax.shape_slots import broadcast_to_shape
 from arrax.numpy_api.api import api, make_api
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.operands import (
@@ -51,7 +52,7 @@ def _integer_power(x: Any, y: Any) -> Any:
     bits = typeof(x).dtype.itemsize * 8
     for _ in range(min(bits, 6 if bits == 8 else bits)):
         odd = arithmetic.ne(bitwise.bitwise_and(y, one), zero)
-        result = structure.select(odd, arithmetic.mul(result, x), result)
+        result = selection.select(odd, arithmetic.mul(result, x), result)
         y = bitwise.shift_right_logical(y, one)
         x = arithmetic.mul(x, x)
     return result

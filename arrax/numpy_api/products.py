@@ -1,4 +1,4 @@
-"""Products of vectors, matrices and tensors (NumPy reference, routines.linalg)."""
+"""Products of vectors and matrices (NumPy reference, routines.linalg)."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import slots, typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, shapes, structure
+from arrax.lax import arithmetic, axis_order, shapes
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
-from arrax.lax.families import kind_of
+from arrax.lax.operand_checks import kind_of
 from arrax.lax.precision import PrecisionLike, canonical_precision
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
-from arrax.numpy_api.elementwise import multiply, subtract
-from arrax.numpy_api.manipulation import moveaxis
-from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
-from arrax.xla.annotations import OneAxis, OptionalSharding
+from arrax.numpy_api.elementwise import multiply
+from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes
+from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
 Axes = Sequence[int]
@@ -33,7 +30,7 @@ def hashable_precision(precision: Any) -> Any:
     return tuple(precision) if isinstance(precision, list) else precision
 
 
-def _operands(name: str, a: Any, b: Any) -> list[Any]:
+def dot_operands(name: str, a: Any, b: Any) -> list[Any]:
     check_arraylike(name, a, b)
     return promote_dtypes(as_operand(a), as_operand(b))
 
@@ -72,7 +69,7 @@ def contract(name: str, a: Any, b: Any, numbers: Any, precision: Any, preferred:
 
 @api(static=("precision", "preferred_element_type"))
 def _dot(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
-    a, b = _operands("dot", a, b)
+    a, b = dot_operands("dot", a, b)
     x, y = typeof(a).ndim, typeof(b).ndim
     if x == 0 or y == 0:
         dtype, weak = element_type("dot", preferred_element_type, a, b)
@@ -135,7 +132,7 @@ def _batched(name: str, a: Any, b: Any, x: int, y: int) -> tuple[Any, Any, tuple
 
 @api(static=("precision", "preferred_element_type"))
 def _matmul(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
-    a, b = _operands("matmul", a, b)
+    a, b = dot_operands("matmul", a, b)
     x, y = typeof(a).ndim, typeof(b).ndim
     if x == 0 or y == 0:
         raise ValueError(
@@ -148,7 +145,7 @@ def _matmul(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
         return contract("matmul", a, b, (((x - 1,), (y - 2,)), ((), ())), precision, preferred_element_type)
     if x == 2:  # the batch axes of the second operand only: contract, then put them in front
         out = contract("matmul", a, b, (((1,), (y - 2,)), ((), ())), precision, preferred_element_type)
-        return shapes.move_axis(out, 0, y - 2)
+        return axis_order.move_axis(out, 0, y - 2)
     a, b, batch = _batched("matmul", a, b, 2, 2)
     lead = tuple(range(len(batch)))
     numbers = (((len(batch) + 1,), (len(batch),)), (lead, lead))
@@ -201,7 +198,7 @@ def _plain_matmul(a: Any, b: Any) -> Any:
 
 @api(static=("precision", "preferred_element_type"))
 def _vdot(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
-    a, b = _operands("vdot", a, b)
+    a, b = dot_operands("vdot", a, b)
     x, y = (shapes.reshape(v, (typeof(v).size,)) for v in (_conjugate(a), b))
     return contract("vdot", x, y, (((0,), (0,)), ((), ())), precision, preferred_element_type)
 
@@ -228,10 +225,10 @@ def vdot(
 
 @api(static=("axis", "precision", "preferred_element_type"))
 def _vecdot(x1: Any, x2: Any, axis: int, precision: Any, preferred_element_type: Any) -> Any:
-    x1, x2 = _operands("vecdot", x1, x2)
+    x1, x2 = dot_operands("vecdot", x1, x2)
     if typeof(x1).ndim == 0 or typeof(x2).ndim == 0:
         raise ValueError(f"vecdot: operands must have at least one axis, got {typeof(x1).shape} and {typeof(x2).shape}")
-    x1, x2 = (shapes.move_axis(x, axis, -1) for x in (x1, x2))
+    x1, x2 = (axis_order.move_axis(x, axis, -1) for x in (x1, x2))
     if typeof(x1).shape[-1] != typeof(x2).shape[-1]:
         raise ValueError(
             f"vecdot: axes must match; got shapes {typeof(x1).shape} and {typeof(x2).shape} with axis={axis}"
@@ -265,7 +262,7 @@ def vecdot(
 
 
 def _vector_and_matrix(name: str, vector: Any, matrix: Any, row: bool) -> Any:
-    v, m = _operands(name, vector, matrix)
+    v, m = dot_operands(name, vector, matrix)
     if typeof(v).ndim < 1 or typeof(m).ndim < 2:
         raise ValueError(
             f"{name}: input with shape {typeof(m).shape if typeof(v).ndim else typeof(v).shape} does not have enough dimensions"
@@ -311,7 +308,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @api(static=("precision", "preferred_element_type"))
 def _inner(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
-    a, b = _operands("inner", a, b)
+    a, b = dot_operands("inner", a, b)
     x, y = typeof(a).ndim, typeof(b).ndim
     if x == 0 or y == 0:
         return _dot(a, b, precision, preferred_element_type)
@@ -332,153 +329,3 @@ def inner(
     Example: ``jnp.inner(jnp.ones((2, 3)), jnp.ones(3))`` is ``[3., 3.]``. Source: ``numpy.inner``.
     """
     return _inner(a, b, hashable_precision(precision), preferred_element_type)
-
-
-# ---- products of all with all ---------------------------------------------------------------------------------------
-
-
-@api()
-def _outer(a: Any, b: Any) -> Any:
-    a, b = _operands("outer", a, b)
-    a, b = (shapes.reshape(v, (typeof(v).size,)) for v in (a, b))
-    shape = (typeof(a).size, typeof(b).size)
-    return multiply(shapes.broadcast_in_dim(a, shape, (0,)), shapes.broadcast_in_dim(b, shape, (1,)))
-
-
-def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
-    """The products of each element of ``a`` with each of ``b``.
-
-    Args:
-      a, b: arrays, flattened.
-    Returns: matrix.
-    Example: ``jnp.outer(jnp.arange(2), jnp.arange(3)).shape`` is ``(2, 3)``. Source: ``numpy.outer``.
-    """
-    refuse_out("outer", out)
-    return _outer(a, b)
-
-
-@api()
-def kron(a: ArrayLike, b: ArrayLike) -> Array:
-    """The Kronecker product: each element of ``a`` times the whole of ``b``, as blocks.
-
-    Args:
-      a, b: arrays; the shorter shape gets ones in front.
-    Example: ``jnp.kron(jnp.eye(2), jnp.ones((1, 2))).shape`` is ``(2, 4)``. Source: ``numpy.kron``.
-    """
-    a, b = _operands("kron", a, b)
-    rank = max(typeof(a).ndim, typeof(b).ndim)
-    if rank == 0:
-        return multiply(a, b)
-    a, b = (shapes.reshape(v, (1,) * (rank - typeof(v).ndim) + typeof(v).shape) for v in (a, b))
-    spread = multiply(shapes.expand_dims(a, range(1, 2 * rank, 2)), shapes.expand_dims(b, range(0, 2 * rank, 2)))
-    lengths = [n * m for n, m in zip(typeof(a).shape, typeof(b).shape, strict=True)]
-    return shapes.reshape(spread, tuple(lengths))
-
-
-# ---- tensors --------------------------------------------------------------------------------------------------------
-
-
-def _tensor_axes(axes: Any, a: Any, b: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    x, y = typeof(a).ndim, typeof(b).ndim
-    if isinstance(axes, int | np.integer):
-        count = max(0, int(axes))
-        if count > min(x, y):
-            raise TypeError(
-                f"Number of tensordot axes (axes {axes}) exceeds input ranks ({typeof(a).shape} and {typeof(b).shape})"
-            )
-        return tuple(range(x - count, x)), tuple(range(count))
-    if not isinstance(axes, list | tuple) or len(axes) != 2:
-        raise TypeError(f"tensordot: axes must be a number, or a pair of axes or of lists of axes, got {axes!r}")
-    first, second = (tuple(one) if isinstance(one, list | tuple | np.ndarray) else (one,) for one in axes)
-    if len(first) != len(second):
-        raise TypeError(f"tensordot requires axes lists to have equal length, got {first} and {second}.")
-    return tuple(shapes.canonical_axis(i, x) for i in first), tuple(shapes.canonical_axis(i, y) for i in second)
-
-
-@api(static=("axes", "precision", "preferred_element_type"))
-def _tensordot(a: Any, b: Any, axes: Any, precision: Any, preferred_element_type: Any) -> Any:
-    a, b = _operands("tensordot", a, b)
-    return contract("tensordot", a, b, (axes, ((), ())), precision, preferred_element_type)
-
-
-def tensordot(
-    a: ArrayLike,
-    b: ArrayLike,
-    axes: int | Sequence[Any] = 2,
-    *,
-    precision: PrecisionLike = None,
-    preferred_element_type: OptionalDType = None,
-    out_sharding: OptionalSharding = None,
-) -> Array:
-    """The product of two tensors over some of their axes.
-
-    Args:
-      a, b: arrays.
-      axes: how many axes: the last ones of ``a`` with the first ones of ``b``; or a pair of axes, or of sequences of axes.
-      precision: a Precision or its name, a pair of them, or an algorithm.
-      preferred_element_type: dtype to accumulate in and return.
-    Returns: array of the remaining axes of ``a``, then those of ``b``.
-    Raises:
-      TypeError: axes that don't fit, lengths that differ.
-    Example: ``jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 4)), 1).shape`` is ``(2, 4)``. Source: ``numpy.tensordot``.
-    """
-    if out_sharding is not None:
-        return slots.as_asked(
-            out_sharding,
-            functools.partial(tensordot, axes=axes, precision=precision, preferred_element_type=preferred_element_type),
-            a,
-            b,
-        )
-    check_arraylike("tensordot", a, b)
-    pairs = _tensor_axes(axes, a, b)
-    return _tensordot(a, b, pairs, hashable_precision(precision), preferred_element_type)
-
-
-# ---- cross product --------------------------------------------------------------------------------------------------
-
-
-def _component(a: Any, i: int) -> Any:
-    rank = typeof(a).ndim
-    if i >= typeof(a).shape[-1]:
-        return shapes.full(typeof(a).shape[:-1], 0, typeof(a).dtype)
-    return shapes.squeeze(structure.slice_in_dim(a, i, i + 1, axis=rank - 1), (rank - 1,))
-
-
-@api(static=("axisa", "axisb", "axisc"))
-def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Any:
-    a, b = _operands("cross", a, b)
-    a, b = (convert(v, typeof(v).dtype) for v in (a, b))
-    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
-    lengths = typeof(a).shape[-1], typeof(b).shape[-1]
-    if lengths[0] not in (2, 3) or lengths[1] not in (2, 3):
-        raise ValueError(
-            f"cross: vectors must have 2 or 3 components, got shapes {typeof(a).shape} and {typeof(b).shape}"
-        )
-
-    def minor(i: int, j: int) -> Any:
-        parts = _component(a, i), _component(b, j), _component(a, j), _component(b, i)
-        return subtract(multiply(parts[0], parts[1]), multiply(parts[2], parts[3]))
-
-    if lengths == (2, 2):
-        return minor(0, 1)
-    rows = [minor(1, 2), minor(2, 0), minor(0, 1)]
-    rank = typeof(rows[0]).ndim
-    joined = structure.concatenate([shapes.expand_dims(row, (rank,)) for row in rows], rank)
-    return moveaxis(joined, -1, axisc)
-
-
-def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: OneAxis = None) -> Array:
-    """The cross products of vectors with two or three components; other axes broadcast.
-
-    Args:
-      a, b: arrays.
-      axisa, axisb, axisc: the axis of the vectors in each operand and in the result.
-      axis: one axis for all three.
-    Returns: array of vectors, or of numbers (the third components) for two planar operands.
-    Raises:
-      ValueError: other numbers of components.
-    Example: ``jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))`` is ``[0, 0, 1]``. Source: ``numpy.cross``.
-    """
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    return _cross(a, b, as_index(axisa), as_index(axisb), as_index(axisc))

@@ -15,7 +15,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
 from arrax.dtypes import DTypeLike, OptionalDType
-from arrax.lax import arithmetic, exponential, shapes, structure
+from arrax.lax import arithmetic, axis_order, exponential, filled_arrays, shape_arguments, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.placement import device_put
 from arrax.numpy_api import host, operands
@@ -59,12 +59,12 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype:
     first, last = (shapes.broadcast_in_dim(operands.broadcast_to(v, shape), full, kept) for v in (start, stop))
     pieces = num - 1 if endpoint else num
     if num == 0:
-        out = shapes.full(full, 0, work)
+        out = filled_arrays.full(full, 0, work)
     elif pieces == 0:
         out = first
     else:
         real = dtypes.finfo(work).dtype if dtypes.is_complex(work) else work
-        steps = arithmetic.div(shapes.iota(real, num), np.asarray(pieces).astype(real)[()])
+        steps = arithmetic.div(filled_arrays.iota(real, num), np.asarray(pieces).astype(real)[()])
         share = shapes.broadcast_in_dim(convert(steps, work), full, (0,))
         one = np.asarray(1).astype(work)[()]
         out = arithmetic.add(arithmetic.mul(first, arithmetic.sub(one, share)), arithmetic.mul(last, share))
@@ -73,7 +73,7 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype:
             out = structure.concatenate([body, structure.slice_in_dim(last, num - 1, num)], 0)
     if dtypes.is_integer(dtype):
         out = arithmetic.floor(out)
-    return shapes.move_axis(convert(out, dtype), 0, axis)
+    return axis_order.move_axis(convert(out, dtype), 0, axis)
 
 
 @functools.lru_cache(maxsize=64, typed=True)
@@ -108,7 +108,7 @@ def linspace(
     """
     count, steps = _count("linspace", num), None
     if isinstance(start, _SCALARS) and isinstance(stop, _SCALARS):
-        shapes.canonical_axis(axis, 1)
+        shape_arguments.canonical_axis(axis, 1)
         steps = _known_steps(start, stop, count, bool(endpoint), dtype, config.enable_x64.cell.value)  # type: ignore[arg-type]
     if steps is not None:
         out = host.new(steps.copy()) if host.evaluating() else asarray(steps)
@@ -116,7 +116,7 @@ def linspace(
         check_arraylike("linspace", start, stop)
         work, chosen = _range_dtype("linspace", dtype, start, stop)
         rank = len(shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)) + 1
-        out = _linspace(start, stop, count, bool(endpoint), work, chosen, shapes.canonical_axis(axis, rank))
+        out = _linspace(start, stop, count, bool(endpoint), work, chosen, shape_arguments.canonical_axis(axis, rank))
     out = out if device is None else device_put(out, device)
     if not retstep:
         return out
@@ -128,7 +128,7 @@ def linspace(
 def _step(start: Any, stop: Any, pieces: int, work: Any) -> Any:
     shape = shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
     if pieces <= 0:
-        return shapes.full(shape, np.nan, work)
+        return filled_arrays.full(shape, np.nan, work)
     start, stop = (operands.broadcast_to(convert(v, work), shape) for v in (start, stop))
     return arithmetic.div(arithmetic.sub(stop, start), np.asarray(pieces).astype(work)[()])
 
@@ -182,7 +182,7 @@ def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype
         out = structure.concatenate([ends[0], inner, *tail], 0)
     if dtypes.is_integer(dtype):  # towards zero, but what is a whole number up to rounding is that number
         out = arithmetic.mul(out, np.asarray(1 + 16 * float(dtypes.finfo(work).eps)).astype(work)[()])
-    return shapes.move_axis(convert(out, dtype), 0, axis)
+    return axis_order.move_axis(convert(out, dtype), 0, axis)
 
 
 def geomspace(
@@ -209,7 +209,7 @@ def geomspace(
     if dtypes.is_complex(work) and not dtypes.is_complex(chosen):
         raise TypeError(f"geomspace: complex numbers cannot become elements of dtype {chosen}")
     rank = len(shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)) + 1
-    return _geomspace(start, stop, count, bool(endpoint), work, chosen, shapes.canonical_axis(axis, rank))
+    return _geomspace(start, stop, count, bool(endpoint), work, chosen, shape_arguments.canonical_axis(axis, rank))
 
 
 # ---- from functions, buffers, text ----------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
     Returns: array (or pytree of them) with the axes of ``shape`` in front.
     Example: ``jnp.fromfunction(jnp.add, (2, 2))`` is ``[[0., 1.], [1., 2.]]``. Source: ``numpy.fromfunction``.
     """
-    lengths = shapes.canonical_shape(shape, "fromfunction")
+    lengths = shape_arguments.canonical_shape(shape, "fromfunction")
     chosen = dtypes.check_user_dtype("fromfunction", dtype)
 
     def mapped(*indices: Any) -> Any:
@@ -234,7 +234,7 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
 
     for axis in reversed(range(len(lengths))):
         mapped = vmap(mapped, in_axes=tuple(0 if i == axis else None for i in range(len(lengths))))
-    return mapped(*[shapes.iota(chosen, length) for length in lengths])
+    return mapped(*[filled_arrays.iota(chosen, length) for length in lengths])
 
 
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Any:

@@ -13,14 +13,15 @@ from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import concrete_value
 from arrax.core.types import slots, typeof
-from arrax.lax import arithmetic, cumulative, shapes, structure
+from arrax.lax import arithmetic, axis_order, cumulative, filled_arrays, selection, shape_arguments, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api, with_host_route
-from arrax.numpy_api.creation import zeros
+from arrax.numpy_api.axis_order import swapaxes
+from arrax.numpy_api.filled_arrays import zeros
 from arrax.numpy_api.gathers import take_slices
-from arrax.numpy_api.manipulation import ravel, reshape, swapaxes
+from arrax.numpy_api.manipulation import ravel, reshape
 from arrax.numpy_api.operands import canonical_axes, check_arraylike
 from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OneAxis, OptionalSharding
@@ -38,7 +39,7 @@ def known(value: Any) -> np.ndarray | None:
 
 @api(static=("axes",), host=np.flip)
 def _flip(m: Any, axes: tuple[int, ...]) -> Any:
-    return shapes.rev(m, axes)
+    return axis_order.rev(m, axes)
 
 
 @api(static=("axis",), stepwise=True)
@@ -93,7 +94,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     rank = typeof(m).ndim
     if rank < 2:
         raise ValueError(f"rot90 requires its first argument to have ndim at least two, but got shape {shape_of(m)}")
-    first, second = (shapes.canonical_axis(axis, rank) for axis in axes)
+    first, second = (shape_arguments.canonical_axis(axis, rank) for axis in axes)
     if first == second:
         raise ValueError(f"rot90: axes must be different, got {axes}")
     turns = k % 4
@@ -122,10 +123,10 @@ def _roll_traced(a: Any, shifts: Any, axes: tuple[int, ...]) -> Any:
         if length == 0:
             continue
         shift = structure.slice_in_dim(shifts, index, index + 1)
-        indices = arithmetic.sub(shapes.iota(np.int32, length), shapes.broadcast_in_dim(shift, (length,), (0,)))
+        indices = arithmetic.sub(filled_arrays.iota(np.int32, length), shapes.broadcast_in_dim(shift, (length,), (0,)))
         n = np.int32(length)
         remainder = arithmetic.rem(indices, n)
-        indices = structure.select(arithmetic.lt(remainder, np.int32(0)), arithmetic.add(remainder, n), remainder)
+        indices = selection.select(arithmetic.lt(remainder, np.int32(0)), arithmetic.add(remainder, n), remainder)
         a = take_slices(a, indices, axis)
     return a
 
@@ -146,7 +147,7 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[in
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), shape_of(a))
     given = tuple(axis) if isinstance(axis, Sequence) else (axis,)
-    axes = tuple(shapes.canonical_axis(one, typeof(a).ndim) for one in given)
+    axes = tuple(shape_arguments.canonical_axis(one, typeof(a).ndim) for one in given)
     shifts = known(shift) if not isinstance(shift, list | tuple) else _known_all(shift)
     if shifts is None:
         return _roll_traced(a, *_traced_shifts(a, shift, axes))
@@ -212,7 +213,7 @@ def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
     """
     A = eager_operand("tile", A)
     counts = (reps,) if np.ndim(reps) == 0 else tuple(reps)  # type: ignore[arg-type]
-    times = shapes.canonical_shape(counts, "tile: reps")
+    times = shape_arguments.canonical_shape(counts, "tile: reps")
     return _tile(A, (1,) * (typeof(A).ndim - len(times)) + times)
 
 
@@ -229,10 +230,10 @@ def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Any:
     """The number of slices that end at or before each place of the result is the slice that stands there."""
     length = typeof(a).shape[axis]
     if length == 0 or total == 0:
-        return shapes.full((*typeof(a).shape[:axis], total, *typeof(a).shape[axis + 1 :]), 0, typeof(a).dtype)
+        return filled_arrays.full((*typeof(a).shape[:axis], total, *typeof(a).shape[axis + 1 :]), 0, typeof(a).dtype)
     ends = cumulative.cumsum(operands.broadcast_to(convert(repeats, np.int32), (length,)))
     columns = shapes.broadcast_in_dim(ends, (total, length), (1,))
-    rows = shapes.broadcasted_iota(np.int32, (total, length), 0)
+    rows = filled_arrays.broadcasted_iota(np.int32, (total, length), 0)
     passed = reduce_sum(convert(arithmetic.le(columns, rows), np.int32), (1,))
     return take_slices(a, arithmetic.min_(passed, np.int32(length - 1)), axis)
 
@@ -271,7 +272,7 @@ def repeat(
         a, axis = ravel(a), 0
     elif typeof(a).ndim == 0:
         a = reshape(a, (1,))
-    axis = shapes.canonical_axis(axis, typeof(a).ndim)
+    axis = shape_arguments.canonical_axis(axis, typeof(a).ndim)
     length = shape_of(a)[axis]
     counts = known(repeats)
     _check_repeats(repeats, length)
@@ -341,7 +342,7 @@ def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
     Example: ``jnp.resize(jnp.arange(2), 3)`` is ``[0, 1, 0]``. Source: ``numpy.resize``.
     """
     a = ravel(eager_operand("resize", a))
-    lengths = shapes.canonical_shape(new_shape, "resize: new_shape")
+    lengths = shape_arguments.canonical_shape(new_shape, "resize: new_shape")
     count, own = math.prod(lengths), typeof(a).size
     if count == 0 or own == 0:
         return zeros(lengths, typeof(a).dtype)

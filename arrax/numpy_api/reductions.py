@@ -15,7 +15,7 @@ from arrax.core.functions import name_function
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, bitwise, reductions, shapes, structure
+from arrax.lax import argminmax, arithmetic, bitwise, filled_arrays, reductions, selection, shape_arguments, shapes
 from arrax.lax.collectives import pmax, pmin, psum
 from arrax.lax.conversion import convert
 from arrax.numpy_api import operands
@@ -89,7 +89,7 @@ def masked(name: str, a: Any, where: Any, instead: Any) -> Any:
     shape = shapes.broadcast_shapes(typeof(a).shape, typeof(where).shape)
     filler = np.asarray(instead).astype(typeof(a).dtype)[()]
     mask = convert(operands.broadcast_to(where, shape), np.bool_)
-    return structure.select(mask, operands.broadcast_to(a, shape), shapes.full(shape, filler))
+    return selection.select(mask, operands.broadcast_to(a, shape), filled_arrays.full(shape, filler))
 
 
 def _started(value: Any, initial: Any, combine: Callable[..., Any]) -> Any:
@@ -369,7 +369,7 @@ def place_of(name: str, operation: Callable[..., Any], a: Any, axis: OneAxis, ke
     if axis is None:
         a, place, kept = shapes.reshape(a, (aval.size,)), 0, range(rank)
     else:
-        place = shapes.canonical_axis(axis, rank)
+        place = shape_arguments.canonical_axis(axis, rank)
         kept = range(place, place + 1)
     if typeof(a).shape[place] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
@@ -377,8 +377,8 @@ def place_of(name: str, operation: Callable[..., Any], a: Any, axis: OneAxis, ke
     return with_kept_axes(index, list(kept), keepdims)
 
 
-_argmax = _argminmax("argmax", reductions.argmax)
-_argmin = _argminmax("argmin", reductions.argmin)
+_argmax = _argminmax("argmax", argminmax.argmax)
+_argmin = _argminmax("argmin", argminmax.argmin)
 
 
 def argmax(a: ArrayLike, axis: OneAxis = None, out: None = None, keepdims: bool | None = None) -> Array:

@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, shapes, structure
+from arrax.lax import arithmetic, axis_order, bitwise, filled_arrays, selection, shape_arguments, shapes, structure
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.conversion import convert
@@ -55,7 +55,7 @@ def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
     shape, dtype = typeof(a).shape, index_dtype(typeof(a).size)
     mask = shapes.reshape(convert(a, np.bool_), (typeof(a).size,))
     flat, count = nonzero_of(mask, size)
-    present = arithmetic.lt(shapes.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
+    present = arithmetic.lt(filled_arrays.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
     out = []
     for axis, length in enumerate(shape):
         step = int(np.prod(shape[axis + 1 :], dtype=np.int64))
@@ -63,7 +63,7 @@ def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
         if axis:
             index = arithmetic.rem(index, np.asarray(max(length, 1)).astype(dtype)[()])
         fill = shapes.broadcast_in_dim(convert(fills[axis], dtype), (size,), ())
-        out.append(structure.select(present, index, fill))
+        out.append(selection.select(present, index, fill))
     return tuple(out)
 
 
@@ -116,7 +116,7 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray
     a = eager_operand("argwhere", a)
     if typeof(a).ndim == 0:
         count = typeof(nonzero(ravel(a), size=size, fill_value=fill_value)[0]).shape[0]
-        return shapes.full((count, 0), 0, index_dtype())
+        return filled_arrays.full((count, 0), 0, index_dtype())
     indices = nonzero(a, size=size, fill_value=fill_value)
     return structure.concatenate([shapes.expand_dims(index, (1,)) for index in indices], 1)
 
@@ -129,9 +129,9 @@ def _taken_or_filled(a: Any, indices: Any, count: Any, fill: Any, axis: int) -> 
     if shape[axis] == 0 or size == 0:
         return fills
     present = arithmetic.lt(
-        shapes.broadcasted_iota(typeof(indices).dtype, whole, axis), operands.broadcast_to(count, whole)
+        filled_arrays.broadcasted_iota(typeof(indices).dtype, whole, axis), operands.broadcast_to(count, whole)
     )
-    return structure.select(present, take_slices(a, indices, axis), fills)
+    return selection.select(present, take_slices(a, indices, axis), fills)
 
 
 def compress(
@@ -163,7 +163,7 @@ def compress(
         raise ValueError(f"compress: condition must be 1-dimensional, got shape {typeof(condition).shape}")
     if axis is None:
         a, axis = ravel(a), 0
-    axis = shapes.canonical_axis(axis, typeof(a).ndim)
+    axis = shape_arguments.canonical_axis(axis, typeof(a).ndim)
     if size is None:
         values = known(condition)
         if values is None:
@@ -209,7 +209,7 @@ def search_sorted(a: Any, v: Any, sorter: Any, right: bool, method: str) -> Any:
     a, v = convert(a, typeof(a).dtype), convert(v, typeof(v).dtype)
     length, shape, dtype = typeof(a).shape[0], typeof(v).shape, index_dtype()
     if length == 0:
-        return shapes.full(shape, 0, dtype)
+        return filled_arrays.full(shape, 0, dtype)
     if sorter is not None:
         a = take_slices(a, sorter, 0)
     if method == "compare_all":
@@ -235,9 +235,9 @@ def _binary_search(a: Any, v: Any, right: bool, dtype: Any) -> Any:
     def step(number: Any, indices: Any) -> Any:
         further = arithmetic.add(indices, bitwise.shift_right_logical(largest, number))
         before = _before(take_slices(table, arithmetic.sub(further, one), 0), v, not right)
-        return structure.select(before, further, indices)
+        return selection.select(before, further, indices)
 
-    indices = fori_loop(np.zeros((), dtype)[()], np.asarray(bits, dtype)[()], step, shapes.full(shape, 0, dtype))
+    indices = fori_loop(np.zeros((), dtype)[()], np.asarray(bits, dtype)[()], step, filled_arrays.full(shape, 0, dtype))
     return arithmetic.min_(indices, np.asarray(length).astype(dtype)[()])
 
 
@@ -248,7 +248,9 @@ def _continued(a: Any, count: int) -> Any:
     else:
         last = True if dtype == np.bool_ else dtypes.iinfo(dtype).max
     return (
-        structure.concatenate([a, shapes.full((count,), np.asarray(last).astype(dtype)[()], dtype)], 0) if count else a
+        structure.concatenate([a, filled_arrays.full((count,), np.asarray(last).astype(dtype)[()], dtype)], 0)
+        if count
+        else a
     )
 
 
@@ -291,12 +293,12 @@ def searchsorted(
 def _digitize(x: Any, bins: Any, right: bool) -> Any:
     length = typeof(bins).shape[0]
     if length == 0:
-        return shapes.full(typeof(x).shape, 0, index_dtype())
+        return filled_arrays.full(typeof(x).shape, 0, index_dtype())
     total = np.asarray(length).astype(index_dtype())[()]
     first, last = (shapes.squeeze(structure.slice_in_dim(bins, i, i + 1), (0,)) for i in (0, length - 1))
     ascending = less_equal(first, last)
-    found = search_sorted(structure.select(ascending, bins, shapes.rev(bins, (0,))), x, None, not right, "scan")
-    return structure.select(ascending, found, arithmetic.sub(total, found))
+    found = search_sorted(selection.select(ascending, bins, axis_order.rev(bins, (0,))), x, None, not right, "scan")
+    return selection.select(ascending, found, arithmetic.sub(total, found))
 
 
 def digitize(

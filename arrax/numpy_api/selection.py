@@ -14,7 +14,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import typeof
 from arrax.interpreters.staging import Staging
-from arrax.lax import arithmetic, shapes, structure
+from arrax.lax import arithmetic, selection, shapes, structure
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host, operands
@@ -39,7 +39,7 @@ def choose_between(condition: Any, x: Any, y: Any) -> Any:
     weak = typeof(x).weak_type and typeof(y).weak_type
     x, y = (operands.broadcast_to(convert(v, typeof(v).dtype, weak), shape) for v in (x, y))
     mask = convert(condition, np.bool_)
-    return structure.select(mask if typeof(mask).shape == () else operands.broadcast_to(mask, shape), x, y)
+    return selection.select(mask if typeof(mask).shape == () else operands.broadcast_to(mask, shape), x, y)
 
 
 @api()
@@ -282,8 +282,8 @@ def _choose(index: Any, table: Sequence[Any], mode: str) -> Any:
     if mode == "wrap":
         position = floor_modulo(position, len(values))
     else:
-        position = structure.clamp(np.int32(0), position, np.int32(len(values) - 1))
-    return structure.select_n(position, *[operands.broadcast_to(convert(v, typeof(v).dtype), shape) for v in values])
+        position = selection.clamp(np.int32(0), position, np.int32(len(values) - 1))
+    return selection.select_n(position, *[operands.broadcast_to(convert(v, typeof(v).dtype), shape) for v in values])
 
 
 # ---- limits ---------------------------------------------------------------------------------------------------------

@@ -11,10 +11,22 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, cumulative, shapes, sorting, structure
+from arrax.lax import (
+    arithmetic,
+    axis_order,
+    bitwise,
+    cumulative,
+    filled_arrays,
+    selection,
+    shape_arguments,
+    shapes,
+    sorting,
+    structure,
+)
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_or
-from arrax.lax.scatter import ScatterDimensionNumbers, scatter, scatter_min
+from arrax.lax.scatter import scatter, scatter_min
+from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import made_of
 from arrax.numpy_api.gathers import take_slices
@@ -69,13 +81,13 @@ def _differs(a: Any, equal_nan: bool) -> Any:
         different = bitwise.bitwise_and(different, bitwise.bitwise_not(both))
     if rank > 1:
         different = reduce_or(different, range(1, rank))
-    return structure.concatenate([shapes.full((1,), True), different], 0)
+    return structure.concatenate([filled_arrays.full((1,), True), different], 0)
 
 
 def _sorted_rows(rows: Any) -> tuple[Any, Any]:
     """(the entries of the first axis in lexicographic order, their old places)."""
     shape = typeof(rows).shape
-    indices = shapes.iota(index_dtype(), shape[0])
+    indices = filled_arrays.iota(index_dtype(), shape[0])
     if len(shape) == 1:
         return sorting.sort((rows, indices), 0, True, 1)
     width = int(np.prod(shape[1:], dtype=np.int64))
@@ -94,17 +106,17 @@ def _unique_sized(rows: Any, fill: Any, size: int, equal_nan: bool, filled: bool
     mask = _differs(ordered, equal_nan)
     slots = size + 1  # one more: where the last value ends
     found, count = nonzero_of(mask, slots)
-    found_any = arithmetic.lt(shapes.iota(dtype, slots), shapes.broadcast_in_dim(count, (slots,), ()))
+    found_any = arithmetic.lt(filled_arrays.iota(dtype, slots), shapes.broadcast_in_dim(count, (slots,), ()))
     starts, present = (structure.slice_in_dim(x, 0, size) for x in (found, found_any))
     values = take_slices(ordered, starts, 0)
     if filled:
         shape = typeof(values).shape
         keep = shapes.broadcast_in_dim(present, shape, (0,))
-        values = structure.select(keep, values, shapes.broadcast_in_dim(convert(fill, typeof(values).dtype), shape, ()))
-    one = shapes.full((length,), 1, dtype)
+        values = selection.select(keep, values, shapes.broadcast_in_dim(convert(fill, typeof(values).dtype), shape, ()))
+    one = filled_arrays.full((length,), 1, dtype)
     rank_of = arithmetic.sub(cumulative.cumsum(convert(mask, dtype)), one)
-    inverse = scatter(shapes.full((length,), 0, dtype), shapes.expand_dims(order, (1,)), rank_of, _NUMBERS)
-    bounds = structure.select(found_any, found, shapes.full((slots,), length, dtype))
+    inverse = scatter(filled_arrays.full((length,), 0, dtype), shapes.expand_dims(order, (1,)), rank_of, _NUMBERS)
+    bounds = selection.select(found_any, found, filled_arrays.full((slots,), length, dtype))
     counts = arithmetic.sub(structure.slice_in_dim(bounds, 1, slots), structure.slice_in_dim(bounds, 0, size))
     return values, take_slices(order, starts, 0), inverse, counts
 
@@ -115,7 +127,7 @@ def _unique(
     check_arraylike(name, ar)
     ar = eager_operand(name, ar)
     shape = typeof(ar).shape
-    rows = ravel(ar) if axis is None else shapes.move_axis(ar, shapes.canonical_axis(axis, len(shape)), 0)
+    rows = ravel(ar) if axis is None else axis_order.move_axis(ar, shape_arguments.canonical_axis(axis, len(shape)), 0)
     if size is None:
         found = _unique_known(name, rows, equal_nan)
     else:
@@ -123,7 +135,7 @@ def _unique(
     values, indices, inverse, counts = found
     if axis is None:
         return values, indices, shapes.reshape(inverse, shape), counts
-    return shapes.move_axis(values, 0, shapes.canonical_axis(axis, len(shape))), indices, inverse, counts
+    return axis_order.move_axis(values, 0, shape_arguments.canonical_axis(axis, len(shape))), indices, inverse, counts
 
 
 def _unique_known(name: str, rows: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
@@ -154,9 +166,9 @@ def _unique_of_size(name: str, rows: Any, size: int, fill_value: Any, equal_nan:
             raise ValueError(
                 f"jnp.{name}: for zero-sized input with nonzero size argument, fill_value must be specified"
             )
-        nothing = shapes.full((size,), 0, index_dtype())
-        values = shapes.full((size, *shape[1:]), 0 if fill_value is None else fill_value, typeof(rows).dtype)
-        return values, nothing, shapes.full((0,), 0, index_dtype()), nothing
+        nothing = filled_arrays.full((size,), 0, index_dtype())
+        values = filled_arrays.full((size, *shape[1:]), 0 if fill_value is None else fill_value, typeof(rows).dtype)
+        return values, nothing, filled_arrays.full((0,), 0, index_dtype()), nothing
     fill = 0 if fill_value is None else fill_value
     return _unique_sized(rows, fill, size, bool(equal_nan), fill_value is not None)
 
@@ -246,21 +258,25 @@ def _combined(first: Any, second: Any, fill: Any, choose: str, size: int) -> tup
     total = sum(lengths)
     if not total or not size:
         filler = convert(0 if fill is None else fill, typeof(values[0]).dtype)
-        return shapes.full((size,), filler), shapes.full((size,), 0, dtype), shapes.full((size,), 0, dtype)
+        return (
+            filled_arrays.full((size,), filler),
+            filled_arrays.full((size,), 0, dtype),
+            filled_arrays.full((size,), 0, dtype),
+        )
     merged = structure.concatenate([convert(v, typeof(v).dtype) for v in values], 0)
-    positions = structure.concatenate([shapes.iota(dtype, n) for n in lengths], 0)
-    side = structure.concatenate([shapes.full((n,), i, dtype) for i, n in enumerate(lengths)], 0)
+    positions = structure.concatenate([filled_arrays.iota(dtype, n) for n in lengths], 0)
+    side = structure.concatenate([filled_arrays.full((n,), i, dtype) for i, n in enumerate(lengths)], 0)
     merged, side, positions = sorting.sort((merged, side, positions), 0, True, 2)
     mask = _differs(merged, False)
     runs = shapes.expand_dims(
-        arithmetic.sub(cumulative.cumsum(convert(mask, dtype)), shapes.full((total,), 1, dtype)), (1,)
+        arithmetic.sub(cumulative.cumsum(convert(mask, dtype)), filled_arrays.full((total,), 1, dtype)), (1,)
     )
-    nowhere = shapes.full((total,), total, dtype)
+    nowhere = filled_arrays.full((total,), total, dtype)
     where = [
         scatter_min(
             nowhere,
             runs,
-            structure.select(arithmetic.eq(side, shapes.full((total,), i, dtype)), positions, nowhere),
+            selection.select(arithmetic.eq(side, filled_arrays.full((total,), i, dtype)), positions, nowhere),
             _NUMBERS,
         )
         for i in range(2)
@@ -269,12 +285,12 @@ def _combined(first: Any, second: Any, fill: Any, choose: str, size: int) -> tup
     wanted = _COMBINATIONS[choose](*inside)
     starts, _ = nonzero_of(mask, total)
     runs_wanted, count = nonzero_of(wanted, size)
-    present = arithmetic.lt(shapes.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
+    present = arithmetic.lt(filled_arrays.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
     found = take_slices(take_slices(merged, starts, 0), runs_wanted, 0)
     filler = _min_or_zero(found, count) if fill is None else convert(fill, typeof(found).dtype)
-    found = structure.select(present, found, shapes.broadcast_in_dim(filler, (size,), ()))
+    found = selection.select(present, found, shapes.broadcast_in_dim(filler, (size,), ()))
     indices = [
-        structure.select(present, take_slices(index, runs_wanted, 0), shapes.full((size,), n, dtype))
+        selection.select(present, take_slices(index, runs_wanted, 0), filled_arrays.full((size,), n, dtype))
         for index, n in zip(where, lengths, strict=True)
     ]
     return found, indices[0], indices[1]
@@ -283,8 +299,8 @@ def _combined(first: Any, second: Any, fill: Any, choose: str, size: int) -> tup
 def _min_or_zero(found: Any, count: Any) -> Any:
     """The first of ``count`` sorted values, zero where there is none."""
     smallest = shapes.squeeze(structure.slice_in_dim(found, 0, 1), (0,))
-    return structure.select(
-        arithmetic.gt(count, np.asarray(0, index_dtype())[()]), smallest, shapes.full_like(smallest, 0)
+    return selection.select(
+        arithmetic.gt(count, np.asarray(0, index_dtype())[()]), smallest, filled_arrays.full_like(smallest, 0)
     )
 
 

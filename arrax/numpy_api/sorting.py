@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, order_statistics, shapes, sorting
+from arrax.lax import arithmetic, axis_order, filled_arrays, order_statistics, shape_arguments, sorting
 from arrax.lax.conversion import convert
 from arrax.lax.cpu import thresholds
 from arrax.numpy_api import host
@@ -33,7 +33,7 @@ def _prepared(name: str, a: Any, axis: OneAxis, kind: Any, order: Any) -> tuple[
     a = eager_operand(name, a)
     if axis is None:
         return ravel(a), 0
-    return a, shapes.canonical_axis(axis, typeof(a).ndim)
+    return a, shape_arguments.canonical_axis(axis, typeof(a).ndim)
 
 
 def _ordered_by_numpy(values: np.ndarray) -> bool:
@@ -55,7 +55,7 @@ def _sort_on_host(values: np.ndarray, axis: int, stable: bool, descending: bool)
 @api(static=("axis", "stable", "descending"), host=_sort_on_host)
 def _sort(a: Any, axis: int, stable: bool, descending: bool) -> Any:
     out = sorting.sort(a, axis, stable)
-    return shapes.rev(out, (axis,)) if descending else out
+    return axis_order.rev(out, (axis,)) if descending else out
 
 
 @api(static=("axis", "kind", "order", "stable", "descending"), stepwise=True)
@@ -88,13 +88,13 @@ def sort(
 @api(static=("axis", "stable", "descending", "dtype"))
 def _argsort(a: Any, axis: int, stable: bool, descending: bool, dtype: Any) -> Any:
     shape = typeof(a).shape
-    a = shapes.rev(a, (axis,)) if descending else a
-    indices = shapes.broadcasted_iota(dtype, shape, axis)
+    a = axis_order.rev(a, (axis,)) if descending else a
+    indices = filled_arrays.broadcasted_iota(dtype, shape, axis)
     _, order = sorting.sort((a, indices), axis, stable, 1)
     if not descending:
         return order
     last = np.asarray(max(shape[axis] - 1, 0)).astype(dtype)[()]
-    return arithmetic.sub(shapes.full(shape, last), shapes.rev(order, (axis,)))
+    return arithmetic.sub(filled_arrays.full(shape, last), axis_order.rev(order, (axis,)))
 
 
 @api(static=("axis", "kind", "order", "stable", "descending", "dtype"), stepwise=True)
@@ -125,11 +125,11 @@ def _argsort_by_numpy(values: np.ndarray, axis: int, descending: bool) -> np.nda
 @api(static=("axis",))
 def _lexsort(keys: Sequence[Any], axis: int) -> Any:
     rank = typeof(keys[0]).ndim
-    axis = shapes.canonical_axis(axis, rank) if rank else 0
+    axis = shape_arguments.canonical_axis(axis, rank) if rank else 0
     if rank == 0:
-        return shapes.full((), 0, dtypes.canonicalize_dtype(np.int64))
+        return filled_arrays.full((), 0, dtypes.canonicalize_dtype(np.int64))
     shape = typeof(keys[0]).shape
-    indices = shapes.broadcasted_iota(index_dtype(shape[axis]), shape, axis)
+    indices = filled_arrays.broadcasted_iota(index_dtype(shape[axis]), shape, axis)
     return sorting.sort((*reversed(keys), indices), axis, True, len(keys))[-1]
 
 
@@ -162,24 +162,26 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
 def _checked_kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
     check_arraylike(name, a)
     a = eager_operand(name, a)
-    axis = shapes.canonical_axis(axis, typeof(a).ndim)
-    shapes.canonical_axis(as_index(kth), typeof(a).shape[axis], "kth")
+    axis = shape_arguments.canonical_axis(axis, typeof(a).ndim)
+    shape_arguments.canonical_axis(as_index(kth), typeof(a).shape[axis], "kth")
     return a, axis
 
 
 @api(static=("kth", "axis"), host=lambda values, kth, axis: _sort_on_host(values, axis, True, False))
 def _partition(a: Any, kth: int, axis: int) -> Any:
     last = typeof(a).ndim - 1
-    return shapes.move_axis(
-        order_statistics.partition([shapes.move_axis(a, axis, last)], kth % typeof(a).shape[axis])[0], last, axis
+    return axis_order.move_axis(
+        order_statistics.partition([axis_order.move_axis(a, axis, last)], kth % typeof(a).shape[axis])[0], last, axis
     )
 
 
 @api(static=("kth", "axis"))
 def _argpartition(a: Any, kth: int, axis: int) -> Any:
     last = typeof(a).ndim - 1
-    _, indices = order_statistics.partition_with_indices(shapes.move_axis(a, axis, last), kth % typeof(a).shape[axis])
-    return convert(shapes.move_axis(indices, last, axis), dtypes.canonicalize_dtype(np.int64))
+    _, indices = order_statistics.partition_with_indices(
+        axis_order.move_axis(a, axis, last), kth % typeof(a).shape[axis]
+    )
+    return convert(axis_order.move_axis(indices, last, axis), dtypes.canonicalize_dtype(np.int64))
 
 
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:

@@ -11,16 +11,17 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
-from arrax.lax import shapes, structure
+from arrax.lax import axis_order, filled_arrays, selection, shape_arguments, structure
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.control_flow.scans import scan
 from arrax.lax.conversion import convert
 from arrax.numpy_api import accumulations, elementwise, logic, reductions
 from arrax.numpy_api.api import api
+from arrax.numpy_api.axis_order import moveaxis
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.indexing import getitem
-from arrax.numpy_api.manipulation import broadcast_to, expand_dims, moveaxis, ravel, reshape
+from arrax.numpy_api.manipulation import broadcast_to, expand_dims, ravel, reshape
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, refuse_options, refuse_out
 from arrax.numpy_api.routes import eager_operand
 from arrax.numpy_api.selection import where as choose
@@ -143,7 +144,7 @@ class ufunc:
         if self._accumulate is not None:
             return self._accumulate(a, axis=axis, dtype=dtype)
         a = asarray(a, dtype=dtype)
-        return _prefixes(a, self._call, shapes.canonical_axis(axis, typeof(a).ndim), dtype is None)
+        return _prefixes(a, self._call, shape_arguments.canonical_axis(axis, typeof(a).ndim), dtype is None)
 
     def outer(self, A: Any, B: Any, /) -> Any:
         """The function of each element of ``A`` with each of ``B``.
@@ -193,7 +194,7 @@ class ufunc:
         check_arraylike(f"{self.__name__}.reduceat", a, indices)
         if typeof(indices).ndim != 1 or not dtypes.is_integer(typeof(indices).dtype):
             raise ValueError(f"{self.__name__}.reduceat: indices must be a vector of integers, got {typeof(indices)}")
-        a, axis = asarray(a, dtype=dtype), shapes.canonical_axis(axis, typeof(a).ndim)
+        a, axis = asarray(a, dtype=dtype), shape_arguments.canonical_axis(axis, typeof(a).ndim)
         length = typeof(a).shape[axis]
         # Products of stretches that no piece has may overflow, and the derivative would then be NaN.
         in_stretches = self._associative and not (self._call is elementwise.multiply and _has_derivative(a))
@@ -237,11 +238,11 @@ def _folded(
     shape = typeof(a).shape
     kept = [i for i in range(len(shape)) if i not in axes]
     length = int(np.prod([shape[i] for i in axes], dtype=np.int64))
-    rows = reshape(shapes.transpose(a, (*axes, *kept)), (length, *(shape[i] for i in kept)))
+    rows = reshape(axis_order.transpose(a, (*axes, *kept)), (length, *(shape[i] for i in kept)))
     mask = None
     if where is not None:
         spread = broadcast_to(where, shape)
-        mask = reshape(shapes.transpose(spread, (*axes, *kept)), typeof(rows).shape)
+        mask = reshape(axis_order.transpose(spread, (*axes, *kept)), typeof(rows).shape)
     if initial is None and length == 0:
         if identity is None:
             raise ValueError("zero-size array to reduction operation which has no identity")
@@ -289,7 +290,7 @@ def _has_derivative(a: Any) -> bool:
 def _bounds(indices: Any, length: int) -> tuple[Any, Any]:
     """The first places of pieces, and what follows their last ones."""
     indices = convert(indices, dtypes.canonicalize_dtype(np.int64))
-    end = shapes.full((1,), length, typeof(indices).dtype)
+    end = filled_arrays.full((1,), length, typeof(indices).dtype)
     return indices, structure.concatenate([getitem(indices, slice(1, None)), end], 0)
 
 
@@ -335,7 +336,7 @@ def _pieces_of_stretches(a: Any, indices: Any, call: Callable[..., Any], axis: i
     offsets = np.cumsum([0] + [typeof(level).shape[0] for level in levels[:-1]]).astype(typeof(indices).dtype)
 
     def extended(total: Any, taken: Any, index: Any) -> Any:
-        row = take_slices(stretches, structure.clamp(0, index, typeof(stretches).shape[0] - 1), 0)
+        row = take_slices(stretches, selection.clamp(0, index, typeof(stretches).shape[0] - 1), 0)
         return choose(_beside_rows(taken, rows), _like_first(call(total, row), total), total)
 
     def step(carry: Any, offset: Any) -> tuple[Any, None]:
@@ -347,7 +348,7 @@ def _pieces_of_stretches(a: Any, indices: Any, call: Callable[..., Any], axis: i
         total = extended(total, logic.equal(behind, 1), offset + end - 1)
         return (total, (start + before) >> 1, end >> 1), None
 
-    limits = (structure.clamp(0, index, length) for index in (indices + 1, ends))
+    limits = (selection.clamp(0, index, length) for index in (indices + 1, ends))
     return moveaxis(scan(step, (getitem(rows, indices), *limits), offsets)[0][0], 0, axis)
 
 

@@ -15,14 +15,15 @@ from arrax.core.interpreter import context
 from arrax.core.tracebacks import boundary
 from arrax.core.types import slots, typeof
 from arrax.dtypes.canonical import warn_user
-from arrax.lax import shapes, structure
+from arrax.lax import selection, shapes
 from arrax.lax.conversion import convert
-from arrax.lax.families import ArrayImpl
 from arrax.lax.gather import GatherScatterMode
+from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
-from arrax.numpy_api.creation import asarray, ones
+from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.elementwise import true_divide
+from arrax.numpy_api.filled_arrays import ones
 from arrax.numpy_api.index_application import (
     READ_DEFAULT,
     UPDATES,
@@ -42,6 +43,8 @@ from arrax.numpy_api.indexing import (
 )  # fmt: skip
 from arrax.numpy_api.operands import is_arraylike
 from arrax.numpy_api.powers import power
+
+ArrayImpl = runtime.ArrayImpl
 
 # ---- values ---------------------------------------------------------------------------------------------------------
 
@@ -203,7 +206,7 @@ def _write_masked(x: Any, mask: Any, value: Any, operation: str) -> Any:
     new = shapes.broadcast_in_dim(convert(value, dtype), shape, ())
     combine = UPDATES[operation].combine
     new = new if combine is None else combine(x, new)
-    return structure.select(shapes.broadcast_in_dim(mask, shape, range(typeof(mask).ndim)), new, x)
+    return selection.select(shapes.broadcast_in_dim(mask, shape, range(typeof(mask).ndim)), new, x)
 
 
 def rewriting_update(array: Any, index: Any, value: Any, operation: str, access: Access) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 from arrax.core.calls import check_callable
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
-from arrax.lax import shapes
-from arrax.lax.families import checked_operand
+from arrax.lax import shape_arguments, shapes
+from arrax.lax.operand_checks import checked_operand
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.manipulation import expand_dims
 from arrax.numpy_api.operands import as_operand, check_arraylike, report_rank_promotion
@@ -184,7 +184,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     """
     check_arraylike("apply_along_axis", arr)
     rank = typeof(arr).ndim
-    index = shapes.canonical_axis(axis, rank)
+    index = shape_arguments.canonical_axis(axis, rank)
 
     def fun(vector: Any) -> Any:
         return func1d(vector, *args, **kwargs)
@@ -213,7 +213,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Sequenc
     for axis in axes:
         result = func(out, axis)
         if typeof(result).ndim == rank - 1:
-            result = expand_dims(result, shapes.canonical_axis(axis, rank))
+            result = expand_dims(result, shape_arguments.canonical_axis(axis, rank))
         if typeof(result).ndim != rank:
             raise ValueError("apply_over_axes: function is not returning an array of the correct shape")
         out = result

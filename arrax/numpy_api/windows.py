@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, exponential, shapes, special
+from arrax.lax import arithmetic, exponential, filled_arrays, shapes, special
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
@@ -99,9 +99,9 @@ def _kaiser(beta: Any, M: int) -> Any:
     dtype = dtypes.canonicalize_dtype(np.float64)
     beta = convert(beta, dtype)
     if M == 1:
-        return shapes.full((1,), 1, dtype)
+        return filled_arrays.full((1,), 1, dtype)
     half = 0.5 * (M - 1)
-    indices = arithmetic.div(arithmetic.sub(shapes.iota(dtype, M), constant(half, beta)), constant(half, beta))
+    indices = arithmetic.div(arithmetic.sub(filled_arrays.iota(dtype, M), constant(half, beta)), constant(half, beta))
     inside = arithmetic.max_(arithmetic.sub(constant(1, beta), arithmetic.square(indices)), constant(0, beta))
     values = i0(arithmetic.mul(shapes.broadcast_in_dim(beta, (M,), ()), exponential.sqrt(inside)))
     return arithmetic.div(values, shapes.broadcast_in_dim(i0(beta), (M,), ()))

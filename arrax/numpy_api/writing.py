@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, shapes, structure
+from arrax.lax import arithmetic, selection, shape_arguments, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
 from arrax.lax.gather import GatherScatterMode
@@ -115,7 +115,7 @@ def put_along_axis(
     rank = typeof(arr).ndim
     if typeof(indices).ndim != rank:
         raise ValueError(f"indices and arr must have the same number of dimensions; {typeof(indices).ndim} vs. {rank}")
-    axis = shapes.canonical_axis(axis, rank)
+    axis = shape_arguments.canonical_axis(axis, rank)
     index = []
     for place, length in enumerate(typeof(arr).shape):
         along = np.arange(length, dtype=np.int32).reshape([-1 if i == place else 1 for i in range(rank)])
@@ -157,7 +157,7 @@ def _placed_values(arr: Any, mask: Any, vals: Any, shape: tuple[int, ...]) -> An
     before = arithmetic.sub(cumsum(convert(flags, np.int32), 0), np.int32(1))
     flat = convert(shapes.reshape(vals, (given,)), typeof(arr).dtype)
     chosen = rewriting_take(flat, floor_modulo(before, given))
-    return shapes.reshape(structure.select(flags, chosen, shapes.reshape(arr, (size,))), shape)
+    return shapes.reshape(selection.select(flags, chosen, shapes.reshape(arr, (size,))), shape)
 
 
 def fill_diagonal(a: Matrices, val: Any, wrap: bool = False, *, inplace: bool = True) -> Array:

@@ -2,19 +2,11 @@
 
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.random.continuous import cauchy as cauchy
-from arrax.random.continuous import double_sided_maxwell as double_sided_maxwell
 from arrax.random.continuous import exponential as exponential
 from arrax.random.continuous import gumbel as gumbel
 from arrax.random.continuous import laplace as laplace
 from arrax.random.continuous import logistic as logistic
-from arrax.random.continuous import lognormal as lognormal
 from arrax.random.continuous import maxwell as maxwell
-from arrax.random.continuous import pareto as pareto
-from arrax.random.continuous import rayleigh as rayleigh
-from arrax.random.continuous import triangular as triangular
-from arrax.random.continuous import truncated_normal as truncated_normal
-from arrax.random.continuous import wald as wald
-from arrax.random.continuous import weibull_min as weibull_min
 from arrax.random.discrete import bernoulli as bernoulli
 from arrax.random.discrete import binomial as binomial
 from arrax.random.discrete import geometric as geometric
@@ -43,6 +35,14 @@ from arrax.random.keys import split as split
 from arrax.random.keys import wrap_key_data as wrap_key_data
 from arrax.random.multivariate import multivariate_normal as multivariate_normal
 from arrax.random.multivariate import orthogonal as orthogonal
+from arrax.random.parametric import double_sided_maxwell as double_sided_maxwell
+from arrax.random.parametric import lognormal as lognormal
+from arrax.random.parametric import pareto as pareto
+from arrax.random.parametric import rayleigh as rayleigh
+from arrax.random.parametric import triangular as triangular
+from arrax.random.parametric import truncated_normal as truncated_normal
+from arrax.random.parametric import wald as wald
+from arrax.random.parametric import weibull_min as weibull_min
 from arrax.random.permutations import categorical as categorical
 from arrax.random.permutations import choice as choice
 from arrax.random.permutations import permutation as permutation

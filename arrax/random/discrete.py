@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import shapes
+from arrax.lax import axis_order, filled_arrays
 from arrax.lax.arithmetic import abs_, ceil, floor, max_
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.control_flow.scans import scan
@@ -144,7 +144,7 @@ def _poisson_by_products(bits: Bits, lam: Any, dtype: Any, steps: int) -> Any:
         count = select_where(product > -lam, count + 1, count)
         return step + 1, count, key.key, product + log(unit_uniform(drawn, shape, single))
 
-    start = (np.int32(0), shapes.full(shape, -1, dtype), bits.key, shapes.full(shape, 0, single))
+    start = (np.int32(0), filled_arrays.full(shape, -1, dtype), bits.key, filled_arrays.full(shape, 0, single))
     return while_loop(going, draw, start)[1]
 
 
@@ -174,7 +174,7 @@ def _poisson_by_rejection(bits: Bits, lam: Any, dtype: Any, steps: int) -> Any:
         accept = squeezed | (~refused & (s <= t))
         return step + 1, select_where(accept, k, found), accepted | accept, key.key
 
-    start = (np.int32(0), shapes.full(shape, -1, single), shapes.full(shape, False), bits.key)
+    start = (np.int32(0), filled_arrays.full(shape, -1, single), filled_arrays.full(shape, False), bits.key)
     return convert(while_loop(going, draw, start)[1], dtype)
 
 
@@ -238,7 +238,7 @@ def _binomial_by_inversion(bits: Bits, n: Any, p: Any, steps: int) -> Any:
         count = select_where(total <= n, count + 1, count)
         return step + 1, count, total + ceil(log(unit_uniform(drawn, shape, dtype)) / scale), key.key
 
-    zeros = shapes.full(shape, 0, dtype)
+    zeros = filled_arrays.full(shape, 0, dtype)
     return while_loop(going, draw, (np.int32(0), zeros, zeros, bits.key))[1] - 1
 
 
@@ -249,7 +249,7 @@ _TAILS = (0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067
 def _stirling_tail(k: Any) -> Any:
     """What Stirling's formula lacks of log k!; tabulated below 10."""
     small = k <= 9
-    tail = shapes.full_like(k, 0)
+    tail = filled_arrays.full_like(k, 0)
     for value, exact in enumerate(_TAILS):
         tail = select_where(k == value, np.asarray(exact, typeof(k).dtype)[()], tail)
     square = (k + 1) * (k + 1)
@@ -292,7 +292,7 @@ def _binomial_by_rejection(bits: Bits, n: Any, p: Any, steps: int) -> Any:
         accept = squeezed | (~refused & (left <= bound))
         return step + 1, select_where(accept, k, found), accepted | accept, key.key
 
-    start = (np.int32(0), shapes.full(shape, -1, dtype), shapes.full(shape, False), bits.key)
+    start = (np.int32(0), filled_arrays.full(shape, -1, dtype), filled_arrays.full(shape, False), bits.key)
     return while_loop(going, draw, start)[1]
 
 
@@ -354,18 +354,18 @@ def _multinomial(bits: Bits, n: Any, p: Any, *, shape: tuple[int, ...], dtype: A
     lead, kinds = shape[:-1], shape[-1]
     own = _computing_dtype(p)
     n = broadcast_to(convert(n, own), lead)
-    p = shapes.transpose(broadcast_to(convert(p, own), shape), (len(lead), *range(len(lead))))
+    p = axis_order.transpose(broadcast_to(convert(p, own), shape), (len(lead), *range(len(lead))))
     remaining = cumsum(p, 0, reverse=True)
     share = p / select_where(remaining == 0, np.ones((), own)[()], remaining)
     keys = bits.split_array(kinds)
 
     def one_kind(left: Any, item: Any) -> Any:
         key, probability = item
-        drawn = binomial_values(Bits(key), left, max_(probability, shapes.full_like(probability, 0)), lead, own)
+        drawn = binomial_values(Bits(key), left, max_(probability, filled_arrays.full_like(probability, 0)), lead, own)
         return left - drawn, drawn
 
     _, counts = scan(one_kind, n, (keys, share), unroll=unroll)
-    return convert(shapes.transpose(counts, (*range(1, len(shape)), 0)), dtype)
+    return convert(axis_order.transpose(counts, (*range(1, len(shape)), 0)), dtype)
 
 
 def _means_integers(dtype: Any) -> bool:

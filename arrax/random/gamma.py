@@ -13,7 +13,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import shapes
+from arrax.lax import filled_arrays, shapes
 from arrax.lax.arithmetic import add, div, max_, mul
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.control_flow.mapping import map as loop_over
@@ -21,7 +21,7 @@ from arrax.lax.conversion import convert
 from arrax.lax.exponential import exp, log, pow, sqrt
 from arrax.lax.incomplete_gamma import random_gamma_grad
 from arrax.lax.reductions import reduce_max, reduce_sum
-from arrax.lax.structure import select
+from arrax.lax.selection import select
 from arrax.numpy_api.operands import broadcast_to
 from arrax.random import key_reuse
 from arrax.random.continuous import exponential_values
@@ -109,7 +109,7 @@ def _derivative(primals: Any, tangents: Any, *, log_space: bool) -> tuple[Any, A
     if not log_space:
         return sample, mul(tangents[1], random_gamma_grad(a, sample))
     number = exp(sample)
-    smallest = shapes.full_like(number, dtypes.finfo(typeof(number).dtype).tiny)
+    smallest = filled_arrays.full_like(number, dtypes.finfo(typeof(number).dtype).tiny)
     number = max_(number, smallest)
     return sample, mul(tangents[1], div(random_gamma_grad(a, number), number))
 

@@ -14,7 +14,7 @@ from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.types import ShapedArray, Zero, register_type, typeof
 from arrax.interpreters.lowering.module import lower_fun
-from arrax.lax import shapes
+from arrax.lax import axis_order, shapes
 from arrax.lax.placement import put_value
 from arrax.native import runtime
 from arrax.numpy_api.api import make_api, register_operand
@@ -253,7 +253,7 @@ def _batch(primitive: Primitive, values: Any, dims: Any, params: dict[str, Any])
     moved = []
     for value, dim in zip(values, dims, strict=True):
         if dim is not None:
-            moved.append(shapes.move_axis(value, dim, 0))
+            moved.append(axis_order.move_axis(value, dim, 0))
         else:
             own = typeof(value).shape
             moved.append(shapes.broadcast_in_dim(value, (size, *own), tuple(range(1, len(own) + 1))))

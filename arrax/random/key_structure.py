@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, reductions, shapes, slicing, structure
+from arrax.lax import arithmetic, axis_order, filled_arrays, reductions, selection, shapes, slicing, structure
 from arrax.lax.gather import gather_p
 from arrax.lax.scatter import scatter_p
 from arrax.random.implementations import KeyDType
@@ -44,7 +44,7 @@ class StructureOfKeys:
     def transpose(self, dtype: KeyDType, keys: Any, order: tuple[int, ...]) -> Any:
         rank = len(dtype.physical_shape)
         tail = tuple(range(len(order), len(order) + rank))
-        return self._apply(dtype, lambda data: shapes.transpose(data, (*order, *tail)), keys)
+        return self._apply(dtype, lambda data: axis_order.transpose(data, (*order, *tail)), keys)
 
     def broadcast_in_dim(self, dtype: KeyDType, keys: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
         tail = tuple(range(len(shape), len(shape) + len(dtype.physical_shape)))
@@ -69,7 +69,7 @@ class StructureOfKeys:
         shape = typeof(data[0]).shape
         own = typeof(which).shape
         spread = shapes.broadcast_in_dim(which, shape, tuple(range(len(own)))) if own else which
-        return random_wrap_p.bind(structure.select_n(spread, *data), impl=dtype.implementation)
+        return random_wrap_p.bind(selection.select_n(spread, *data), impl=dtype.implementation)
 
     def equal(self, dtype: KeyDType, x: Any, y: Any) -> Any:
         rank = typeof(x).ndim
@@ -79,7 +79,7 @@ class StructureOfKeys:
     def full(self, dtype: KeyDType, shape: tuple[int, ...], value: Any) -> Any:
         if typeof(value).dtype == dtype:
             return self.broadcast_in_dim(dtype, value, shape, ())
-        words = shapes.full((*shape, *dtype.physical_shape), value, np.uint32)
+        words = filled_arrays.full((*shape, *dtype.physical_shape), value, np.uint32)
         return wrap(dtype.implementation, words)
 
     def pad(self, dtype: KeyDType, keys: Any, value: Any, config: Any) -> Any:

@@ -13,7 +13,7 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import warn_user
 from arrax.lax.conversion import convert
-from arrax.lax.families import kind_of
+from arrax.lax.operand_checks import kind_of
 from arrax.native import runtime
 from arrax.numpy_api.api import api
 from arrax.random import hardware as _hardware  # noqa: F401  (registers rbg and unsafe_rbg)

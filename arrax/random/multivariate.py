@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import shapes
+from arrax.lax import filled_arrays, shapes
 from arrax.lax.arithmetic import abs_
 from arrax.lax.conversion import convert
 from arrax.lax.exponential import sqrt
@@ -142,5 +142,5 @@ def orthogonal(
     columns = rows if m is None else static_length("orthogonal", "m", m)
     lengths = checked_shape("orthogonal", shape)
     if rows == 0 or columns == 0:
-        return shapes.full((*lengths, rows, columns), np.zeros((), chosen)[()])
+        return filled_arrays.full((*lengths, rows, columns), np.zeros((), chosen)[()])
     return _orthogonal(key, out_sharding, rows=rows, columns=columns, shape=lengths, dtype=chosen)

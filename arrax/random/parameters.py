@@ -11,7 +11,8 @@ from arrax import dtypes
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.types import typeof
 from arrax.lax.placement import device_put
-from arrax.lax.shapes import broadcast_shapes, canonical_shape
+from arrax.lax.shape_arguments import canonical_shape
+from arrax.lax.shapes import broadcast_shapes
 from arrax.native import runtime
 from arrax.xla.annotations import Shape
 

@@ -10,13 +10,14 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
-from arrax.lax import shapes
+from arrax.lax import axis_order, filled_arrays, shapes
+from arrax.lax.argminmax import argmax
 from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
 from arrax.lax.exponential import log
 from arrax.lax.gather import GatherDimensionNumbers, GatherScatterMode, gather
-from arrax.lax.reductions import argmax, reduce_sum
-from arrax.lax.shapes import canonical_axis
+from arrax.lax.reductions import reduce_sum
+from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.sorting import sort_key_val, top_k
 from arrax.lax.structure import slice_in_dim
 from arrax.numpy_api.operands import broadcast_to, check_arraylike
@@ -58,13 +59,13 @@ def _permutation(bits: Bits, x: Any, *, axis: int, independent: bool) -> Any:
     if aval.ndim == 1 or independent and not isinstance(aval.dtype, dtypes.ExtendedDType):
         if not isinstance(aval.dtype, dtypes.ExtendedDType):
             return shuffled(bits, x, axis)
-    order = shuffled(bits, shapes.iota(dtypes.canonicalize_dtype(np.int64), aval.shape[axis]), 0)
+    order = shuffled(bits, filled_arrays.iota(dtypes.canonicalize_dtype(np.int64), aval.shape[axis]), 0)
     return rows(x, order, axis)
 
 
 @sampler(static=("count", "dtype"), name="permutation")
 def _permuted_numbers(bits: Bits, *, count: int, dtype: Any) -> Any:
-    return shuffled(bits, shapes.iota(dtype, count), 0)
+    return shuffled(bits, filled_arrays.iota(dtype, count), 0)
 
 
 def permutation(
@@ -105,7 +106,7 @@ def _draws(bits: Bits, p: Any, count: int, shape: tuple[int, ...], replace: bool
     if p is None:
         if replace:
             return integer_values(bits, shape, integer, integer.type(0), integer.type(count))
-        order = shuffled(bits, shapes.iota(integer, count), 0)
+        order = shuffled(bits, filled_arrays.iota(integer, count), 0)
         return shapes.reshape(slice_in_dim(order, 0, number), shape)
     if replace:
         total = cumsum(p, 0)
@@ -113,7 +114,7 @@ def _draws(bits: Bits, p: Any, count: int, shape: tuple[int, ...], replace: bool
         return convert(_first_not_below(total, drawn), integer)
     scores = gumbel_values(bits, (count,), typeof(p).dtype, mode) + log(p)
     return shapes.reshape(
-        convert(top_k(scores, number)[1], integer) if number else shapes.full((0,), 0, integer), shape
+        convert(top_k(scores, number)[1], integer) if number else filled_arrays.full((0,), 0, integer), shape
     )
 
 
@@ -177,7 +178,7 @@ def choice(
         p = convert(p, dtypes.canonicalize_dtype(np.float64))
     if not number:
         shape_left = (*aval.shape[:index], *lengths, *aval.shape[index + 1 :]) if aval.ndim else lengths
-        return shapes.full(shape_left, 0, aval.dtype)
+        return filled_arrays.full(shape_left, 0, aval.dtype)
     if not aval.ndim:
         return _choice_of_numbers(key, None, p, count=count, shape=lengths, replace=bool(replace), mode=chosen)
     return _choice(key, None, a, p, shape=lengths, replace=bool(replace), axis=index, mode=chosen)
@@ -204,8 +205,8 @@ def _categorical(bits: Bits, logits: Any, *, axis: int, shape: tuple[int, ...], 
         lead = shape[: len(shape) - aval.ndim + 1]
         scores = gumbel_values(bits, aval.shape, aval.dtype, mode) + logits
         order = (*(i for i in range(aval.ndim) if i != axis), axis)
-        _, best = top_k(shapes.transpose(scores, order), math.prod(lead))
-        best = shapes.transpose(best, (aval.ndim - 1, *range(aval.ndim - 1)))
+        _, best = top_k(axis_order.transpose(scores, order), math.prod(lead))
+        best = axis_order.transpose(best, (aval.ndim - 1, *range(aval.ndim - 1)))
         return shapes.reshape(best, shape)
     lead = shape[: len(shape) - aval.ndim + 1]
     rest = list(shape[len(lead) :])

@@ -15,9 +15,10 @@ from arrax.core import config
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering.module import cached_lower_fun
-from arrax.lax import arithmetic, bitwise, shapes, structure
+from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, structure
 from arrax.lax.conversion import convert
-from arrax.lax.families import batch_with_ranks, broadcast_shapes_strict, memoized_rule
+from arrax.lax.families import batch_with_ranks, memoized_rule
+from arrax.lax.operand_checks import broadcast_shapes_strict
 from arrax.random.implementations import Implementation, register
 from arrax.random.materialized import has_short_rows, materialized, materialized_keys
 from arrax.xla.arrays import Array
@@ -116,9 +117,9 @@ def _counters(shape: tuple[int, ...]) -> tuple[Any, Any]:
     """The high and low halves of each position's number, in row-major order."""
     size = math.prod(shape)
     if size < 1 << 32:
-        return shapes.full(shape, np.uint32(0)), shapes.reshape(shapes.iota(np.uint32, size), shape)
+        return filled_arrays.full(shape, np.uint32(0)), shapes.reshape(filled_arrays.iota(np.uint32, size), shape)
     with config.enable_x64(True):
-        number = shapes.reshape(shapes.iota(np.uint64, size), shape)
+        number = shapes.reshape(filled_arrays.iota(np.uint64, size), shape)
         high = convert(bitwise.shift_right_logical(number, np.uint64(32)), np.uint32)
         return high, convert(bitwise.bitwise_and(number, np.uint64(0xFFFFFFFF)), np.uint32)
 
@@ -132,7 +133,7 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
             structure.concatenate([shapes.expand_dims(x, (len(shape),)) for x in (high, low)], len(shape))
         )
     if not math.prod(shape):
-        return shapes.full((*shape, 2), np.uint32(0))
+        return filled_arrays.full((*shape, 2), np.uint32(0))
     return shapes.reshape(materialized(_words(key, math.prod(shape) * 2)), (*shape, 2))
 
 
@@ -170,14 +171,14 @@ def _words(key: Any, size: int) -> Any:
     if size > _LONGEST:
         return _blocks_of_words(key, size)
     half = (size + 1) // 2
-    number = shapes.iota(np.uint32, size)
+    number = filled_arrays.iota(np.uint32, size)
     in_second = arithmetic.ge(number, np.uint32(half))
-    low = structure.select(in_second, arithmetic.sub(number, np.uint32(half)), number)
+    low = selection.select(in_second, arithmetic.sub(number, np.uint32(half)), number)
     high = arithmetic.add(low, np.uint32(half))
     if size % 2:  # the last number's partner is 0
-        high = structure.select(arithmetic.eq(high, np.uint32(size)), shapes.full((size,), np.uint32(0)), high)
+        high = selection.select(arithmetic.eq(high, np.uint32(size)), filled_arrays.full((size,), np.uint32(0)), high)
     first, second = threefry2x32_p.bind(*_pair(key), low, high)
-    return structure.select(in_second, second, first)
+    return selection.select(in_second, second, first)
 
 
 _LONGEST = (1 << 32) - 1  # words of one sequence: 32 bits count them
@@ -195,7 +196,7 @@ def _blocks_of_words(key: Any, size: int) -> Any:
 def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     size, dtype = math.prod(shape), np.dtype(f"uint{bit_width}")
     if size == 0:
-        return shapes.full(shape, np.zeros((), dtype)[()])
+        return filled_arrays.full(shape, np.zeros((), dtype)[()])
     if bit_width == 32:
         words = _words(key, size)
         return shapes.reshape(materialized(words) if has_short_rows(shape) else words, shape)
@@ -204,12 +205,12 @@ def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
         halves = (structure.slice_in_dim(words, n * size, (n + 1) * size) for n in (0, 1))
         return _joined(*(shapes.reshape(half, shape) for half in halves))
     if bit_width == 64:  # the high and the low words are the two halves of the sequence
-        number = shapes.reshape(shapes.iota(np.uint32, size), shape)
+        number = shapes.reshape(filled_arrays.iota(np.uint32, size), shape)
         return _joined(*threefry2x32_p.bind(*_pair(key), number, arithmetic.add(number, np.uint32(size))))
     per_word = 32 // bit_width
     count = -(-size // per_word)
     words = materialized(_words(key, count))  # or each piece would compute its word anew
-    amounts = arithmetic.mul(shapes.broadcasted_iota(np.uint32, (count, per_word), 1), np.uint32(bit_width))
+    amounts = arithmetic.mul(filled_arrays.broadcasted_iota(np.uint32, (count, per_word), 1), np.uint32(bit_width))
     spread = shapes.broadcast_in_dim(words, (count, per_word), (0,))
     pieces = convert(bitwise.shift_right_logical(spread, amounts), dtype)
     return shapes.reshape(structure.slice_in_dim(shapes.reshape(pieces, (count * per_word,)), 0, size), shape)

@@ -16,10 +16,10 @@ from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, bitwise
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.conversion import convert
-from arrax.lax.families import broadcast_to_shape
+from arrax.lax.selection import select
+from arrax.lax.shape_slots import broadcast_to_shape
 from arrax.lax.shapes import broadcast_shapes, reshape
 from arrax.lax.special import erf_inv
-from arrax.lax.structure import select
 from arrax.numpy_api.operands import broadcast_to
 from arrax.random.materialized import has_short_rows, materialized
 from arrax.random.parameters import check_broadcast, checked_shape, float_dtype, type_of

@@ -13,6 +13,7 @@ from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.program import JaxprEqn
 from arrax.core.pytrees import tree_structure
 from arrax.core.types import ShapedArray, typeof
+from arrax.lax.argminmax import argmax
 from arrax.lax.arithmetic import eq, gt, lt, ne
 from arrax.lax.bitwise import bitwise_or
 from arrax.lax.conversion import convert_element_type
@@ -25,14 +26,14 @@ from arrax.lax.named_primitives import (
     reduce_min_p,
     sqrt_p,
 )
-from arrax.lax.reductions import argmax, reduce_or
+from arrax.lax.reductions import reduce_or
 from arrax.lax.runtime_checks import ErrorCategory, Site, Sites, place_of
 from arrax.lax.scatter import scatter_add_p, scatter_max_p, scatter_min_p, scatter_mul_p, scatter_p, scatter_sub_p
+from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.slicing import dynamic_index_in_dim, dynamic_slice_p, dynamic_update_slice_p
 from arrax.lax.sorting import sort_p
 from arrax.lax.stacking import stack
-from arrax.lax.structure import select
 
 
 class Finding(NamedTuple):

@@ -20,7 +20,7 @@ from arrax.core.types import typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.arithmetic import ne
 from arrax.lax.bitwise import bitwise_not
-from arrax.lax.families import checked_operand
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.runtime_checks import (
     ErrorCategory,
     Site,

@@ -16,7 +16,7 @@ from arrax.core.types import typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs
 from arrax.lax.contractions import dot_general_p
-from arrax.lax.families import checked_operand
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.remat import name_p, remat_p
 from arrax.lax.saved_values import inline_calls, is_saved
 from arrax.transforms.arguments import AnyStaticArgument, Split, as_numbers

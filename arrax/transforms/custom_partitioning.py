@@ -23,8 +23,8 @@ from arrax.interpreters.lowering.module import ModuleContext, inline_program, lo
 from arrax.interpreters.lowering.sharding_text import factor
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401  (how collectives are lowered)
-from arrax.lax.families import checked_operand
 from arrax.lax.manual_regions import Region
+from arrax.lax.operand_checks import checked_operand
 from arrax.native import runtime
 from arrax.transforms.arguments import as_numbers
 from arrax.transforms.inspection import ShapeDtypeStruct

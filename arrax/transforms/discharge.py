@@ -27,9 +27,9 @@ from arrax.lax.custom_rules import Hidden, custom_jvp_call_p, custom_vjp_call_p
 from arrax.lax.reductions import reduce_or
 from arrax.lax.remat import remat_p
 from arrax.lax.runtime_checks import ErrorCategory, Sites, bind_check, check_effect, check_p, mapped_site
+from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
 from arrax.lax.shard_maps import bind_shard_map, region_of, shard_map_p
-from arrax.lax.structure import select
 from arrax.transforms.automatic_checks import Finding, check_equation, code_where, first_failure, join_findings
 
 Errors = frozenset[ErrorCategory]

@@ -14,9 +14,10 @@ from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_structure, tree_unflatten
 from arrax.core.types import typeof
-from arrax.lax.families import checked_operand
+from arrax.lax.axis_order import move_axis
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.placement import put_value
-from arrax.lax.shapes import expand_dims, move_axis, squeeze
+from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.structure import slice_in_dim
 from arrax.native import runtime
 from arrax.transforms.arguments import StaticArgument, as_numbers, normalize

@@ -13,7 +13,8 @@ from arrax import dtypes
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.lax.conversion import convert
-from arrax.lax.shapes import full, reshape
+from arrax.lax.filled_arrays import full
+from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
 
 

@@ -21,8 +21,8 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import consts_as_inputs
 from arrax.lax.collective_rules import declare_varying
-from arrax.lax.families import checked_operand
 from arrax.lax.manual_regions import Region
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.per_device import per_device
 from arrax.lax.placement import put_value
 from arrax.lax.shard_maps import bind_shard_map

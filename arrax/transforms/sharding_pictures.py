@@ -12,7 +12,7 @@ from arrax.core.pytrees import tree_map
 from arrax.core.types import Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.effectful_callbacks import debug_effect
-from arrax.lax.families import checked_operand
+from arrax.lax.operand_checks import checked_operand
 from arrax.native import runtime
 from arrax.xla.devices import default_device, single_sharding
 from arrax.xla.shardings import GSPMDSharding, named_like

@@ -15,10 +15,11 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.dtypes.canonical import warn_user
 from arrax.interpreters.batching import batch, move_batch_axis
+from arrax.lax.axis_order import transpose
 from arrax.lax.control_flow.mapping import map as loop_map
-from arrax.lax.families import checked_operand
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.placement import put_value
-from arrax.lax.shapes import reshape, transpose
+from arrax.lax.shapes import reshape
 from arrax.lax.sharding_constraints import constrained
 from arrax.lax.slicing import index_in_dim
 from arrax.transforms.jit import jit

@@ -7,7 +7,7 @@ from typing import Any
 from arrax.core.types import typeof
 from arrax.dtypes import DTypeLike, OptionalDType
 from arrax.experimental.array_api.standard import check_arrays, check_dtype, described, standard
-from arrax.numpy_api import creation, data_types, manipulation, matrices, namespace_info, ranges
+from arrax.numpy_api import creation, data_types, filled_arrays, manipulation, matrices, namespace_info, ranges
 from arrax.xla.annotations import OptionalDevice, Shape
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -24,7 +24,7 @@ def asarray(
     return creation.asarray(obj, dtype=dtype, device=device, copy=copy)
 
 
-@standard(creation.arange, arrays=0)
+@standard(filled_arrays.arange, arrays=0)
 def arange(
     start: ArrayLike,
     /,
@@ -40,7 +40,7 @@ def arange(
     """
 
 
-@standard(creation.empty, arrays=0)
+@standard(filled_arrays.empty, arrays=0)
 def empty(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """An array whose elements don't matter: zeros.
 
@@ -48,7 +48,7 @@ def empty(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice =
     """
 
 
-@standard(creation.zeros, arrays=0)
+@standard(filled_arrays.zeros, arrays=0)
 def zeros(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """An array of zeros.
 
@@ -56,7 +56,7 @@ def zeros(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice =
     """
 
 
-@standard(creation.ones, arrays=0)
+@standard(filled_arrays.ones, arrays=0)
 def ones(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """An array of ones.
 
@@ -64,7 +64,7 @@ def ones(shape: Shape, *, dtype: OptionalDType = None, device: OptionalDevice = 
     """
 
 
-@standard(creation.full, arrays=0)
+@standard(filled_arrays.full, arrays=0)
 def full(shape: Shape, fill_value: ArrayLike, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """An array of one number.
 
@@ -72,7 +72,7 @@ def full(shape: Shape, fill_value: ArrayLike, *, dtype: OptionalDType = None, de
     """
 
 
-@standard(creation.eye, arrays=0)
+@standard(filled_arrays.eye, arrays=0)
 def eye(
     n_rows: int,
     n_cols: int | None = None,
@@ -105,7 +105,7 @@ def linspace(
     """
 
 
-@standard(creation.empty_like)
+@standard(filled_arrays.empty_like)
 def empty_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """An array like another whose elements don't matter: zeros.
 
@@ -113,7 +113,7 @@ def empty_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: Optional
     """
 
 
-@standard(creation.zeros_like)
+@standard(filled_arrays.zeros_like)
 def zeros_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """Zeros like another array.
 
@@ -121,7 +121,7 @@ def zeros_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: Optional
     """
 
 
-@standard(creation.ones_like)
+@standard(filled_arrays.ones_like)
 def ones_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
     """Ones like another array.
 
@@ -129,7 +129,7 @@ def ones_like(x: ArrayLike, /, *, dtype: OptionalDType = None, device: OptionalD
     """
 
 
-@standard(creation.full_like)
+@standard(filled_arrays.full_like)
 def full_like(
     x: ArrayLike, /, fill_value: ArrayLike, *, dtype: OptionalDType = None, device: OptionalDevice = None
 ) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 from arrax.core.types import typeof
 from arrax.experimental.array_api.standard import check_arrays, check_operands, described, promoted, standard
 from arrax.numpy_api import (
+    axis_order,
     indexing,
     joining,
     manipulation,
@@ -83,7 +84,7 @@ def flip(x: ArrayLike, /, *, axis: Axes | None = None) -> Array:
     """
 
 
-@standard(manipulation.moveaxis)
+@standard(axis_order.moveaxis)
 def moveaxis(x: ArrayLike, source: Any, destination: Any, /) -> Array:
     """Axes moved to other places.
 
@@ -91,7 +92,7 @@ def moveaxis(x: ArrayLike, source: Any, destination: Any, /) -> Array:
     """
 
 
-@standard(manipulation.permute_dims)
+@standard(axis_order.permute_dims)
 def permute_dims(x: ArrayLike, /, axes: Axes) -> Array:
     """The axes in another order.
 

@@ -45,6 +45,7 @@ from arrax.experimental.sparse.shapes import (
 from arrax.interpreters.staging import stage
 from arrax.lax import named_primitives as p
 from arrax.lax.arithmetic import conj_p, integer_pow_p, mul_p
+from arrax.lax.axis_order import rev_p, transpose_p
 from arrax.lax.calls import jit_p
 from arrax.lax.contractions import dot_general_p
 from arrax.lax.control_flow.conditional_rules import cond_p
@@ -60,7 +61,7 @@ from arrax.lax.gather import gather_p
 from arrax.lax.placement import copy_p
 from arrax.lax.remat import remat_p
 from arrax.lax.rounding import reduce_precision_p, round_p
-from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
+from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, squeeze_p
 from arrax.lax.slicing import dynamic_slice_p
 from arrax.lax.structure import concatenate_p, slice_p
 

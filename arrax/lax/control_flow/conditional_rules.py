@@ -25,8 +25,8 @@ from arrax.lax.arithmetic import eq
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.staged_functions import either, selected, unselected
 from arrax.lax.conversion import convert
-from arrax.lax.families import shape_slots
-from arrax.lax.structure import select_n
+from arrax.lax.selection import select_n
+from arrax.lax.shape_slots import shape_slots
 
 Branches = tuple[ClosedJaxpr, ...]
 

@@ -25,7 +25,7 @@ from arrax.lax.control_flow.staged_functions import (
     stage_function,
 )
 from arrax.lax.conversion import convert
-from arrax.lax.structure import clamp
+from arrax.lax.selection import clamp
 from arrax.xla.arrays import ArrayLike
 from arrax.xla.devices import default_device, platform_name
 

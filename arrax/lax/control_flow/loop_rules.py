@@ -23,9 +23,9 @@ from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import core_call_p
 from arrax.lax.control_flow.reported_loops import STEPS, counted_steps, loop_ir, with_values
 from arrax.lax.control_flow.staged_functions import either, rearranged, selected, unselected
-from arrax.lax.families import shape_slots
 from arrax.lax.reductions import reduce_or
-from arrax.lax.structure import select_n
+from arrax.lax.selection import select_n
+from arrax.lax.shape_slots import shape_slots
 
 while_p = Primitive("while", multiple_results=True, cost=lambda eqn: float("inf"))
 while_p.holds_programs = True

@@ -12,7 +12,7 @@ from typing import Any
 
 from arrax.core.program import JaxprEqn
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.families import kind_of
+from arrax.lax.operand_checks import kind_of
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
 

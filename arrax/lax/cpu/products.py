@@ -13,8 +13,9 @@ from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, mul
+from arrax.lax.axis_order import transpose, transpose_p
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.shapes import broadcast_in_dim, squeeze, transpose, transpose_p
+from arrax.lax.shapes import broadcast_in_dim, squeeze
 from arrax.lax.structure import slice_in_dim
 
 # Of one product, whatever their number: so that each gives the same bits in every batch.

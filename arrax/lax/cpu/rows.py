@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from arrax.core.types import ShapedArray, typeof
-from arrax.lax.shapes import reshape, transpose
+from arrax.lax.axis_order import transpose
+from arrax.lax.shapes import reshape
 
 
 def _with_axis_last(rank: int, axis: int) -> tuple[int, ...]:

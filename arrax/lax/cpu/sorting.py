@@ -18,7 +18,7 @@ from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.kernel_calls import call_kernel
 from arrax.lax.cpu.rows import from_rows, rows_type, to_rows
-from arrax.lax.shapes import iota_p
+from arrax.lax.filled_arrays import iota_p
 from arrax.xla.host_kernels import table
 
 _ODD_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "float4_e2m1fn", "float8_e8m0fnu"})

@@ -15,7 +15,6 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, div, eq, mul, neg, scalar
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.exponential import sqrt
-from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -28,8 +27,9 @@ from arrax.lax.linalg.kernels import (
 )
 from arrax.lax.linalg.matrices import lower_triangle, matmul, on_diagonal, symmetrized
 from arrax.lax.linalg.triangular_systems import triangular_solve
+from arrax.lax.operand_checks import checked_operand
+from arrax.lax.selection import select
 from arrax.lax.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
-from arrax.lax.structure import select
 from arrax.xla.arrays import Array, Matrices
 
 cholesky_p = Primitive("cholesky", cost=work_of_rows)

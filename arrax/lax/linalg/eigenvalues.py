@@ -12,9 +12,10 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
+from arrax.lax.argminmax import argmax
 from arrax.lax.arithmetic import abs_, complex_, conj, div, eq, imag, mul, real_part, reciprocal, sub
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import checked_operand
+from arrax.lax.filled_arrays import broadcasted_iota
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -29,8 +30,8 @@ from arrax.lax.linalg.kernels import (
 )
 from arrax.lax.linalg.lu_factors import lu, lu_solve
 from arrax.lax.linalg.matrices import adjoint, as_columns, as_rows, diagonal, matmul, with_diagonal
-from arrax.lax.reductions import argmax, reduce_sum
-from arrax.lax.shapes import broadcasted_iota
+from arrax.lax.operand_checks import checked_operand
+from arrax.lax.reductions import reduce_sum
 from arrax.xla.arrays import Matrices
 
 eig_p = Primitive("eig", multiple_results=True, cost=work_of_rows)

@@ -12,7 +12,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder, sharding_text
-from arrax.lax.families import kind_of
+from arrax.lax.operand_checks import kind_of
 from arrax.xla import lapack
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}

@@ -18,7 +18,7 @@ from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.arithmetic import add, eq, mul
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import checked_operand
+from arrax.lax.filled_arrays import broadcasted_iota, full_like, iota
 from arrax.lax.linalg.kernels import (
     INT32,
     batch_in_front,
@@ -33,10 +33,12 @@ from arrax.lax.linalg.kernels import (
 )
 from arrax.lax.linalg.matrices import lower_triangle, matmul, part, take_rows, upper_triangle, with_diagonal
 from arrax.lax.linalg.triangular_systems import triangular_solve
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.reductions import reduce_sum
-from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, iota
+from arrax.lax.selection import select
+from arrax.lax.shapes import broadcast_in_dim
 from arrax.lax.slicing import dynamic_index_in_dim, dynamic_slice, dynamic_update_index_in_dim, dynamic_update_slice
-from arrax.lax.structure import pad, select
+from arrax.lax.structure import pad
 from arrax.xla.arrays import Array, Matrices
 
 # ---- permutations of pivots -----------------------------------------------------------------------------------------

@@ -8,12 +8,15 @@ import numpy as np
 
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import add, conj, eq, ge, mul, scalar
+from arrax.lax.axis_order import move_axis
 from arrax.lax.contractions import dot_general
-from arrax.lax.families import kind_of
+from arrax.lax.filled_arrays import broadcasted_iota, full_like
 from arrax.lax.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from arrax.lax.operand_checks import kind_of
 from arrax.lax.precision import Precision
-from arrax.lax.shapes import broadcast_in_dim, broadcasted_iota, full_like, move_axis, reshape
-from arrax.lax.structure import select, slice_
+from arrax.lax.selection import select
+from arrax.lax.shapes import broadcast_in_dim, reshape
+from arrax.lax.structure import slice_
 
 
 def matmul(x: Any, y: Any) -> Any:

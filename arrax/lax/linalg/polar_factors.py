@@ -13,18 +13,21 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import abs_, add, conj, div, gt, lt, max_, mul, real_part, scalar, sub
+from arrax.lax.axis_order import rev
 from arrax.lax.bitwise import bitwise_and
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.exponential import cbrt, sqrt
-from arrax.lax.families import checked_operand
+from arrax.lax.filled_arrays import full_like
 from arrax.lax.linalg.kernels import check_matrices, is_complex, real_dtype
 from arrax.lax.linalg.matrices import adjoint, matmul, part, symmetrized
 from arrax.lax.linalg.qr_factors import qr
 from arrax.lax.linalg.symmetric_eigenvalues import eigh
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.reductions import reduce_max, reduce_sum
-from arrax.lax.shapes import broadcast_in_dim, full_like, rev
-from arrax.lax.structure import concatenate, select
+from arrax.lax.selection import select
+from arrax.lax.shapes import broadcast_in_dim
+from arrax.lax.structure import concatenate
 from arrax.xla.arrays import Matrices
 
 

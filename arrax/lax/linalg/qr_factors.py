@@ -12,7 +12,7 @@ from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, complex_, imag, sub
-from arrax.lax.families import checked_operand
+from arrax.lax.filled_arrays import full_like
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -39,8 +39,10 @@ from arrax.lax.linalg.matrices import (
     with_diagonal,
 )
 from arrax.lax.linalg.triangular_systems import triangular_solve
-from arrax.lax.shapes import broadcast_in_dim, full_like
-from arrax.lax.structure import pad, select
+from arrax.lax.operand_checks import checked_operand
+from arrax.lax.selection import select
+from arrax.lax.shapes import broadcast_in_dim
+from arrax.lax.structure import pad
 from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 # ---- reflections ----------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from typing import Any
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
 from arrax.interpreters.cost_model import work_of_rows
-from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -22,6 +21,7 @@ from arrax.lax.linalg.kernels import (
     solver_name,
     succeeded,
 )
+from arrax.lax.operand_checks import checked_operand
 from arrax.xla.arrays import Matrices
 
 hessenberg_p = Primitive("hessenberg", multiple_results=True, cost=work_of_rows)

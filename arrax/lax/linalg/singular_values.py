@@ -12,7 +12,7 @@ from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, div, eq, mul, real_part, sub
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import checked_operand
+from arrax.lax.filled_arrays import full_like
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -37,8 +37,9 @@ from arrax.lax.linalg.matrices import (
     with_diagonal,
 )
 from arrax.lax.linalg.polar_factors import svd_by_polar_factors
-from arrax.lax.shapes import full_like
-from arrax.lax.structure import select, slice_in_dim
+from arrax.lax.operand_checks import checked_operand
+from arrax.lax.selection import select
+from arrax.lax.structure import slice_in_dim
 from arrax.xla.arrays import Matrices
 
 svd_p = Primitive("svd", multiple_results=True, cost=work_of_rows)

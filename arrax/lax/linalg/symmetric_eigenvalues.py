@@ -13,7 +13,6 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.lax.arithmetic import mul, real_part, reciprocal, sub
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -29,6 +28,7 @@ from arrax.lax.linalg.kernels import (
     succeeded,
 )
 from arrax.lax.linalg.matrices import adjoint, as_columns, as_rows, diagonal, matmul, part, symmetrized, with_diagonal
+from arrax.lax.operand_checks import checked_operand
 from arrax.lax.structure import slice_in_dim
 from arrax.xla.arrays import Matrices
 

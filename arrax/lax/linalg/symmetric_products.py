@@ -10,9 +10,9 @@ from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
-from arrax.lax.families import checked_operand
 from arrax.lax.linalg.kernels import batch_in_front, check_matrices
 from arrax.lax.linalg.matrices import lower_triangle, matmul, transposed
+from arrax.lax.operand_checks import checked_operand
 from arrax.xla.arrays import Array
 
 symmetric_product_p = Primitive("symmetric_product", cost=work_of_rows)

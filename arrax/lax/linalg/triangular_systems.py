@@ -12,7 +12,7 @@ from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import neg
-from arrax.lax.families import checked_operand, kind_of
+from arrax.lax.axis_order import move_axis
 from arrax.lax.linalg.kernels import check_matrices, has_routines, is_complex, lapack_call
 from arrax.lax.linalg.matrices import (
     conjugate,
@@ -21,7 +21,8 @@ from arrax.lax.linalg.matrices import (
     transposed,
     upper_triangle,
 )
-from arrax.lax.shapes import expand_dims, move_axis, reshape, squeeze
+from arrax.lax.operand_checks import checked_operand, kind_of
+from arrax.lax.shapes import expand_dims, reshape, squeeze
 from arrax.xla.arrays import Matrices
 
 triangular_solve_p = Primitive("triangular_solve", cost=work_of_rows)

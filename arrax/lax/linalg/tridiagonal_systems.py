@@ -12,8 +12,9 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, neg, reciprocal, sub
+from arrax.lax.axis_order import move_axis
 from arrax.lax.control_flow.scans import scan
-from arrax.lax.families import checked_operand
+from arrax.lax.filled_arrays import full_like
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
@@ -23,7 +24,8 @@ from arrax.lax.linalg.kernels import (
     nan_unless,
     succeeded,
 )
-from arrax.lax.shapes import broadcast_in_dim, full_like, move_axis, squeeze
+from arrax.lax.operand_checks import checked_operand
+from arrax.lax.shapes import broadcast_in_dim, squeeze
 from arrax.lax.structure import pad
 from arrax.xla import lapack
 from arrax.xla.arrays import Array, ArrayLike

@@ -12,7 +12,7 @@ from arrax import dtypes, lax
 from arrax import numpy as jnp
 from arrax.core.interpreter import context
 from arrax.core.types import typeof
-from arrax.lax import families
+from arrax.lax import families, operand_checks
 from arrax.lax.conversion import convert
 from arrax.lax.double_formulas import Derivatives, Real, in_double
 from arrax.numpy_api.api import api
@@ -106,7 +106,7 @@ def analytic(*slopes: Function | float | None) -> Callable[[Function], Function]
             return lambda *args: args[-1] * slope(args[-2], *args[:-2])
 
         operation = families.elementwise(
-            name, [families.floating] * len(slopes), in_double(formula, name), cost=1000,
+            name, [operand_checks.floating] * len(slopes), in_double(formula, name), cost=1000,
             jvp=[rule(place, slope) for place, slope in enumerate(slopes)],
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from arrax.core.calls import check_callable
 from arrax.lax.control_flow.reported_loops import UNKNOWN, mark_loop
-from arrax.lax.families import checked_operand
+from arrax.lax.operand_checks import checked_operand
 from arrax.transforms.progress.bars import AnyBar, bar_of, checked_style
 from arrax.xla import host_failures
 from arrax.xla.callers import current_caller

@@ -11,10 +11,10 @@ from arrax.core.types import typeof
 from arrax.lax.arithmetic import abs_, div, eq, gt, ne
 from arrax.lax.bitwise import bitwise_not, bitwise_or
 from arrax.lax.conversion import convert_element_type
+from arrax.lax.filled_arrays import full_like
 from arrax.lax.reductions import reduce_max, reduce_min, reduce_sum
-from arrax.lax.shapes import full_like
+from arrax.lax.selection import select
 from arrax.lax.stacking import stack
-from arrax.lax.structure import select
 
 
 def statistics(x: Any) -> Any:

@@ -1,0 +1,159 @@
+"""Which dtypes and shapes an operation takes: the checks of its operands, and the scalars that take their dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.calls import in_call
+from arrax.core.interpreter import Tracer
+from arrax.core.types import ShapedArray, typeof
+from arrax.lax.shape_slots import shape_slots
+from arrax.native import runtime
+from arrax.xla.arrays import Array
+
+ArrayImpl = runtime.ArrayImpl
+
+# What operations are defined for, by kind.
+bools = frozenset({"bool"})
+signed = frozenset({"signed"})
+unsigned = frozenset({"unsigned"})
+integers = signed | unsigned
+floating = frozenset({"floating"})
+complexes = frozenset({"complex"})
+inexact = floating | complexes
+real = integers | floating
+numeric = integers | inexact
+anything = numeric | bools
+
+_KINDS = {"b": "bool", "i": "signed", "u": "unsigned", "f": "floating", "c": "complex"}
+
+
+def kind_of(dtype: Any) -> str:
+    """``bool``, ``signed``, ``unsigned``, ``floating``, ``complex`` or ``extended``."""
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return "extended"
+    found = _KINDS.get(dtype.kind)
+    if found is not None:
+        return found
+    if dtypes.issubdtype(dtype, np.floating):
+        return "floating"
+    if dtypes.issubdtype(dtype, np.signedinteger):
+        return "signed"
+    return "unsigned" if dtypes.issubdtype(dtype, np.unsignedinteger) else "other"
+
+
+FLOAT0_REFUSED = (
+    "{} got an operand of dtype float0, the tangents of values that have none: nothing can be computed with them. To get "
+    "zeros of numbers, use jnp.zeros(value.shape)."
+)
+
+
+def check_dtype(name: str, aval: ShapedArray, accepts: frozenset) -> None:
+    """Refuse operands that an operation is not defined for."""
+    if kind_of(aval.dtype) not in accepts:
+        if aval.dtype == dtypes.float0:
+            raise TypeError(FLOAT0_REFUSED.format(name))
+        names = ", ".join(sorted(accepts))
+        raise TypeError(f"{name} does not accept dtype {_dtype_name(aval)}. Accepted dtypes are subtypes of {names}.")
+
+
+def _dtype_name(aval: Any) -> str:
+    return str(getattr(aval.dtype, "name", aval.dtype))
+
+
+def checked_operand(name: str, value: Any) -> Array:
+    """A value that primitives accept; objects with ``__jax_array__`` are converted.
+
+    Raises:
+      TypeError: not an array, number or tracer.
+    """
+    kind = type(value)
+    if kind is ArrayImpl or isinstance(value, Tracer) or kind in (int, float, bool, complex):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        typeof(value)  # refuses texts, dates, objects
+        return value  # type: ignore[return-value]
+    convert = getattr(value, "__jax_array__", None)
+    if convert is not None:
+        return convert()
+    if getattr(value, "aval", None) is not None:
+        return value
+    for number in (int, float, complex):  # subclasses of Python's numbers, such as members of an IntEnum
+        if isinstance(value, number):
+            return number(value)  # type: ignore[return-value, arg-type]
+    raise TypeError(in_call(f"{name} requires array or scalar arguments, got {kind}", value))
+
+
+def scalar_like(value: Any, aval: ShapedArray) -> Any:
+    """A Python scalar as a NumPy scalar of an operand's dtype (weak where the operand is)."""
+    if aval.weak_type and type(value) in (int, float, complex, bool):
+        if kind_of(typeof(value).dtype) == kind_of(aval.dtype):
+            return value
+    with np.errstate(all="ignore"):
+        return np.asarray(value).astype(aval.dtype)[()]
+
+
+_PYTHON = frozenset({bool, int, float, complex})
+_RANKS = {"bool": 0, "signed": 1, "unsigned": 1, "floating": 2, "complex": 3}
+
+
+def match_scalars(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """Operands where a Python scalar beside an array takes the array's dtype, and axes of length 1 the other's length."""
+    x, y = checked_operand(name, x), checked_operand(name, y)
+    if type(x) in _PYTHON:
+        if type(y) not in _PYTHON:
+            return _fitting(name, x, y), y
+    elif type(y) in _PYTHON:
+        return x, _fitting(name, y, x)
+    return _of_equal_lengths(x, y)
+
+
+def _of_equal_lengths(x: Any, y: Any) -> tuple[Any, Any]:
+    """Operands of one rank, repeated along axes of length 1; others, which the type rule judges, as they are."""
+    xs, ys = typeof(x).shape, typeof(y).shape
+    if xs == ys or len(xs) != len(ys) or any(m != n and m != 1 != n for m, n in zip(xs, ys, strict=True)):
+        return x, y
+    shape = tuple(n if m == 1 else m for m, n in zip(xs, ys, strict=True))
+    x, y = (
+        v if own == shape else shape_slots.broadcast_in_dim(v, shape, range(len(shape)))
+        for v, own in ((x, xs), (y, ys))
+    )
+    return x, y
+
+
+def _fitting(name: str, scalar: Any, beside: Any) -> Any:
+    aval = typeof(beside)
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        return scalar
+    if _RANKS[kind_of(typeof(scalar).dtype)] > _RANKS[kind_of(aval.dtype)]:
+        return scalar  # the type rule refuses it, naming both types
+    return scalar_like(scalar, aval)
+
+
+def broadcast_shapes_strict(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
+    """The common shape: equal shapes, scalars beside them allowed."""
+    shape: tuple[int, ...] = ()
+    for aval in avals:
+        if aval.shape != shape and aval.shape != ():
+            if shape != ():
+                shapes = ", ".join(str(a.shape) for a in avals)
+                raise TypeError(f"{name} got incompatible shapes for broadcasting: {shapes}.")
+            shape = aval.shape
+    return shape
+
+
+def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> Any:
+    """The common dtype of operands; lax does not promote."""
+    first = avals[0].dtype
+    for aval in avals:
+        if aval.dtype != first:
+            names = ", ".join(_dtype_name(a) for a in avals)
+            raise TypeError(
+                f"lax.{name} requires arguments to have the same dtypes, got {names}. "
+                "(Tip: arrax.numpy functions promote types automatically.)"
+            )
+    return first

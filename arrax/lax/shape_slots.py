@@ -1,0 +1,35 @@
+"""Operations on shapes that stand above the families of operations, whose rules need them: they are filled in through slots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from arrax.core.types import ShapedArray, Zero, typeof
+
+
+def broadcast_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
+    """``x`` (a scalar or of the shape) repeated to ``shape``."""
+    return x if typeof(x).shape == shape else shape_slots.broadcast_in_dim(x, shape, ())
+
+
+class ShapeSlots:
+    """Operations of ``lax.shapes`` and ``lax.reductions`` that the families' rules use."""
+
+    broadcast_in_dim: Callable[..., Any]
+    reduce_sum: Callable[..., Any]
+    reshape: Callable[..., Any]
+    convert_element_type: Callable[..., Any]
+
+
+shape_slots = ShapeSlots()
+
+
+def unbroadcast(ct: Any, aval: ShapedArray) -> Any:
+    """The cotangent of an operand that was repeated: summed to its shape."""
+    if type(ct) is Zero:
+        return Zero(aval.to_tangent_aval())
+    shape = typeof(ct).shape
+    if shape == aval.shape:
+        return ct
+    return shape_slots.reduce_sum(ct, tuple(range(len(shape))))
