@@ -13,6 +13,7 @@ from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, open_jaxpr, subprog
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.execution import LoweredProgram
+from arrax.lax.control_flow.reported_loops import report_p
 from arrax.lax.host_functions import HostFunction
 from arrax.transforms.autodiff import check_callable
 from arrax.transforms.explanation import Donation, Explanation, Memory, Place, Times, Work
@@ -192,6 +193,9 @@ def _transfers(instructions: Sequence[Instruction]) -> Iterator[Instruction]:
 
 def _host_calls(jaxpr: Jaxpr) -> Iterator[Place]:
     for eqn in _equations(jaxpr):
+        if eqn.primitive is report_p:
+            sent = sum(_nbytes(atom.aval) for atom in eqn.invars)
+            yield Place("debug.progress", getattr(eqn.params["listener"], "label", ""), sent, "", _line(eqn))
         for value in eqn.params.values():
             if isinstance(value, HostFunction):
                 sent = sum(_nbytes(atom.aval) for atom in eqn.invars)

@@ -146,6 +146,16 @@ def test_calls_of_python_are_listed_with_function_bytes_and_line():
     assert f"{FILE}:{line_of(f, 'calls')} " in calls[0].line
 
 
+def test_bars_of_loops_are_listed_among_the_calls_of_python():
+    def f(n):
+        body = arrax.debug.progress(lambda i, x: x + i, "adding", show=lambda x: {"x": x})
+        return arrax.lax.fori_loop(0, n, body, 0.0)  # the loop
+
+    (call,) = explain(f)(9).host_calls
+    assert (call.what, call.type, call.bytes) == ("debug.progress", "adding", 4)
+    assert f"{FILE}:{line_of(f, 'the loop')} (f)" in call.line
+
+
 def test_communication_is_listed():
     code = """
 import arrax, arrax.numpy as jnp
