@@ -40,7 +40,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
     },
     "jax._src.flatten_util": {"ravel_pytree": "arrax.flatten_util:ravel_pytree"},  # blackjax
     "jax._src.interpreters": {},
-    "jax._src.interpreters.ad": {},  # diffrax
+    "jax._src.interpreters.ad": {"CustomVJPException": "arrax.core.errors:UnexpectedTracerError"},  # diffrax, jaxopt
     "jax._src.interpreters.pxla": {},  # flax
     "jax._src.earray": {},  # flax
     "jax._src.literals": {  # equinox, quax
@@ -81,6 +81,8 @@ class _Forwards(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         place = self.__dict__["_places"].get(name)
+        if place is None and (module := private_module(f"{self.__name__}.{name}")) is not None:
+            return module
         if place is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         module, _, attribute = place.partition(":")

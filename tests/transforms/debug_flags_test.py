@@ -212,3 +212,12 @@ def test_a_nan_of_a_function_on_the_host_names_the_callback(wrap):
     f = wrap(lambda x: arrax.pure_callback(lambda x: np.float32(np.nan), shape, x))
     with arrax.debug_nans(True), pytest.raises(FloatingPointError, match="encountered in pure_callback"):
         f(1.0)
+
+
+def test_constants_of_a_function_that_is_not_defined_everywhere_are_no_made_nans():
+    with arrax.debug_nans(True):
+        x = jnp.ones(3)
+        np.testing.assert_array_equal(arrax.vmap(lambda x: jnp.where(x > 2, np.nan, x))(x), x)
+        np.testing.assert_array_equal(arrax.grad(lambda x: jnp.where(x > 2, jnp.nan, x).sum())(x), x)
+        with pytest.raises(FloatingPointError, match="log"):
+            arrax.vmap(lambda x: jnp.where(x > 2, np.nan, jnp.log(-x)))(x)
