@@ -72,10 +72,11 @@ def resolve_arguments(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: di
             f"the arguments of {function_name(fun)}, a function with a derivative rule of its own, do not fit its "
             f"signature {signature}: {error}"
         ) from None
-    if bound.kwargs:
+    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    if given := [name for name in bound.arguments if signature.parameters[name].kind in kinds]:
         raise TypeError(
             f"{function_name(fun)}: a function with a derivative rule of its own takes no keyword-only arguments, but got "
-            + ", ".join(bound.kwargs)
+            + ", ".join(given)
         )
     bound.apply_defaults()
     return bound.args

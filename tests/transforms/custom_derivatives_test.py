@@ -204,3 +204,20 @@ def test_programs_list_what_they_close_over_in_the_order_of_use():
 
     arrax.jit(traced)(np.ones((3, 2)))
     assert seen == [[(2,), (3, 2)], [(3, 2), (2,)], [(2,), (3, 2)]]
+
+
+@pytest.mark.parametrize("kind", ["jvp", "vjp"])
+def test_keywords_may_leave_out_arguments_before_them(kind):
+    def scaled(x, shift=0.0, factor=3.0, *, unused=1):
+        return x * factor + shift
+
+    if kind == "jvp":
+        fun = arrax.custom_jvp(scaled, nondiff_argnums=(2,))
+        fun.defjvp(lambda factor, primals, tangents: (fun(*primals, factor), 10 * factor * tangents[0]))
+    else:
+        fun = arrax.custom_vjp(scaled, nondiff_argnums=(2,))
+        fun.defvjp(lambda x, shift, factor: (fun(x, shift, factor), None), lambda factor, _, ct: (10 * factor * ct, ct))
+    assert fun(2.0, factor=5.0) == 10.0 and fun(2.0) == 6.0
+    assert arrax.grad(lambda x: fun(x, factor=5.0))(2.0) == 50.0
+    with pytest.raises(TypeError, match="keyword-only arguments, but got unused"):
+        fun(2.0, unused=2)
