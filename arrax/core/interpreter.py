@@ -232,6 +232,7 @@ class Primitive:
         self.type_rule: Callable[..., Any] | None = None
         self.effects_rule: Callable[..., Any] | None = None  # params -> effects
         self.jvp: Callable[..., Any] | None = None
+        self.taylor: Callable[..., Any] | None = None  # derivatives along a curve, where not by ``jvp``: see ad/taylor
         self.transpose: Callable[..., Any] | None = None
         self.batch: Callable[..., Any] | None = None
         self.collective: Callable[..., Any] | None = None

@@ -13,6 +13,9 @@ from arrax.core.program import ClosedJaxpr
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.staging import PYTHON_SCALARS, eval_jaxpr, stage
 
+# From a program and which of its inputs (and, if asked for, outputs) have tangents to the one with these.
+Derive = Callable[..., tuple[ClosedJaxpr, list[bool]]]
+
 
 class JVPTracer(Tracer):
     """A primal value and its tangent (an array, or a symbolic Zero)."""

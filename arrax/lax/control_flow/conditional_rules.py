@@ -12,7 +12,7 @@ from arrax.core.effects import refuse_repetition
 from arrax.core.interpreter import Interpreter, Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var, no_effects
 from arrax.core.types import ShapedArray, Zero, joined_varying, slots, typeof
-from arrax.interpreters.ad.jvp import jvp_jaxpr
+from arrax.interpreters.ad.jvp import Derive, jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
 from arrax.interpreters.batching import Batch, batch_program, bdim_at_front, move_batch_axis, running_batch
@@ -71,13 +71,21 @@ def _memo(branches: Branches, key: tuple, make: Callable[[], Any]) -> Any:
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 
 
-def _jvp(primals: Any, tangents: Any, *, branches: Branches, linear: Any, platforms: Any) -> Any:
+def differentiated_branches(
+    primals: Any, tangents: Any, *, branches: Branches, linear: Any, platforms: Any, derive: Derive = jvp_jaxpr,
+    kind: Any = "jvp",
+) -> Any:  # fmt: skip
+    """The jvp rule, with another way to differentiate programs if asked for.
+
+    Args:
+      derive: like ``jvp_jaxpr``. kind: what it gives.
+    """
     index, *operands = primals
     nonzeros = [type(t) is not Zero for t in tangents[1:]]
     out_nonzeros = [False] * len(branches[0].out_avals)
     for branch in branches:
-        out_nonzeros = either(out_nonzeros, jvp_jaxpr(branch, nonzeros)[1])
-    derived = tuple(jvp_jaxpr(branch, nonzeros, out_nonzeros)[0] for branch in branches)
+        out_nonzeros = either(out_nonzeros, derive(branch, nonzeros)[1])
+    derived = tuple(derive(branch, nonzeros, out_nonzeros)[0] for branch in branches)
     given = selected(tangents[1:], nonzeros)
     flags = (*linear, *[True] * len(given))
     outs = bind_cond(index, [*operands, *given], derived, platforms, flags)
@@ -402,7 +410,7 @@ def _by_operation(index: Any, *operands: Any, branches: Branches, **params: Any)
 cond_p.type_rule = _check_types
 cond_p.by_operation = _by_operation
 cond_p.effects_rule = _effects
-cond_p.jvp = _jvp
+cond_p.jvp = differentiated_branches
 cond_p.partial_eval = _partial_eval
 cond_p.transpose = _transpose
 cond_p.batch = _batch

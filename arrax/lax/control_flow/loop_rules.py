@@ -12,7 +12,7 @@ from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
 from arrax.core.sequences import split_list
 from arrax.core.types import Zero, abstract_token, instantiate, joined_varying, typeof
-from arrax.interpreters.ad.jvp import jvp_jaxpr
+from arrax.interpreters.ad.jvp import Derive, jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.batching import batch_program, bdim_at_front, move_batch_axis, running_batch
 from arrax.interpreters.dce import dce_jaxpr
@@ -68,21 +68,23 @@ def _with_unused(program: ClosedJaxpr, at: int, avals: Sequence[Any]) -> ClosedJ
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 
 
-def _jvp(
-    primals: Any,
-    tangents: Any,
-    *,
-    body_jaxpr: ClosedJaxpr,
-    body_nconsts: int,
-    cond_jaxpr: ClosedJaxpr,
-    cond_nconsts: int,
-) -> tuple[list[Any], list[Any]]:
+def differentiated_while(
+    primals: Any, tangents: Any, *, body_jaxpr: ClosedJaxpr, body_nconsts: int, cond_jaxpr: ClosedJaxpr, cond_nconsts: int,
+    derive: Derive = jvp_jaxpr, kind: Any = "jvp",
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    """The jvp rule, with another way to differentiate programs if asked for.
+
+    Args:
+      derive: like ``jvp_jaxpr``. kind: what it gives, for caches.
+    """
     cond_consts, body_consts, init = split_list(primals, [cond_nconsts, body_nconsts])
     _, const_tangents, init_tangents = split_list(tangents, [cond_nconsts, body_nconsts])
     const_nz = [type(t) is not Zero for t in const_tangents]
     init_nz = [type(t) is not Zero for t in init_tangents]
-    key = ("while jvp", cond_jaxpr, tuple(const_nz), tuple(init_nz))
-    cond, body, carry_nz = body_jaxpr.memo(key, lambda: _jvp_programs(cond_jaxpr, body_jaxpr, const_nz, init_nz))
+    key = ("while", kind, cond_jaxpr, tuple(const_nz), tuple(init_nz))
+    cond, body, carry_nz = body_jaxpr.memo(
+        key, lambda: _jvp_programs(derive, cond_jaxpr, body_jaxpr, const_nz, init_nz)
+    )
     carry = [*init, *(instantiate(t) for t in selected(init_tangents, carry_nz))]
     outs = bind_while(cond, body, cond_consts, [*body_consts, *selected(const_tangents, const_nz)], carry)
     rest = iter(outs[len(init) :])
@@ -94,10 +96,10 @@ def _jvp(
 
 
 def _jvp_programs(
-    cond: ClosedJaxpr, body: ClosedJaxpr, const_nz: list[bool], carry_nz: list[bool]
+    derive: Derive, cond: ClosedJaxpr, body: ClosedJaxpr, const_nz: list[bool], carry_nz: list[bool]
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool]]:
     while True:
-        derived, out_nz = jvp_jaxpr(body, [*const_nz, *carry_nz], carry_nz)
+        derived, out_nz = derive(body, [*const_nz, *carry_nz], carry_nz)
         if out_nz == carry_nz:
             break
         carry_nz = either(carry_nz, out_nz)
@@ -363,7 +365,7 @@ while_p.type_rule = _types
 while_p.by_operation = _by_operation
 while_p.effects_rule = _effects
 while_p.with_token = _with_token
-while_p.jvp = _jvp
+while_p.jvp = differentiated_while
 while_p.partial_eval = _partial_eval
 while_p.transpose = _transpose
 while_p.batch = _batch

@@ -13,7 +13,7 @@ from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
 from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
-from arrax.interpreters.ad.jvp import jvp_jaxpr
+from arrax.interpreters.ad.jvp import Derive, jvp_jaxpr
 from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
 from arrax.interpreters.cost_model import work_of
 from arrax.interpreters.dce import dce_jaxpr
@@ -67,13 +67,19 @@ def _types(*avals: Any, jaxpr: ClosedJaxpr, length: int, num_carry: int, **param
     return [*outs[:num_carry], *(stacked_type(aval, length) for aval in outs[num_carry:])]
 
 
-def _jvp(
-    primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, linear: Any, **settings: Any
-) -> Any:
+def differentiated_scan(
+    primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, linear: Any,
+    derive: Derive = jvp_jaxpr, kind: Any = "jvp", **settings: Any,
+) -> Any:  # fmt: skip
+    """The jvp rule, with another way to differentiate programs if asked for.
+
+    Args:
+      derive: like ``jvp_jaxpr``. kind: what it gives, for caches.
+    """
     nonzeros = [type(t) is not Zero for t in tangents]
     derived, carry_nz, ys_nz = jaxpr.memo(
-        ("scan jvp", num_consts, num_carry, tuple(nonzeros)),
-        lambda: _jvp_program(jaxpr, *split_list(nonzeros, [num_consts, num_carry])),
+        ("scan", kind, num_consts, num_carry, tuple(nonzeros)),
+        lambda: _jvp_program(derive, jaxpr, *split_list(nonzeros, [num_consts, num_carry])),
     )
     const_nz, _, xs_nz = split_list(nonzeros, [num_consts, num_carry])
     (consts, init, xs), (const_t, init_t, xs_t) = (
@@ -92,11 +98,11 @@ def _jvp(
 
 
 def _jvp_program(
-    program: ClosedJaxpr, const_nz: list[bool], carry_nz: list[bool], xs_nz: list[bool]
+    derive: Derive, program: ClosedJaxpr, const_nz: list[bool], carry_nz: list[bool], xs_nz: list[bool]
 ) -> tuple[ClosedJaxpr, list[bool], list[bool]]:
     ys_count = len(program.out_avals) - len(carry_nz)
     while True:
-        derived, out_nz = jvp_jaxpr(program, [*const_nz, *carry_nz, *xs_nz], [*carry_nz, *[False] * ys_count])
+        derived, out_nz = derive(program, [*const_nz, *carry_nz, *xs_nz], [*carry_nz, *[False] * ys_count])
         out_carry, ys_nz = split_list(out_nz, [len(carry_nz)])
         if out_carry == carry_nz:
             break
@@ -320,7 +326,7 @@ def _by_operation(
 scan_p.type_rule = _types
 scan_p.by_operation = _by_operation
 scan_p.effects_rule = lambda *avals, jaxpr, **params: jaxpr.effects
-scan_p.jvp = _jvp
+scan_p.jvp = differentiated_scan
 scan_p.batch = _batch
 scan_p.dce = _dce
 scan_p.with_token = _with_token
