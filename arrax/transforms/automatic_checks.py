@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -30,10 +31,10 @@ from arrax.lax.reductions import reduce_or
 from arrax.lax.runtime_checks import ErrorCategory, Site, Sites, place_of
 from arrax.lax.scatter import scatter_add_p, scatter_max_p, scatter_min_p, scatter_mul_p, scatter_p, scatter_sub_p
 from arrax.lax.selection import select
-from arrax.lax.shapes import broadcast_in_dim, reshape
+from arrax.lax.shapes import reshape
 from arrax.lax.slicing import dynamic_index_in_dim, dynamic_slice_p, dynamic_update_slice_p
 from arrax.lax.sorting import sort_p
-from arrax.lax.stacking import stack
+from arrax.lax.structure import slice_in_dim
 
 
 class Finding(NamedTuple):
@@ -128,16 +129,23 @@ def _may_make_nans(primitive: Primitive) -> bool:
 
 
 class Windows(NamedTuple):
-    """Where an operation looks at an array: indices of shape (..., components), their axes, and the windows' lengths."""
+    """Where an operation looks at an array: for some of its axes the indices, arrays of one shape, and the windows' lengths."""
 
-    indices: Any
+    indices: list[Any]
     axes: tuple[int, ...]
     lengths: tuple[int, ...]
 
 
+def _columns(indices: Any) -> list[Any]:
+    """The components of indices whose last axis has them."""
+    *shape, count = typeof(indices).shape
+    last = len(shape)
+    return [reshape(slice_in_dim(indices, number, number + 1, axis=last), shape) for number in range(count)]
+
+
 def _gathered(args: Sequence[Any], params: dict[str, Any]) -> Windows:
     axes = tuple(params["dimension_numbers"].start_index_map)
-    return Windows(args[1], axes, tuple(params["slice_sizes"][axis] for axis in axes))
+    return Windows(_columns(args[1]), axes, tuple(params["slice_sizes"][axis] for axis in axes))
 
 
 def _scattered(args: Sequence[Any], params: dict[str, Any]) -> Windows:
@@ -146,12 +154,11 @@ def _scattered(args: Sequence[Any], params: dict[str, Any]) -> Windows:
     present = [axis for axis in range(typeof(args[0]).ndim) if axis not in absent]
     lengths = {axis: updates[dim] for axis, dim in zip(present, numbers.update_window_dims, strict=True)}
     axes = tuple(numbers.scatter_dims_to_operand_dims)
-    return Windows(args[1], axes, tuple(lengths.get(axis, 1) for axis in axes))
+    return Windows(_columns(args[1]), axes, tuple(lengths.get(axis, 1) for axis in axes))
 
 
 def _sliced(starts: Sequence[Any], lengths: Sequence[int]) -> Windows:
-    wide = [convert_element_type(start, _wide(typeof(start).dtype)) for start in starts]
-    return Windows(stack(wide, 0) if wide else np.zeros((0,), np.int32), tuple(range(len(wide))), tuple(lengths))
+    return Windows(list(starts), tuple(range(len(lengths))), tuple(lengths))
 
 
 _INDICES: dict[Primitive, Callable[[Sequence[Any], dict[str, Any]], Windows]] = {
@@ -163,33 +170,56 @@ for _primitive in (scatter_p, scatter_add_p, scatter_sub_p, scatter_mul_p, scatt
     _INDICES[_primitive] = _scattered
 
 
-def _wide(dtype: Any) -> Any:
-    """A dtype that holds the indices of a dtype and every length."""
-    return dtype if np.dtype(dtype).itemsize >= 4 else np.dtype(np.int32)
+class _Column(NamedTuple):
+    """Indices of one axis, and which of them are out of bounds."""
+
+    indices: Any
+    outside: Any
+    axis: int
+
+
+def _checked_columns(windows: Windows, shape: Sequence[int]) -> list[_Column]:
+    """The indices that may be out of bounds, in one dtype."""
+    wide = np.result_type(np.int32, *(typeof(indices).dtype for indices in windows.indices))
+    dtype = dtypes.canonicalize_dtype(wide if wide.kind == "i" else np.uint64)
+    zero, columns = np.zeros((), dtype), []
+    for indices, axis, length in zip(windows.indices, windows.axes, windows.lengths, strict=True):
+        last = shape[axis] - length
+        known = np.asarray(indices) if isinstance(indices, np.ndarray | np.generic | int) else None
+        if known is not None and bool(np.all((known >= 0) & (known <= last))):
+            continue
+        indices = convert_element_type(indices, dtype)
+        outside = bitwise_or(lt(indices, zero), gt(indices, np.asarray(last, dtype)))
+        columns.append(_Column(indices, outside, axis))
+    return columns
 
 
 def _check_indices(eqn: JaxprEqn, args: Sequence[Any]) -> Finding | None:
-    windows = _INDICES[eqn.primitive](args, eqn.params)
-    shape = typeof(args[0]).shape
-    if 0 in typeof(windows.indices).shape:
+    windows, shape = _INDICES[eqn.primitive](args, eqn.params), typeof(args[0]).shape
+    columns = _checked_columns(windows, shape)
+    if not columns or 0 in typeof(columns[0].outside).shape:
         return None
-    dtype = _wide(typeof(windows.indices).dtype)
-    indices = convert_element_type(windows.indices, dtype)
-    index_shape = typeof(indices).shape
-    last = [shape[axis] - length for axis, length in zip(windows.axes, windows.lengths, strict=True)]
-    limits = broadcast_in_dim(np.asarray(last, dtype), index_shape, (len(index_shape) - 1,))
-    outside = bitwise_or(lt(indices, np.zeros((), dtype)), gt(indices, limits))
-    count = math.prod(index_shape)
-    flat = reshape(outside, (count,))
-    place = argmax(code_where(flat), 0, np.int32)
-    axes = broadcast_in_dim(np.asarray(windows.axes, np.int32), index_shape, (len(index_shape) - 1,))
-    sizes = broadcast_in_dim(
-        np.asarray([shape[a] for a in windows.axes], np.int32), index_shape, (len(index_shape) - 1,)
-    )
-    index, axis, size = (
-        dynamic_index_in_dim(reshape(values, (count,)), place, 0, keepdims=False) for values in (indices, axes, sizes)
-    )
+    outside = functools.reduce(bitwise_or, [column.outside for column in columns])
+    count = math.prod(typeof(outside).shape)
+    place = argmax(reshape(outside, (count,)), 0, np.int32) if count > 1 else None
+
+    def at_failure(values: Any) -> Any:
+        if place is None:
+            return reshape(values, ())
+        return dynamic_index_in_dim(reshape(values, (count,)), place, 0, keepdims=False)
+
     message = (
         f"out-of-bounds indexing for array of shape {shape}: index {{}} is out of bounds for axis {{}} with size {{}}"
     )
-    return _finding(eqn, ErrorCategory.INDEX, message, _any(outside), index, axis, size)
+    *others, found = columns
+    index = at_failure(found.indices)
+    if not others:
+        message = message.format("{}", found.axis, shape[found.axis])
+        return _finding(eqn, ErrorCategory.INDEX, message, at_failure(outside), index)
+    axis: Any = np.int32(found.axis)
+    size: Any = np.int32(shape[found.axis])
+    for column in reversed(others):
+        here = at_failure(column.outside)
+        index = select(here, at_failure(column.indices), index)
+        axis, size = select(here, np.int32(column.axis), axis), select(here, np.int32(shape[column.axis]), size)
+    return _finding(eqn, ErrorCategory.INDEX, message, at_failure(outside), index, axis, size)

@@ -280,3 +280,14 @@ def test_devices_find_errors_of_their_own():
     ]
     error, _ = arrax.pmap(checkify.checkify(positive))(jnp.array([-1.0]))
     assert error.get().startswith("at mapped index 0: x is -1.0")
+
+
+def test_checks_of_single_indices_search_nothing():
+    def program(f, *args):
+        return str(arrax.make_jaxpr(checkify.checkify(f, errors=checkify.index_checks))(*args))
+
+    assert "argmax" not in program(lambda x, i: x[i], ROWS, 1)
+    assert "argmax" not in program(lambda x, i: x.at[i, 0].set(2), ROWS, 1)
+    assert "argmax" in program(lambda x, i: x[i], ROWS, jnp.arange(2))
+    start = program(lambda x: lax.dynamic_slice(x, (0, 1), (2, 2)), ROWS)
+    assert " gt " not in start  # known indices in bounds are not looked at
