@@ -20,6 +20,7 @@ from arrax.core.caches import clear_caches as clear_caches
 from arrax.core.config import check_tracer_leaks as check_tracer_leaks
 from arrax.core.config import check_tracer_leaks as checking_leaks
 from arrax.core.config import config as config
+from arrax.core.config import custom_jvp_rules as enable_custom_vjp_by_custom_transpose  # noqa: F401
 from arrax.core.config import debug_infs as debug_infs
 from arrax.core.config import debug_key_reuse as debug_key_reuse
 from arrax.core.config import debug_nans as debug_nans
@@ -97,7 +98,7 @@ from arrax.xla.devices import process_indices as process_indices
 from arrax.xla.environment import print_environment_info as print_environment_info
 
 _MODULES = (
-    "ad_checkpoint", "api_util", "collect_profile", "core", "custom_batching", "custom_derivatives", "debug", "distributed", "dlpack",
+    "ad_checkpoint", "api_util", "collect_profile", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed", "dlpack",
     "example_libraries", "experimental", "extend", "flatten_util", "image", "interpreters", "lib", "monitoring", "nn", "ops",
     "profiler", "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
 )  # fmt: skip

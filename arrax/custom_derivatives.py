@@ -11,5 +11,6 @@ from arrax.transforms.custom_vjp import closure_convert as closure_convert
 from arrax.transforms.custom_vjp import custom_gradient as custom_gradient
 from arrax.transforms.custom_vjp import custom_vjp as custom_vjp
 from arrax.transforms.custom_vjp import custom_vjp_primal_tree_values as custom_vjp_primal_tree_values
+from arrax.transforms.linear_calls import linear_call as linear_call
 
 _bound_names(__name__)

@@ -6,6 +6,7 @@ from arrax import collect_profile as collect_profile
 from arrax import core as core
 from arrax import custom_batching as custom_batching
 from arrax import custom_derivatives as custom_derivatives
+from arrax import custom_transpose as custom_transpose
 from arrax import debug as debug
 from arrax import distributed as distributed
 from arrax import dlpack as dlpack

@@ -24,7 +24,7 @@ from docs import related, value_examples
 
 CHAPTERS = {
     "Transformations, devices, settings": (
-        "arrax", "arrax.ad_checkpoint", "arrax.custom_batching", "arrax.custom_derivatives", "arrax.stages", "arrax.errors", "arrax.debug",
+        "arrax", "arrax.ad_checkpoint", "arrax.custom_batching", "arrax.custom_derivatives", "arrax.custom_transpose", "arrax.stages", "arrax.errors", "arrax.debug",
         "arrax.profiler", "arrax.monitoring", "arrax.collect_profile", "arrax.test_util",
     ),
     "Arrays": (
