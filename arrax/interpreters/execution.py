@@ -27,7 +27,7 @@ from arrax.interpreters.lowering.module import lower_module
 from arrax.interpreters.ordering import in_order
 from arrax.interpreters.placements import Placement
 from arrax.native import runtime
-from arrax.xla import callers, compat, compilation, startup
+from arrax.xla import axis_orders, callers, compat, compilation, startup
 from arrax.xla.devices import single_sharding
 from arrax.xla.distribution import naming_value, put_on
 from arrax.xla.draining import drain
@@ -117,14 +117,22 @@ def lower_program(
     attributes: list[dict[str, str]] = []
     avals = [var.aval for var in jaxpr.invars[len(const_args) :]]
     spread = _Spread.of(placement, const_args, kept, jaxpr)
-    if any(donate):
+    if any(donate) and placement is not None and (placement.in_orders or placement.out_orders):
+        attributes = [{"jax.buffer_donor": "true"} if each else {} for each in [*[False] * len(const_args), *donate]]
+    elif any(donate):
         wanted = (spread.in_shardings[len(const_args) :], spread.out_shardings) if spread is not None else ((), ())
         aliases = match_donations(avals, donate, jaxpr.out_avals, *wanted)
         attributes = [{} for _ in const_args] + aliases
+    results: list[dict[str, str]] = []
+    if placement is not None and placement.in_orders:
+        orders = [order for order, keep in zip(placement.in_orders, kept, strict=True) if keep]
+        attributes = _with_orders(attributes, [*[None] * len(const_args), *orders])
+    if placement is not None and placement.out_orders:
+        results = _with_orders([], placement.out_orders)
     start = time.perf_counter()
     with monitoring.timed("/jax/core/compile/jaxpr_to_mlir_module_duration", fun_name=name):
         module, ctx = lower_module(
-            ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, portable=portable,
+            ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, result_attributes=results, portable=portable,
             argument_names=[*[""] * len(const_args), *_names_of(program.jaxpr, kept)], **({} if spread is None else spread._asdict()),
         )  # fmt: skip
     if config.log_compiles.cell.value:
@@ -135,6 +143,15 @@ def lower_program(
         ctx.calls_users, jaxpr.effects, eager and compiles_quickly(jaxpr), platform == "cpu" and runs_inline(jaxpr), spread,
         ctx.locations, eager,
     )  # fmt: skip
+
+
+def _with_orders(attributes: Sequence[dict[str, str]], orders: Sequence[Any]) -> list[dict[str, str]]:
+    """Attributes of inputs or outputs, with the order of their axes in memory where it is unusual."""
+    given = attributes or [{}] * len(orders)
+    return [
+        texts if order is None else {**texts, "mhlo.layout_mode": axis_orders.mode(order)}
+        for texts, order in zip(given, orders, strict=True)
+    ]
 
 
 def _names_of(jaxpr: Jaxpr, kept: Sequence[bool]) -> list[str]:
@@ -216,7 +233,7 @@ class CompiledProgram:
 
     __slots__ = (
         "executable", "placement", "kept", "const_args", "out_avals", "in_shardings", "out_shardings", "handlers", "effects",
-        "name", "donated", "lowered", "physical", "paced", "to_agree", "names", "_keys", "_on_host",
+        "name", "donated", "lowered", "physical", "paced", "to_agree", "names", "_keys", "_on_host", "in_orders",
     )  # fmt: skip
 
     def __init__(
@@ -260,7 +277,10 @@ class CompiledProgram:
             self.out_shardings = self._chosen_shardings(spread.out_shardings, self.physical)
             self.physical = list(map(placed_type, self.physical, self.out_shardings))
         count = len(lowered.const_args)
-        self.const_args = list(map(self._place, lowered.const_args, self.in_shardings[:count]))
+        orders = placement.in_orders or (None,) * len(self.kept)
+        self.in_orders = [*[None] * count, *(o for o, keep in zip(orders, self.kept, strict=True) if keep)]
+        placed = map(self._place, lowered.const_args, self.in_shardings[:count])
+        self.const_args = [axis_orders.in_order(value, None) for value in placed]
         self.handlers = [
             compat.result_handler(aval, sharding, placement.committed)
             for aval, sharding in zip(self.physical, self.out_shardings, strict=True)
@@ -307,7 +327,8 @@ class CompiledProgram:
         arrays = [*self.const_args]
         for leaf, keep in zip(leaves, self.kept, strict=True):
             if keep:
-                arrays.append(self._place(leaf, self.in_shardings[len(arrays)]))
+                placed = self._place(leaf, self.in_shardings[len(arrays)])
+                arrays.append(axis_orders.in_order(placed, self.in_orders[len(arrays)]))
         if self.to_agree:
             for agree in startup.before_first_runs:
                 agree(self.executable, self.name, self.placement.devices)
@@ -363,10 +384,13 @@ class CompiledProgram:
         if config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value:
             return None
         kept = [True] * len(self.const_args) + list(self.kept)
+        taken = [leaf for leaf, keep in zip(leaves, self.kept, strict=True) if keep]
+        if axis_orders.overlooked(taken, self.in_orders[len(self.const_args) :]):
+            return None
         return FastPath(
             self.executable, call_registry.flatten(result)[1], list(self.in_shardings), list(self.out_shardings),
             list(self.physical), [self.placement.committed] * len(self.out_avals), kept,
-            [None] * sum(kept), list(self.const_args),
+            [None if order is None else axis_orders.Wanted(order) for order in self.in_orders], list(self.const_args),
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from arrax.core.interpreter import Primitive
-from arrax.core.program import ClosedJaxpr, Jaxpr, subprograms
+from arrax.core.program import ClosedJaxpr, Jaxpr, Var, subprograms
 from arrax.native import runtime
 from arrax.xla.devices import default_device, platform_name
 from arrax.xla.shardings import named_like
@@ -21,6 +21,10 @@ placements_of_primitive: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
 placements_of_results: dict[Primitive, Callable[[dict[str, Any]], list[Any]]] = {}
 
 
+# By primitive: the order in memory of the axes of its result, where it is the result of a program.
+orders_of_primitive: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
+
+
 class Placement(NamedTuple):
     """Where a call runs.
 
@@ -30,6 +34,8 @@ class Placement(NamedTuple):
       in_shardings: for each operand, how it is laid out (for several devices).
       out_shardings: for each result, the sharding that was asked for, or None.
       mesh: the mesh whose specs describe what the compiler chooses, or None.
+      in_orders, out_orders: for each operand and result, the order of its axes in memory, None for the usual one; empty
+        where all are usual.
     """
 
     device: Any
@@ -38,6 +44,8 @@ class Placement(NamedTuple):
     in_shardings: tuple[Any, ...] = ()
     out_shardings: tuple[Any, ...] = ()
     mesh: Any = None
+    in_orders: tuple[Any, ...] = ()
+    out_orders: tuple[Any, ...] = ()
 
     def chosen(self, hlo: Any, rank: int) -> Any:
         """The sharding of a result that the compiler laid out."""
@@ -49,6 +57,16 @@ class Placement(NamedTuple):
     def replicated(self) -> Any:
         """The sharding of what every device has."""
         return self.chosen(runtime.HloSharding.replicate(), 0)
+
+
+def orders_of_results(program: ClosedJaxpr) -> list[Any]:
+    """For each result of a program the order of its axes in memory that an operation asks for, None for the usual one."""
+    asked = {
+        eqn.outvars[0]: orders_of_primitive[eqn.primitive](eqn.params)
+        for eqn in program.jaxpr.eqns
+        if eqn.primitive in orders_of_primitive
+    }
+    return [asked.get(atom) if isinstance(atom, Var) else None for atom in program.jaxpr.outvars]
 
 
 class _Wish(NamedTuple):

@@ -14,11 +14,13 @@ from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero, typeof
+from arrax.interpreters import reordering as _reordering  # noqa: F401  (lays arrays out anew)
 from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves pieces between devices)
 from arrax.interpreters.lowering import sharding_text
 from arrax.native import runtime
 from arrax.xla.annotations import OptionalDevice
 from arrax.xla.arrays import Array, ArrayLike, copy_of
+from arrax.xla.axis_orders import asked_order, in_order
 from arrax.xla.devices import single_sharding
 from arrax.xla.distribution import put_on
 from arrax.xla.meshes import physical_mesh
@@ -77,7 +79,9 @@ def put_value(x: Any, device: Any, may_alias: bool = True) -> Any:
     if hasattr(x, "on_device"):  # key arrays
         return x.on_device(device)
     if where is not None:
-        return put_on(x, where, may_alias=may_alias)
+        order = asked_order(getattr(device, "layout", None), np.ndim(x))
+        out = put_on(x, where, may_alias=may_alias)
+        return out if device is where else in_order(out, order)
     if type(x) is ArrayImpl:
         return x if may_alias else copy_of(x)
     return array_from_host(x, None, None, False)

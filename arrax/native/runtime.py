@@ -48,6 +48,7 @@ unset = config_cells.unset
 trace_context = config_cells.trace_context
 PjitFunction = _jax.PjitFunction
 HloSharding = xla_client.HloSharding
+Layout = xla_client.Layout
 OpSharding = xla_client.OpSharding
 CompileOptions = xla_client.CompileOptions
 DeviceAssignment = xla_client.DeviceAssignment

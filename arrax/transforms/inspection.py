@@ -24,6 +24,7 @@ from arrax.native import runtime
 from arrax.transforms.arguments import Split, as_numbers
 from arrax.transforms.autodiff import check_callable
 from arrax.transforms.tracing import leaf_type, trace
+from arrax.xla.axis_orders import asked_order
 from arrax.xla.shardings import NamedSharding
 
 
@@ -33,12 +34,14 @@ class ShapeDtypeStruct:
     Args:
       shape: tuple of ints.
       dtype: dtype.
-      sharding: placement, or None.
+      sharding: placement, or None; a PartitionSpec lies over the mesh in force, a Format says the order in memory, too.
       weak_type: whether the dtype is weak.
+    Raises:
+      TypeError, ValueError: something else, or what does not fit the shape.
     Example: ``arrax.eval_shape(jnp.sin, arrax.ShapeDtypeStruct((3,), jnp.float32))``.
     """
 
-    __slots__ = ("shape", "dtype", "sharding", "weak_type", "vma")
+    __slots__ = ("shape", "dtype", "sharding", "weak_type", "vma", "layout")
 
     def __init__(
         self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False, vma: Any = None
@@ -47,7 +50,9 @@ class ShapeDtypeStruct:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         self.shape = tuple(shape)
         self.dtype = dtype if isinstance(dtype, dtypes.ExtendedDType) else np.dtype(dtype)
+        self.layout = getattr(sharding, "layout", None)
         self.sharding, self.weak_type, self.vma = _struct_sharding(sharding), weak_type, vma
+        asked_order(self.layout, len(self.shape))
 
     size = property(lambda self: int(np.prod(self.shape, dtype=np.int64)), doc="Number of elements.")
     ndim = property(lambda self: len(self.shape), doc="Number of dimensions.")
@@ -59,12 +64,13 @@ class ShapeDtypeStruct:
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
         """A copy with some fields replaced."""
-        fields = {name: getattr(self, name) for name in self.__slots__} | changes
+        fields = {name: getattr(self, name) for name in self.__slots__ if name != "layout"} | changes
         return ShapeDtypeStruct(fields.pop("shape"), fields.pop("dtype"), **fields)
 
     def __repr__(self) -> str:
         name = self.dtype.name
         extra = f", sharding={self.sharding}" if self.sharding is not None else ""
+        extra += f", format={self.layout}" if self.layout is not None else ""
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{extra}{weak})"
 
@@ -75,7 +81,7 @@ class ShapeDtypeStruct:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return self.shape, self.dtype, self.sharding, self.weak_type
+        return self.shape, self.dtype, self.sharding, self.weak_type, self.layout
 
 
 def _struct_sharding(sharding: Any) -> Any:
@@ -91,7 +97,9 @@ def _struct_sharding(sharding: Any) -> Any:
                 f"ShapeDtypeStruct: the spec {sharding} needs a mesh in force: define one by arrax.set_mesh"
             )
         return NamedSharding(mesh, sharding)
-    if sharding is None or isinstance(sharding, runtime.Sharding) or hasattr(sharding, "layout"):
+    if hasattr(sharding, "layout"):  # a format
+        return sharding.sharding
+    if sharding is None or isinstance(sharding, runtime.Sharding):
         return sharding
     raise ValueError(
         "ShapeDtypeStruct: sharding must be a Sharding, a PartitionSpec or a Format, got "
@@ -105,7 +113,7 @@ def _struct_type(struct: ShapeDtypeStruct) -> ShapedArray:
     aval = ShapedArray(struct.shape, canonical, struct.weak_type)
     if struct.sharding is None:
         return aval
-    return placed_type(aval, getattr(struct.sharding, "sharding", struct.sharding))
+    return placed_type(aval, struct.sharding)
 
 
 register_type(ShapeDtypeStruct, _struct_type)

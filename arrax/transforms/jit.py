@@ -35,9 +35,16 @@ from arrax.lax.sharding_constraints import constrained
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, resolve
 from arrax.transforms.recompilations import note_compilation
-from arrax.transforms.sharding_arguments import checked_shardings, for_arguments, for_results, sharding_key
+from arrax.transforms.sharding_arguments import (
+    checked_shardings,
+    for_arguments,
+    for_results,
+    in_orders_asked,
+    sharding_key,
+)
 from arrax.transforms.tracing import Traced, dynamic_names, leaf_type, trace, traces_of
 from arrax.transforms.wrapped import P, R, Wrapped
+from arrax.xla.axis_orders import ever_asked
 from arrax.xla.devices import client_of, platform_name
 from arrax.xla.placement import array_from_host, check_live
 from arrax.xla.shardings import UNSPECIFIED
@@ -185,9 +192,19 @@ class Jitted:
 
     def placement(self, leaves: Sequence[Any], traced: Traced, split: Split | None = None) -> Placement:
         """Where a call runs."""
-        options, name = self.options, f"jit({self.name})"
+        options = self.options
         if options.device is not None:
             return Placement(options.device, True)
+        placement = self._settled(leaves, traced, split)
+        if not options.asks_for_shardings and not ever_asked():
+            return placement
+        ins, outs = options.in_shardings, options.out_shardings
+        dynamic, kwargs = (None, None) if split is None else (split.dynamic, split.dynamic_kwargs)
+        return in_orders_asked(placement, ins, outs, leaves, traced, dynamic, kwargs)
+
+    def _settled(self, leaves: Sequence[Any], traced: Traced, split: Split | None) -> Placement:
+        """On which devices a call runs, and how its arguments and results lie over them."""
+        options, name = self.options, f"jit({self.name})"
         if not options.asks_for_shardings and not placements_in(traced.program):
             placement = common_placement(leaves, name)
             if placement.devices is None and not traced.program.consts and not any(map(is_description, leaves)):

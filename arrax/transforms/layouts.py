@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from arrax.core.pytree_prefixes import broadcast_prefix
-from arrax.core.pytrees import tree_flatten
+from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
+from arrax.lax.families import checked_operand
+from arrax.lax.layout_constraints import with_order
 from arrax.native import runtime
 from arrax.xla.arrays import attach
+from arrax.xla.axis_orders import asked_order
 from arrax.xla.shardings import Sharding
 
 
 class Layout(NamedTuple):
-    """The order in which the axes of an array follow each other in memory, the slowest first.
+    """The order in which the axes of an array follow each other in memory, the one that varies slowest first.
 
     Attributes:
       major_to_minor: a permutation of the axes. tiling: tiles, or None. sub_byte_element_size_in_bits: accepted.
@@ -25,6 +28,18 @@ class Layout(NamedTuple):
     tiling: tuple[tuple[int, ...], ...] | None = None
     sub_byte_element_size_in_bits: int = 0
 
+    def _key(self) -> tuple[Any, ...]:
+        return self.major_to_minor, self.tiling or None, self.sub_byte_element_size_in_bits
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layout) and self._key() == other._key()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
 
 class Format:
     """A layout and a sharding, either of which may be None.
@@ -32,7 +47,7 @@ class Format:
     Args:
       layout: a Layout. sharding: a Sharding.
     Raises:
-      TypeError: something else.
+      TypeError: something else. ValueError: a layout without a sharding.
     Example: ``Format(Layout((1, 0)), arrax.sharding.SingleDeviceSharding(arrax.devices()[0]))``.
     """
 
@@ -43,6 +58,8 @@ class Format:
             raise TypeError(f"Format: layout must be a Layout or None, got {layout!r} of type {type(layout)}")
         if sharding is not None and not isinstance(sharding, Sharding):
             raise TypeError(f"Format: sharding must be a Sharding or None, got {sharding!r} of type {type(sharding)}")
+        if layout is not None and layout.major_to_minor and sharding is None:
+            raise ValueError(f"Format: with the layout {layout} a sharding must be given, too")
         self.layout, self.sharding = layout, sharding
 
     def __eq__(self, other: object) -> bool:
@@ -59,7 +76,9 @@ class _Auto(Layout):
     """Stands for a layout that the compiler chooses."""
 
     def __repr__(self) -> str:
-        return "Layout.AUTO"
+        return "AUTO"
+
+    __str__ = __repr__
 
 
 Layout.AUTO = _Auto(())  # type: ignore[attr-defined]
@@ -67,7 +86,8 @@ Layout.AUTO = _Auto(())  # type: ignore[attr-defined]
 
 def format_of(layout: Any, sharding: Any) -> Format:
     """A layout as the runtime describes it, and a sharding."""
-    return Format(Layout(tuple(reversed(layout._xla_layout().minor_to_major()))), sharding)
+    found = layout._xla_layout()
+    return Format(Layout(tuple(reversed(found.minor_to_major())), tuple(map(tuple, found.tiling()))), sharding)
 
 
 def _format(self: Any) -> Format:
@@ -78,7 +98,9 @@ attach(runtime.ArrayImpl, {"format": property(_format, doc="Layout and sharding.
 
 
 def with_layout_constraint(x: Any, layouts: Any) -> Any:
-    """The values; layouts inside of programs are the compiler's business, those that are no permutation are refused.
+    """The values, with their axes in an order in memory.
+
+    Inside of programs the compiler chooses the order; results of programs have the one that is asked for.
 
     Args:
       x: array or pytree of arrays.
@@ -87,16 +109,19 @@ def with_layout_constraint(x: Any, layouts: Any) -> Any:
       ValueError: something else, or a layout of another rank.
     Example: ``with_layout_constraint(jnp.ones((2, 3)), Layout((1, 0)))``.
     """
-    leaves = tree_flatten(x)[0]
+    leaves, tree = tree_flatten(x)
     wanted = (
         [layouts] * len(leaves) if isinstance(layouts, Layout) else broadcast_prefix(layouts, x, is_leaf=_is_layout)
     )
-    for leaf, layout in zip(leaves, wanted, strict=True):
-        if not isinstance(layout, Layout) or sorted(layout.major_to_minor) != list(range(typeof(leaf).ndim)):
-            raise ValueError(
-                f"with_layout_constraint: {layout!r} is no layout of a value of type {typeof(leaf).str_short()}"
-            )
-    return x
+    return tree_unflatten(tree, list(map(_constrained, leaves, wanted)))
+
+
+def _constrained(x: Any, layout: Any) -> Any:
+    x = checked_operand("with_layout_constraint", x)
+    aval = typeof(x)
+    if not isinstance(layout, Layout) or sorted(layout.major_to_minor) != list(range(aval.ndim)):
+        raise ValueError(f"with_layout_constraint: {layout!r} is no layout of a value of type {aval.str_short()}")
+    return with_order(x, layout, asked_order(layout, aval.ndim))
 
 
 def _is_layout(value: Any) -> bool:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import typeof
+from arrax.interpreters.placements import Placement, orders_of_results
 from arrax.native import runtime
+from arrax.xla import axis_orders
 from arrax.xla.devices import single_sharding
 from arrax.xla.meshes import Mesh, physical_mesh
 from arrax.xla.shardings import UNSPECIFIED, Auto, NamedSharding, Unspecified
 
-Leaf = Any  # a Sharding, PartitionSpec, None, UNSPECIFIED or AUTO
+Leaf = Any  # a Sharding, PartitionSpec, Format, None, UNSPECIFIED or AUTO
+Meaning = Callable[[str, Leaf, "Mesh | None"], Any]
 
 
 def _is_leaf(entry: Any) -> bool:
@@ -70,9 +74,18 @@ def resolved(name: str, leaf: Leaf, mesh: Mesh | None) -> Any:
     return _of_format(leaf)
 
 
-def for_arguments(shardings: Any, dynamic: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+def layout_in(name: str, leaf: Leaf, mesh: Mesh | None) -> Any:
+    """The layout that one entry asks for, where it is a format, or None."""
+    return getattr(leaf, "layout", None)
+
+
+def for_arguments(
+    shardings: Any, dynamic: Sequence[Any], kwargs: dict[str, Any], meaning: Meaning = resolved
+) -> list[Any]:
     """One sharding or None per leaf of ``(dynamic, kwargs)``, from a prefix of the positional arguments' tuple.
 
+    Args:
+      meaning: what is asked of each entry; its sharding if not given.
     Raises:
       ValueError: the shardings are no tree prefix of the arguments, or are meant for keyword arguments, too.
     """
@@ -81,7 +94,7 @@ def for_arguments(shardings: Any, dynamic: Sequence[Any], kwargs: dict[str, Any]
         return [None] * count
     mesh = physical_mesh()
     if _is_leaf(shardings) or isinstance(shardings, Auto):
-        return [resolved("jit's in_shardings", shardings, mesh)] * count
+        return [meaning("jit's in_shardings", shardings, mesh)] * count
     if kwargs:
         raise ValueError(
             f"jit does not support kwargs when in_shardings is specified: got the keyword arguments {sorted(kwargs)}"
@@ -96,12 +109,14 @@ def for_arguments(shardings: Any, dynamic: Sequence[Any], kwargs: dict[str, Any]
     elif len(dynamic) == 1:
         shardings = (shardings,)
     leaves = _prefix("in_shardings", shardings, tuple(dynamic))
-    return [resolved("jit's in_shardings", leaf, mesh) for leaf in leaves]
+    return [meaning("jit's in_shardings", leaf, mesh) for leaf in leaves]
 
 
-def for_results(shardings: Any, out_tree: Any) -> list[Any]:
+def for_results(shardings: Any, out_tree: Any, meaning: Meaning = resolved) -> list[Any]:
     """One sharding or None per leaf of a result of a structure.
 
+    Args:
+      meaning: what is asked of each entry; its sharding if not given.
     Raises:
       ValueError: the shardings are no tree prefix of the result.
     """
@@ -109,9 +124,9 @@ def for_results(shardings: Any, out_tree: Any) -> list[Any]:
         return [None] * out_tree.num_leaves
     mesh = physical_mesh()
     if _is_leaf(shardings) or isinstance(shardings, Auto):
-        return [resolved("jit's out_shardings", shardings, mesh)] * out_tree.num_leaves
+        return [meaning("jit's out_shardings", shardings, mesh)] * out_tree.num_leaves
     leaves = _prefix("out_shardings", shardings, tree_unflatten(out_tree, list(range(out_tree.num_leaves))))
-    return [resolved("jit's out_shardings", leaf, mesh) for leaf in leaves]
+    return [meaning("jit's out_shardings", leaf, mesh) for leaf in leaves]
 
 
 def _prefix(name: str, shardings: Any, full: Any) -> list[Any]:
@@ -129,3 +144,29 @@ def sharding_key(tree: Any) -> Any:
         return None
     leaves, structure = tree_flatten(tree, is_leaf=_is_leaf)
     return tuple(leaves), structure
+
+
+def in_orders_asked(
+    placement: Placement, ins: Any, outs: Any, leaves: Sequence[Any], traced: Any, dynamic: Any, kwargs: Any
+) -> Placement:
+    """The placement of a call, with the orders in memory in which axes of arguments and results are asked to be.
+
+    Args:
+      ins, outs: what the user said of arguments and results, which may be formats: a layout and a sharding.
+    Raises:
+      ValueError: a layout that does not fit a value.
+    """
+    avals = traced.program.out_avals
+    of_program = orders_of_results(traced.program) if axis_orders.ever_asked() else [None] * len(avals)
+    in_layouts = [getattr(leaf, "layout", None) for leaf in leaves]  # of descriptions
+    if ins is not None and dynamic is not None:
+        in_layouts = for_arguments(ins, dynamic, kwargs, layout_in)
+    in_orders = tuple(map(axis_orders.asked_order, in_layouts, (typeof(leaf).ndim for leaf in leaves)))
+    out_layouts = for_results(outs, traced.out_tree, layout_in)
+    out_orders = tuple(
+        axis_orders.asked_order(layout, aval.ndim) if layout is not None else order
+        for layout, aval, order in zip(out_layouts, avals, of_program, strict=True)
+    )
+    if not any(in_orders) and not any(out_orders):
+        return placement
+    return placement._replace(in_orders=in_orders, out_orders=out_orders)

@@ -17,6 +17,7 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 from arrax.xla import compat
 from arrax.xla.arrays import copy_of
+from arrax.xla.axis_orders import in_order
 from arrax.xla.devices import single_sharding
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value, pieces_of
 from arrax.xla.transfer_guards import between_devices
@@ -49,7 +50,8 @@ def put_on(value: Any, sharding: Any, aval: ShapedArray | None = None, may_alias
 
 def place_argument(value: Any, sharding: Any, layout: Any) -> Any:
     """What the C++ call path asks for an argument that does not lie as the program takes it."""
-    return put_on(value, sharding)
+    placed = put_on(value, sharding)
+    return placed if layout is None else in_order(placed, layout.order)
 
 
 def from_host(value: np.ndarray, sharding: Any, aval: ShapedArray) -> Any:
@@ -83,6 +85,8 @@ def _moved(array: Any, sharding: Any, may_alias: bool) -> Any:
     aval, source = array.aval, array._sharding
     if source is sharding and array._committed and may_alias:
         return array
+    if source != sharding:  # the runtime copies bytes and forgets their order
+        array = in_order(array, None)
     with naming_value(aval, sharding):
         alike = _lies_alike(source, sharding, aval.shape)
     if alike:

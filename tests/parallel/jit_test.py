@@ -193,7 +193,7 @@ def test_functions_on_the_host_are_called_once_with_whole_values(capfd):
 def test_formats_are_layouts_and_shardings():
     rows = Format(Layout((0, 1)), over("x"))
     x = arrax.device_put(VALUES, rows)
-    assert x.format == rows and repr(Layout.AUTO) == "Layout.AUTO"
+    assert x.format == rows and repr(Layout.AUTO) == "AUTO"
     jitted = arrax.jit(lambda x, y: {"sum": x + y}, in_shardings=Format(Layout.AUTO), out_shardings=rows)
     compiled = jitted.lower(x, x).compile()
     assert compiled.input_formats == ((rows, rows), {}) and compiled.output_formats == {"sum": rows}

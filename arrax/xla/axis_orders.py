@@ -1,0 +1,84 @@
+"""The order in which the axes of arrays follow each other in memory, where a user asks for another one than the usual.
+
+The usual order has the last axis innermost. Programs take arrays in the order that they were compiled for, and nothing in
+the runtime checks it: whoever hands an array to a program has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax.native import runtime
+
+ArrayImpl = runtime.ArrayImpl
+Order = tuple[int, ...]  # axes, the one that varies slowest in memory first
+
+
+class _Asked:
+    """Whether anyone asked for an unusual order in this process: only then arrays are looked at."""
+
+    ever = False
+
+
+def asked_order(layout: Any, rank: int) -> Order | None:
+    """The order that a layout asks for; None for the usual one, and where it leaves the choice to the compiler.
+
+    Raises:
+      ValueError: it is no permutation of the axes.
+    """
+    order = None if layout is None else tuple(layout.major_to_minor)
+    if not order:
+        return None
+    if sorted(order) != list(range(rank)):
+        raise ValueError(
+            f"{layout} is incompatible with a value of {rank} axes: major_to_minor must be a permutation of them"
+        )
+    if order == tuple(range(rank)):
+        return None
+    _Asked.ever = True
+    return order
+
+
+def ever_asked() -> bool:
+    """Whether anyone asked for an unusual order in this process."""
+    return _Asked.ever
+
+
+def order_of(value: Any) -> Order | None:
+    """The unusual order of the axes of a value in memory, or None."""
+    if not _Asked.ever or type(value) is not ArrayImpl or value.is_deleted():
+        return None
+    order = tuple(reversed(value._pjrt_layout._xla_layout().minor_to_major()))
+    return None if order == tuple(range(len(order))) else order
+
+
+def mode(order: Order) -> str:
+    """The text of the attribute of an input or output in the order."""
+    return f'"{{{",".join(map(str, reversed(order)))}}}"'
+
+
+class Wanted:
+    """An order, as the C++ call path takes it."""
+
+    def __init__(self, order: Order):
+        self.order = order
+
+    def _to_xla_layout(self, dtype: Any) -> Any:
+        return runtime.Layout(tuple(reversed(self.order)))
+
+
+# What lays an array out in another order (None for the usual one): see ``interpreters/reordering.py``.
+reorderers: list[Callable[[Any, Order | None], Any]] = []
+
+
+def in_order(value: Any, order: Order | None) -> Any:
+    """The value with its axes in an order in memory."""
+    return value if order_of(value) == order else reorderers[0](value, order)
+
+
+def overlooked(values: Sequence[Any], orders: Sequence[Order | None]) -> bool:
+    """Whether the C++ call path, which looks only where an unusual order is wanted, would take a value for a usual one."""
+    if not _Asked.ever:
+        return False
+    return any(wanted is None and order_of(value) is not None for value, wanted in zip(values, orders, strict=True))
