@@ -17,6 +17,7 @@ from arrax import flatten_util as flatten_util
 from arrax import image as image
 from arrax import interpreters as interpreters
 from arrax import lib as lib
+from arrax import memory as memory
 from arrax import monitoring as monitoring
 from arrax import nn as nn
 from arrax import ops as ops

@@ -47,7 +47,7 @@ CHAPTERS = {
         "arrax.scipy.stats.poisson", "arrax.scipy.stats.t", "arrax.scipy.stats.truncnorm", "arrax.scipy.stats.uniform",
         "arrax.scipy.stats.vonmises", "arrax.scipy.stats.wrapcauchy",
     ),
-    "Many devices, many processes": ("arrax.sharding", "arrax.distributed"),
+    "Many devices, many processes": ("arrax.sharding", "arrax.memory", "arrax.distributed"),
     "Experimental": (
         "arrax.experimental", "arrax.experimental.array_api", "arrax.experimental.array_api.fft",
         "arrax.experimental.array_api.linalg", "arrax.experimental.array_serialization.serialization",

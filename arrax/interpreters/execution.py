@@ -129,6 +129,9 @@ def lower_program(
         attributes = _with_orders(attributes, [*[None] * len(const_args), *orders])
     if placement is not None and placement.out_orders:
         results = _with_orders([], placement.out_orders)
+    if placement is not None and any(placement.out_memories):
+        kinds = [{} if kind is None else {"mhlo.memory_kind": f'"{kind}"'} for kind in placement.out_memories]
+        results = [{**texts, **kind} for texts, kind in zip(results or [{}] * len(kinds), kinds, strict=True)]
     start = time.perf_counter()
     with monitoring.timed("/jax/core/compile/jaxpr_to_mlir_module_duration", fun_name=name):
         module, ctx = lower_module(
@@ -276,6 +279,11 @@ class CompiledProgram:
             self.in_shardings = spread.in_shardings
             self.out_shardings = self._chosen_shardings(spread.out_shardings, self.physical)
             self.physical = list(map(placed_type, self.physical, self.out_shardings))
+        if any(placement.out_memories):
+            self.out_shardings = [
+                sharding if kind is None else sharding.with_memory_kind(kind)
+                for sharding, kind in zip(self.out_shardings, placement.out_memories, strict=True)
+            ]
         count = len(lowered.const_args)
         orders = placement.in_orders or (None,) * len(self.kept)
         self.in_orders = [*[None] * count, *(o for o, keep in zip(orders, self.kept, strict=True) if keep)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from arrax.core.interpreter import Primitive
@@ -24,6 +24,9 @@ placements_of_results: dict[Primitive, Callable[[dict[str, Any]], list[Any]]] = 
 # By primitive: the order in memory of the axes of its result, where it is the result of a program.
 orders_of_primitive: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
 
+# By primitive: the memory in which its result lies, a space or a kind, or None for that of the device.
+memories_of_primitive: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
+
 
 class Placement(NamedTuple):
     """Where a call runs.
@@ -36,6 +39,7 @@ class Placement(NamedTuple):
       mesh: the mesh whose specs describe what the compiler chooses, or None.
       in_orders, out_orders: for each operand and result, the order of its axes in memory, None for the usual one; empty
         where all are usual.
+      out_memories: for each result, the kind of memory in which it lies, None for that of the devices; empty where all are.
     """
 
     device: Any
@@ -46,6 +50,7 @@ class Placement(NamedTuple):
     mesh: Any = None
     in_orders: tuple[Any, ...] = ()
     out_orders: tuple[Any, ...] = ()
+    out_memories: tuple[Any, ...] = ()
 
     def chosen(self, hlo: Any, rank: int) -> Any:
         """The sharding of a result that the compiler laid out."""
@@ -59,13 +64,9 @@ class Placement(NamedTuple):
         return self.chosen(runtime.HloSharding.replicate(), 0)
 
 
-def orders_of_results(program: ClosedJaxpr) -> list[Any]:
-    """For each result of a program the order of its axes in memory that an operation asks for, None for the usual one."""
-    asked = {
-        eqn.outvars[0]: orders_of_primitive[eqn.primitive](eqn.params)
-        for eqn in program.jaxpr.eqns
-        if eqn.primitive in orders_of_primitive
-    }
+def asked_of_results(program: ClosedJaxpr, table: Mapping[Primitive, Callable[[dict[str, Any]], Any]]) -> list[Any]:
+    """For each result of a program what the operation that gives it asks for, by a table such as ``orders_of_primitive``."""
+    asked = {eqn.outvars[0]: table[eqn.primitive](eqn.params) for eqn in program.jaxpr.eqns if eqn.primitive in table}
     return [asked.get(atom) if isinstance(atom, Var) else None for atom in program.jaxpr.outvars]
 
 

@@ -10,6 +10,7 @@ from arrax import dtypes
 from arrax.core.config import explicit_transfer
 from arrax.core.explicit_axes import as_typed, placed_type
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
+from arrax.core.memory_spaces import MemorySpace
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -17,12 +18,14 @@ from arrax.core.types import Zero, typeof
 from arrax.interpreters import reordering as _reordering  # noqa: F401  (lays arrays out anew)
 from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves pieces between devices)
 from arrax.interpreters.lowering import sharding_text
+from arrax.interpreters.placements import memories_of_primitive
 from arrax.native import runtime
 from arrax.xla.annotations import OptionalDevice
 from arrax.xla.arrays import Array, ArrayLike, copy_of
-from arrax.xla.axis_orders import asked_order, in_order
+from arrax.xla.axis_orders import asked_order, in_order, note_asked
 from arrax.xla.devices import single_sharding
 from arrax.xla.distribution import put_on
+from arrax.xla.memories import HOST_KINDS, sharding_in
 from arrax.xla.meshes import physical_mesh
 from arrax.xla.placement import array_from_host, host_value
 from arrax.xla.shardings import NamedSharding
@@ -57,6 +60,8 @@ def target_sharding(device: Any) -> Any:
         return None
     if device is None or isinstance(device, runtime.Sharding):
         return device
+    if isinstance(device, MemorySpace):  # wherever the value lies
+        return None
     if isinstance(device, runtime.Device):
         return single_sharding(device)
     if isinstance(device, PartitionSpec):
@@ -75,6 +80,8 @@ def target_sharding(device: Any) -> Any:
 
 def put_value(x: Any, device: Any, may_alias: bool = True) -> Any:
     """One concrete value on a device or over several; without one, placed data stays where it is."""
+    if isinstance(device, MemorySpace):
+        device = sharding_in(device, x)
     where = target_sharding(device)
     if hasattr(x, "on_device"):  # key arrays
         return x.on_device(device)
@@ -101,6 +108,17 @@ def _lower(ctx: Any, x: Any, *, device: Any) -> list[Any]:
 device_put_p.lower[None] = _lower
 
 
+def memory_of(device: Any) -> Any:
+    """The memory that a target of ``device_put`` names: a space, or a kind other than that of devices; else None."""
+    if isinstance(device, MemorySpace):
+        return device
+    kind = getattr(device, "memory_kind", None)
+    return kind if kind in HOST_KINDS else None
+
+
+memories_of_primitive[device_put_p] = lambda params: memory_of(params["device"])
+
+
 def device_put(
     x: ArrayLike, device: OptionalDevice = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
 ) -> Array:
@@ -108,8 +126,8 @@ def device_put(
 
     Args:
       x: array or pytree of arrays and numbers.
-      device: device or sharding (or, with a mesh in force, PartitionSpec), or a tree prefix of ``x`` of them; None leaves
-        placed data alone.
+      device: device or sharding (or, with a mesh in force, PartitionSpec), a Format (with the order of axes in memory), a
+        ``memory.Space``, or a tree prefix of ``x`` of them; None leaves placed data alone.
       src: accepted.
       donate: give up the arrays: they are deleted where the result does not share their buffers. May be a tree prefix.
       may_alias: False for results with buffers of their own. May be a tree prefix.
@@ -132,7 +150,7 @@ def device_put(
 
 def _per_leaf(argument: str, value: Any, x: Any, count: int) -> list[Any]:
     """One entry per leaf of ``x`` from a tree prefix."""
-    if value is None or isinstance(value, bool | runtime.Device | runtime.Sharding | PartitionSpec):
+    if value is None or isinstance(value, bool | runtime.Device | runtime.Sharding | PartitionSpec | MemorySpace):
         return [value] * count
     return spread_prefix(f"device_put {argument}", value, x, is_leaf=lambda entry: entry is None)
 
@@ -142,9 +160,11 @@ def _put(x: Any, device: Any, donate: Any = False, may_alias: Any = None) -> Any
         x = x.__jax_array__()
     if typeof(x).dtype == dtypes.float0:  # it has no elements that could lie anywhere
         return x
-    if target_sharding(device) is None:
+    if target_sharding(device) is None and not isinstance(device, MemorySpace):
         device = None
     if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
+        if memory_of(device) is not None:
+            note_asked()
         out = device_put_p.bind(x, device=device)
         return copy(out) if may_alias is False else out
     donate = donate and type(x) is ArrayImpl

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax.core.memory_spaces import MemorySpace
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
-from arrax.interpreters.placements import Placement, orders_of_results
+from arrax.interpreters.placements import Placement, asked_of_results, memories_of_primitive, orders_of_primitive
 from arrax.native import runtime
 from arrax.xla import axis_orders
 from arrax.xla.devices import single_sharding
+from arrax.xla.memories import kind_in
 from arrax.xla.meshes import Mesh, physical_mesh
 from arrax.xla.shardings import UNSPECIFIED, Auto, NamedSharding, Unspecified
 
@@ -149,7 +151,7 @@ def sharding_key(tree: Any) -> Any:
 def in_orders_asked(
     placement: Placement, ins: Any, outs: Any, leaves: Sequence[Any], traced: Any, dynamic: Any, kwargs: Any
 ) -> Placement:
-    """The placement of a call, with the orders in memory in which axes of arguments and results are asked to be.
+    """The placement of a call, with the orders and memories in which arguments and results are asked to be.
 
     Args:
       ins, outs: what the user said of arguments and results, which may be formats: a layout and a sharding.
@@ -157,7 +159,10 @@ def in_orders_asked(
       ValueError: a layout that does not fit a value.
     """
     avals = traced.program.out_avals
-    of_program = orders_of_results(traced.program) if axis_orders.ever_asked() else [None] * len(avals)
+    nothing: list[Any] = [None] * len(avals)
+    looked = axis_orders.ever_asked()
+    of_program = asked_of_results(traced.program, orders_of_primitive) if looked else nothing
+    memories = asked_of_results(traced.program, memories_of_primitive) if looked else nothing
     in_layouts = [getattr(leaf, "layout", None) for leaf in leaves]  # of descriptions
     if ins is not None and dynamic is not None:
         in_layouts = for_arguments(ins, dynamic, kwargs, layout_in)
@@ -167,6 +172,12 @@ def in_orders_asked(
         axis_orders.asked_order(layout, aval.ndim) if layout is not None else order
         for layout, aval, order in zip(out_layouts, avals, of_program, strict=True)
     )
-    if not any(in_orders) and not any(out_orders):
-        return placement
-    return placement._replace(in_orders=in_orders, out_orders=out_orders)
+    if any(memories):
+        kinds = [kind_in(m, placement.device) if isinstance(m, MemorySpace) else m for m in memories]
+        usual = placement.device.default_memory().kind
+        asked = placement.out_shardings or nothing
+        free = (kind if out is None and kind != usual else None for kind, out in zip(kinds, asked, strict=True))
+        placement = placement._replace(out_memories=tuple(free))
+    if any(in_orders) or any(out_orders):
+        placement = placement._replace(in_orders=in_orders, out_orders=out_orders)
+    return placement

@@ -16,7 +16,7 @@ Order = tuple[int, ...]  # axes, the one that varies slowest in memory first
 
 
 class _Asked:
-    """Whether anyone asked for an unusual order in this process: only then arrays are looked at."""
+    """Whether anyone asked for an unusual order (or memory) in this process: only then arrays and programs are looked at."""
 
     ever = False
 
@@ -36,12 +36,17 @@ def asked_order(layout: Any, rank: int) -> Order | None:
         )
     if order == tuple(range(rank)):
         return None
-    _Asked.ever = True
+    note_asked()
     return order
 
 
+def note_asked() -> None:
+    """From now on arrays and programs are looked at."""
+    _Asked.ever = True
+
+
 def ever_asked() -> bool:
-    """Whether anyone asked for an unusual order in this process."""
+    """Whether anyone asked for an unusual order or memory in this process."""
     return _Asked.ever
 
 
