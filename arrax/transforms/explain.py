@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from arrax.core.calls import is_internal
+from arrax.core.calls import check_callable, is_internal
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.functions import function_name, unwrap
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, open_jaxpr, subprograms
@@ -15,7 +15,6 @@ from arrax.core.types import typeof
 from arrax.interpreters.execution import LoweredProgram
 from arrax.lax.control_flow.reported_loops import report_p
 from arrax.lax.host_functions import HostFunction
-from arrax.transforms.autodiff import check_callable
 from arrax.transforms.explanation import Donation, Explanation, Memory, Place, Times, Work
 from arrax.transforms.jit import jit
 from arrax.transforms.roofline import roofline

@@ -203,7 +203,7 @@ def test_rich_prints_reports():
 def test_static_arguments_methods_and_errors():
     f = arrax.jit(lambda x, n: x * n, static_argnums=1)
     assert explain(f)(jnp.ones(3), 2).arguments == {"x": "f32[3]"}
-    with pytest.raises(TypeError, match="callable"):
+    with pytest.raises(TypeError, match="explain: argument fun: must be callable"):
         explain(3)
     with pytest.raises(TypeError, match="text"):
         explain(f)("text", 2)

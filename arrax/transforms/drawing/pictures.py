@@ -10,7 +10,6 @@ from typing import Any
 from arrax.core.functions import function_name
 from arrax.core.program import ClosedJaxpr, Jaxpr
 from arrax.core.tracebacks import boundary
-from arrax.transforms.autodiff import check_callable
 from arrax.transforms.drawing.compiled import graph_of_compiled
 from arrax.transforms.drawing.dot import dot_text, rendered
 from arrax.transforms.drawing.graph import Graph
@@ -114,7 +113,8 @@ def draw(program: Any, *, compiled: bool = False) -> Any:
         return Picture(f"{program._jitted.name}, lowered", graph_of_program(program._lowering.jaxpr))
     if isinstance(program, Compiled):
         return _of_compiled(program)
-    check_callable(program)
+    if not callable(program):
+        raise TypeError(f"draw: program must be a function, a Jaxpr, or a stage of a jitted function, got {program!r}")
     jitted: Any = program if hasattr(program, "_jitted") else jit(program)
 
     @boundary

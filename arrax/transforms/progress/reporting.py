@@ -15,7 +15,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from arrax.core.calls import check_callable
+from arrax.core.calls import as_index, check_callable
 from arrax.lax.control_flow.reported_loops import UNKNOWN, mark_loop
 from arrax.lax.operand_checks import checked_operand
 from arrax.transforms.progress.bars import AnyBar, bar_of, checked_style
@@ -186,7 +186,7 @@ def progress(
       delay: loops that take less seconds show nothing.
     Returns: a function like ``fun``.
     Raises:
-      TypeError: ``fun`` is no function.
+      TypeError: ``fun`` is no function, times or ``total`` are no numbers.
       ValueError: an unknown style, times that are negative, a ``total`` that is not positive.
       ModuleNotFoundError: the package of the style is not installed.
     Example: ``lax.fori_loop(0, 10, arrax.debug.progress(lambda i, x: x + i, "adding"), 0)``.
@@ -196,6 +196,11 @@ def progress(
     check_callable(fun)
     if show is not None:
         check_callable(show)
+    for name, seconds in (("every", every), ("delay", delay)):
+        if not isinstance(seconds, float | int | np.floating | np.integer):
+            raise TypeError(f"progress: {name} must be a number of seconds, got {seconds!r}")
+    if total is not None:
+        total = as_index(total)
     if every < 0 or delay < 0:
         raise ValueError(f"progress: every and delay must not be negative, got {every} and {delay}")
     if total is not None and total < 1:

@@ -306,6 +306,10 @@ def test_misuse():
         lax.fori_loop(0, 3, progress(add, show=lambda x: x), 0)
     with pytest.raises(ValueError, match="total must be positive, got 0"):
         progress(add, total=0)
+    with pytest.raises(TypeError, match="every must be a number of seconds, got 'a'"):
+        progress(add, every="a")
+    with pytest.raises(TypeError, match="argument total: 'float' object cannot be interpreted as an integer"):
+        progress(add, total=2.5)
 
 
 def test_a_style_whose_package_is_missing(monkeypatch):
