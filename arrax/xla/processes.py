@@ -17,6 +17,7 @@ from arrax.xla.ports import check_free, wait_for_listener
 
 logger = logging.getLogger("arrax")
 _FAREWELLS, _PATIENCE = "arrax/farewells", 5.0  # seconds that processes wait for each other once they have left
+_COUNT = "arrax/num_processes"  # where process 0 writes how many processes it was told of
 Text = str | None
 Number = int | None
 
@@ -69,7 +70,7 @@ def initialize(
       coordinator_bind_address: where process 0 listens; by default on all interfaces, at the same port.
       slice_index: accepted.
     Raises:
-      RuntimeError: a second call, or after devices were used.
+      RuntimeError: a second call, or after devices were used; or another number of processes than in process 0.
       ValueError: an argument is missing and the environment does not say it, or does not fit.
     It is the first thing that each process does, with its own number.
 
@@ -116,6 +117,7 @@ def initialize(
             f"distributed.initialize: process {number} of {count} could not join the others at {address} within "
             f"{initialization_timeout} seconds: {error}"
         ) from None
+    _agree_on_count(client, number, count, initialization_timeout)
     state.client = client
     if number == 0:
         state.farewells = Farewells()
@@ -123,6 +125,23 @@ def initialize(
     state.preemption = runtime._jax.create_preemption_sync_manager()
     state.preemption.initialize(client)
     atexit.register(shutdown)
+
+
+def _agree_on_count(client: Any, number: int, count: int, seconds: int) -> None:
+    """Refuse to take part where process 0 was told of another number of processes.
+
+    Raises:
+      RuntimeError: it was.
+    """
+    if number == 0:
+        client.key_value_set(_COUNT, str(count))
+        return
+    there = int(client.blocking_key_value_get(_COUNT, seconds * 1000))
+    if there != count:
+        raise RuntimeError(
+            f"distributed.initialize: num_processes is {count} in process {number}, but {there} in process 0: all processes "
+            "must be given the same"
+        )
 
 
 def _settled(address: str | None, count: int | None, number: int | None, method: str | None) -> Cluster:

@@ -13,7 +13,7 @@ from tests.parallel.processes_test import free_address
 from tests.support import run_python
 
 pytestmark = pytest.mark.here
-PLANS = ("work", "rest")
+PLANS = ("work", "rest", "count")
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +73,12 @@ def test_who_waits_for_a_process_that_dies_gets_an_error_or_is_ended(ended):
 def test_a_process_that_dies_ends_the_others_and_is_named(ended):
     (status, said, errors), (killed, *_) = ended["rest"]
     assert killed == -9 and lines(said, "sum 4.0")
+    assert names_the_dead(status, errors), (status, errors)
+
+
+def test_processes_that_were_told_of_different_numbers_do_not_work_together(ended):
+    (status, _, errors), (refused, said, _) = ended["count"]
+    assert refused == 7 and "num_processes is 3 in process 1, but 2 in process 0" in said
     assert names_the_dead(status, errors), (status, errors)
 
 

@@ -13,9 +13,9 @@ from arrax.sharding import NamedSharding
 from arrax.sharding import PartitionSpec as P
 
 
-def join(address, number):
+def join(address, number, count=2):
     arrax.distributed.initialize(
-        address, 2, number, initialization_timeout=60, heartbeat_timeout_seconds=3, shutdown_timeout_seconds=20
+        address, count, number, initialization_timeout=60, heartbeat_timeout_seconds=3, shutdown_timeout_seconds=20
     )
 
 
@@ -63,5 +63,15 @@ def rest(address, number):
     time.sleep(100)
 
 
+def count(address, number):
+    """One process was told of another number of processes."""
+    try:
+        join(address, number, 2 + number)
+    except RuntimeError as error:
+        print("RuntimeError:", error, flush=True)
+        os._exit(7)
+    time.sleep(100)
+
+
 if __name__ == "__main__":
-    {"work": work, "rest": rest}[sys.argv[1]](sys.argv[2], int(sys.argv[3]))
+    {"work": work, "rest": rest, "count": count}[sys.argv[1]](sys.argv[2], int(sys.argv[3]))
