@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -20,7 +19,6 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import ModuleContext, inline_program, lower_main
-from arrax.interpreters.lowering.sharding_text import factor
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401  (how collectives are lowered)
 from arrax.lax.manual_regions import Region
@@ -28,12 +26,12 @@ from arrax.lax.operand_checks import checked_operand
 from arrax.native import runtime
 from arrax.transforms.arguments import as_numbers
 from arrax.transforms.inspection import ShapeDtypeStruct
+from arrax.transforms.sharding_rules import SdyShardingRule, rule_attribute
 from arrax.xla.modules import bytecode_of
 from arrax.xla.shardings import GSPMDSharding, named_like
 from arrax.xla.tilings import hlo_to_spec, spec_to_hlo
 
 TARGET = "ArraxCustomPartitioning"
-BATCHING = "..."
 custom_partitioning_p = Primitive("custom_partitioning", multiple_results=True)
 custom_partitioning_p.holds_programs = True
 custom_partitioning_p.type_rule = lambda *avals, jaxpr, **params: jaxpr.out_avals
@@ -223,12 +221,19 @@ class custom_partitioning:
             ``sharding_rule`` it is asked what becomes of operands of which one axis is divided.
           propagate_user_sharding: accepted.
           decode_shardings: give rules NamedShardings where possible.
-          sharding_rule: how axes of operands and results belong together, such as ``"i j, j k -> i k"``, or a function
-            ``(mesh, operand types, result types)`` to that.
+          sharding_rule: how axes of operands and results belong together, such as ``"i j, j k -> i k"``, the same as an
+            SdyShardingRule, or a function ``(mesh, operand types, result types)`` to one of them.
           reduction_factors, need_replication_factors, permutation_factors: names in the rule that are summed over, must not
             be divided, or are permuted. **factor_sizes: their sizes, where axes do not say them.
         Returns: ``partition``.
+        Raises:
+          TypeError: a rule of another kind.
         """
+        if not (sharding_rule is None or callable(sharding_rule) or isinstance(sharding_rule, str | SdyShardingRule)):
+            raise TypeError(
+                "custom_partitioning: sharding_rule must be a str, an SdyShardingRule or a function, got "
+                f"{sharding_rule!r} of type {type(sharding_rule)}"
+            )
         self.partition, self.infer_sharding_from_operands = partition, infer_sharding_from_operands
         self.propagate_user_sharding, self.decode_shardings = propagate_user_sharding, bool(decode_shardings)
         self.sharding_rule = sharding_rule
@@ -245,7 +250,10 @@ class custom_partitioning:
             rule = rule(*call.static, call.mesh, avals_in, avals_out)
         elif rule is None and self.infer_sharding_from_operands is not None and call.mesh is not None:
             rule = inferred_rule(call)
-        return None if rule is None else rule_attribute(str(rule), avals_in, avals_out, self.factors)
+        if rule is None:
+            return None
+        own = rule.factors if isinstance(rule, SdyShardingRule) else {}
+        return rule_attribute(str(rule), avals_in, avals_out, {**self.factors, **own})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.partition is None:
@@ -277,48 +285,6 @@ class custom_partitioning:
         return tree_unflatten(structure[0], outs)
 
 
-def rule_attribute(rule: str, avals_in: Sequence[Any], avals_out: Sequence[Any], factors: dict[str, Any]) -> str:
-    """A rule such as ``"i j -> i j"`` as an attribute of Shardy's dialect.
-
-    Raises:
-      ValueError: another number of values or axes than there are, or factors without a size.
-    """
-    left, arrow, right = rule.partition("->")
-    if not arrow:
-        raise ValueError(f"custom_partitioning: the sharding rule {rule!r} has no '->'")
-    values = [_axes(side) for text in (left, right) for side in text.split(",")]
-    avals = [*avals_in, *avals_out]
-    if len(values) != len(avals):
-        raise ValueError(
-            f"custom_partitioning: the sharding rule {rule!r} names {len(values)} values, there are {len(avals)}"
-        )
-    numbers: dict[str, int] = {}
-    sizes: dict[str, int] = dict(factors.get("sizes", {}))
-    texts = []
-    for axes, aval in zip(values, avals, strict=True):
-        axes = _with_batch(axes, aval.ndim)
-        if len(axes) != aval.ndim:
-            raise ValueError(
-                f"custom_partitioning: the sharding rule {rule!r} has {axes} for a value of {aval.ndim} axes"
-            )
-        for names, size in zip(axes, aval.shape, strict=True):
-            for name in names:
-                numbers.setdefault(name, len(numbers))
-            if len(names) == 1:
-                sizes.setdefault(names[0], size)
-        texts.append("[" + ", ".join("".join(factor(numbers[name]) for name in names) for names in axes) + "]")
-    missing = [name for name in numbers if name not in sizes]
-    if missing:
-        raise ValueError(f"custom_partitioning: the sharding rule {rule!r} needs the sizes of {missing}")
-    listed = ", ".join(f"{factor(number)}={sizes[name]}" for name, number in numbers.items())
-    special = "".join(
-        f" {kind}={{{', '.join(factor(numbers[name]) for name in factors[kind])}}}"
-        for kind in ("reduction", "need_replication", "permutation") if factors.get(kind)
-    )  # fmt: skip
-    count = len(avals_in)
-    return f"#sdy.op_sharding_rule<({', '.join(texts[:count])})->({', '.join(texts[count:])}) {{{listed}}}{special}, custom>"
-
-
 def inferred_rule(call: _Call) -> str:
     """The rule by which the results of a call are divided as its function infers it, for operands of which one axis is divided."""
     mesh, avals, outs = call.mesh, call.program.in_avals, call.program.out_avals
@@ -347,19 +313,6 @@ def _unify(name: str, other: str, values: Sequence[list[str]]) -> None:
     if not any(name in names and other in names for names in values):
         for names in values:
             names[:] = [name if each == other else each for each in names]
-
-
-def _axes(text: str) -> list[tuple[str, ...]]:
-    """``i (j k) ...`` as groups of names."""
-    return [tuple(group.strip("()").split()) for group in re.findall(r"\([^)]*\)|\S+", text)]
-
-
-def _with_batch(axes: list[tuple[str, ...]], rank: int) -> list[tuple[str, ...]]:
-    """The axes with those that ``...`` stands for."""
-    if (BATCHING,) not in axes:
-        return axes
-    at, missing = axes.index((BATCHING,)), rank - len(axes) + 1
-    return [*axes[:at], *((f"...{number}",) for number in range(missing)), *axes[at + 1 :]]
 
 
 # ---- values laid out alike -------------------------------------------------------------------------------------------

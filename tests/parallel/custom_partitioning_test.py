@@ -6,11 +6,17 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
-from arrax.experimental.custom_partitioning import custom_partitioning
+from arrax.experimental.custom_partitioning import (
+    BATCHING,
+    ArrayMapping,
+    CompoundFactor,
+    SdyShardingRule,
+    custom_partitioning,
+)
 from arrax.experimental.shard_alike import shard_alike
 from arrax.sharding import NamedSharding
 from arrax.sharding import PartitionSpec as P
-from arrax.transforms.custom_partitioning import rule_attribute
+from arrax.transforms.sharding_rules import rule_attribute
 
 
 def over(*spec):
@@ -113,6 +119,37 @@ def test_rules_are_read():
             rule_attribute(wrong, [a], [a], {})
     with pytest.raises(ValueError, match="def_partition"):
         custom_partitioning(lambda x: x)(1.0)
+
+
+def test_rules_may_be_written_as_their_parts():
+    rule = SdyShardingRule(
+        (ArrayMapping(BATCHING, CompoundFactor("i", "k")),), (("...", "i", "j"),), need_replication_factors=("j",), k=2
+    )
+    assert str(rule) == "... (i k) -> ... i j" and rule.factors["sizes"] == {"k": 2}
+    f, _ = transform(sharding_rule=SdyShardingRule(((BATCHING, "i"),), ((BATCHING, "j"),)))
+    x = arrax.device_put(X, over("x"))
+    assert arrax.jit(f)(x).sharding == over("x")
+    by_function, _ = transform(
+        sharding_rule=lambda mesh, operands, results: SdyShardingRule((("a", "i"),), (("a", "j"),))
+    )
+    assert arrax.jit(by_function)(x).sharding == over("x")
+
+
+@pytest.mark.parametrize(
+    "make, error",
+    [
+        (lambda: SdyShardingRule((("i", "j"),), (("i", "j"),), i=3), ValueError),
+        (lambda: SdyShardingRule((("i", "j"),), (("i", "j"),), k=3), ValueError),
+        (lambda: SdyShardingRule(((CompoundFactor("i", "j"),),), (("i",),)), ValueError),
+        (lambda: CompoundFactor("i"), ValueError),
+        (lambda: CompoundFactor("i", BATCHING), ValueError),
+        (lambda: ArrayMapping("i", 3), ValueError),
+        (lambda: transform(sharding_rule=3), TypeError),
+    ],
+)
+def test_rules_that_say_nothing_are_refused(make, error):
+    with pytest.raises(error):
+        make()
 
 
 def test_values_are_laid_out_alike():

@@ -1,0 +1,153 @@
+"""Rules that say which axes of operands and results of a function are divided together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from arrax.interpreters.lowering.sharding_text import factor
+
+BATCHING = "..."
+
+
+class CompoundFactor(tuple[str, ...]):
+    """Factors whose product is the length of one axis, the one that varies slowest first.
+
+    Args:
+      factors: names, at least two.
+    Raises:
+      ValueError: fewer, or something else than names.
+    Example: ``from arrax.experimental.custom_partitioning import CompoundFactor; CompoundFactor("i", "j")[0]`` is ``'i'``.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *factors: str) -> CompoundFactor:
+        if len(factors) < 2:
+            raise ValueError(f"CompoundFactor: at least two factors are needed, got {factors}")
+        for each in factors:
+            if not isinstance(each, str) or each == BATCHING:
+                raise ValueError(f"CompoundFactor: factors must be names, got {each!r} of type {type(each)}")
+        return tuple.__new__(cls, factors)
+
+
+class ArrayMapping(tuple[str | CompoundFactor, ...]):
+    """For each axis of an array its factor.
+
+    Args:
+      axes: for each axis a name or a CompoundFactor; BATCHING stands for any number of axes.
+    Raises:
+      ValueError: something else.
+    Example: ``from arrax.experimental.custom_partitioning import ArrayMapping; len(ArrayMapping("i", "j"))`` is 2.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *axes: str | CompoundFactor) -> ArrayMapping:
+        for each in axes:
+            if not isinstance(each, str | CompoundFactor):
+                raise ValueError(
+                    f"ArrayMapping: an axis must have a name or a CompoundFactor, got {each!r} of type {type(each)}"
+                )
+        return tuple.__new__(cls, axes)
+
+    def __str__(self) -> str:
+        return " ".join(each if isinstance(each, str) else f"({' '.join(each)})" for each in self)
+
+
+class SdyShardingRule:
+    """A sharding rule, written as its parts.
+
+    Args:
+      operand_mappings, result_mappings: an ArrayMapping (or a tuple) for each operand and result.
+      reduction_factors, need_replication_factors, permutation_factors: factors that are summed over, must not be divided,
+        or are permuted. **factor_sizes: sizes of factors in compound ones.
+    Raises:
+      ValueError: the size of a factor that is a whole axis, or of none.
+    Example: ``from arrax.experimental.custom_partitioning import SdyShardingRule; str(SdyShardingRule((("i", "j"), ("j",)),
+    (("i",),)))`` is ``'i j, j -> i'``.
+    """
+
+    def __init__(
+        self, operand_mappings: Sequence[Any], result_mappings: Sequence[Any], *, reduction_factors: Sequence[str] = (),
+        need_replication_factors: Sequence[str] = (), permutation_factors: Sequence[str] = (), **factor_sizes: int,
+    ):  # fmt: skip
+        self.operand_mappings = tuple(ArrayMapping(*axes) for axes in operand_mappings)
+        self.result_mappings = tuple(ArrayMapping(*axes) for axes in result_mappings)
+        axes = [each for mapping in (*self.operand_mappings, *self.result_mappings) for each in mapping]
+        whole = {each for each in axes if isinstance(each, str)}
+        parts = {name for each in axes if isinstance(each, CompoundFactor) for name in each}
+        for name in factor_sizes:
+            if name in whole:
+                raise ValueError(f"SdyShardingRule: the factor {name!r} is a whole axis, whose length is its size")
+            if name not in parts:
+                raise ValueError(f"SdyShardingRule: a size is given for {name!r}, which the rule does not name")
+        missing = sorted(parts - whole - set(factor_sizes))
+        if missing:
+            raise ValueError(f"SdyShardingRule: the sizes of the factors {missing} must be given")
+        self.factors: dict[str, Any] = {
+            "sizes": factor_sizes, "reduction": tuple(reduction_factors),
+            "need_replication": tuple(need_replication_factors), "permutation": tuple(permutation_factors),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        return " -> ".join(", ".join(map(str, side)) for side in (self.operand_mappings, self.result_mappings))
+
+    def __repr__(self) -> str:
+        return f"SdyShardingRule({str(self)!r})"
+
+
+def rule_attribute(rule: str, avals_in: Sequence[Any], avals_out: Sequence[Any], factors: dict[str, Any]) -> str:
+    """A rule such as ``"i j -> i j"`` as an attribute of Shardy's dialect.
+
+    Raises:
+      ValueError: another number of values or axes than there are, or factors without a size.
+    """
+    left, arrow, right = rule.partition("->")
+    if not arrow:
+        raise ValueError(f"custom_partitioning: the sharding rule {rule!r} has no '->'")
+    values = [_axes(side) for text in (left, right) for side in text.split(",")]
+    avals = [*avals_in, *avals_out]
+    if len(values) != len(avals):
+        raise ValueError(
+            f"custom_partitioning: the sharding rule {rule!r} names {len(values)} values, there are {len(avals)}"
+        )
+    numbers: dict[str, int] = {}
+    sizes: dict[str, int] = dict(factors.get("sizes", {}))
+    texts = []
+    for axes, aval in zip(values, avals, strict=True):
+        axes = _with_batch(axes, aval.ndim)
+        if len(axes) != aval.ndim:
+            raise ValueError(
+                f"custom_partitioning: the sharding rule {rule!r} has {axes} for a value of {aval.ndim} axes"
+            )
+        for names, size in zip(axes, aval.shape, strict=True):
+            for name in names:
+                numbers.setdefault(name, len(numbers))
+            if len(names) == 1:
+                sizes.setdefault(names[0], size)
+        texts.append("[" + ", ".join("".join(factor(numbers[name]) for name in names) for names in axes) + "]")
+    missing = [name for name in numbers if name not in sizes]
+    if missing:
+        raise ValueError(f"custom_partitioning: the sharding rule {rule!r} needs the sizes of {missing}")
+    listed = ", ".join(f"{factor(number)}={sizes[name]}" for name, number in numbers.items())
+    special = "".join(
+        f" {kind}={{{', '.join(factor(numbers[name]) for name in factors[kind])}}}"
+        for kind in ("reduction", "need_replication", "permutation") if factors.get(kind)
+    )  # fmt: skip
+    count = len(avals_in)
+    return f"#sdy.op_sharding_rule<({', '.join(texts[:count])})->({', '.join(texts[count:])}) {{{listed}}}{special}, custom>"
+
+
+def _axes(text: str) -> list[tuple[str, ...]]:
+    """``i (j k) ...`` as groups of names."""
+    return [tuple(group.strip("()").split()) for group in re.findall(r"\([^)]*\)|\S+", text)]
+
+
+def _with_batch(axes: list[tuple[str, ...]], rank: int) -> list[tuple[str, ...]]:
+    """The axes with those that ``...`` stands for."""
+    if (BATCHING,) not in axes:
+        return axes
+    at, missing = axes.index((BATCHING,)), rank - len(axes) + 1
+    return [*axes[:at], *((f"...{number}",) for number in range(missing)), *axes[at + 1 :]]
