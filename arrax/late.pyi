@@ -12,6 +12,7 @@ from arrax import distributed as distributed
 from arrax import dlpack as dlpack
 from arrax import example_libraries as example_libraries
 from arrax import experimental as experimental
+from arrax import export as export
 from arrax import extend as extend
 from arrax import flatten_util as flatten_util
 from arrax import image as image

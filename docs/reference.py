@@ -24,7 +24,7 @@ from docs import related, value_examples
 
 CHAPTERS = {
     "Transformations, devices, settings": (
-        "arrax", "arrax.ad_checkpoint", "arrax.custom_batching", "arrax.custom_derivatives", "arrax.custom_transpose", "arrax.stages", "arrax.errors", "arrax.debug",
+        "arrax", "arrax.ad_checkpoint", "arrax.custom_batching", "arrax.custom_derivatives", "arrax.custom_transpose", "arrax.export", "arrax.stages", "arrax.errors", "arrax.debug",
         "arrax.profiler", "arrax.monitoring", "arrax.collect_profile", "arrax.test_util",
     ),
     "Arrays": (
@@ -53,7 +53,7 @@ CHAPTERS = {
         "arrax.experimental.array_api.linalg", "arrax.experimental.array_serialization.serialization",
         "arrax.experimental.checkify", "arrax.experimental.colocated_python",
         "arrax.experimental.compilation_cache.compilation_cache", "arrax.experimental.custom_partitioning",
-        "arrax.experimental.host_callback", "arrax.experimental.jet", "arrax.experimental.key_reuse", "arrax.experimental.layout",
+        "arrax.experimental.export", "arrax.experimental.host_callback", "arrax.experimental.jet", "arrax.experimental.key_reuse", "arrax.experimental.layout",
         "arrax.experimental.maps", "arrax.experimental.mesh_utils", "arrax.experimental.multihost_utils",
         "arrax.experimental.ode", "arrax.experimental.pjit", "arrax.experimental.shard_alike", "arrax.experimental.shard_map",
         "arrax.experimental.sparse", "arrax.experimental.sparse.linalg", "arrax.experimental.x64_context",

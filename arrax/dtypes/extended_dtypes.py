@@ -26,6 +26,9 @@ class prng_key(extended):
 extended.__module__ = prng_key.__module__ = "arrax.dtypes"
 
 
+named_dtypes: dict[str, Any] = {}  # those of which programs on disk may speak, by their names
+
+
 class ExtendedDType:
     """The base of extended dtypes; an instance stands where a ``numpy.dtype`` stands.
 

@@ -96,6 +96,7 @@ def lower_program(
     donated: Sequence[bool] | None = None,
     keep_unused: bool = False,
     eager: bool = False,
+    platforms: Sequence[str] = (),
     portable: bool = False,
     placement: Placement | None = None,
 ) -> LoweredProgram:
@@ -103,9 +104,11 @@ def lower_program(
 
     Args:
       placement: for a program over several devices, which these are and how values are laid out.
-      portable: the program is not for this process only, so it consists of the compiler's own operations.
+      portable: the program is not for this process only, so it consists of the compiler's own operations, and of constants
+        of any size.
+      platforms: several that the program is for; it then takes the number of one of them as its first argument.
     """
-    jaxpr, passed, embedded = hoist_constants(program)
+    jaxpr, passed, embedded = (program.jaxpr, [], program.consts) if portable else hoist_constants(program)
     count = len(passed)
     jaxpr, kept = dce_jaxpr(
         jaxpr, [True] * len(jaxpr.outvars), [False] * count + [keep_unused] * (len(jaxpr.invars) - count)
@@ -135,7 +138,8 @@ def lower_program(
     start = time.perf_counter()
     with monitoring.timed("/jax/core/compile/jaxpr_to_mlir_module_duration", fun_name=name):
         module, ctx = lower_module(
-            ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, result_attributes=results, portable=portable,
+            ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, result_attributes=results,
+            portable=portable, platforms=platforms,
             argument_names=[*[""] * len(const_args), *_names_of(program.jaxpr, kept)], **({} if spread is None else spread._asdict()),
         )  # fmt: skip
     if config.log_compiles.cell.value:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.dtypes.extended_dtypes import named_dtypes
 
 
 class Implementation:
@@ -50,6 +51,7 @@ class KeyDType(dtypes.ExtendedDType):
     def __init__(self, implementation: Implementation):
         self.implementation = implementation
         self.name = f"key<{implementation.tag}>"
+        named_dtypes.setdefault(self.name, self)
 
     @property
     def physical_shape(self) -> tuple[int, ...]:  # type: ignore[override]

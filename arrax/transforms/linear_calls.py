@@ -12,8 +12,8 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
-from arrax.lax.families import checked_operand
 from arrax.lax.linear_calls import Opened, Reverse, linear_call_p
+from arrax.lax.operand_checks import checked_operand
 from arrax.transforms.autodiff import check_callable
 
 Linear = Callable[[Any, Any], Any]  # of residuals and linear arguments

@@ -12,8 +12,8 @@ from arrax.core.tracebacks import boundary
 from arrax.core.types import Zero, slots, typeof
 from arrax.interpreters.ad.taylor import taylor
 from arrax.lax import taylor_rules as _taylor_rules  # noqa: F401  (gives primitives their rules)
-from arrax.lax.families import checked_operand
 from arrax.lax.filled_arrays import full, full_like
+from arrax.lax.operand_checks import checked_operand
 from arrax.transforms.autodiff import check_callable
 
 

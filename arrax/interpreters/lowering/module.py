@@ -30,7 +30,8 @@ class ModuleContext:
     )  # fmt: skip
 
     def __init__(self, module: Any, platform: str, num_devices: int = 1, with_kernels: bool = False):
-        self.module, self.platform, self.platforms = module, platform, (platform,)
+        self.module, self.platform = module, platform
+        self.platforms: tuple[str, ...] = (platform,)
         self.functions: dict[Any, Any] = {}
         self.names: dict[str, int] = {}
         # The kernels of our own come first, whether called or not: their numbers are the same in every program.
@@ -295,6 +296,7 @@ def lower_module(
     out_shardings: Sequence[Any] = (),
     num_replicas: int = 1,
     manual: Any = None,
+    platforms: Sequence[str] = (),
     portable: bool = False,
     stem: str = "jit",
 ) -> tuple[Any, ModuleContext]:
@@ -306,6 +308,7 @@ def lower_module(
       devices: of a program for several, in the order of its partitions. mesh: a mesh of them.
       in_shardings, out_shardings: for such a program, how each input and output is laid out; None leaves it to the compiler.
       num_replicas: how many devices run the program, each with data of its own. manual: the region whose axes these lie over.
+      platforms: several that the program is for, whose number is its first argument.
       portable: the program is not for this process only, so it consists of the compiler's own operations.
       stem: what made the program: the names of the module and of its operations begin with it.
     """
@@ -320,18 +323,55 @@ def lower_module(
         here = platform == "cpu" and num_devices == num_replicas == 1 and not portable
         ctx = ModuleContext(module, platform, num_devices, here and config.cpu_kernels.value)
         ctx.names["main"], ctx.devices, ctx.mesh, ctx.manual = 1, devices, mesh, manual
-        program = ctx.program = with_forms(program, platform, ctx.with_kernels)
+        ctx.program = with_forms(program, platform, ctx.with_kernels)
         with noted_in(ctx.locations):
-            function = _function(ctx, "main", program, f"{stem}({name})", public=True)
+            if platforms:
+                function = _for_platforms(ctx, program, platforms, f"{stem}({name})")
+                argument_names = ["", *argument_names]
+            else:
+                function = _function(ctx, "main", ctx.program, f"{stem}({name})", public=True)
         ctx.locations.arguments = function.regions[0].blocks[0], argument_names
         if devices is not None:
             argument_attributes = _with_shardings(ctx, argument_attributes, in_shardings, program.in_avals)
             result_attributes = _with_shardings(ctx, result_attributes, out_shardings, program.out_avals)
+        if platforms:
+            own = argument_attributes or [{}] * len(program.in_avals)
+            argument_attributes = [{"jax.global_constant": '"_platform_index"'}, *own]
         for key, texts in (("arg_attrs", argument_attributes), ("res_attrs", result_attributes)):
             if any(texts):
                 dicts = [ir.DictAttr.get({k: builder.attribute(v) for k, v in text.items()}) for text in texts]
                 function.attributes[key] = ir.ArrayAttr.get(dicts)
     return module, ctx
+
+
+def _for_platforms(ctx: ModuleContext, program: ClosedJaxpr, platforms: Sequence[str], inside: str) -> Any:
+    """The public function of a module for several platforms: it calls that of the platform whose number comes first."""
+    ir = native.mlir.ir
+    ctx.platforms = tuple(platforms)
+    names = [ctx.fresh_name(f"main_{each}") for each in platforms]
+    for each, own in zip(platforms, names, strict=True):
+        ctx.platform = each
+        ctx.functions.clear()  # nested programs differ, too
+        _function(ctx, own, with_forms(program, each, False), inside)
+    number = ShapedArray((), np.dtype(np.int32))
+    in_types = [builder.ir_type(aval) for aval in (number, *program.in_avals)]
+    out_types = [builder.ir_type(aval) for aval in program.out_avals]
+    attributes = {
+        "sym_name": ir.StringAttr.get("main"),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(in_types, out_types)),
+        "sym_visibility": ir.StringAttr.get("public"),
+    }
+    with ir.InsertionPoint(ctx.module.body):
+        function = builder.operation("func.func", [], [], attributes, 1)
+    block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
+    index, *arguments = block.arguments
+    with ir.InsertionPoint(block):
+        case = builder.operation("stablehlo.case", out_types, [index], None, len(platforms))
+        for number_of_branch, own in enumerate(names):
+            with builder.inside(builder.block_with(case, number_of_branch, [])):
+                builder.return_(call_function(own, out_types, arguments))
+        builder.operation("func.return", [], list(case.results))
+    return function
 
 
 def lower_main(ctx: ModuleContext, program: ClosedJaxpr) -> Any:

@@ -1,0 +1,45 @@
+"""Modules as bytes that later versions of the compiler read, too, and their functions as a part of other modules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from arrax import native
+from arrax.native import runtime
+
+
+def portable_bytes(module: Any) -> bytes:
+    """A module in the portable form of StableHLO, which compilers of the twelve weeks before can read, too."""
+    hlo = native.mlir.hlo
+    oldest = hlo.get_version_from_compatibility_requirement(hlo.StablehloCompatibilityRequirement.WEEK_12)
+    with module.context:
+        text = str(module)
+        return runtime._jax.mlir.serialize_portable_artifact(module, oldest, "sdy." in text)
+
+
+def module_of(data: bytes, context: Any) -> Any:
+    """The module of such bytes, in a context."""
+    with context:
+        return runtime._jax.mlir.deserialize_portable_artifact(data, context)
+
+
+def custom_calls(module: Any) -> Iterator[str]:
+    """The names of the functions outside of the module that it calls."""
+    yield from re.findall(r"stablehlo\.custom_call @([\w.$-]+)", str(module))
+
+
+_SYMBOL = re.compile(r'@(?:"([^"]+)"|([\w.$-]+))')
+
+
+def renamed(module: Any, name_for: Callable[[str], str]) -> tuple[Any, dict[str, str]]:
+    """A module with other names for its functions and meshes, and the table of these names."""
+    symbols = [native.mlir.ir.StringAttr(each.attributes["sym_name"]).value for each in module.body.operations]
+    names = {symbol: name_for(symbol) for symbol in symbols}
+
+    def replace(found: re.Match[str]) -> str:
+        symbol = found[1] or found[2]
+        return f"@{names[symbol]}" if symbol in names else found[0]
+
+    return native.mlir.ir.Module.parse(_SYMBOL.sub(replace, str(module)), module.context), names

@@ -1,0 +1,32 @@
+"""Exported functions over several devices."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import export
+from arrax.sharding import NamedSharding
+from arrax.sharding import PartitionSpec as P
+
+
+def test_a_function_over_several_devices_is_called_over_as_many():
+    mesh = arrax.make_mesh((4,), ("x",), devices=arrax.devices()[:4])
+    rows, whole = NamedSharding(mesh, P("x")), NamedSharding(mesh, P())
+    f = arrax.jit(lambda a, b: (jnp.sin(a) * b, a.sum()), in_shardings=(rows, whole), out_shardings=(rows, whole))
+    x, y = np.arange(8, dtype=np.float32), np.float32(2)
+    exported = export.export(f)(x, y)
+    assert exported.nr_devices == 4 and str(exported.in_shardings_hlo[0]) == "{devices=[4]<=[4]}"
+    assert exported.in_shardings_jax(mesh)[0].is_equivalent_to(rows, 1)
+    assert exported.out_shardings_jax(mesh)[1].is_fully_replicated
+    again = export.deserialize(exported.serialize(vjp_order=1))
+    assert list(map(str, again.in_shardings_hlo)) == list(map(str, exported.in_shardings_hlo))
+    a, b = arrax.device_put(x, rows), arrax.device_put(y, whole)
+    for call in (again.call, arrax.jit(again.call)):
+        out, total = call(a, b)
+        np.testing.assert_allclose(out, 2 * np.sin(x), rtol=1e-6, atol=1e-6)
+        assert total == 28 and len(out.sharding.device_set) == 4
+    slope = arrax.jit(arrax.grad(lambda a, b: again.call(a, b)[0].sum()))(a, b)
+    np.testing.assert_allclose(slope, 2 * np.cos(x), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="was exported for 4 devices but it is used on 1"):
+        again.call(x, y)
