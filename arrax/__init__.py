@@ -17,6 +17,7 @@ from arrax import tree as tree
 from arrax import tree_util as tree_util
 from arrax.core import printing as _printing  # noqa: F401  (gives programs their text)
 from arrax.core.caches import clear_caches as clear_caches
+from arrax.core.config import array_garbage_collection_guard as array_garbage_collection_guard
 from arrax.core.config import check_tracer_leaks as check_tracer_leaks
 from arrax.core.config import check_tracer_leaks as checking_leaks
 from arrax.core.config import config as config

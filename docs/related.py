@@ -32,7 +32,7 @@ FAMILIES: Mapping[str, str] = {
         check_tracer_leaks checking_leaks no_tracing
         log_compiles explain_cache_misses clear_caches
         named_call named_scope
-        transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device
+        transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device array_garbage_collection_guard
         typeof ShapeDtypeStruct eval_shape
         default_prng_impl enable_custom_prng legacy_prng_key threefry_partitionable
         numpy_dtype_promotion numpy_rank_promotion enable_x64

@@ -132,6 +132,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "arrax": {
         "Device": "A device: what ``arrax.devices`` lists, and where ``arrax.device_put`` puts arrays.\n\nExample: ``device = arrax.devices()[0]; x.devices() == {device}`` is True.",
         "NamedSharding": "How an array lies on a mesh of devices: a mesh, and which of its axes divides which axis of the array.\n\nArgs:\n  mesh: ``Mesh`` or ``AbstractMesh``.\n  spec: ``PartitionSpec``: for each axis of the array, the mesh axis (or axes) that divides it, or None.\n  memory_kind: name of a kind of memory of the devices, by default their own.\nExample: ``sharding = arrax.NamedSharding(arrax.make_mesh((1,), ('rows',)), P('rows')); arrax.device_put(x, sharding).sharding.spec`` is ``P('rows')``.",
+        "array_garbage_collection_guard": "Example: ``with arrax.array_garbage_collection_guard('log'): rows = [x]`` logs arrays that are freed by the garbage collector only.",
         "check_tracer_leaks": "Example: ``with arrax.check_tracer_leaks(): value = jit(jnp.sin)(y)`` runs, as ``jnp.sin`` keeps nothing; a function that appends its argument to a list raises.",
         "config": "The options: attributes that can be read, set by ``update`` or by environment variables.\n\nExample: ``arrax.config.jax_enable_x64`` is False; ``arrax.config.update('jax_enable_x64', True)`` sets it for all threads.",
         "debug_infs": "Example: ``with arrax.debug_infs(): jnp.divide(1.0, 0.0)`` raises ``FloatingPointError``.",

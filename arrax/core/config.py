@@ -155,13 +155,13 @@ _PROMOTIONS = ("allow", "warn", "raise")
 _GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
 
 
-def _guard(direction: str) -> Callable[[str | None, bool], None]:
-    """Hand a transfer-guard level to the runtime, which enforces it: for this thread, or for all without one of their own."""
+def _guard(guarded: str, levels: str = "TransferGuardLevel") -> Callable[[str | None, bool], None]:
+    """Hand a guard's level to the runtime, which enforces it: for this thread, or for all without one of their own."""
 
     def apply(level: str | None, local: bool) -> None:
         guards = runtime.guard_lib
         state = guards.thread_local_state() if local else guards.global_state()
-        setattr(state, direction, None if level is None else getattr(guards.TransferGuardLevel, level.upper()))
+        setattr(state, guarded, None if level is None else getattr(getattr(guards, levels), level.upper()))
 
     return apply
 
@@ -226,7 +226,7 @@ cpu_kernels             = Option("cpu_kernels", bool, True, "on the CPU, let pro
 transfer_guard_host_to_device   = Option("transfer_guard_host_to_device", str, None, "guard of transfers to a device", choices=_GUARDS, on_change=_guard("host_to_device"))
 transfer_guard_device_to_device = Option("transfer_guard_device_to_device", str, None, "guard of transfers between devices", choices=_GUARDS, on_change=_guard("device_to_device"))
 transfer_guard_device_to_host   = Option("transfer_guard_device_to_host", str, None, "guard of transfers to the host", choices=_GUARDS, on_change=_guard("device_to_host"))
-array_garbage_collection_guard  = Option("array_garbage_collection_guard", str, None, "accepted", choices=("allow", "log", "fatal"))
+array_garbage_collection_guard  = Option("array_garbage_collection_guard", str, None, "whether arrays that only the garbage collector frees are logged, or end the process", choices=("allow", "log", "fatal"), on_change=_guard("garbage_collect_array", "GarbageCollectionGuardLevel"))
 hlo_source_file_canonicalization_regex = Option("hlo_source_file_canonicalization_regex", str, None, "what to cut from file names in locations")
 traceback_in_locations_limit = Option("traceback_in_locations_limit", int, 10, "frames kept in a location")
 include_full_tracebacks_in_locations = Option("include_full_tracebacks_in_locations", bool, True, "whole call stacks in locations")

@@ -1,5 +1,6 @@
 """Settings: read and set by name, attribute, context, environment, command line; each thread may have its own."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -195,6 +196,18 @@ def test_transfers_are_guarded():
     with arrax.transfer_guard_host_to_device("disallow_explicit"), pytest.raises(RuntimeError, match="host-to-device"):
         arrax.device_put(host)
     assert jnp.sin(host).shape == (3,)
+
+
+def test_arrays_that_the_garbage_collector_frees_are_logged(capfd):
+    def leave_a_cycle():
+        cycle = [jnp.ones(3)]
+        cycle.append(cycle)
+
+    for level in ("allow", "log"):
+        with arrax.array_garbage_collection_guard(level):
+            leave_a_cycle()
+            gc.collect()
+        assert ("deleted by the Python garbage collector" in capfd.readouterr().err) == (level == "log")
 
 
 def test_tracing_can_be_forbidden():
