@@ -42,39 +42,52 @@ class Form(NamedTuple):
     operands: Sequence[Atom] | None = None
 
 
+class Place(NamedTuple):
+    """Where a program runs: the platform, whether it may call host kernels, whether on one device only."""
+
+    platform: str
+    host_kernels: bool
+    one_device: bool
+
+
 class Around:
-    """The program around an equation: which equations make its operands, and whether it may call host kernels."""
+    """The program around an equation: which equations make its operands, and what is known of where it runs."""
 
-    __slots__ = ("makers", "host_kernels")
+    __slots__ = ("makers", "host_kernels", "one_device")
 
-    def __init__(self, jaxpr: Jaxpr, host_kernels: bool):
+    def __init__(self, jaxpr: Jaxpr, place: Place):
         self.makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
-        self.host_kernels = host_kernels
+        _, self.host_kernels, self.one_device = place
 
     def maker(self, atom: Atom) -> JaxprEqn | None:
         """The equation that makes a value; None for inputs, constants and literals."""
         return None if isinstance(atom, Literal) else self.makers.get(atom)
 
 
-def with_forms(program: ClosedJaxpr, platform: str, host_kernels: bool = False) -> ClosedJaxpr:
+def with_forms(program: ClosedJaxpr, platform: str, host_kernels: bool = False, one_device: bool = True) -> ClosedJaxpr:
     """The program, those nested in it included, with the forms of a platform.
 
     Args:
       host_kernels: whether it may call host kernels: for one device, and for this process only.
+      one_device: whether it is for one device: how values lie over several may forbid to merge their axes.
     """
-    return program.memo(("forms", platform, host_kernels), lambda: _with_forms(program, platform, host_kernels))
+    return _formed(program, Place(platform, host_kernels, one_device))
 
 
-def _with_forms(program: ClosedJaxpr, platform: str, host_kernels: bool) -> ClosedJaxpr:
-    jaxpr, around = program.jaxpr, Around(program.jaxpr, host_kernels)
+def _formed(program: ClosedJaxpr, place: Place) -> ClosedJaxpr:
+    return program.memo(("forms", place), lambda: _with_forms(program, place))
+
+
+def _with_forms(program: ClosedJaxpr, place: Place) -> ClosedJaxpr:
+    jaxpr, around = program.jaxpr, Around(program.jaxpr, place)
     eqns: list[JaxprEqn] = []
     renamed: dict[Var, Atom] = {}
     constvars, consts, changed = list(jaxpr.constvars), list(program.consts), False
     for eqn in jaxpr.eqns:
-        rule = eqn.primitive.forms.get(platform)
+        rule = eqn.primitive.forms.get(place.platform)
         form = rule(eqn, around) if rule is not None else None
         if form is None:
-            inner = _with_inner_forms(eqn, platform, host_kernels)
+            inner = _with_inner_forms(eqn, place)
             changed = changed or inner is not eqn
             eqns.append(_renamed(inner, renamed))
             continue
@@ -125,24 +138,24 @@ def _spliced(made: Jaxpr, operands: Sequence[Atom], eqn: JaxprEqn, renamed: dict
     return eqns
 
 
-def _with_inner_forms(eqn: JaxprEqn, platform: str, host_kernels: bool) -> JaxprEqn:
+def _with_inner_forms(eqn: JaxprEqn, place: Place) -> JaxprEqn:
     """The equation with the programs among its parameters in the platform's forms."""
     if next(subprograms(eqn.params), None) is None:
         return eqn
-    params = {name: _in_forms(value, platform, host_kernels) for name, value in eqn.params.items()}
+    params = {name: _in_forms(value, place) for name, value in eqn.params.items()}
     same = all(params[name] is value for name, value in eqn.params.items())
     return eqn if same else eqn.replace(params=params)
 
 
-def _in_forms(value: Any, platform: str, host_kernels: bool) -> Any:
+def _in_forms(value: Any, place: Place) -> Any:
     """A parameter of an equation; what holds no program stays the same object."""
     if isinstance(value, ClosedJaxpr):
-        return with_forms(value, platform, host_kernels)
+        return _formed(value, place)
     if isinstance(value, Jaxpr):
-        changed = with_forms(closed(value), platform, host_kernels) if not value.constvars else None
+        changed = _formed(closed(value), place) if not value.constvars else None
         return value if changed is None or changed.consts else changed.jaxpr
     if isinstance(value, tuple | list):
-        values = [_in_forms(one, platform, host_kernels) for one in value]
+        values = [_in_forms(one, place) for one in value]
         if all(one is before for one, before in zip(values, value, strict=True)):
             return value
         return value._make(values) if hasattr(value, "_make") else type(value)(values)

@@ -184,7 +184,7 @@ def own_sharding(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def device_get(x: ArrayLike) -> Array:
-    """All leaves of a pytree as NumPy arrays on the host.
+    """All leaves of a pytree as NumPy arrays on the host; traced values and what is no array stay as they are.
 
     Args:
       x: pytree of arrays.
@@ -201,16 +201,9 @@ def device_get(x: ArrayLike) -> Array:
 def _get(leaf: Any) -> Any:
     if type(leaf) is ArrayImpl:
         return host_value(leaf)
-    if hasattr(leaf, "on_device"):  # key arrays are no NumPy arrays
+    if isinstance(leaf, Tracer) or hasattr(leaf, "on_device"):  # traced values stay; key arrays are no NumPy arrays
         return leaf
-    convert = getattr(leaf, "__array__", None)
-    return (
-        np.asarray(leaf)
-        if convert is not None and not isinstance(leaf, Tracer)
-        else leaf
-        if convert is None
-        else leaf.__array__()
-    )
+    return np.asarray(leaf) if hasattr(leaf, "__array__") else leaf
 
 
 copy_p = Primitive("copy", rounding=Rounding.NONE)

@@ -323,7 +323,7 @@ def lower_module(
         here = platform == "cpu" and num_devices == num_replicas == 1 and not portable
         ctx = ModuleContext(module, platform, num_devices, here and config.cpu_kernels.value)
         ctx.names["main"], ctx.devices, ctx.mesh, ctx.manual = 1, devices, mesh, manual
-        ctx.program = with_forms(program, platform, ctx.with_kernels)
+        ctx.program = with_forms(program, platform, ctx.with_kernels, num_devices == 1)
         with noted_in(ctx.locations):
             if platforms:
                 function = _for_platforms(ctx, program, platforms, f"{stem}({name})")
@@ -352,7 +352,7 @@ def _for_platforms(ctx: ModuleContext, program: ClosedJaxpr, platforms: Sequence
     for each, own in zip(platforms, names, strict=True):
         ctx.platform = each
         ctx.functions.clear()  # nested programs differ, too
-        _function(ctx, own, with_forms(program, each, False), inside)
+        _function(ctx, own, with_forms(program, each, False, ctx.num_devices == 1), inside)
     number = ShapedArray((), np.dtype(np.int32))
     in_types = [builder.ir_type(aval) for aval in (number, *program.in_avals)]
     out_types = [builder.ir_type(aval) for aval in program.out_avals]
@@ -412,7 +412,8 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
 def _staged(ctx: LoweringContext, flat: Callable[..., Sequence[Any]]) -> ClosedJaxpr:
     """The program of a lowering rule that is written in terms of other operations."""
     program = ClosedJaxpr(*stage(flat, list(ctx.avals_in)))
-    return with_forms(program, ctx.platform, ctx.module_context.with_kernels)
+    module = ctx.module_context
+    return with_forms(program, ctx.platform, module.with_kernels, module.num_devices == 1)
 
 
 def cached_lower_fun(

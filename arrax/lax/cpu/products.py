@@ -1,4 +1,5 @@
-"""Products on the CPU that the compiler's code is slow at: many small matrices, and transposed matrices by vectors."""
+"""Products on the CPU that the compiler's code is slow at: many small matrices, sums over several axes, and transposed matrices
+by vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, mul
 from arrax.lax.axis_order import transpose, transpose_p
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.shapes import broadcast_in_dim, squeeze
+from arrax.lax.shapes import broadcast_in_dim, reshape, squeeze
 from arrax.lax.structure import slice_in_dim
 
 # Of one product, whatever their number: so that each gives the same bits in every batch.
@@ -26,7 +27,7 @@ _HALVES = ("float16", "bfloat16")
 
 def product_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The form of ``dot_general``."""
-    return _small_products_form(eqn) or _untransposed_form(eqn, around)
+    return _small_products_form(eqn) or _merged_form(eqn, around) or _untransposed_form(eqn, around)
 
 
 def _small_products_form(eqn: JaxprEqn) -> Form | None:
@@ -69,6 +70,40 @@ def _entry_of_all(
     kept = [dim for dim in range(typeof(x).ndim) if dim != axis]
     targets = [list(batch).index(dim) if dim in batch else next(free) for dim in kept]
     return broadcast_in_dim(transpose(piece, tuple(np.argsort(targets).tolist())), shape, sorted(targets))
+
+
+def _merged_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """A sum over several axes as one over a single axis, where that needs no copy: the compiler would transpose for it.
+
+    So it is with the gradients of a layer's weights, which are sums over the batch and over places.
+    """
+    contracted, batch = eqn.params["dimension_numbers"]
+    sides, count = [tuple(axes) for axes in contracted], len(contracted[0])
+    if batch[0] or count < 2 or not around.one_device:
+        return None
+    for atom, axes in zip(eqn.invars, sides, strict=True):
+        free = atom.aval.ndim - count
+        if not free or not atom.aval.size or axes not in (tuple(range(count)), tuple(range(free, free + count))):
+            return None
+        if atom.aval.dtype.name in _HALVES:
+            return None  # which are converted first, and transposed on the way
+    params = {name: value for name, value in eqn.params.items() if name != "dimension_numbers"}
+    return Form(
+        _over_one_axis,
+        (("primitive", eqn.primitive), ("first", (sides[0][0], sides[1][0])), ("count", count),
+         ("params", tuple(params.items()))),
+    )  # fmt: skip
+
+
+def _over_one_axis(
+    x: Any, y: Any, *, primitive: Primitive, first: tuple[int, int], count: int, params: tuple[tuple[str, Any], ...]
+) -> list[Any]:
+    merged = []
+    for operand, axis in ((x, first[0]), (y, first[1])):
+        shape = typeof(operand).shape
+        merged.append(reshape(operand, (*shape[:axis], math.prod(shape[axis : axis + count]), *shape[axis + count :])))
+    numbers = (((first[0],), (first[1],)), ((), ()))
+    return [primitive.bind(*merged, dimension_numbers=numbers, **dict(params))]
 
 
 def _untransposed_form(eqn: JaxprEqn, around: Around) -> Form | None:

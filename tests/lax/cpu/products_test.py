@@ -71,3 +71,35 @@ def test_transposed_matrices_by_vectors():
     np.testing.assert_allclose(arrax.jit(lambda m, v: m.T @ v)(matrix, vector), matrix.T @ vector, rtol=2e-5, atol=1e-5)
     gradient = arrax.grad(lambda m: (m.T @ vector).sum())(matrix)
     np.testing.assert_allclose(gradient, np.broadcast_to(vector[:, None], matrix.shape))
+
+
+def test_sums_over_several_axes_are_over_one_where_no_copy_is_needed():
+    x, y, z = (RNG.standard_normal(shape).astype(np.float32) for shape in ((4, 5, 3), (4, 5, 6), (7, 4, 5)))
+    for args, axes, contracted in (
+        ((x, y), ((0, 1), (0, 1)), "[0] x [0]"), ((y, x), ((0, 1), (0, 1)), "[0] x [0]"),
+        ((z, x), ((1, 2), (0, 1)), "[1] x [0]"), ((z, z), ((1, 2), (1, 2)), "[1] x [1]"),
+    ):  # fmt: skip
+        numbers = (axes, ((), ()))
+        text = lowered_text(lambda a, b, numbers=numbers: lax.dot_general(a, b, numbers), *args)
+        assert f"contracting_dims = {contracted}" in text
+        expected = np.tensordot(*args, axes)
+        np.testing.assert_allclose(lax.dot_general(*args, numbers), expected, rtol=2e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("axes", "dtype"), [(((0, 2), (0, 2)), "float32"), (((0, 1), (1, 0)), "float32"), (((0, 1, 2), (0, 1, 2)), "float32"),
+                        (((0, 1), (0, 1)), "bfloat16")],
+)  # fmt: skip
+def test_other_sums_over_several_axes_stay(axes, dtype):
+    x = np.arange(48).reshape(4, 4, 3).astype(dtype)
+    text = lowered_text(lambda a: lax.dot_general(a, a, (axes, ((), ()))), x)
+    assert f"contracting_dims = {list(axes[0])}" in text
+
+
+def test_gradients_of_weights_of_a_layer_are_sums_over_one_axis():
+    weights, places = (RNG.standard_normal(shape).astype(np.float32) for shape in ((3, 6), (4, 5, 3)))
+    gradient = arrax.grad(lambda w: ((places @ w) ** 2).sum())
+    text = lowered_text(gradient, weights)
+    assert "contracting_dims = [0] x [0]" in text and "contracting_dims = [0, 1]" not in text
+    rows = places.reshape(20, 3)
+    np.testing.assert_allclose(gradient(weights), 2 * rows.T @ (rows @ weights), rtol=1e-4)
