@@ -255,3 +255,23 @@ def test_spreading_an_array_by_name_is_guarded_only_when_explicit_transfers_are(
             pytest.raises(RuntimeError, match="Disallowed"),
         ):
             arrax.device_put(x, there)
+
+
+def test_each_device_gives_samples_of_what_it_has():
+    def f(x):
+        with arrax.named_scope("inside"):
+            y = jnp.sin(x)
+        y, _ = arrax.lax.scan(lambda c, _: (jnp.tanh(c), None), y, None, length=2)
+        return arrax.lax.psum(y.sum(), "i")
+
+    mapped = arrax.shard_map(f, mesh=arrax.make_mesh((4,), ("i",)), in_specs=P("i"), out_specs=P())
+    x = np.arange(8, dtype=np.float32)
+    for run in (mapped, arrax.jit(mapped), arrax.jit(arrax.value_and_grad(mapped))):
+        watched = arrax.debug.watch(run, "inside/sin", "scan/tanh", values=True)
+        watched(x)
+        (sines, tanhs) = (sorted(tuple(one.value) for one in watched.of(name)) for name in ("sin", "tanh"))
+        np.testing.assert_allclose(sines, sorted(map(tuple, np.sin(x).reshape(4, 2))), rtol=1e-5)
+        assert len(tanhs) == 8  # two steps on each device
+    watched = arrax.debug.watch(arrax.pmap(lambda x: jnp.log(x) + 1), "log")
+    watched(jnp.array([1.0, -1.0]))
+    assert sorted(sample.nans for sample in watched.samples) == [0, 1]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from arrax.core.interpreter import context
@@ -15,9 +16,9 @@ from arrax.core.program import (
     joined_effects,
     subprograms,
 )
-from arrax.interpreters.placements import placements_of_primitive
 from arrax.interpreters.staging import stage
 from arrax.lax.effectful_callbacks import attended_effect, ordered_attended_effect, watch_on_host
+from arrax.lax.shard_maps import region_of, shard_map_p
 from arrax.transforms.watching.places import Around, Pattern, Place, is_recorded, matches, place_of
 from arrax.transforms.watching.statistics import statistics
 
@@ -92,15 +93,25 @@ class Rewriting:
 
     def _with_inner(self, eqn: JaxprEqn, around: Around) -> JaxprEqn:
         """The equation with calls in the programs that it runs."""
-        per_device = eqn.primitive in placements_of_primitive
-        if eqn.primitive.by_operation is None or per_device or next(subprograms(eqn.params), None) is None:
+        if eqn.primitive.by_operation is None or next(subprograms(eqn.params), None) is None:
             return eqn
-        params = {name: self._inner(value, eqn, around) for name, value in eqn.params.items()}
+        with self._per_device(eqn.params) if eqn.primitive is shard_map_p else nullcontext():
+            params = {name: self._inner(value, eqn, around) for name, value in eqn.params.items()}
         if all(params[name] is value for name, value in eqn.params.items()):
             return eqn
         assert eqn.primitive.effects_rule is not None
         effects = eqn.primitive.effects_rule(*(atom.aval for atom in eqn.invars), **params)
         return eqn.replace(params=params, effects=effects)
+
+    @contextmanager
+    def _per_device(self, params: dict[str, Any]) -> Iterator[None]:
+        """Rewrite a program that each device runs: devices have no common order."""
+        before, self.effect = self.effect, attended_effect
+        try:
+            with region_of(params).entered():
+                yield
+        finally:
+            self.effect = before
 
     def _inner(self, value: Any, eqn: JaxprEqn, around: Around) -> Any:
         if isinstance(value, ClosedJaxpr):
