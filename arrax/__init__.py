@@ -100,7 +100,7 @@ from arrax.xla.environment import print_environment_info as print_environment_in
 
 _MODULES = (
     "ad_checkpoint", "api_util", "collect_profile", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed", "dlpack",
-    "example_libraries", "experimental", "export", "extend", "flatten_util", "image", "interpreters", "lib", "memory", "monitoring", "nn", "ops",
+    "example_libraries", "experimental", "export", "extend", "ffi", "flatten_util", "image", "interpreters", "lib", "memory", "monitoring", "nn", "ops",
     "profiler", "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
 )  # fmt: skip
 

@@ -14,6 +14,7 @@ from arrax import example_libraries as example_libraries
 from arrax import experimental as experimental
 from arrax import export as export
 from arrax import extend as extend
+from arrax import ffi as ffi
 from arrax import flatten_util as flatten_util
 from arrax import image as image
 from arrax import interpreters as interpreters

@@ -24,7 +24,7 @@ from docs import related, value_examples
 
 CHAPTERS = {
     "Transformations, devices, settings": (
-        "arrax", "arrax.ad_checkpoint", "arrax.custom_batching", "arrax.custom_derivatives", "arrax.custom_transpose", "arrax.export", "arrax.stages", "arrax.errors", "arrax.debug",
+        "arrax", "arrax.ad_checkpoint", "arrax.custom_batching", "arrax.custom_derivatives", "arrax.custom_transpose", "arrax.export", "arrax.ffi", "arrax.stages", "arrax.errors", "arrax.debug",
         "arrax.profiler", "arrax.monitoring", "arrax.collect_profile", "arrax.test_util",
     ),
     "Arrays": (
@@ -59,7 +59,7 @@ CHAPTERS = {
         "arrax.experimental.sparse", "arrax.experimental.sparse.linalg", "arrax.experimental.x64_context",
     ),
     "For libraries": (
-        "arrax.api_util", "arrax.core", "arrax.extend.backend", "arrax.extend.core", "arrax.extend.core.primitives",
+        "arrax.api_util", "arrax.core", "arrax.extend.backend", "arrax.extend.core", "arrax.extend.core.primitives", "arrax.extend.ffi",
         "arrax.extend.linear_util", "arrax.extend.mlir", "arrax.extend.random", "arrax.extend.source_info_util", "arrax.lib.xla_bridge", "arrax.util",
     ),
 }  # fmt: skip

@@ -62,6 +62,10 @@ ELSEWHERE = {
     "gamma_density",
     "register_subprocess",
     "register_backend_factory",
+    "ffi_call",
+    "register_ffi_target",
+    "register_ffi_type",
+    "register_ffi_type_id",
     "clear_backends",
 }
 LEFT_OUT = ("_src", "native", "as_jax")  # the last changes the process that imports it

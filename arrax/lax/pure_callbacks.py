@@ -40,16 +40,21 @@ def _batch(
     if vmap_method is None or vmap_method.startswith("sequential"):
         own = {**params, "callback": callback, "result_avals": result_avals, "vmap_method": vmap_method}
         return in_turn(pure_callback_p, values, dims, own, unrolled=vmap_method == "sequential_unrolled")
-    size = running_batch().size
-    moved, mapped = _in_front(values, dims), [d is not None for d in dims]
-    if vmap_method == "expand_dims":
-        moved = [x if m else expand_dims(x, (0,)) for x, m in zip(moved, mapped, strict=True)]
-    elif vmap_method == "broadcast_all":
-        moved = [x if m else _repeated(x, size) for x, m in zip(moved, mapped, strict=True)]
+    size, moved = running_batch().size, batched_operands(values, dims, vmap_method)
     wide = tuple(ShapedArray((size, *aval.shape), aval.dtype, aval.weak_type) for aval in result_avals)
     batched = HostFunction(callback.name, callback.function, callback.in_tree, callback.out_tree, wide)
     outs = pure_callback_p.bind(*moved, callback=batched, result_avals=wide, vmap_method=vmap_method, **params)
     return outs, [0] * len(outs)
+
+
+def batched_operands(values: Sequence[Any], dims: Sequence[int | None], vmap_method: str) -> list[Any]:
+    """Operands of one call for a whole batch, whose axis is in front; ``vmap_method`` says of those that have none."""
+    moved, mapped = _in_front(values, dims), [d is not None for d in dims]
+    if vmap_method == "expand_dims":
+        return [x if m else expand_dims(x, (0,)) for x, m in zip(moved, mapped, strict=True)]
+    if vmap_method == "broadcast_all":
+        return [x if m else _repeated(x, running_batch().size) for x, m in zip(moved, mapped, strict=True)]
+    return moved
 
 
 def _repeated(x: Any, size: int) -> Any:

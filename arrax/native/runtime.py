@@ -1,6 +1,7 @@
 """What we use of jaxlib's runtime: arrays, shardings, devices, clients, the call path, pytrees, configuration cells."""
 
 import importlib
+import os
 
 # first: it refuses versions of jaxlib that may lack what follows
 from arrax.native.versions import jaxlib_version as jaxlib_version
@@ -53,6 +54,7 @@ OpSharding = xla_client.OpSharding
 CompileOptions = xla_client.CompileOptions
 DeviceAssignment = xla_client.DeviceAssignment
 
+include_dir = os.path.join(os.path.dirname(xla_client.__file__), "include")
 jaxlib_build = f"{jaxlib_version} {_git_hash}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax import native
+from arrax import dtypes, native
 from arrax.interpreters.lowering import builder
 
 Value = Any  # of MLIR
@@ -41,6 +41,34 @@ def aliases_of(pairs: Mapping[int, int], operands: int, results: int) -> Any:
             "operand_tuple_indices = []>"
         )
     return builder.attribute(f"[{', '.join(texts)}]")
+
+
+def ir_attribute(value: Any) -> Any:
+    """The attribute of MLIR for a value: Python's and NumPy's numbers, texts, arrays, lists and dictionaries of such.
+
+    Raises:
+      TypeError: another class.
+    """
+    ir = native.mlir.ir
+    if isinstance(value, ir.Attribute):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return ir.BoolAttr.get(bool(value))
+    if isinstance(value, str):
+        return builder.string(value)
+    if isinstance(value, Mapping):
+        return ir.DictAttr.get({name: ir_attribute(each) for name, each in value.items()})
+    if isinstance(value, list | tuple):
+        return ir.ArrayAttr.get(list(map(ir_attribute, value)))
+    if isinstance(value, np.ndarray):
+        return builder.dense(value)
+    if isinstance(value, int | float):
+        value = np.int64(value) if isinstance(value, int) else np.float64(value)
+    if isinstance(value, np.generic) and dtypes.issubdtype(value.dtype, np.integer):
+        return ir.IntegerAttr.get(builder.element_type(value.dtype), int(value))
+    if isinstance(value, np.generic) and dtypes.issubdtype(value.dtype, np.floating):
+        return ir.FloatAttr.get(builder.element_type(value.dtype), float(value))
+    raise TypeError(f"there is no attribute of a call for values of {type(value)}: {value!r}")
 
 
 def custom_call(
