@@ -114,6 +114,15 @@ def normalize(numbers: Sequence[int], count: int) -> tuple[int, ...]:
     return tuple(sorted({n + count if n < 0 else n for n in numbers if -count <= n < count}))
 
 
+class UnhashableArgument(ValueError):
+    """A static argument cannot be hashed. Users see it as the ValueError that it is."""
+
+    __module__ = "builtins"
+
+
+UnhashableArgument.__name__ = UnhashableArgument.__qualname__ = "ValueError"
+
+
 class StaticArgument:
     """A static argument in a key: compared by type, ``==`` and hash.
 
@@ -128,7 +137,7 @@ class StaticArgument:
         try:
             self.hash = hash(value)
         except TypeError as error:
-            raise ValueError(
+            raise UnhashableArgument(
                 f"Non-hashable static arguments are used in a jit function: {place} of {function_name(fun)} has the value "
                 f"{value!r} of type {type(value)}. Static arguments need __hash__ and __eq__: pass a tuple instead of a "
                 "list, or wrap the value in a class that defines both."

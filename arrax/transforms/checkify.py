@@ -17,7 +17,7 @@ from arrax.core.pytree_nodes import register_pytree_node
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
-from arrax.interpreters.staging import stage
+from arrax.interpreters.staging import PYTHON_SCALARS, stage
 from arrax.lax.arithmetic import ne
 from arrax.lax.bitwise import bitwise_not
 from arrax.lax.operand_checks import checked_operand
@@ -30,6 +30,7 @@ from arrax.lax.runtime_checks import (
     place_of,
 )
 from arrax.native import runtime
+from arrax.transforms.arguments import UnhashableArgument
 from arrax.transforms.automatic_checks import code_where
 from arrax.transforms.discharge import run_checked
 
@@ -193,7 +194,7 @@ def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Cal
     """The function that returns what failed beside its result, instead of raising.
 
     Args:
-      f: function of pytrees of arrays.
+      f: function of pytrees of arrays. It gets what is no array as it is, as it does numbers whose values it asks for.
       errors: which kinds of failures to look for: ``user_checks`` are the calls of ``check``; ``index_checks``,
         ``nan_checks`` and ``div_checks`` are added to every operation; unions of these.
     Returns: ``checked(*args, **kwargs) -> (error, result)``, which all transformations apply to.
@@ -203,27 +204,47 @@ def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Cal
     """
     check_callable(f)
     wanted = _wanted(errors)
+    info = FunctionInfo("checkify", function_name(f), function_place(f), ())
+
+    def run(leaves: list[Any], in_tree: Any, traced: list[bool]) -> tuple[Error, Any]:
+        out_tree: Any = None
+
+        def flat(*values: Any) -> list[Any]:
+            nonlocal out_tree
+            rest = iter(values)
+            every = [next(rest) if is_traced else leaf for leaf, is_traced in zip(leaves, traced, strict=True)]
+            own_args, own_kwargs = tree_unflatten(in_tree, every)
+            outs, out_tree = tree_flatten(f(*own_args, **own_kwargs))
+            return outs
+
+        operands = [leaf for leaf, is_traced in zip(leaves, traced, strict=True) if is_traced]
+        jaxpr, consts = stage(flat, [typeof(leaf) for leaf in operands], info)
+        found, outs = run_checked(ClosedJaxpr(jaxpr, consts), operands, wanted)
+        error = Error(ne(found.code, np.int32(0)), found.code, found.sites, tuple(found.payload))
+        return error, tree_unflatten(out_tree, outs)
 
     @boundary
     @named_like(f)
     def checked_fun(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         leaves, in_tree = tree_flatten((args, kwargs))
-        out_tree: Any = None
-
-        def flat(*values: Any) -> list[Any]:
-            nonlocal out_tree
-            own_args, own_kwargs = tree_unflatten(in_tree, values)
-            outs, out_tree = tree_flatten(f(*own_args, **own_kwargs))
-            return outs
-
-        info = FunctionInfo("checkify", function_name(f), function_place(f), ())
-        jaxpr, consts = stage(flat, [typeof(leaf) for leaf in leaves], info)
-        found, outs = run_checked(ClosedJaxpr(jaxpr, consts), leaves, wanted)
-        return Error(ne(found.code, np.int32(0)), found.code, found.sites, tuple(found.payload)), tree_unflatten(
-            out_tree, outs
-        )
+        traced = list(map(_has_type, leaves))
+        arrays = [has_type and type(leaf) not in PYTHON_SCALARS for leaf, has_type in zip(leaves, traced, strict=True)]
+        try:
+            return run(leaves, in_tree, traced)
+        except (TypeError, UnhashableArgument):
+            if arrays == traced:
+                raise
+        return run(leaves, in_tree, arrays)  # the function wants to know some number
 
     return checked_fun
+
+
+def _has_type(leaf: Any) -> bool:
+    try:
+        typeof(leaf)
+    except TypeError:
+        return False
+    return True
 
 
 def _wanted(errors: Any) -> frozenset[Any]:

@@ -291,3 +291,24 @@ def test_checks_of_single_indices_search_nothing():
     assert "argmax" in program(lambda x, i: x[i], ROWS, jnp.arange(2))
     start = program(lambda x: lax.dynamic_slice(x, (0, 1), (2, 2)), ROWS)
     assert " gt " not in start  # known indices in bounds are not looked at
+
+
+def test_functions_get_what_is_no_array_and_numbers_that_they_ask_for():
+    def f(x, times, mode="plain"):
+        check(x > 0, "x is {}", x)
+        for _ in range(times):
+            x = x * 2 if mode == "plain" else x
+        return x
+
+    for g in (f, arrax.jit(f, static_argnames=("times", "mode"))):
+        error, out = checkify.checkify(g)(jnp.float32(-1), 3)
+        assert error.get().startswith("x is -1.0") and out == -8
+        error, out = checkify.checkify(g)(jnp.float32(1), times=3, mode="other")
+        assert error.get() is None and out == 1
+    assert checkify.checkify(lambda n: jnp.zeros(n))(3)[1].shape == (3,)
+    error, _ = checkify.checkify(lambda x, y: x / y, errors=checkify.div_checks)(1, 0)  # not asked for
+    assert error.get().startswith("division by zero")
+    with pytest.raises(arrax.errors.TracerBoolConversionError):
+        checkify.checkify(lambda x, n: x if x > n else n)(jnp.ones(()), 2)
+    with pytest.raises(ValueError, match="Non-hashable static arguments"):
+        checkify.checkify(arrax.jit(f, static_argnames="times"))(1.0, jnp.int32(2))
