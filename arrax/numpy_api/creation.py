@@ -220,7 +220,7 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
         return _constant(plain.astype(chosen), False)
     if dtype is None:
         dtype = _leaf_dtype(leaves)
-    if any(isinstance(leaf, Tracer) for leaf in leaves) or isinstance(dtype, dtypes.ExtendedDType):
+    if any(isinstance(leaf, Tracer) or _is_spread(leaf) for leaf in leaves) or isinstance(dtype, dtypes.ExtendedDType):
         return _stacked(value, dtype)
     plain = _host_values(value)
     if dtype == dtypes.float0:
@@ -241,6 +241,11 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
     return placed(_constant(elements, False), _sharding_of(leaves, elements.shape))
 
 
+def _is_spread(leaf: Any) -> bool:
+    """Whether a leaf is an array over several devices, which the host may not have."""
+    return type(leaf) is ArrayImpl and leaf._sharding.num_devices > 1
+
+
 def _host_values(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_host_values(item) for item in value]
@@ -248,7 +253,7 @@ def _host_values(value: Any) -> Any:
 
 
 def _stacked(value: Any, dtype: Any) -> Any:
-    """Nested sequences with tracers: element by element."""
+    """Nested sequences with tracers, or arrays over several devices: element by element."""
     if not isinstance(value, list | tuple):
         return convert(value if is_arraylike(value) else _from_object(value, None, False), dtype)
     parts = [_stacked(item, dtype) for item in value]

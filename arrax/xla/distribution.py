@@ -17,7 +17,7 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 from arrax.xla import compat
 from arrax.xla.arrays import copy_of
-from arrax.xla.axis_orders import in_order
+from arrax.xla.axis_orders import in_order, order_of
 from arrax.xla.devices import single_sharding
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value, pieces_of
 from arrax.xla.transfer_guards import between_devices
@@ -85,7 +85,7 @@ def _moved(array: Any, sharding: Any, may_alias: bool) -> Any:
     aval, source = array.aval, array._sharding
     if source is sharding and array._committed and may_alias:
         return array
-    if source != sharding:  # the runtime copies bytes and forgets their order
+    if order_of(array) is not None and source != sharding:  # the runtime copies bytes and forgets their order
         array = in_order(array, None)
     with naming_value(aval, sharding):
         alike = _lies_alike(source, sharding, aval.shape)

@@ -14,7 +14,7 @@ from arrax import dtypes
 from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 from arrax.xla import compat, tilings
-from arrax.xla.axis_orders import in_order
+from arrax.xla.axis_orders import in_order, order_of
 from arrax.xla.devices import default_device, device_list, single_sharding
 from arrax.xla.transfer_guards import between_devices
 
@@ -143,7 +143,7 @@ def _assemble(array: Any) -> np.ndarray:
 def copy_to_device(array: Any, device: Any, committed: bool, may_alias: bool = True) -> Any:
     """The array on another device (or the same, where it may then share its buffer)."""
     check_live(array)
-    if array.devices() != {device}:  # the runtime copies bytes and forgets their order
+    if order_of(array) is not None and array.devices() != {device}:  # the runtime copies bytes and forgets their order
         array = in_order(array, None)
     sharding = single_sharding(device)
     if isinstance(array._sharding, runtime.SingleDeviceSharding):

@@ -39,6 +39,15 @@ def test_what_the_host_finds_of_a_committed_array_lies_with_it():
     assert not jnp.nonzero(jnp.arange(3))[0].committed
 
 
+def test_sequences_of_distributed_arrays_are_distributed():
+    mesh = Mesh(np.array(arrax.devices()), ("a",))
+    x = arrax.device_put(jnp.arange(8.0), NamedSharding(mesh, PartitionSpec("a")))
+    stacked = jnp.array([[x, x + 1], [np.ones(8), x]])
+    assert stacked.sharding == NamedSharding(mesh, PartitionSpec(None, None, "a"))
+    np.testing.assert_array_equal(stacked[0, 1], np.arange(1.0, 9))
+    assert jnp.asarray([x.sum(), x.max()]).tolist() == [28, 7]
+
+
 def test_gradients_lie_where_the_arguments_do():
     second = arrax.devices()[1]
     x = arrax.device_put(jnp.arange(8.0), second)
