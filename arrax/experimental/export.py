@@ -7,6 +7,7 @@ from typing import Any
 
 from arrax import random as _random  # noqa: F401  (gives dtypes of keys their names)
 from arrax.core.tracebacks import bound_names as _bound_names
+from arrax.transforms.arguments import jitted_of as _jitted_of
 from arrax.transforms.exporting import DisabledSafetyCheck as DisabledSafetyCheck
 from arrax.transforms.exporting import Exported as Exported
 from arrax.transforms.exporting import default_export_platform as default_lowering_platform  # noqa: F401
@@ -28,7 +29,7 @@ def export(
     Returns: a function with the arguments of ``fun_jax``, or anything with their shapes and dtypes, to an ``Exported``.
     Example: ``from arrax.experimental import export; export.call_exported(export.export(jnp.sin)(x))(x)`` is ``jnp.sin(x)``.
     """
-    jitted = fun_jax if hasattr(fun_jax, "_jitted") else _jit(fun_jax)
+    jitted = _jit(fun_jax) if _jitted_of(fun_jax) is None else fun_jax
     return _export(jitted, platforms=lowering_platforms, disabled_checks=disabled_checks)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import operator
+import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from arrax.core.functions import function_name, signature_of
+from arrax.native import runtime
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -107,6 +109,18 @@ def _check(fun: Callable[..., Any], signature: Any, what: str, numbers: Sequence
                     f"jitted function {function_name(fun)} has invalid argnames {{{name!r}}} in {what}_argnames. "
                     f"Function does not take these args. Valid names are {sorted(known)}."
                 )
+
+
+def jitted_of(fun: Any) -> Any:
+    """The ``Jitted`` of what ``jit`` gives, else None: functions around such ones have their attributes, too."""
+    return getattr(fun, "_jitted", None) if isinstance(fun, runtime.PjitFunction) else None
+
+
+def unbound(fun: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A jitted function that is bound to an object, as a method is, and the object; any other function and nothing."""
+    if isinstance(fun, types.MethodType) and jitted_of(fun.__func__) is not None:
+        return fun.__func__, (fun.__self__,)
+    return fun, ()
 
 
 def normalize(numbers: Sequence[int], count: int) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from arrax.core.types import typeof
 from arrax.interpreters.execution import LoweredProgram
 from arrax.lax.control_flow.reported_loops import report_p
 from arrax.lax.host_functions import HostFunction
+from arrax.transforms.arguments import jitted_of, unbound
 from arrax.transforms.explanation import Donation, Explanation, Memory, Place, Times, Work
 from arrax.transforms.jit import jit
 from arrax.transforms.roofline import roofline
@@ -51,12 +52,14 @@ def explain(fun: Callable[..., Any], *, run: bool = False) -> Callable[..., Expl
     Example: ``print(explain(jnp.dot)(jnp.ones((99, 99)), jnp.ones((99, 99))))``.
     """
     check_callable(fun)
-    jitted: Any = fun if hasattr(fun, "_jitted") else jit(fun)
+    own, bound = unbound(fun)
+    jitted: Any = jit(own) if jitted_of(own) is None else own
 
     @boundary
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         known = set(map(id, list(jitted._jitted.store.values())))
         start = time.perf_counter()
+        args = (*bound, *args)
         traced = jitted.trace(*args, **kwargs)
         tracing = time.perf_counter() - start
         start = time.perf_counter()

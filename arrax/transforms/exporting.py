@@ -18,6 +18,7 @@ from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.exported_calls import call_exported_p, kind_of_platform
 from arrax.lax.operand_checks import checked_operand
 from arrax.native import runtime
+from arrax.transforms.arguments import jitted_of
 from arrax.transforms.autodiff import vjp
 from arrax.transforms.custom_vjp import custom_vjp
 from arrax.transforms.export_format import from_bytes, to_bytes
@@ -270,7 +271,7 @@ def export(
     Example: ``exported = arrax.export.export(jit(jnp.sin))(arrax.ShapeDtypeStruct((4,), jnp.float32)); exported.call(x)`` is
     ``jnp.sin(x)``.
     """
-    if not hasattr(fun_jit, "_jitted"):
+    if jitted_of(fun_jit) is None:
         raise ValueError(f"Function to be exported must be the result of `jit` but is: {fun_jit}")
     wanted = (default_export_platform(),) if platforms is None else tuple(platforms)
     unknown = [each for each in wanted if each not in PLATFORMS]

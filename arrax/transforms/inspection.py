@@ -21,7 +21,7 @@ from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, register_type, typeof
 from arrax.interpreters.evaluation import KnownEvaluation
 from arrax.native import runtime
-from arrax.transforms.arguments import Split, as_numbers
+from arrax.transforms.arguments import Split, as_numbers, jitted_of, unbound
 from arrax.transforms.autodiff import check_callable
 from arrax.transforms.tracing import leaf_type, trace
 from arrax.xla.axis_orders import asked_order
@@ -185,7 +185,8 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Example: ``eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones(3))`` has shape ``(2,)``.
     """
     check_callable(fun)
-    inner = getattr(fun, "_jitted", None)
+    fun, bound = unbound(fun)
+    inner, args = jitted_of(fun), (*bound, *args)
     target = inner.fun if inner is not None else fun
     numbers = inner.options.static_argnums if inner is not None else ()
     names = inner.options.static_argnames if inner is not None else ()

@@ -342,3 +342,33 @@ def test_a_jitted_function_has_the_attributes_of_the_function():
     function.original = function
     jitted = arrax.jit(arrax.jit(function))
     assert jitted.original is function and jitted.__wrapped__.__wrapped__ is function and jitted(2.0) == 2.0
+
+
+class Scale:
+    @functools.partial(arrax.jit, static_argnums=(0, 2))
+    def times(self, x, count):
+        return jnp.sin(x) * count
+
+
+def test_functions_around_jitted_ones_are_not_taken_for_them():
+    total = arrax.jit(lambda x: jnp.sin(x).sum())
+    x = jnp.ones((3, 4))
+    rows, slopes = arrax.vmap(total), arrax.grad(total)
+    assert arrax.eval_shape(rows, x).shape == (3,) and arrax.eval_shape(slopes, x).shape == (3, 4)
+    assert arrax.eval_shape(functools.wraps(total)(lambda x: total(x)[None]), x).shape == (1,)
+    watched = arrax.debug.watch(slopes, "cos")
+    np.testing.assert_allclose(watched(x), np.cos(x), rtol=1e-6)
+    assert len(watched.samples) == 1
+    assert arrax.debug.explain(rows)(x).arguments == {"x": "f32[3,4]"}
+    assert "cos" in arrax.debug.draw(slopes)(x).html()
+    with pytest.raises(ValueError, match="must be the result of `jit`"):
+        arrax.export.export(rows)
+
+
+def test_methods_that_are_jitted_are_asked_with_their_object():
+    times, x = Scale().times, jnp.ones(3)
+    assert arrax.eval_shape(times, x, 2).shape == (3,)
+    assert arrax.debug.explain(times)(x, 2).arguments == {"x": "f32[3]"}
+    watched = arrax.debug.watch(times, "sin")
+    np.testing.assert_allclose(watched(x, 2), 2 * np.sin(x), rtol=1e-6)
+    assert len(watched.samples) == 1

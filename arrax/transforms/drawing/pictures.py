@@ -10,6 +10,7 @@ from typing import Any
 from arrax.core.functions import function_name
 from arrax.core.program import ClosedJaxpr, Jaxpr
 from arrax.core.tracebacks import boundary
+from arrax.transforms.arguments import jitted_of, unbound
 from arrax.transforms.drawing.compiled import graph_of_compiled
 from arrax.transforms.drawing.dot import dot_text, rendered
 from arrax.transforms.drawing.graph import Graph
@@ -115,11 +116,12 @@ def draw(program: Any, *, compiled: bool = False) -> Any:
         return _of_compiled(program)
     if not callable(program):
         raise TypeError(f"draw: program must be a function, a Jaxpr, or a stage of a jitted function, got {program!r}")
-    jitted: Any = program if hasattr(program, "_jitted") else jit(program)
+    own, bound = unbound(program)
+    jitted: Any = jit(own) if jitted_of(own) is None else own
 
     @boundary
     def drawn(*args: Any, **kwargs: Any) -> Picture:
-        traced = jitted.trace(*args, **kwargs)
+        traced = jitted.trace(*bound, *args, **kwargs)
         return draw(traced.lower().compile() if compiled else traced)
 
     drawn.__name__ = f"draw({function_name(program)})"

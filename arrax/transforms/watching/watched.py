@@ -16,6 +16,7 @@ from arrax.core.interpreter import context
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_unflatten
 from arrax.interpreters.staging import eval_jaxpr
+from arrax.transforms.arguments import jitted_of, unbound
 from arrax.transforms.jit import JitOptions, Jitted, jit, make_jitted
 from arrax.transforms.tracing import trace
 from arrax.transforms.waiting import effects_barrier
@@ -67,8 +68,8 @@ class Watched:
 
     def __init__(self, fun: Callable[..., Any], patterns: Sequence[Pattern], values: bool):
         functools.update_wrapper(self, fun, updated=())
-        jitted: Any = fun if hasattr(fun, "_jitted") else jit(fun)
-        self._own: Jitted = jitted._jitted
+        own, self._bound = unbound(fun)
+        self._own: Jitted = jitted_of(own) or jitted_of(jit(own))
         self._patterns, self._values = patterns, values
         self._lock = threading.Lock()
         self._samples: list[Sample] = []
@@ -88,6 +89,7 @@ class Watched:
         return JitOptions(**{**own, "donate_argnums": (), "donate_argnames": ()})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args = (*self._bound, *args)
         if not context.interpreter.is_evaluation:
             return self._jitted(*args, **kwargs)
         with self._lock:
