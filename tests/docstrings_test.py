@@ -58,6 +58,7 @@ ELSEWHERE = {
     "eq_to",
     "lt_to",
     "le_to",
+    "xla_lgamma",
     "pvary",
     "gamma_density",
     "register_subprocess",

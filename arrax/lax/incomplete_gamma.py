@@ -190,7 +190,8 @@ _LOG_FACTORIAL = (
 
 def _in_order(a: Real, x: Real, precision: float, order: int) -> Real:
     """The derivative of P in ``a``."""
-    return value_and_slope(_lower, 0)(a, x, precision=precision, order=order + 1)[1]
+    value, slope = value_and_slope(_lower, 0)(a, x, precision=precision, order=order + 1)
+    return value.equals(value).where(slope, np.nan)  # there is none outside of the domain
 
 
 def _sample_slope(a: Real, x: Real, precision: float, order: int) -> Real:

@@ -18,6 +18,8 @@ from arrax.lax.double_formulas import Derivatives, Real, in_double
 from arrax.lax.exponential import exp, rsqrt
 from arrax.lax.families import binary, unary
 from arrax.lax.filled_arrays import full_like
+from arrax.lax.log_gamma import digamma as digamma_of
+from arrax.lax.log_gamma import log_gamma
 from arrax.lax.operand_checks import floating
 from arrax.lax.selection import select
 from arrax.lax.shape_slots import broadcast_to_shape
@@ -160,9 +162,12 @@ erfc    = unary("erfc",    floating, "chlo.erfc",    doc="complementary error fu
 erf_inv = unary("erf_inv", floating, "chlo.erf_inv", cost=24, doc="inverse of the error function",
                 jvp=lambda x, ans, t: mul(t, mul(scalar(1 / _TWO_OVER_SQRT_PI, x), exp(square(ans)))))
 
-lgamma    = unary("lgamma",  floating, "chlo.lgamma", cost=100,  doc="logarithm of the magnitude of the gamma function",
+lgamma    = unary("lgamma",  floating, in_double(log_gamma, "lgamma"), cost=200, doc="logarithm of the magnitude of the gamma function",
                   jvp=lambda x, ans, t: mul(t, digamma(x)))
-digamma   = unary("digamma", floating, "chlo.digamma", cost=100, doc="digamma function, the derivative of lgamma",
+# What the documented random streams are made of: their draws depend on its last bits.
+xla_lgamma = unary("xla_lgamma", floating, "chlo.lgamma", cost=100, doc="logarithm of the magnitude of the gamma function, by XLA",
+                   jvp=lambda x, ans, t: mul(t, digamma(x)))
+digamma   = unary("digamma", floating, in_double(digamma_of, "digamma"), cost=200, doc="digamma function, the derivative of lgamma",
                   jvp=lambda x, ans, t: mul(t, polygamma(scalar(1, x), x)))
 polygamma = binary("polygamma", floating, in_double(_polygamma, "polygamma"), cost=500, operands=("m", "x"),
                    doc="m-th derivative of the digamma function at x",

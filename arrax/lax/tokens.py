@@ -45,8 +45,15 @@ def _after_all_type(*avals: Any) -> Any:
     return abstract_token
 
 
+def _after_all(*tokens: Any) -> Token:
+    for token in tokens:
+        if type(token) is not Token:
+            raise TypeError(f"after_all requires tokens, got {token!r}")
+    return Token()
+
+
 after_all_p.type_rule = _after_all_type
-after_all_p.impl = lambda *tokens: Token()
+after_all_p.impl = _after_all
 after_all_p.lower[None] = lambda ctx, *tokens: [builder.op("after_all", abstract_token, *tokens)]
 
 

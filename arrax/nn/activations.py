@@ -108,7 +108,6 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
       b: number that says how smooth it is, or array that broadcasts.
     Example: ``nn.squareplus(0.)`` is 1.
     """
-    (x,) = promote_inexact(x)
     return narrowed(_squareplus, *promote_inexact(x, b))
 
 
@@ -253,7 +252,7 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
       alpha: positive number, or array that broadcasts.
     Example: ``nn.celu(1.)`` is 1.
     """
-    (x,) = promote_inexact(x)
+    x, alpha = promote_inexact(x, alpha)
     return elementwise.maximum(x, 0.0) + alpha * elementwise.expm1(elementwise.minimum(x, 0.0) / alpha)
 
 

@@ -37,7 +37,7 @@ def _accumulate(a: Any, name: str, axis: OneAxis, dtype: Any, include_initial: b
     check_arraylike(name, a)
     a = as_operand(a)
     operation, neutral = _OPERATIONS[name]
-    if axis is None:
+    if axis is None or (not typeof(a).ndim and axis in (0, -1)):  # as in NumPy, a number counts as a vector
         a, axis = shapes.reshape(a, (typeof(a).size,)), 0
     axis = shape_arguments.canonical_axis(axis, typeof(a).ndim)
     if name.startswith("nan"):

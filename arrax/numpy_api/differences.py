@@ -225,7 +225,8 @@ def gradient(
 
 @api(static=("axis",))
 def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
-    (y,) = promote_inexact(y)
+    if x is None:
+        (y,) = promote_inexact(y)
     y, widths = join_inexact(y, dx if x is None else x)
     y, widths = convert(y, typeof(y).dtype), convert(widths, typeof(y).dtype)
     rank, own = typeof(y).ndim, typeof(widths).ndim

@@ -16,16 +16,18 @@ from arrax.lax.filled_arrays import full_like
 from arrax.lax.operand_checks import kind_of
 from arrax.numpy_api import elementwise_bodies as bodies
 from arrax.numpy_api.api import api
-from arrax.numpy_api.elementwise_makers import binary, constant, is_complex, kept, unary
+from arrax.numpy_api.elementwise_makers import binary, constant, is_complex, is_float, kept, unary
 from arrax.numpy_api.operands import (
     as_operand,
     broadcast_operands,
     check_arraylike,
+    firm_inexact,
     promote_dtypes,
     promote_inexact,
     promote_numeric,
     refuse_complex,
     refuse_out,
+    strong_inexact,
 )
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -45,10 +47,10 @@ fmax         = binary("fmax", bodies.fmax, promote_dtypes, "greater of two value
 fmin         = binary("fmin", bodies.fmin, promote_dtypes, "lesser of two values, ignoring NaN", by_name=True)
 arctan2      = binary("arctan2", bodies.arctan2, promote_inexact, "angle of the point (x2, x1)")
 atan2        = arctan2
-hypot        = binary("hypot", bodies.hypot, promote_inexact, "length of the vector (x1, x2)")
+hypot        = binary("hypot", bodies.hypot, firm_inexact, "length of the vector (x1, x2)")
 logaddexp    = binary("logaddexp", bodies.logaddexp, promote_inexact, "log(exp(x1) + exp(x2)) without overflow", universal=True)
-logaddexp2   = binary("logaddexp2", bodies.logaddexp2, promote_inexact, "log2(2**x1 + 2**x2) without overflow", universal=True)
-heaviside    = binary("heaviside", bodies.heaviside, promote_inexact, "step function: 0 below zero, x2 at zero, 1 above")
+logaddexp2   = binary("logaddexp2", bodies.logaddexp2, firm_inexact, "log2(2**x1 + 2**x2) without overflow", universal=True)
+heaviside    = binary("heaviside", bodies.heaviside, firm_inexact, "step function: 0 below zero, x2 at zero, 1 above")
 copysign     = binary("copysign", bodies.copysign, promote_inexact, "x1 with the sign of x2")
 nextafter    = binary("nextafter", bitwise.nextafter, promote_inexact, "next number after x1 towards x2")
 
@@ -66,8 +68,8 @@ exp          = unary("exp", exponential.exp, promote_inexact, "exponential")
 exp2         = unary("exp2", exponential.exp2, promote_inexact, "power of two")
 expm1        = unary("expm1", exponential.expm1, promote_inexact, "exp(x) - 1, accurate near 0")
 log          = unary("log", exponential.log, promote_inexact, "natural logarithm")
-log2         = unary("log2", bodies.log_base(2), promote_inexact, "logarithm to base 2")
-log10        = unary("log10", bodies.log_base(10), promote_inexact, "logarithm to base 10")
+log2         = unary("log2", bodies.log_base(2), strong_inexact, "logarithm to base 2")
+log10        = unary("log10", bodies.log_base(10), strong_inexact, "logarithm to base 10")
 log1p        = unary("log1p", exponential.log1p, promote_inexact, "log(1 + x), accurate near 0")
 sin          = unary("sin", trigonometric.sin, promote_inexact, "sine")
 cos          = unary("cos", trigonometric.cos, promote_inexact, "cosine")
@@ -127,7 +129,7 @@ def _rint(x: Any) -> Any:
     if is_complex(x):
         parts = (arithmetic.real_part(x), arithmetic.imag(x))
         return arithmetic.complex_(*(rounding.round(part, rounding.RoundingMethod.TO_NEAREST_EVEN) for part in parts))
-    (x,) = promote_inexact(x)
+    (x,) = promote_inexact(x) if is_float(x) else strong_inexact(x)
     return rounding.round(x, rounding.RoundingMethod.TO_NEAREST_EVEN)
 
 
@@ -182,7 +184,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     """
     check_arraylike("angle", z)
     whole = kind_of(typeof(z).dtype) in ("signed", "unsigned", "bool")
-    (z,) = (convert(z, dtypes.canonicalize_dtype(float), typeof(z).weak_type),) if whole else promote_inexact(z)
+    (z,) = (convert(z, dtypes.canonicalize_dtype(float)),) if whole else strong_inexact(z)
     parts = (arithmetic.imag(z), arithmetic.real_part(z)) if is_complex(z) else (full_like(z, 0), z)
     radians_ = trigonometric.atan2(*parts)
     return arithmetic.mul(radians_, constant(180 / np.pi, radians_)) if deg else radians_

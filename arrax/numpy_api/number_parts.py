@@ -44,12 +44,13 @@ from arrax.xla.arrays import Array, ArrayLike
 
 def _integers(name: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     check_arraylike(name, x1, x2)
+    weak = all(typeof(x).weak_type for x in (x1, x2))
     x1, x2 = promote_dtypes(x1, x2)
     if not dtypes.is_integer(typeof(x1).dtype):
         raise ValueError(f"Arguments to {name} must be integers, got dtype {typeof(x1).dtype.name}.")
     shape = shapes.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
     return tuple(  # type: ignore[return-value]
-        operands.broadcast_to(convert(x, typeof(x).dtype, typeof(x).weak_type), shape) for x in (x1, x2)
+        operands.broadcast_to(convert(x, typeof(x).dtype, weak), shape) for x in (x1, x2)
     )
 
 

@@ -118,7 +118,7 @@ def promote_dtypes(*values: Any) -> list[Array]:
     first = avals[0]
     if all(aval.dtype == first.dtype and aval.weak_type == first.weak_type for aval in avals):
         return list(values)
-    dtype, weak = _common_type(values)
+    dtype, weak = common_type(values)
     return [_converted(value, dtype, weak) for value in values]
 
 
@@ -126,7 +126,7 @@ class MixedDTypesError(TypeError, dtypes.TypePromotionError):
     """Keys beside numbers: documented as an error of promotion, and of the operands' types."""
 
 
-def _common_type(values: Sequence[Any]) -> tuple[Any, bool]:
+def common_type(values: Sequence[Any]) -> tuple[Any, bool]:
     """The common dtype of operands, and whether it is weak.
 
     Raises:
@@ -162,10 +162,38 @@ def _converted(value: Any, dtype: Any, weak: bool) -> Any:
 
 def promote_inexact(*values: Any) -> list[Array]:
     """Operands converted to their common floating (or complex) dtype."""
-    values = [as_operand(value) for value in values]  # type: ignore[assignment]
-    dtype, weak = _common_type(values)
-    inexact = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype)) if not dtypes.is_extended(dtype) else dtype
-    return [_converted(value, inexact, weak) for value in values]
+    return _promoted(values, _inexact)
+
+
+def firm_inexact(*values: Any) -> list[Array]:
+    """``promote_inexact`` for functions whose result is weak only where all operands are."""
+    return _promoted(values, _inexact, all(typeof(value).weak_type for value in values))
+
+
+def strong_inexact(value: Any) -> list[Array]:
+    """``promote_inexact`` of one operand for functions whose result is never weak."""
+    return _promoted([value], _inexact, False)
+
+
+def promote_numeric(*values: Any) -> list[Array]:
+    """Operands converted to their common numeric dtype: bools become ints."""
+    return _promoted(values, dtypes.to_numeric_dtype)
+
+
+def firm_numeric(*values: Any) -> list[Array]:
+    """``promote_numeric`` for functions whose result is weak only where all operands are."""
+    return _promoted(values, dtypes.to_numeric_dtype, all(typeof(value).weak_type for value in values))
+
+
+def _inexact(dtype: Any) -> Any:
+    return dtype if dtypes.is_extended(dtype) else dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype))
+
+
+def _promoted(values: Sequence[Any], widened: Callable[[Any], Any], may_be_weak: bool = True) -> list[Any]:
+    """Operands converted to what ``widened`` makes of their common dtype."""
+    values = [as_operand(value) for value in values]
+    dtype, weak = common_type(values)
+    return [_converted(value, widened(dtype), weak and may_be_weak) for value in values]
 
 
 def join_dtypes(*values: Any) -> list[Array]:
@@ -178,13 +206,6 @@ def join_inexact(*values: Any) -> list[Array]:
     """``promote_inexact`` for what a function combines by itself."""
     with config.numpy_dtype_promotion("standard"):
         return promote_inexact(*values)
-
-
-def promote_numeric(*values: Any) -> list[Array]:
-    """Operands converted to their common numeric dtype: bools become ints."""
-    values = [as_operand(value) for value in values]  # type: ignore[assignment]
-    dtype, weak = _common_type(values)
-    return [_converted(value, dtypes.to_numeric_dtype(dtype), weak) for value in values]
 
 
 def broadcast_operands(name: str, *values: Any, keep_scalars: bool = True) -> list[Array]:

@@ -18,7 +18,7 @@ from arrax.numpy_api.elementwise import divide, multiply, subtract
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.filled_arrays import eye, zeros
 from arrax.numpy_api.joining import concatenate
-from arrax.numpy_api.manipulation import expand_dims
+from arrax.numpy_api.manipulation import atleast_1d, expand_dims
 from arrax.numpy_api.matrices import vander
 from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, promote_inexact
 from arrax.numpy_api.polynomials import stripped
@@ -54,7 +54,8 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     """
     check_arraylike("roots", p)
     p = eager_operand("roots", p)
-    if typeof(p).ndim != 1:
+    p = atleast_1d(p)
+    if typeof(p).ndim > 1:
         raise ValueError(f"roots: input must be a rank-1 array, got shape {typeof(p).shape}.")
     dtype = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(typeof(p).dtype))
     trailing = 0

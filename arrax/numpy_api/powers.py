@@ -18,9 +18,11 @@ from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.operands import (
     broadcast_operands,
     check_arraylike,
+    common_type,
+    firm_inexact,
+    firm_numeric,
     promote_dtypes,
     promote_inexact,
-    promote_numeric,
 )
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -33,14 +35,16 @@ def _power(x1: Any, x2: Any) -> Any:
         dtype, weak = dtypes.result_type_of([dtypes.value_pair(base), dtypes.value_pair(x2)])
         if not (kind_of(dtype) in ("signed", "unsigned", "bool") and x2 < 0) and kind_of(aval.dtype) != "bool":
             return arithmetic.integer_pow(convert(base, dtype, weak), int(x2))
-    x1, x2 = promote_dtypes(x1, x2)
-    kind = kind_of(typeof(x1).dtype)
+    kind, given = kind_of(common_type([x1, x2])[0]), typeof(x2)
     if kind in ("signed", "unsigned", "bool"):
-        x1, x2 = promote_numeric(x1, x2)
+        x1, x2 = firm_numeric(x1, x2)
         if isinstance(x2, int | np.integer) and int(x2) < 0:
             raise TypeError(f"Integers cannot be raised to negative powers, got {int(x2)}")
         return _integer_power(*broadcast_operands("power", x1, x2))
-    return exponential.pow(*broadcast_operands("power", x1, x2))
+    whole = (
+        dtypes.is_integer(given.dtype) and not given.weak_type
+    )  # powers of a Python number to such ones are not weak
+    return exponential.pow(*broadcast_operands("power", *(firm_inexact if whole else promote_dtypes)(x1, x2)))
 
 
 def _integer_power(x: Any, y: Any) -> Any:

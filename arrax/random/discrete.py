@@ -17,7 +17,7 @@ from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
 from arrax.lax.exponential import log, log1p, sqrt
 from arrax.lax.reductions import reduce_or
-from arrax.lax.special import lgamma
+from arrax.lax.special import xla_lgamma
 from arrax.numpy_api.operands import broadcast_to
 from arrax.random import parameters
 from arrax.random.keys import check_key
@@ -168,7 +168,7 @@ def _poisson_by_rejection(bits: Bits, lam: Any, dtype: Any, steps: int) -> Any:
         distance = 0.5 - abs_(u)
         k = floor((2 * a / distance + b) * u + lam + 0.43)
         s = log(v * inverse_alpha / (a / (distance * distance) + b))
-        t = -lam + k * log_lam - lgamma(k + 1)
+        t = -lam + k * log_lam - xla_lgamma(k + 1)
         squeezed = (distance >= 0.07) & (v <= limit)
         refused = (k < 0) | ((distance < 0.013) & (v > distance))
         accept = squeezed | (~refused & (s <= t))

@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.special
+from numpy.testing import assert_allclose, assert_array_equal
 
 import arrax
 from arrax import lax
@@ -17,6 +18,7 @@ OPERATIONS = {  # operation: (SciPy's, where its arguments may lie)
     special.erfc:       (scipy.special.erfc, [(-3, 3)]),
     special.erf_inv:    (scipy.special.erfinv, [(-0.95, 0.95)]),
     special.lgamma:     (scipy.special.gammaln, [(2.5, 9)]),
+    special.xla_lgamma: (scipy.special.gammaln, [(2.5, 9)]),
     special.digamma:    (scipy.special.digamma, [(2, 9)]),
     special.polygamma:  (lambda m, x: scipy.special.polygamma(np.round(m), x), [(2, 2), (1, 9)]),
     special.zeta:       (scipy.special.zeta, [(1.5, 4), (1, 9)]),
@@ -50,6 +52,30 @@ def test_derivatives_agree_with_differences(operation):
 @each_operation
 def test_batches_agree_with_loops(operation):
     check_batching(operation, samples(OPERATIONS[operation][1], np.float32, (4,)), rtol=1e-5)
+
+
+# Beside the zeros of log Gamma and digamma, where SciPy's values lose their digits; below 0; far out.
+HARD = {
+    special.lgamma: (mpmath.loggamma, [1 + 1e-6, 1 - 1e-6, 2 + 1e-6, 2 - 1e-6, 0.3, 1e-30, 7.5, 1e20, -0.3, -5.25]),
+    special.digamma: (mpmath.digamma, [1.4616321, 1.4616322, 1e-3, 0.4, 5.5, 9.999, 1e20, -0.3, -5.25, -1e-3]),
+}
+
+
+@pytest.mark.parametrize("operation", HARD, ids=lambda operation: operation.__name__)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_digits_beside_zeros_and_below_0(operation, dtype):
+    exact, points = HARD[operation]
+    with arrax.enable_x64(dtype == np.float64), mpmath.workdps(40):
+        points = np.asarray(points, dtype)
+        expected = np.array([float(mpmath.re(exact(mpmath.mpf(float(x))))) for x in points])
+        found = np.asarray(operation(points), np.float64)
+    assert_allclose(found, expected, rtol=(0.51 if dtype == np.float32 else 16) * np.finfo(dtype).eps)
+
+
+def test_poles_and_infinite_operands():
+    points = np.array([0.0, -0.0, -1, -4, np.inf, -np.inf, np.nan])
+    assert_array_equal(special.lgamma(points), [np.inf] * 6 + [np.nan])
+    assert_array_equal(special.digamma(points), [-np.inf, np.inf, np.nan, np.nan, np.inf, np.nan, np.nan])
 
 
 def test_orders_have_no_derivative():

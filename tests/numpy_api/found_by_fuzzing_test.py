@@ -36,6 +36,47 @@ def test_slopes_and_integrals_of_integers_are_as_wide_as_other_fractions_of_them
         assert jnp.gradient(whole, 0.5).dtype == jnp.angle(whole).dtype == np.float64
 
 
+def test_powers_of_numbers_to_counted_exponents_are_not_weak():
+    counts, half = jnp.arange(3), jnp.ones(3, jnp.bfloat16)
+    assert (0.5**counts).weak_type is (jnp.asarray(0.5) ** counts).weak_type is False
+    assert (half / (1 - 0.9**counts)).dtype == np.float32
+    assert (counts**0.5).weak_type is (0.5 ** jnp.asarray(2)).weak_type is True
+    assert [str(eqn.primitive) for eqn in arrax.make_jaxpr(lambda n: 0.9**n)(counts).eqns] == [
+        "convert_element_type",
+        "pow",
+    ]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jnp.hypot(jnp.arange(3), 2.0),
+        lambda: jnp.logaddexp2(jnp.arange(3), 2.0),
+        lambda: jnp.heaviside(jnp.arange(3), 2.0),
+        lambda: jnp.gcd(jnp.ones(2, bool), 2),
+        lambda: jnp.ones(2, bool) ** jnp.asarray(2),
+        lambda: jnp.log2(2.0),
+        lambda: jnp.log10(2.0),
+        lambda: jnp.angle(2.0),
+        lambda: jnp.rint(2),
+    ],
+)
+def test_results_that_are_not_weak_though_operands_are(call):
+    assert call().weak_type is False
+
+
+def test_functions_of_two_arrays_compute_in_their_common_dtype():
+    small, half = jnp.arange(3, dtype="int8"), jnp.ones(3, jnp.float16)
+    assert jnp.trapezoid(small, half).dtype == np.float16
+    assert arrax.nn.celu(small, half).dtype == arrax.nn.squareplus(small, half).dtype == np.float16
+
+
+def test_numbers_in_the_place_of_vectors():
+    assert jnp.cumsum(5, axis=-1).shape == jnp.cumprod(5, axis=0).shape == (1,)
+    assert jnp.roots(3.0).shape == (0,)
+    assert jnp.zeros(True).shape == (1,)
+
+
 @pytest.mark.parametrize(
     "function",
     [jnp.add, jnp.logical_and, jnp.bitwise_or, jnp.maximum, jnp.logaddexp2],

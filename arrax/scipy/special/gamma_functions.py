@@ -13,24 +13,18 @@ from arrax.core.types import typeof
 from arrax.numpy_api.operands import as_operand, check_arraylike, concrete_int
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import (
-    around_root,
     between,
     chebyshev,
-    cos_pi,
     elementwise,
     horner,
-    safe_where,
     sin_pi,
     with_slopes,
 )
 from arrax.xla.arrays import Array, ArrayLike
 
-# Of log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2) in 1/x, and of log x - 1/(2x) - digamma(x) in 1/x^2 (DLMF 5.11).
+# Of log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2) in 1/x (DLMF 5.11).
 _STIRLING = (
     -3617 / 122400, 1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12,
-)  # fmt: skip
-_DIGAMMA_TAIL = (
-    -3617 / 8160, 1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12, 0.0,
 )  # fmt: skip
 _SHIFTS = 8  # from 10 on, Stirling's series have all digits
 
@@ -57,35 +51,6 @@ def _stirling(x: Any) -> Any:
     return horner(inverse * inverse, _STIRLING) * inverse
 
 
-def _log_gamma_positive(x: Any) -> Any:
-    """log Gamma(x) for x > 0; its zeros 1 and 2 are factors, so that the relative error stays small beside them."""
-    small = x < 0.5
-    near = jnp.where(small, x + 1, x)
-    base = jnp.where(small, x, near - 1)
-    around_one = base * chebyshev(2 * jnp.clip(base, -0.5, 0.5), table.LOG_GAMMA_AROUND_1)
-    around_one = jnp.where(small, around_one - jnp.log(safe_where(small, x, 1.0)), around_one)
-    reduced, steps = _shifted(jnp.clip(x, 1.5, 10.0))
-    around_two = (reduced - 2) * chebyshev(between(reduced, 1.5, 3.0), table.LOG_GAMMA_AROUND_2)
-    middle = around_two + jnp.log(_product_down(jnp.clip(x, 1.5, 10.0), steps))
-    large = jnp.maximum(x, 10.0)
-    far = (large - 0.5) * (jnp.log(large) - 1) + (0.5 * math.log(2 * math.pi) - 0.5) + _stirling(large)
-    far = jnp.where(x == np.inf, np.inf, far)
-    return jnp.where(x < 1.5, around_one, jnp.where(x < 10, middle, far))
-
-
-@with_slopes(lambda ans, x: digamma(x))
-def log_gamma(x: Any) -> Any:
-    """log |Gamma(x)| of floating numbers of 32 or 64 bits."""
-    negative = x < 0
-    positive = _log_gamma_positive(jnp.abs(x))
-    sine = jnp.abs(x * sin_pi(x))
-    reflected = math.log(math.pi) - jnp.log(safe_where(negative, sine, 1.0)) - positive
-    reflected = jnp.where((sine == 0) | jnp.isinf(x), np.inf, reflected)
-    tiny = jnp.abs(x) < (1e-12 if x.dtype == np.float32 else 1e-100)  # its square is no number
-    reflected = jnp.where(tiny, positive, reflected)
-    return jnp.where(negative, reflected, jnp.where(x == 0, np.inf, positive))
-
-
 @elementwise()
 def gammaln(x: ArrayLike) -> Array:
     """The logarithm of the magnitude of the gamma function.
@@ -95,7 +60,7 @@ def gammaln(x: ArrayLike) -> Array:
     Returns: array; infinite at 0 and the negative integers.
     Example: ``special.gammaln(3.)`` is log 2. Source: ``scipy.special.gammaln``; DLMF 5.5, 5.11.
     """
-    return log_gamma(x)
+    return lax.lgamma(x)
 
 
 def _log_gamma_right(z: Any) -> Any:
@@ -137,7 +102,7 @@ def loggamma(x: ArrayLike) -> Array:
     x = as_operand(x)
     if jnp.iscomplexobj(x):
         return _complex_log_gamma(x)
-    return jnp.where(x < 0, np.nan, log_gamma(x))
+    return jnp.where(x < 0, np.nan, lax.lgamma(x))
 
 
 # ---- Gamma ----------------------------------------------------------------------------------------------------------
@@ -240,37 +205,6 @@ def whole_where(condition: Any, value: Any) -> Any:
 # ---- logarithmic derivatives ------------------------------------------------------------------------------------------
 
 
-def _digamma_positive(x: Any) -> Any:
-    """By the polynomial over its root between 1 and 2, the recurrence (DLMF 5.5.2), and Stirling's series from 10 on."""
-    total = jnp.where(x < 1, -1 / jnp.where(x < 1, x, 1), 0)
-    near = jnp.where(x < 1, x + 1, jnp.clip(x, 1.0, 10.0))
-    reduced, steps = _shifted(near)
-    one_to_two = jnp.where(near < 2, near, reduced - 1)
-    count = jnp.where(near < 2, 0, steps + 1)
-    for k in range(1, _SHIFTS + 2):
-        total = total + jnp.where(k <= count, 1 / jnp.where(k <= count, near - k, 1), 0)
-    series = chebyshev(between(one_to_two, 1.0, 2.0), table.DIGAMMA)
-    small = total + around_root(one_to_two, table.DIGAMMA_ROOT, series)
-    large = jnp.maximum(x, 10.0)
-    inverse = 1 / (large * large)
-    far = jnp.log(large) - 0.5 / large - horner(inverse, _DIGAMMA_TAIL)
-    return jnp.where(x < 10, small, jnp.where(x == np.inf, np.inf, far))
-
-
-@with_slopes(lambda ans, x: lax.polygamma(jnp.ones_like(x), x))
-def digamma_function(x: Any) -> Any:
-    """The digamma function of floating numbers of 32 or 64 bits."""
-    negative = x < 0
-    positive = _digamma_positive(jnp.abs(x))
-    sine = sin_pi(x)
-    reflected = positive - 1 / x - math.pi * cos_pi(x) / jnp.where(sine == 0, np.nan, sine)
-    small = jnp.abs(x) < (1e-8 if x.dtype == np.float32 else 1e-16)
-    reflected = jnp.where(small, -1 / jnp.where(x == 0, 1, x) - np.euler_gamma, reflected)
-    out = jnp.where(negative, reflected, positive)
-    out = jnp.where(x == -np.inf, np.nan, out)
-    return jnp.where(x == 0, -jnp.copysign(np.inf, x), out)
-
-
 @elementwise()
 def digamma(x: ArrayLike) -> Array:
     """The digamma function, the derivative of log Gamma.
@@ -280,7 +214,7 @@ def digamma(x: ArrayLike) -> Array:
     Returns: array; NaN at negative integers.
     Example: ``special.digamma(1.)`` is -0.5772. Source: ``scipy.special.digamma``; DLMF 5.5.2, 5.11.2.
     """
-    return digamma_function(x)
+    return lax.digamma(x)
 
 
 @elementwise()
@@ -293,7 +227,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     Example: ``special.polygamma(1, 1.)`` is pi^2 / 6. Source: ``scipy.special.polygamma``.
     """
     n, x = jnp.broadcast_arrays(n, x)
-    return jnp.where(n == 0, digamma_function(x), lax.polygamma(jnp.where(n == 0, 1, n), x))
+    return lax.polygamma(n, x)
 
 
 # ---- of several dimensions ---------------------------------------------------------------------------------------------
