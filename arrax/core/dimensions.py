@@ -1,10 +1,23 @@
-"""Lengths of axes, which are ints, or symbols that stand for any in exported programs."""
+"""Lengths of axes, which are ints, or symbols that stand for any."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
-Dimension = Any  # an int, or an expression of symbols
+from arrax.core import symbolic_bounds as _symbolic_bounds  # noqa: F401  (decides comparisons)
+from arrax.core.errors import InconclusiveDimensionOperation
+from arrax.core.symbolic_dimensions import SymbolicDimension, operation
+
+Dimension = Any  # an int or a SymbolicDimension
+
+
+def is_symbolic(dimension: Any) -> TypeGuard[SymbolicDimension]:
+    """Whether a length of an axis is an expression of symbols.
+
+    Example: ``a, n = arrax.export.symbolic_shape('a, 3'); arrax.export.is_symbolic_dim(a), arrax.export.is_symbolic_dim(n)`` is
+    ``(True, False)``.
+    """
+    return isinstance(dimension, SymbolicDimension)
 
 
 def max_dim(first: Dimension, second: Dimension) -> Dimension:
@@ -12,7 +25,7 @@ def max_dim(first: Dimension, second: Dimension) -> Dimension:
 
     Example: ``arrax.core.max_dim(2, 3)`` is 3.
     """
-    return max(first, second)
+    return _chosen("max", first, second)
 
 
 def min_dim(first: Dimension, second: Dimension) -> Dimension:
@@ -20,4 +33,12 @@ def min_dim(first: Dimension, second: Dimension) -> Dimension:
 
     Example: ``arrax.core.min_dim(2, 3)`` is 2.
     """
-    return min(first, second)
+    return _chosen("min", first, second)
+
+
+def _chosen(name: str, first: Dimension, second: Dimension) -> Dimension:
+    try:
+        return first if (first >= second) == (name == "max") else second
+    except InconclusiveDimensionOperation:
+        scope = first.scope if is_symbolic(first) else second.scope
+        return operation(name, first, second, scope)

@@ -75,7 +75,7 @@ class ShapedArray(AbstractValue):
             pass
         if not isinstance(dtype, np.dtype | dtypes.ExtendedDType):
             dtype = dtypes.dtype(dtype)
-        shape, weak_type = tuple(int(size) for size in shape), bool(weak_type)
+        shape, weak_type = tuple(size if hasattr(size, "symbols") else int(size) for size in shape), bool(weak_type)
         if sharding is not None and sharding == _undivided(sharding.mesh, len(shape)):
             sharding = None
         key = (shape, dtype, weak_type, sharding, vma)

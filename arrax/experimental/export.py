@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax import random as _random  # noqa: F401  (gives dtypes of keys their names)
+from arrax.core.dimensions import is_symbolic as is_symbolic_dim  # noqa: F401
+from arrax.core.symbolic_shapes import SymbolicScope as SymbolicScope
+from arrax.core.symbolic_shapes import symbolic_shape as symbolic_shape
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.transforms.arguments import jitted_of as _jitted_of
 from arrax.transforms.exporting import DisabledSafetyCheck as DisabledSafetyCheck
@@ -14,6 +17,9 @@ from arrax.transforms.exporting import default_export_platform as default_loweri
 from arrax.transforms.exporting import deserialize as deserialize
 from arrax.transforms.exporting import export as _export
 from arrax.transforms.jit import jit as _jit
+from arrax.transforms.symbolic_arguments import symbolic_args_specs as symbolic_args_specs
+
+args_specs = symbolic_args_specs
 
 
 def export(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from arrax.core.dimensions import is_symbolic
 from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
@@ -291,6 +292,12 @@ def exported_stage(
     """The exported function of a traced one (``jit(f).trace(…)``)."""
     name, program, placement = traced.fun_name, traced.jaxpr, traced._placement
     several = platforms if len(platforms) > 1 else ()
+    symbols = sorted({each for aval in traced._traced.in_avals for each in aval.shape if is_symbolic(each)}, key=str)
+    if symbols:
+        raise NotImplementedError(
+            f"export: '{name}' has arguments with symbolic dimensions ({', '.join(map(str, symbols))}), for which there is no "
+            "program: export it once for each shape"
+        )
     lowered = lower_program(
         program, name, platforms[0], donated=traced._donated, keep_unused=bool(traced._jitted.options.keep_unused),
         platforms=several, portable=True, placement=placement,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -54,7 +55,7 @@ class ShapeDtypeStruct:
         self.sharding, self.weak_type, self.vma = _struct_sharding(sharding), weak_type, vma
         asked_order(self.layout, len(self.shape))
 
-    size = property(lambda self: int(np.prod(self.shape, dtype=np.int64)), doc="Number of elements.")
+    size = property(lambda self: math.prod(self.shape), doc="Number of elements.")
     ndim = property(lambda self: len(self.shape), doc="Number of dimensions.")
 
     def __len__(self) -> int:
