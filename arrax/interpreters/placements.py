@@ -195,10 +195,12 @@ def _wishes_inside(program: ClosedJaxpr) -> Iterator[_Wish]:
 
 def incompatible(name: str, one: _Wish, other: _Wish) -> ValueError:
     """The error for two things that ask for different devices."""
+    alike = _ids(one.devices) == _ids(other.devices) and _platform(one.devices) == _platform(other.devices)
+    note = "; the devices of one of them were forgotten by clear_backends" if alike else ""
     return ValueError(
         f"Received incompatible devices for jitted computation. Got {one.describe()} and device ids "
         f"{_ids(one.devices)} on platform {_platform(one.devices)}, and {other.describe()} and device ids "
-        f"{_ids(other.devices)} on platform {_platform(other.devices)} (in {name})"
+        f"{_ids(other.devices)} on platform {_platform(other.devices)} (in {name}){note}"
     )
 
 

@@ -73,11 +73,11 @@ class ExecutableCache:
         self.compiling: dict[bytes, threading.Lock] = {}
         self.hits = self.disk_hits = self.misses = 0
 
-    def get(self, key: bytes) -> Any:
-        """The executable of a key, or None."""
+    def get(self, key: bytes, client: Any) -> Any:
+        """The executable of a key for a client, or None."""
         with self.lock:
             found = self.entries.get(key)
-            if found is None:
+            if found is None or found[0].client is not client:  # which is another one once backends were cleared
                 return None
             self.entries.move_to_end(key)
             self.hits += 1
@@ -220,7 +220,7 @@ def compile_module(
         with monitoring.timed(_BACKEND_COMPILE, fun_name=name):
             return _compile(client, module, devices, options, host_callbacks, name)
     key = content_key(bytecode, options, client, devices)
-    found = executables.get(key)
+    found = executables.get(key, client)
     latest.source = "memory"
     if found is not None:
         if config.log_compiles.value:
@@ -228,7 +228,7 @@ def compile_module(
         return found
     try:
         with executables.lock_of(key):
-            found = executables.get(key)
+            found = executables.get(key, client)
             if found is None:
                 with monitoring.timed(_BACKEND_COMPILE, fun_name=name):
                     found, stored = _load_or_compile(key, client, module, devices, options, host_callbacks, name)

@@ -1,6 +1,7 @@
 """Clients of platforms: looking them up, compile options, platforms of libraries."""
 
 import functools
+import os
 import subprocess
 import sys
 
@@ -99,6 +100,33 @@ def test_libraries_add_platforms_and_clients_are_forgotten():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:2] == ["[1. 1.]", "[2. 2.]"] and "late comes too late" in done.stdout
+
+
+FORGOTTEN = """
+import arrax
+from arrax.extend import backend
+from arrax.sharding import NamedSharding, PartitionSpec as P
+
+def placed():
+    return arrax.device_put(arrax.numpy.arange(4.), NamedSharding(arrax.make_mesh((2,), ("x",)), P("x")))
+
+old = placed()
+backend.clear_backends()
+for x in (old, placed(), old):  # equal programs for devices of equal numbers
+    print(arrax.jit(lambda x: x * 2)(x), arrax.shard_map(lambda x: x + 1, mesh=x.sharding.mesh, in_specs=P("x"), out_specs=P("x"))(x))
+try:
+    old + placed()
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_devices_that_were_forgotten_are_told_from_new_ones():
+    env = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "ARRAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", FORGOTTEN], capture_output=True, text=True, timeout=120, env=env)
+    assert done.returncode == 0, done.stderr
+    *values, error = done.stdout.strip().split("\n")
+    assert values == ["[0. 2. 4. 6.] [1. 2. 3. 4.]"] * 3 and "forgotten by clear_backends" in error
 
 
 def test_a_cache_needs_to_be_clearable():
