@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from arrax.core.interpreter import Primitive
+from arrax.core.meshes import mesh_state
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var, subprograms
 from arrax.native import runtime
 from arrax.xla.devices import default_device, platform_name
@@ -114,6 +115,16 @@ def common_placement(leaves: Sequence[Any], name: str, device: Any = None) -> Pl
         if len(found) == 1:
             return Placement(found[0], True)
     return decide_placement(leaves, name)
+
+
+def over_mesh_in_force(placement: Placement, count: int) -> Placement:
+    """The placement of a call of so many operands; where nothing is bound to devices, all of the mesh in force run it."""
+    mesh = mesh_state().mesh
+    if placement.committed or placement.devices is not None or mesh is None or mesh.size <= 1:
+        return placement
+    devices = mesh._internal_device_list
+    over = Placement(devices[0], True, devices, (), placement.out_shardings, mesh)
+    return over._replace(in_shardings=(over.replicated,) * count)
 
 
 def decide_placement(

@@ -13,7 +13,7 @@ from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs, jit_p
 from arrax.lax.placement import device_put
 from arrax.lax.sharding_constraints import constrained, constraint_sharding
-from arrax.xla.meshes import physical_mesh
+from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.shardings import NamedSharding
 
 # The value itself, in whose type something else stands on how explicit axes divide it: a sharding, or None.
@@ -57,17 +57,7 @@ def laid_out(x: Any, place: Any) -> Any:
         return x
     if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
         return constrained(x, place)
-    return device_put(x, _over_devices(place, x))
-
-
-def _over_devices(place: Any, x: Any) -> Any:
-    """A sharding over an abstract mesh, over the devices in force, or those of the value, that the mesh describes."""
-    if not isinstance(place, NamedSharding) or place.mesh._internal_device_list is not None:
-        return place
-    for mesh in (physical_mesh(), getattr(getattr(x, "sharding", None), "mesh", None)):
-        if mesh is not None and mesh.shape_tuple == place.mesh.shape_tuple:
-            return NamedSharding(mesh, place.spec, memory_kind=place.memory_kind)
-    return place
+    return device_put(x, over_devices(place, physical_mesh(), getattr(getattr(x, "sharding", None), "mesh", None)))
 
 
 def as_asked(out_sharding: Any, function: Callable[..., Any], *args: Any) -> Any:

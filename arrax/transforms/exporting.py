@@ -18,7 +18,6 @@ from arrax.interpreters.lowering.builder import ir_context, physical_aval
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.exported_calls import call_exported_p, kind_of_platform
 from arrax.lax.operand_checks import checked_operand
-from arrax.native import runtime
 from arrax.transforms.arguments import jitted_of
 from arrax.transforms.autodiff import vjp
 from arrax.transforms.custom_vjp import custom_vjp
@@ -27,6 +26,7 @@ from arrax.transforms.inspection import struct_of
 from arrax.transforms.jit import jit
 from arrax.xla.devices import default_backend
 from arrax.xla.portable_modules import custom_calls, module_of, portable_bytes
+from arrax.xla.shardings import named_like
 
 minimum_supported_calling_convention_version = 9
 maximum_supported_calling_convention_version = 10
@@ -160,11 +160,11 @@ class Exported:
 
     def in_shardings_jax(self, mesh: Any) -> Sequence[Any]:
         """How the arguments lie over the devices of a mesh: a sharding for each, or None."""
-        return _over(mesh, self.in_shardings_hlo)
+        return _over(mesh, self.in_shardings_hlo, self.in_avals)
 
     def out_shardings_jax(self, mesh: Any) -> Sequence[Any]:
         """How the results lie over the devices of a mesh: a sharding for each, or None."""
-        return _over(mesh, self.out_shardings_hlo)
+        return _over(mesh, self.out_shardings_hlo, self.out_avals)
 
     @boundary
     def call(self, *args: Any, **kwargs: Any) -> Any:
@@ -204,9 +204,10 @@ class Exported:
                 )
 
 
-def _over(mesh: Any, shardings: Sequence[Any]) -> list[Any]:
-    devices = mesh._internal_device_list
-    return [None if each is None else runtime.GSPMDSharding(devices, each) for each in shardings]
+def _over(mesh: Any, shardings: Sequence[Any], avals: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(
+        None if each is None else named_like(mesh, each, aval.ndim) for each, aval in zip(shardings, avals, strict=True)
+    )
 
 
 def _flat_call(exported: Exported) -> Callable[..., tuple[Any, ...]]:

@@ -27,6 +27,7 @@ from arrax.interpreters.placements import (
     common_placement,
     decide_placement,
     is_description,
+    over_mesh_in_force,
     placements_in,
 )
 from arrax.interpreters.staging import eval_jaxpr
@@ -196,6 +197,8 @@ class Jitted:
         if options.device is not None:
             return Placement(options.device, True)
         placement = self._settled(leaves, traced, split)
+        if not options.eager:
+            placement = over_mesh_in_force(placement, len(leaves))
         if not options.asks_for_shardings and not ever_asked():
             return placement
         ins, outs = options.in_shardings, options.out_shardings

@@ -221,6 +221,10 @@ class Pmapped:
             if len(here) != size:
                 raise ValueError(f"pmap: the mapped axis has length {size}, but this process has {len(here)} devices")
             needed = len(found)
+        if not needed:
+            raise ValueError(
+                f"pmap of {function_name(self.fun)}: the mapped axes have length 0, so no device would run it"
+            )
         if needed > len(found):
             raise ValueError(
                 f"compiling computation that requires {needed} logical devices, but only {len(found)} XLA devices are "

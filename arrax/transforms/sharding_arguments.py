@@ -15,7 +15,7 @@ from arrax.native import runtime
 from arrax.xla import axis_orders
 from arrax.xla.devices import single_sharding
 from arrax.xla.memories import kind_in
-from arrax.xla.meshes import Mesh, physical_mesh
+from arrax.xla.meshes import Mesh, over_devices, physical_mesh
 from arrax.xla.shardings import UNSPECIFIED, Auto, NamedSharding, Unspecified
 
 Leaf = Any  # a Sharding, PartitionSpec, Format, None, UNSPECIFIED or AUTO
@@ -60,6 +60,7 @@ def resolved(name: str, leaf: Leaf, mesh: Mesh | None) -> Any:
       RuntimeError: a spec without a mesh in force.
     """
     if isinstance(leaf, runtime.Sharding):
+        leaf = over_devices(leaf, mesh)
         leaf.device_set  # noqa: B018  (raises where the sharding is over an abstract mesh)
         return leaf
     if isinstance(leaf, PartitionSpec):

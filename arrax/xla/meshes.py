@@ -233,6 +233,17 @@ def physical_mesh() -> Mesh | None:
     return state.mesh if state.mesh is not None else state.legacy
 
 
+def over_devices(sharding: Any, *meshes: Mesh | None) -> Any:
+    """A sharding over a mesh without devices, over the first of some meshes that it describes; others as they are."""
+    own = getattr(sharding, "mesh", None)
+    if own is None or own._internal_device_list is not None:
+        return sharding
+    for mesh in meshes:
+        if mesh is not None and mesh.shape_tuple == own.shape_tuple:
+            return type(sharding)(mesh, sharding.spec, memory_kind=sharding.memory_kind)
+    return sharding
+
+
 empty_mesh = Mesh._make(np.empty((), object), (), ())
 
 
@@ -246,6 +257,8 @@ def get_mesh() -> Mesh:
 
 class set_mesh:
     """Put a mesh in force: for good as a call, for a while as a context manager.
+
+    PartitionSpecs are then over it, and ``jit`` runs over all of its devices what nothing binds to others.
 
     Args:
       mesh: a Mesh, or None for none.

@@ -51,6 +51,24 @@ def test_specs_stand_for_shardings_where_a_mesh_is_in_force():
     assert pjit(lambda x: x, in_shardings=UNSPECIFIED, out_shardings=over("x"))(VALUES).sharding == over("x")
 
 
+def test_functions_run_over_the_mesh_in_force_unless_arguments_are_bound_elsewhere():
+    double = arrax.jit(lambda x: x * 2)
+    described = NamedSharding(over().mesh.abstract_mesh, P("x"))
+    for _ in range(2):
+        with arrax.set_mesh(over().mesh):
+            for result in (double(VALUES), arrax.jit(lambda: jnp.ones((8, 8)))()):
+                assert result.sharding == over() and result.committed
+            bound = arrax.device_put(VALUES, arrax.devices()[3])
+            assert double(bound).devices() == {arrax.devices()[3]}
+            assert double(arrax.device_put(VALUES, over("y"))).sharding == over("y")
+            assert arrax.jit(lambda x: x * 2, out_shardings=described)(VALUES).sharding == over("x")
+            constrained = arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, described))(VALUES)
+            assert constrained.sharding == over("x") and np.array_equal(constrained, VALUES)
+        assert double(VALUES).devices() == {arrax.devices()[0]}
+    with pytest.raises(ValueError, match="no devices"):
+        arrax.jit(lambda x: x * 2, out_shardings=described)(VALUES)
+
+
 def test_the_mesh_in_force_is_part_of_the_key():
     f = arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, P("a")))
     for names, shape in ((("a", "b"), (4, 2)), (("b", "a"), (4, 2)), (("a",), (8,))):

@@ -90,6 +90,7 @@ def test_donated_arguments_are_gone_and_lowering_shows_the_program():
         (lambda: arrax.pmap(lambda x: x, in_axes="foo"), TypeError, "in_axes must be"),
         (lambda: arrax.pmap(lambda x: x, in_axes=(0, 0))(X), ValueError, "tree prefix"),
         (lambda: arrax.pmap(3), TypeError, "callable"),
+        (lambda: arrax.pmap(lambda x: x)(np.ones((0, 3))), ValueError, "length 0"),
         (
             lambda: arrax.pmap(lambda x: x, axis_size=8)(X),
             ValueError,
