@@ -94,7 +94,7 @@ def _divides(
     """Batch axes as both say, free axes as their operand says; contracted axes must not be divided by the same mesh axes.
 
     Raises:
-      ShardingTypeError: operands say different things, or devices would have parts of sums.
+      ShardingTypeError: operands say different things, devices would have parts of sums, or one mesh axis would divide two axes.
     """
     if out_sharding is UNCONSTRAINED:
         return ((),) * out.ndim
@@ -107,11 +107,15 @@ def _divides(
                 "divided: say so by `out_sharding`"
             )
     batch = [agreed(x[i], y[j], f"the batch axes {i} and {j}") for i, j in zip(x_batch, y_batch, strict=True)]
-    return (
-        *batch,
-        *(names for axis, names in enumerate(x) if axis not in x_contract and axis not in x_batch),
-        *(names for axis, names in enumerate(y) if axis not in y_contract and axis not in y_batch),
-    )
+    x_free = [names for axis, names in enumerate(x) if axis not in x_contract and axis not in x_batch]
+    y_free = [names for axis, names in enumerate(y) if axis not in y_contract and axis not in y_batch]
+    both = {name for names in x_free for name in names}.intersection(name for names in y_free for name in names)
+    if both:
+        raise ShardingTypeError(
+            f"{', '.join(map(repr, sorted(both, key=str)))} divides free axes of both operands, so it is ambiguous which axis of the "
+            "result it divides: say so by `out_sharding`"
+        )
+    return (*batch, *x_free, *y_free)
 
 
 _SMALL = ("float8", "int4", "uint4", "int2", "uint2", "float4")

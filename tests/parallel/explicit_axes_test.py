@@ -104,6 +104,8 @@ def test_what_is_ambiguous_is_refused():
             a @ a
         with pytest.raises(ShardingTypeError, match="say so by `out_sharding`"):
             arrax.jit(lambda a: jnp.einsum("ij,kj->ik", a, a))(a)
+        with pytest.raises(ShardingTypeError, match="'X' divides free axes of both operands"):
+            reshard(a, P("X")) @ reshard(a, P("X")).T
         with pytest.raises(AssertionError, match="is not laid out as P\\('X', None\\)"):
             arrax.jit(lambda a: lax.with_sharding_constraint(a, P("X", None)))(a)
         arrax.jit(lambda a: lax.with_sharding_constraint(a, P("X", "Y")))(a)
