@@ -7,7 +7,7 @@ from typing import Any
 from arrax.core.explicit_axes import as_typed, explicit_sharding, placed_type
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.meshes import mesh_state
-from arrax.core.partition_specs import PartitionSpec, spec_names
+from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero, typeof
@@ -27,7 +27,7 @@ NamedSharding = runtime.NamedSharding
 sharding_constraint_p = Primitive("sharding_constraint")
 sharding_constraint_p.type_rule = lambda aval, *, sharding, **params: placed_type(aval, sharding)
 sharding_constraint_p.divides = as_typed
-sharding_constraint_p.impl = lambda x, *, sharding, **params: put_value(x, sharding)
+sharding_constraint_p.impl = lambda x, *, sharding, **params: put_value(x, _settled(x, sharding))
 sharding_constraint_p.transpose = lambda ct, x, **params: [
     Zero(x.aval) if type(ct) is Zero else sharding_constraint_p.bind(ct, **params)
 ]
@@ -38,6 +38,22 @@ placements_of_primitive[device_put_p] = lambda params: _spread(params["device"])
 def _spread(device: Any) -> Any:
     """The sharding over several devices that an operand of ``device_put`` in a program is given, or None."""
     return device if isinstance(device, runtime.Sharding) and device.num_devices > 1 else None
+
+
+def _settled(x: Any, sharding: Any) -> Any:
+    """The sharding of a concrete value that obeys a constraint: axes that are free stay divided as they are, where they can."""
+    if not isinstance(sharding, NamedSharding) or PartitionSpec.UNCONSTRAINED not in sharding.spec:
+        return sharding
+    lies = getattr(x, "sharding", None)
+    own = tuple(lies.spec) if isinstance(lies, NamedSharding) and lies.mesh == sharding.mesh else ()
+    taken, entries = set(spec_names(sharding.spec)), []
+    for axis, entry in enumerate(sharding.spec):
+        if entry is PartitionSpec.UNCONSTRAINED:
+            entry = own[axis] if axis < len(own) and taken.isdisjoint(entry_names(own[axis])) else None
+        entries.append(entry)
+    while entries and entries[-1] is None:
+        entries.pop()
+    return NamedSharding(sharding.mesh, PartitionSpec(*entries), memory_kind=sharding.memory_kind)
 
 
 def _batch(values: Any, dims: Any, *, sharding: Any, **params: Any) -> tuple[Any, int]:

@@ -135,6 +135,14 @@ def test_constraints_hold_inside_and_under_transformations():
     assert freely(arrax.device_put(VALUES, over("x"))).sharding.is_equivalent_to(over("x", "y"), 2)
 
 
+def test_axes_that_a_constraint_leaves_free_stay_as_they_are():
+    over_rows = arrax.device_put(VALUES, over("x"))
+    by_row = arrax.vmap(lambda row: arrax.lax.with_sharding_constraint(row, over("y")))
+    assert by_row(over_rows).sharding == over("x", "y") and by_row(VALUES).sharding == over(None, "y")
+    free = NamedSharding(over().mesh, P(P.UNCONSTRAINED, "x"))
+    assert arrax.lax.with_sharding_constraint(over_rows, free).sharding == over(None, "x")
+
+
 def test_control_flow_runs_over_devices():
     x = arrax.device_put(VALUES, over("x", "y"))
 
