@@ -22,7 +22,7 @@ from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 def _axes(axis: Any) -> Any:
-    return tuple(axis) if isinstance(axis, list) else axis
+    return tuple(axis) if isinstance(axis, list | range) else axis
 
 
 def _shift(x: Any, axis: Any) -> Any:

@@ -12,7 +12,7 @@ def split_named(axis: Any) -> tuple[tuple[Any, ...], Any]:
     if not context.axes or axis is None or isinstance(axis, int):
         return (), axis
     bound = {name for name, _ in context.axes}
-    given = axis if isinstance(axis, tuple | list) else (axis,)
+    given = axis if isinstance(axis, tuple | list | range) else (axis,)
     names = tuple(each for each in given if not hasattr(each, "__index__") and _is_bound(each, bound))
     return names, (tuple(each for each in given if each not in names) if names else axis)
 

@@ -299,7 +299,7 @@ def canonical_axes(axis: Any, rank: int, context: str = "axis") -> tuple[int, ..
     """
     if axis is None:
         return tuple(range(rank))
-    listed = axis if isinstance(axis, tuple | list) else (axis,)
+    listed = axis if isinstance(axis, tuple | list | range) else (axis,)
     axes = []
     for one in listed:
         if isinstance(one, Tracer):

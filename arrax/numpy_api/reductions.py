@@ -46,8 +46,10 @@ def static_axis(axis: Any) -> Any:
     """
     if axis is None or type(axis) is int:
         return axis
-    if isinstance(axis, tuple | list):
+    if isinstance(axis, tuple | list | range):
         return tuple([static_axis(one) for one in axis])
+    if getattr(axis, "ndim", 0) == 1 and not isinstance(axis, Tracer):
+        return static_axis(np.asarray(axis).tolist())
     if isinstance(axis, Tracer):
         if concrete_value(axis) is None:
             raise ConcretizationTypeError(axis, "The axis argument must be known statically.")

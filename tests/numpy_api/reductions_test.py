@@ -203,3 +203,18 @@ def test_reductions_of_small_floats_are_those_of_large_ones(dtype, tolerance):
         size = 1 + float(jnp.abs(wanted[case]).max())
         difference = np.asarray(value, np.float32) - np.asarray(wanted[case], np.float32)
         assert np.abs(difference).max() <= tolerance * size, (case, value, wanted[case])
+
+
+@pytest.mark.parametrize(
+    "axis", [range(1, 3), [1, 2], np.array([1, 2]), jnp.array([1, 2])], ids=["range", "list", "ndarray", "array"]
+)
+def test_axes_may_come_in_any_sequence(axis):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for function in (jnp.sum, jnp.mean, jnp.max, jnp.any, jnp.var, jnp.nansum):
+        np.testing.assert_array_equal(function(x, axis=axis), function(x, axis=(1, 2)))
+
+
+def test_ranges_name_axes_of_other_functions_too():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    np.testing.assert_array_equal(jnp.flip(x, range(2)), np.flip(x, (0, 1)))
+    np.testing.assert_allclose(arrax.nn.softmax(x, range(2)).sum((0, 1)), np.ones(4), rtol=1e-6)

@@ -60,6 +60,8 @@ _MANY_PIVOTS = 16  # whose loop is worth a kernel of its own; the CPU compiler f
 def _swaps(pivots: Any, *, permutation_size: int) -> Any:
     """Start with the identity; exchange entry i with the one that pivot i names, in order."""
     *batch, count = typeof(pivots).shape
+    if not count:
+        return broadcasted_iota(np.int32, (*batch, permutation_size), len(batch))
     if not batch:
         return fori_loop(0, count, partial(_exchange_two, pivots), iota(np.int32, permutation_size))
     axis = len(batch)

@@ -256,6 +256,9 @@ def test_pivots_to_permutation_exchanges_in_order():
     np.testing.assert_array_equal(linalg.lu_pivots_to_permutation(pivots, 4), expected)
     np.testing.assert_array_equal(linalg.lu_pivots_to_permutation(pivots[1], 4), expected[1])
     np.testing.assert_array_equal(arrax.vmap(lambda p: linalg.lu_pivots_to_permutation(p, 4), 1)(pivots.T), expected)
+    empty = np.zeros((3, 0), np.int32)  # of matrices without rows
+    np.testing.assert_array_equal(linalg.lu_pivots_to_permutation(empty, 2), [[0, 1]] * 3)
+    np.testing.assert_array_equal(linalg.lu_pivots_to_permutation(empty[0], 2), [0, 1])
 
 
 # ---- batches, empty matrices, failures -------------------------------------------------------------------------------
