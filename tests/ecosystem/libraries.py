@@ -9,7 +9,7 @@ class Library(NamedTuple):
     """The tests of one library.
 
     Attributes:
-      origin: repository. tag: the version whose tests are run. parts: what is checked out of it; all if empty.
+      origin: repository. tag: the version whose tests are run. package: its name where it is installed from, if another.
       runs: arguments of pytest, one tuple per process, from the top of the checkout.
       each_file: whether each file of the tests runs in a process of its own.
       environment: variables.
@@ -19,7 +19,7 @@ class Library(NamedTuple):
     origin: str
     tag: str
     runs: tuple[tuple[str, ...], ...]
-    parts: tuple[str, ...] = ()
+    package: str = ""
     each_file: bool = False
     environment: dict[str, str] = {}
     known: dict[str, str] = {}
@@ -37,7 +37,7 @@ LIBRARIES = {
     "optax": Library("https://github.com/google-deepmind/optax", "v0.2.8", (("optax",),)),
     "equinox": Library(
         "https://github.com/patrick-kidger/equinox", "v0.13.8", (("tests", *_NO_ASYNC),),
-        parts=("equinox", "tests", "pyproject.toml", "README.md"), environment=_SEED,
+        environment=_SEED,
         known={
             "tests.test_make_jaxpr::test_basic": _BROADCASTS,
             "tests.test_make_jaxpr::test_struct": _BROADCASTS,
@@ -75,5 +75,29 @@ LIBRARIES = {
             "tests.test_compat::test_compare":
                 "expects the inverse Hessian that an iteration estimates on its way: arrax's line search takes other steps",
         },
+    ),
+    "haiku": Library(  # what needs TensorFlow and bsuite is left out
+        "https://github.com/google-deepmind/dm-haiku", "v0.0.16",
+        (("haiku", "-k", "not float64", "--continue-on-collection-errors"),), package="dm-haiku",
+        known={
+            f"haiku._src.jaxpr_info_test.JaxprInfoTest::{test}":
+                "counts the operations of a program: the sign of a negative zero takes three more in arrax"
+            for test in ("test_compute_flops", "test_simple_expression")
+        },
+    ),
+    "rlax": Library(
+        "https://github.com/google-deepmind/rlax", "v0.1.8",
+        (("rlax", "-k", "not pop_art_test"), ("rlax", "-k", "pop_art_test")),
+    ),
+    "jaxlie": Library("https://github.com/brentyi/jaxlie", "v1.5.0", (("tests",),)),
+    "jaxopt": Library(
+        "https://github.com/google/jaxopt", "jaxopt-v0.8.5", (("tests",),),
+        known={
+            "tests.proximal_gradient_test.ProximalGradientTest::test_lasso_manual_loop0":
+                "a line search at the last digits of the minimum, which takes other steps",
+        },
+    ),
+    "diffrax": Library(
+        "https://github.com/patrick-kidger/diffrax", "v0.7.2", (("test", *_NO_ASYNC),), each_file=True, environment=_SEED,
     ),
 }  # fmt: skip
