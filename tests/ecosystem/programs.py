@@ -5,14 +5,22 @@ compiling included, nothing stored before) and of the steady ones.
 """
 
 import argparse
+import importlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))  # where the file is run by its path
+
+from benchmarks.report import Group, Row, merged, section, text_heading, text_row  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 STEPS = 100
 TOLERANCE = 2e-3  # relative, of losses that a hundred steps of training have made of other last digits
 
@@ -263,18 +271,75 @@ def hamiltonian_chain(jax):
     return step, (jnp.zeros(8), jax.random.key(1))
 
 
+def blackjax_sampler(jax):
+    """blackjax: the no-U-turn sampler for the weights of a regression."""
+    import blackjax
+
+    jnp = jax.numpy
+    x = jax.random.normal(jax.random.key(2), (100, 4))
+    y = x @ jnp.array([1.0, -2.0, 0.5, 0.0]) + 0.3 * jax.random.normal(jax.random.key(3), (100,))
+
+    def logdensity(w):
+        return -0.5 * jnp.sum((x @ w - y) ** 2) / 0.09 - 0.5 * jnp.sum(w**2)
+
+    sampler = blackjax.nuts(logdensity, step_size=0.02, inverse_mass_matrix=jnp.ones(4), max_num_doublings=4)
+
+    @jax.jit
+    def step(state):
+        state, key = state
+        key, use = jax.random.split(key)
+        state, _ = sampler.step(use, state)
+        return (state, key), -state.logdensity
+
+    return step, (sampler.init(jnp.zeros(4)), jax.random.key(1))
+
+
+def numpyro_sampler(jax):
+    """numpyro: the no-U-turn sampler for a hierarchy of means, its step size fixed."""
+    import numpyro
+    import numpyro.distributions as dist
+    from numpyro.infer import NUTS
+
+    jnp = jax.numpy
+    groups = jnp.arange(40) % 5
+    seen = jax.random.normal(jax.random.key(2), (40,)) + groups
+
+    def model():
+        centre = numpyro.sample("centre", dist.Normal(0.0, 3.0))
+        spread = numpyro.sample("spread", dist.HalfNormal(2.0))
+        with numpyro.plate("groups", 5):
+            means = numpyro.sample("means", dist.Normal(centre, spread))
+        numpyro.sample("seen", dist.Normal(means[groups], 1.0), obs=seen)
+
+    kernel = NUTS(model, step_size=0.1, adapt_step_size=False, adapt_mass_matrix=False, max_tree_depth=4)
+    state = kernel.init(jax.random.key(1), 0, None, (), {})
+
+    @jax.jit
+    def step(state):
+        state = kernel.sample(state, (), {})
+        return state, state.potential_energy
+
+    return step, state
+
+
 PROGRAMS = {f.__name__: f for f in (
     flax_convolutions, flax_autoencoder, optax_meta_learning, optax_language, equinox_recurrence, equinox_convolutions,
-    diffrax_equation, hamiltonian_chain,
+    diffrax_equation, hamiltonian_chain, blackjax_sampler, numpyro_sampler,
 )}  # fmt: skip
 
 
+# Imported before times are taken: how long that takes is the libraries' own matter.
+LIBRARIES = ("optax", "flax.linen", "equinox", "diffrax", "blackjax", "numpyro")
+
+
 def run(name):
-    """Losses of a program and its times, as JSON."""
+    """Losses of a program, its times and the memory that its process takes at most, as JSON."""
     import jax
 
-    step, state = PROGRAMS[name](jax)
+    for library in LIBRARIES:
+        importlib.import_module(library)
     start = time.perf_counter()
+    step, state = PROGRAMS[name](jax)
     state, loss = jax.block_until_ready(step(state))
     first = time.perf_counter() - start
     losses, times = [float(loss)], []
@@ -283,14 +348,14 @@ def run(name):
         state, loss = jax.block_until_ready(step(state))
         times.append(time.perf_counter() - start)
         losses.append(float(loss))
-    print(json.dumps({"losses": losses, "first": first, "steady": sorted(times)[len(times) // 2]}))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # in bytes; Linux counts in units of 1024
+    print(json.dumps({"losses": losses, "first": first, "steady": sorted(times)[len(times) // 2], "peak": peak}))
 
 
 def measured(name, python, served):
     """What ``run`` prints in a process of its own."""
     serve = ["-m", "arrax.as_jax"] if served else []
-    root = str(Path(__file__).resolve().parent.parent.parent)
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     with tempfile.TemporaryDirectory() as stored:
         environment = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "ARRAX_COMPILATION_CACHE_DIR": stored}
         done = subprocess.run(
@@ -299,30 +364,71 @@ def measured(name, python, served):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def apart(ours, theirs):
+    """How far the losses of two runs are from each other, relative to theirs."""
+    return max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(ours["losses"], theirs["losses"], strict=True))
+
+
+def compared(name, reference, rounds):
+    """The rows of a program, and how far its losses are apart: both sides in turn, the shortest times of the rounds."""
+    rows = {kind: Row(f"{name}, {title}") for kind, title in (("first", "first step"), ("steady", "steady step"))}
+    far, peaks = 0.0, []
+    for _ in range(rounds):
+        ours, theirs = measured(name, sys.executable, True), measured(name, reference, False)
+        for kind, row in rows.items():
+            row.ours.add(ours[kind])
+            row.reference.add(theirs[kind])
+        far = max(far, apart(ours, theirs))
+        peaks.append(ours["peak"] / theirs["peak"])
+    return list(rows.values()), far, min(peaks)
+
+
+def versions_of(python, served):
+    """The versions of what a side runs with, the libraries included."""
+    names = ["arrax" if served else "jax", "jaxlib", "numpy", *(library.partition(".")[0] for library in LIBRARIES)]
+    code = (
+        "import importlib.metadata as m, json, platform, sys; served = sys.argv.pop() == 'True'\n"
+        "if served: import arrax\n"
+        "version = lambda name: arrax.__version__ if name == 'arrax' else m.version(name)\n"
+        "print(json.dumps({'python': platform.python_version(), **{name: version(name) for name in sys.argv[1:]}}))"
+    )
+    done = subprocess.run(
+        [python, "-c", code, *names, str(served)], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
 def main(arguments):
     """Compare the programs; 1 if the losses of one differ."""
     parser = argparse.ArgumentParser(prog="python -m tests.ecosystem.programs")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(PROGRAMS)}")
     parser.add_argument("--reference", help="interpreter of an environment with JAX and the libraries")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each program runs on each side")
+    parser.add_argument("--write", action="store_true", help="write the group ecosystem of benchmarks/RESULTS.md")
     parser.add_argument("--run", choices=list(PROGRAMS))
     options = parser.parse_args(arguments)
     if options.run:
         run(options.run)
         return 0
-    print("| program | losses differ by | first step | with JAX | ratio | steady step | with JAX | ratio |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    about = (
+        "Programs of users with optax, flax, equinox, diffrax, blackjax and numpyro: a hundred steps with equal losses."
+    )
+    group = Group("ecosystem", about, [])
+    print(text_heading(group))
     wrong = 0
     for name in options.names or PROGRAMS:
-        ours, theirs = measured(name, sys.executable, True), measured(name, options.reference, False)
-        pairs = zip(ours["losses"], theirs["losses"], strict=True)
-        apart = max(abs(a - b) / max(abs(b), 1e-3) for a, b in pairs)
-        wrong += apart > TOLERANCE
-        first, steady = (ours[kind] / theirs[kind] for kind in ("first", "steady"))
+        rows, far, peak = compared(name, options.reference, options.rounds)
+        wrong += far > TOLERANCE
+        group.rows += rows
         print(
-            f"| {name} | {apart:.0e} | {ours['first']:.2f} s | {theirs['first']:.2f} s | {first:.2f} "
-            f"| {ours['steady'] * 1e3:.2f} ms | {theirs['steady'] * 1e3:.2f} ms | {steady:.2f} |",
-            flush=True,
+            *map(text_row, rows), f"  {'':<20} losses differ by {far:.0e}; peak memory {peak:.2f}", sep="\n", flush=True
         )
+    print(f"\n{group.summary}")
+    if options.write:
+        versions = {"arrax": versions_of(sys.executable, True), "reference": versions_of(options.reference, False)}
+        command = f"python -m tests.ecosystem.programs --reference PYTHON --rounds {options.rounds} --write"
+        part = section(group, versions, command)
+        RESULTS.write_text(merged(RESULTS.read_text("utf-8"), {group.name: part}), "utf-8")
     return int(wrong > 0)
 
 
