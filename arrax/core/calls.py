@@ -131,6 +131,11 @@ def _holds(given: Any, value: Any) -> bool:
     return any(each is other for each in given for other in values if other is not None)
 
 
+def is_symbolic(value: Any) -> bool:
+    """Whether a length is an expression of symbols (``core.symbolic_dimensions``)."""
+    return hasattr(value, "symbols")
+
+
 def as_index(value: Any) -> int:
     """An int from what Python accepts as one.
 
@@ -140,6 +145,8 @@ def as_index(value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError as error:
+        if is_symbolic(value):
+            return value
         if type(error) is not TypeError:  # a traced value: the documented class says more
             raise
         raise TypeError(in_call(str(error), value)) from None
@@ -154,6 +161,8 @@ def as_indices(values: Any) -> tuple[int, ...]:
     try:
         return tuple(map(operator.index, values))
     except TypeError as error:
+        if isinstance(values, tuple | list) and any(map(is_symbolic, values)):
+            return tuple(map(as_index, values))
         if type(error) is not TypeError:
             raise
         raise TypeError(in_call(str(error), values)) from None

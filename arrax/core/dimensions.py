@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 from arrax.core import symbolic_bounds as _symbolic_bounds  # noqa: F401  (decides comparisons)
 from arrax.core.errors import InconclusiveDimensionOperation
-from arrax.core.symbolic_dimensions import SymbolicDimension, operation
+from arrax.core.symbolic_dimensions import SymbolicDimension, deciding, operation
 
 Dimension = Any  # an int or a SymbolicDimension
 
@@ -36,9 +36,13 @@ def min_dim(first: Dimension, second: Dimension) -> Dimension:
     return _chosen("min", first, second)
 
 
+deciding.least, deciding.greatest = min_dim, max_dim
+
+
 def _chosen(name: str, first: Dimension, second: Dimension) -> Dimension:
-    try:
-        return first if (first >= second) == (name == "max") else second
-    except InconclusiveDimensionOperation:
-        scope = first.scope if is_symbolic(first) else second.scope
-        return operation(name, first, second, scope)
+    for one, other in ((first, second), (second, first)):  # of which only one may be known
+        try:
+            return one if (one >= other) == (name == "max") else other
+        except InconclusiveDimensionOperation:
+            scope = one.scope if is_symbolic(one) else other.scope
+    return operation(name, first, second, scope)

@@ -145,8 +145,8 @@ class KeyReuseError(JAXTypeError):
 class InconclusiveDimensionOperation(Exception):
     """Symbolic dimensions cannot be compared.
 
-    Raised for comparisons that hold for some sizes only; programs of arrax have concrete sizes, so that libraries
-    raise it, and none of arrax's own functions.
+    Raised for comparisons that hold for some sizes only, while a function is exported for lengths that are symbols.
+    Mend: constraints that say more of the symbols, or code that does not compare lengths.
 
     Example: ``raise arrax.errors.InconclusiveDimensionOperation('n > 4 depends on n')`` raises it.
     """

@@ -65,6 +65,9 @@ class Deciding:
     """Who knows the sizes of expressions: filled by ``symbolic_bounds``."""
 
     is_at_least: Callable[[SymbolicDimension, int], bool | None]  # None where it depends on the symbols
+    least: Callable[[Any, Any], Any]  # of two lengths
+    greatest: Callable[[Any, Any], Any]
+    as_value: Callable[[SymbolicDimension], Any]  # an operation of a program, filled by ``lax``
 
 
 deciding = Deciding()
@@ -119,7 +122,9 @@ class SymbolicDimension:
         return constant(int(other), self.scope) if isinstance(other, int) or _is_integer(other) else None
 
     def __add__(self, other: Any) -> Any:
-        given = self._operand(other, "for a sum")
+        given = self._with(other, "for a sum")
+        if given is None:
+            return deciding.as_value(self) + other
         return normal([*self.terms, *given.terms], self.scope)
 
     def _operand(self, other: Any, what: str) -> SymbolicDimension:
@@ -129,7 +134,9 @@ class SymbolicDimension:
         return given
 
     def __mul__(self, other: Any) -> Any:
-        given = self._operand(other, "for a product")
+        given = self._with(other, "for a product")
+        if given is None:
+            return deciding.as_value(self) * other
         return normal([(times(m, n), c * d) for m, c in self.terms for n, d in given.terms], self.scope)
 
     __radd__, __rmul__ = __add__, __mul__
@@ -138,7 +145,8 @@ class SymbolicDimension:
         return self * -1
 
     def __sub__(self, other: Any) -> Any:
-        return self + self._operand(other, "for a difference") * -1
+        given = self._with(other, "for a difference")
+        return deciding.as_value(self) - other if given is None else self + given * -1
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
@@ -167,9 +175,10 @@ class SymbolicDimension:
         return divmod(other, self)[1]
 
     def __truediv__(self, other: Any) -> Any:
-        raise NotImplementedError(f"'{self}' / '{other}': {_OUTSIDE}")
+        return deciding.as_value(self) / other
 
-    __rtruediv__ = __truediv__
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / deciding.as_value(self)
 
     # ---- comparison ----
 
@@ -213,7 +222,25 @@ class SymbolicDimension:
         raise InconclusiveDimensionOperation(f"Symbolic dimension '{self}' used in a context that requires a constant")
 
     def __jax_array__(self) -> Any:
-        raise NotImplementedError(f"'{self}': {_OUTSIDE}")
+        return deciding.as_value(self)
+
+    def piece(self, start: int | None, stop: int | None, step: int | None) -> tuple[Any, Any, int]:
+        """Size, start and step of a slice of an axis of this length."""
+        if step == -1 and start is None and stop is None:
+            return self, 0, -1
+        if step not in (None, 1):
+            raise NotImplementedError(f"a slice with step {step} of an axis of the symbolic length '{self}'")
+        least, most = deciding.least, deciding.greatest
+        first, last = (
+            bound if bound is None else least(bound, self) if bound >= 0 else most(self + bound, 0)
+            for bound in (start, stop)
+        )
+        first, last = 0 if first is None else first, self if last is None else last
+        return most(last - first, 0), first, 1
+
+    def or_zero(self) -> Any:
+        """The length, or 0 where it would be less."""
+        return deciding.greatest(self, 0)
 
     def symbols(self) -> set[str]:
         """The names of its symbols."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -41,7 +41,7 @@ class SymbolicScope:
             raise ValueError(f"SymbolicScope: constraints must be a sequence of texts, got {constraints_str!r}")
         frames = user_frames(runtime.Traceback.get_traceback(), 1)
         self._place = f"{id(self)} created at {frame_text(frames[0])}" if frames else str(id(self))
-        self._texts: list[str] = []
+        self._checks: list[tuple[str, Dimension, str, Dimension]] = []
         self._known: list[dict[Monomial, Fraction]] = []
         self._rules: dict[Monomial, tuple[int, list[tuple[Monomial, int]]]] = {}
         for text in constraints_str:
@@ -63,7 +63,7 @@ class SymbolicScope:
         else:
             known = {monomial: Fraction(coefficient) for monomial, coefficient in difference.terms}
             self._known += [known] if kind != "==" else [known, {m: -c for m, c in known.items()}]
-        self._texts.append(text.strip())
+        self._checks.append((text.strip(), left, kind, right))
 
     def _add_equality(self, text: str, left: Any, right: Any) -> None:
         """From now on the product on the left is what stands on the right."""
@@ -87,12 +87,25 @@ class SymbolicScope:
         """Sums that are at least 0."""
         return iter(self._known)
 
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """The constraints, as text."""
+        return tuple(text for text, *_ in self._checks)
+
+    def violated(self, sizes: Mapping[str, int]) -> str | None:
+        """A constraint that does not hold for some sizes of the symbols, if there is one."""
+        for text, left, kind, right in self._checks:
+            one, other = (side if isinstance(side, int) else side.evaluate(sizes) for side in (left, right))
+            if not {">=": one >= other, "<=": one <= other, "==": one == other}[kind]:
+                return text
+        return None
+
     def described(self) -> str:
         """The constraints, for messages."""
-        return f"\nUsing symbolic scope {self}" if self._texts else ""
+        return f"\nUsing symbolic scope {self}" if self._checks else ""
 
     def __str__(self) -> str:
-        listed = "".join(f"\n  {text}" for text in self._texts)
+        listed = "".join(f"\n  {text}" for text in self.constraints)
         return f"{self._place}{f' with constraints:{listed}' if listed else ''}"
 
     __repr__ = __str__

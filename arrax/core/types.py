@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import in_call
+from arrax.core.calls import in_call, is_symbolic
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.dtypes.kinds import tangent_dtype
@@ -75,7 +75,7 @@ class ShapedArray(AbstractValue):
             pass
         if not isinstance(dtype, np.dtype | dtypes.ExtendedDType):
             dtype = dtypes.dtype(dtype)
-        shape, weak_type = tuple(size if hasattr(size, "symbols") else int(size) for size in shape), bool(weak_type)
+        shape, weak_type = tuple(size if is_symbolic(size) else int(size) for size in shape), bool(weak_type)
         if sharding is not None and sharding == _undivided(sharding.mesh, len(shape)):
             sharding = None
         key = (shape, dtype, weak_type, sharding, vma)

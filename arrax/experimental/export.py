@@ -10,6 +10,7 @@ from arrax.core.dimensions import is_symbolic as is_symbolic_dim  # noqa: F401
 from arrax.core.symbolic_shapes import SymbolicScope as SymbolicScope
 from arrax.core.symbolic_shapes import symbolic_shape as symbolic_shape
 from arrax.core.tracebacks import bound_names as _bound_names
+from arrax.lax import dimension_values as _dimension_values  # noqa: F401  (lengths as values)
 from arrax.transforms.arguments import jitted_of as _jitted_of
 from arrax.transforms.exporting import DisabledSafetyCheck as DisabledSafetyCheck
 from arrax.transforms.exporting import Exported as Exported

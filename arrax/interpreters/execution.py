@@ -147,7 +147,7 @@ def lower_program(
     flags = list(donated) if donated is not None else [False] * len(kept)
     return LoweredProgram(
         module, kept, const_args, jaxpr, ctx.program, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
-        ctx.calls_users, jaxpr.effects, eager and compiles_quickly(jaxpr), platform == "cpu" and runs_inline(jaxpr), spread,
+        ctx.calls_users, jaxpr.effects, eager and compiles_quickly(jaxpr), platform == "cpu" and not portable and runs_inline(jaxpr), spread,
         ctx.locations, eager,
     )  # fmt: skip
 

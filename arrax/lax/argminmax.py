@@ -39,7 +39,7 @@ def _index_lowering(optimum: Monoid) -> Any:
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
-        if aval.size < thresholds.ARGMAX_PAIRS_SIZE:
+        if type(aval.size) is not int or aval.size < thresholds.ARGMAX_PAIRS_SIZE:
             return [_index_by_pairs(ctx, x, optimum, direction, axes)]
         if aval.shape[axes[0]] <= thresholds.ARGMAX_PAIRS_LENGTH:
             return list(apart(ctx, x, axes=axes, index_dtype=index_dtype))

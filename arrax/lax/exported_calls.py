@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from arrax import native
+from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Primitive
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import call_function
+from arrax.interpreters.lowering.symbol_values import solved, symbols_of
 from arrax.xla import lapack, startup
-from arrax.xla.portable_modules import custom_calls, module_of, renamed
+from arrax.xla.portable_modules import custom_calls, for_platform, for_shapes, module_of, renamed
 
 call_exported_p = Primitive("call_exported", multiple_results=True)
-call_exported_p.type_rule = lambda *avals, exported: list(exported.out_avals)
+call_exported_p.type_rule = lambda *avals, exported: result_types(exported, avals)
 
 
 def kind_of_platform(platform: str) -> str:
@@ -24,39 +25,61 @@ def kind_of_platform(platform: str) -> str:
     return "rocm" if "rocm" in startup.clients() else "cuda"
 
 
+def result_types(exported: Any, avals: Sequence[Any]) -> list[Any]:
+    """The types of results for arguments of some types: where shapes have symbols, those for their lengths.
+
+    Raises:
+      ValueError: lengths that are those of no symbols.
+    """
+    if not symbols_of(exported.in_avals):
+        return list(exported.out_avals)
+    sizes = solved(exported.in_avals, [aval.shape for aval in avals])
+
+    def known(aval: Any) -> tuple[int, ...]:
+        return tuple(each.evaluate(sizes) if is_symbolic(each) else each for each in aval.shape)
+
+    for number, (given, wanted) in enumerate(zip(avals, exported.in_avals, strict=True)):
+        if given.shape != known(wanted):
+            raise ValueError(
+                f"argument {number} has the shape {given.shape}, where '{exported.fun_name}' was exported for {wanted.shape}, which is "
+                f"{known(wanted)} for {', '.join(f'{name} = {size}' for name, size in sorted(sizes.items()))}"
+            )
+    return [aval.update(shape=known(aval)) for aval in exported.out_avals]
+
+
 def _lower(ctx: Any, *args: Any, exported: Any) -> list[Any]:
     module = ctx.module_context
     platform = kind_of_platform(module.platform)
-    number = _number_of_platform(exported, platform)
+    _check_platform(exported, platform)
     if exported.nr_devices not in (1, module.num_devices):
         raise ValueError(
             f"Function '{exported.fun_name}' was exported for {exported.nr_devices} devices but it is used on "
             f"{module.num_devices}: call it inside of a jit whose arguments lie over that many"
         )
-    types = [builder.ir_type(aval) for aval in exported.out_avals]
+    types = [builder.ir_type(aval) for aval in ctx.avals_out]
     kept = [args[index] for index in exported.module_kept_var_idx]
-    if len(exported.platforms) > 1:
-        kept = [builder.constant(np.int32(number)), *kept]
-    return call_function(_function(module, exported), types, kept)
+    return call_function(_function(module, exported, platform, [value.type for value in kept]), types, kept)
 
 
-def _number_of_platform(exported: Any, platform: str) -> int:
-    if platform in exported.platforms:
-        return exported.platforms.index(platform)
-    if any(check.is_platform() for check in exported.disabled_safety_checks) and len(exported.platforms) == 1:
-        return 0
-    raise ValueError(
-        f"Function '{exported.fun_name}' was exported for platforms '{exported.platforms}' but it is used on "
-        f"'{(platform,)}'."
-    )
+def _check_platform(exported: Any, platform: str) -> None:
+    unchecked = len(exported.platforms) == 1 and any(check.is_platform() for check in exported.disabled_safety_checks)
+    if platform not in exported.platforms and not unchecked:
+        raise ValueError(
+            f"Function '{exported.fun_name}' was exported for platforms '{exported.platforms}' but it is used on "
+            f"'{(platform,)}'."
+        )
 
 
-def _function(module: Any, exported: Any) -> str:
-    """The name of the function that an exported one is in this module, which it is put into once."""
-    key = ("exported", id(exported))
+def _function(module: Any, exported: Any, platform: str, types: Sequence[Any]) -> str:
+    """The name of the function that an exported one is in this module for operands of some types; it is put there once."""
+    key = ("exported", id(exported), *map(str, types))
     if key not in module.functions:
         ir = native.mlir.ir
         found = module_of(exported.mlir_module_serialized, builder.ir_context())
+        if len(exported.platforms) > 1:
+            for_platform(found, exported.platforms, platform)
+        if symbols_of(exported.in_avals):
+            found = for_shapes(found, types)
         if any(name.startswith("lapack_") for name in custom_calls(found)):
             lapack.prepare()
         own, names = renamed(found, lambda name: module.fresh_name(f"{exported.fun_name}.{name}"))

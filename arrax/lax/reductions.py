@@ -286,7 +286,13 @@ def _short_rows_lowering(reduction_p: Primitive, monoid: Monoid) -> Any:
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], may_drop_nan: bool = False) -> list[Any]:
         aval = ctx.avals_in[0]
-        short = tuple(axes) == (aval.ndim - 1,) and aval.shape[-1] <= thresholds.ARGMAX_PAIRS_LENGTH and aval.ndim > 1
+        known = type(aval.size) is int  # not an expression of symbols
+        short = (
+            known
+            and tuple(axes) == (aval.ndim - 1,)
+            and aval.shape[-1] <= thresholds.ARGMAX_PAIRS_LENGTH
+            and aval.ndim > 1
+        )
         alone = (
             ctx.module_context.num_devices == 1
         )  # the partitioner adds up such reductions only by one plain operation

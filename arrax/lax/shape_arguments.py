@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import as_index, in_call
+from arrax.core.calls import as_index, in_call, is_symbolic
 from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
 
@@ -27,6 +27,8 @@ def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
     try:
         result = tuple(operator.index(length) for length in shape)
     except (TypeError, TracerIntegerConversionError):
+        if isinstance(shape, tuple | list) and any(map(is_symbolic, shape)):
+            return tuple(map(as_index, shape))
         origin = next((x.origin() for x in _entries(shape) if isinstance(x, Tracer)), "")
         hint = (
             "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions." if origin else ""

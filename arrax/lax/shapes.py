@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, as_indices, as_sequence, in_call
+from arrax.core.calls import as_index, as_indices, as_sequence, in_call, is_symbolic
 from arrax.core.explicit_axes import regrouped, without_axes
 from arrax.core.interpreter import Primitive, Rounding, Tracer
 from arrax.core.types import ShapedArray, Zero, slots, typeof
@@ -191,7 +191,10 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     Example: ``lax.broadcast_shapes((2, 1), (3,))`` is ``(2, 3)``.
     """
     for shape in shapes:
-        if not all(isinstance(length, int | np.integer) and length >= 0 for length in as_sequence(shape)):
+        if not all(
+            (isinstance(length, int | np.integer) and length >= 0) or is_symbolic(length)
+            for length in as_sequence(shape)
+        ):
             raise TypeError(in_call(f"shapes must be sequences of non-negative integers, got {shape!r}"))
     if len(shapes) == 2 and shapes[0] == shapes[1]:
         return tuple(shapes[0])

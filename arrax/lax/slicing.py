@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, as_indices
+from arrax.core.calls import as_index, as_indices, is_symbolic
 from arrax.core.explicit_axes import of_first, whole_axes
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
@@ -16,7 +16,7 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import add, lt, rem
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.filled_arrays import full
 from arrax.lax.gather import CLIP, PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather, gather_p
 from arrax.lax.operand_checks import checked_operand, scalar_like
@@ -172,9 +172,27 @@ def _dynamic_slice_batch(values: Any, dims: Any, *, slice_sizes: tuple[int, ...]
 
 
 dynamic_slice_p.type_rule, dynamic_slice_p.divides = _dynamic_slice_type, whole_axes
-dynamic_slice_p.lower[None] = lambda ctx, x, *indices, slice_sizes: [
-    builder.op("dynamic_slice", ctx.avals_out[0], x, *indices, slice_sizes=builder.ints(slice_sizes)) if indices else x
-]
+
+
+def _dynamic_slice_lower(ctx: Any, x: Any, *indices: Any, slice_sizes: Any) -> list[Any]:
+    if not indices:
+        return [x]
+    out = ctx.avals_out[0]
+    if not any(map(is_symbolic, slice_sizes)):
+        return [builder.op("dynamic_slice", out, x, *indices, slice_sizes=builder.ints(slice_sizes))]
+    scalar, one = (ShapedArray(shape, np.dtype(np.int32)) for shape in ((), (1,)))
+    starts = []
+    for index, aval, size, length in zip(indices, ctx.avals_in[1:], slice_sizes, ctx.avals_in[0].shape, strict=True):
+        last = builder.op("subtract", scalar, builder.length(length), builder.length(size))
+        inside = builder.op("minimum", scalar, convert_ir(index, aval, scalar), last)
+        starts.append(builder.op("reshape", one, builder.op("maximum", scalar, inside, builder.length(0))))
+    shape = ShapedArray((len(starts),), np.dtype(np.int32))
+    start = builder.op("concatenate", shape, *starts, dimension=builder.integer(0))
+    limit = builder.op("add", shape, start, builder.lengths(slice_sizes))
+    return [builder.op("real_dynamic_slice", out, x, start, limit, builder.lengths([1] * len(starts)))]
+
+
+dynamic_slice_p.lower[None] = _dynamic_slice_lower
 dynamic_slice_p.jvp = _dynamic_slice_jvp
 dynamic_slice_p.transpose = _dynamic_slice_transpose
 dynamic_slice_p.batch = _dynamic_slice_batch

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, as_indices, as_sequence
+from arrax.core.calls import as_index, as_indices, as_sequence, is_symbolic
 from arrax.core.explicit_axes import elementwise, whole_axes
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
@@ -236,6 +236,9 @@ def _slice_type(aval: ShapedArray, *, start_indices: Any, limit_indices: Any, st
 
 def _slice_lower(ctx: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> list[Any]:
     steps = strides or (1,) * len(start_indices)
+    if any(map(is_symbolic, (*start_indices, *limit_indices))):
+        bounds = map(builder.lengths, (start_indices, limit_indices, steps))
+        return [builder.op("real_dynamic_slice", ctx.avals_out[0], x, *bounds)]
     return [
         builder.op(
             "slice", ctx.avals_out[0], x, start_indices=builder.ints(start_indices),

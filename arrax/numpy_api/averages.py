@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_symbolic
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, axis_order, exponential, filled_arrays, selection, shapes
@@ -35,7 +36,8 @@ def number_like(value: Any, like: Any) -> Any:
 def count_of(a: Any, where: Any, axes: tuple[int, ...], dtype: Any) -> Any:
     """How many elements are reduced: a number, or an array where a mask decides."""
     if where is None:
-        return np.asarray(math.prod(typeof(a).shape[i] for i in axes)).astype(dtype)[()]
+        count: Any = math.prod(typeof(a).shape[i] for i in axes)
+        return convert(count.__jax_array__(), dtype) if is_symbolic(count) else np.asarray(count).astype(dtype)[()]
     shape = shapes.broadcast_shapes(typeof(a).shape, typeof(where).shape)
     return reduce_sum(convert(operands.broadcast_to(as_operand(where), shape), dtype), axes)
 

@@ -106,7 +106,7 @@ def _check(name: str, terms: Sequence[str], output: str, sizes: Sequence[tuple[i
                 raise ValueError(
                     f"{name}: size of label {letter!r} for operand {position} ({length}) does not match previous terms ({known})."
                 )
-            lengths[letter] = max(known, length) if length and known else 0
+            lengths[letter] = (length if known == 1 else known) if length and known else 0
     for letter in output:
         if letter not in lengths:
             raise ValueError(f"{name}: output character {letter!r} did not appear in the input")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_symbolic
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import ShapedArray, slots, typeof
@@ -300,6 +300,15 @@ def _known(name: str, argument: str, value: Any) -> Any:
     return np.asarray(value)[()] if isinstance(value, ArrayImpl | np.ndarray) else value
 
 
+def _counted(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
+    """``arange`` up to a length that is an expression of symbols."""
+    first, last = (0, start) if stop is None else (start, stop)
+    if step not in (None, 1):
+        raise NotImplementedError(f"arange: the step {step} between symbolic dimensions {first} and {last}")
+    numbers = filled_arrays.broadcasted_iota(dtype, ((last - first).or_zero(),), 0)
+    return numbers if type(first) is int and first == 0 else arithmetic.add(numbers, convert(asarray(first), dtype))
+
+
 def arange(
     start: ArrayLike,
     stop: OptionalArray = None,
@@ -328,6 +337,8 @@ def arange(
         if dtypes.is_complex(dtypes.value_pair(value)[0]):
             raise ValueError("arange: start, stop and step must be real numbers, got a complex one")
     result = dtypes.result_type_of([dtypes.value_pair(value) for value in given])[0] if requested is None else requested
+    if any(map(is_symbolic, given)):
+        return _counted(start, stop, step, result)
     if stop is None:
         ends: Any = (("start", 0), ("stop", start))
     else:

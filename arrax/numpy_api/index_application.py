@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_symbolic
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
@@ -66,7 +67,9 @@ def fill_scalar(value: Any) -> Any:
 
 
 def _index_dtype(operands: Sequence[Any], lengths: Sequence[int]) -> np.dtype:
-    wide = any(typeof(operand).dtype.itemsize == 8 for operand in operands) or any(n >= 2**31 for n in lengths)
+    wide = any(typeof(operand).dtype.itemsize == 8 for operand in operands) or any(
+        n >= 2**31 for n in lengths if not is_symbolic(n)
+    )
     return index_dtype(*lengths) if wide else np.dtype(np.int32)
 
 
@@ -82,13 +85,18 @@ def _indices_of_operand(operand: Any, length: int, wrap: bool, dtype: np.dtype) 
     aval = typeof(operand)
     if dtypes.issubdtype(aval.dtype, np.unsignedinteger):
         if aval.dtype.itemsize >= dtype.itemsize:
-            operand = arithmetic.min_(operand, np.asarray(length).astype(aval.dtype)[()])
+            operand = arithmetic.min_(operand, _length(length, aval.dtype))
         return convert(operand, dtype)
     indices = convert(operand, dtype)
     if not wrap:
         return indices
     negative = arithmetic.lt(indices, np.zeros((), dtype)[()])
-    return selection.select(negative, arithmetic.add(indices, np.asarray(length).astype(dtype)[()]), indices)
+    return selection.select(negative, arithmetic.add(indices, _length(length, dtype)), indices)
+
+
+def _length(length: Any, dtype: np.dtype) -> Any:
+    """The length of an axis as a number of a dtype."""
+    return convert(length.__jax_array__(), dtype) if is_symbolic(length) else np.asarray(length).astype(dtype)[()]
 
 
 def _all_indices(operands: Sequence[Any], lengths: Sequence[int], wrap: bool) -> list[Any]:

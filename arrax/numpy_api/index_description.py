@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_symbolic
 from arrax.core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import typeof
@@ -258,7 +258,13 @@ class _Plan:
             self.array(1)
 
     def piece(self, start: int | None, stop: int | None, step: int | None) -> None:
-        first, last, stride = slice(start, stop, step).indices(self.shape[self.source])
+        length: Any = self.shape[self.source]
+        if is_symbolic(length):
+            self.axis(*length.piece(start, stop, step))
+            self.source += 1
+            self.layout.append("kept")
+            return
+        first, last, stride = slice(start, stop, step).indices(length)
         indices = range(first, last, stride)
         count = len(indices)
         lowest = 0 if count == 0 else min(indices[0], indices[-1])

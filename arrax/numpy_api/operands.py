@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.calls import called_function, in_call, register_wrapper
+from arrax.core.calls import called_function, in_call, is_symbolic, register_wrapper
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import ShapedArray, refuse_masked, typeof
@@ -106,7 +106,7 @@ def index_dtype(*lengths: int) -> np.dtype:
     """
     dtype: np.dtype = dtypes.canonicalize_dtype(np.int64)
     for length in lengths:
-        if length > np.iinfo(dtype).max:
+        if not is_symbolic(length) and length > np.iinfo(dtype).max:
             raise OverflowError(in_call(f"{dtype} cannot count the {length} places of an axis: use enable_x64"))
     return dtype
 

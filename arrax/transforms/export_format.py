@@ -11,8 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 from arrax import dtypes
 from arrax.core.pytree_nodes import registered_nodes
 from arrax.core.pytrees import PyTreeDef, tree_structure
+from arrax.core.symbolic_shapes import SymbolicScope, symbolic_shape
 from arrax.core.types import ShapedArray
 from arrax.dtypes.extended_dtypes import named_dtypes
+from arrax.interpreters.lowering.symbol_values import scopes_of
 from arrax.native import runtime
 
 Class = TypeVar("Class", bound=type)
@@ -166,16 +168,17 @@ def _read_tree(entry: Any) -> Any:
 def _write_type(aval: Any) -> Any:
     dtype = aval.dtype
     name = "float0" if dtype == dtypes.float0 else dtype.name
-    return [list(aval.shape), name, aval.weak_type]
+    return [[length if isinstance(length, int) else str(length) for length in aval.shape], name, aval.weak_type]
 
 
-def _read_type(entry: Any) -> ShapedArray:
-    shape, name, weak = entry
+def _read_type(entry: Any, scope: SymbolicScope) -> ShapedArray:
+    lengths, name, weak = entry
+    shape = symbolic_shape(", ".join(map(str, lengths)), scope=scope)
     if name == "float0":
-        return ShapedArray(tuple(shape), dtypes.float0)
+        return ShapedArray(shape, dtypes.float0)
     if name in named_dtypes:
-        return ShapedArray(tuple(shape), named_dtypes[name])
-    return ShapedArray(tuple(shape), dtypes.to_dtype(name), weak)
+        return ShapedArray(shape, named_dtypes[name])
+    return ShapedArray(shape, dtypes.to_dtype(name), weak)
 
 
 def _write_sharding(sharding: Any) -> str | None:
@@ -203,6 +206,7 @@ def to_bytes(exported: Any, vjp_order: int) -> bytes:
         "out_shardings_hlo": list(map(_write_sharding, exported.out_shardings_hlo)), "nr_devices": exported.nr_devices,
         "platforms": exported.platforms, "disabled_safety_checks": list(map(str, exported.disabled_safety_checks)),
         "calling_convention_version": exported.calling_convention_version,
+        "constraints": [text for scope in scopes_of(exported.in_avals) for text in scope.constraints],
         "module_kept_var_idx": exported.module_kept_var_idx, "uses_global_constants": exported.uses_global_constants,
     }  # fmt: skip
     derivative = to_bytes(exported.vjp(), vjp_order - 1) if vjp_order else b""
@@ -235,7 +239,8 @@ def from_bytes(data: bytes) -> tuple[dict[str, Any], bytes]:
         )
     for name in ("in_tree", "out_tree"):
         head[name] = tree_structure(_read_tree(head[name]))
-    for name, read in (("avals", _read_type), ("shardings_hlo", _read_sharding)):
+    scope = SymbolicScope(head.pop("constraints"))
+    for name, read in (("avals", lambda entry: _read_type(entry, scope)), ("shardings_hlo", _read_sharding)):
         for side in ("in", "out"):
             head[f"{side}_{name}"] = tuple(map(read, head[f"{side}_{name}"]))
     for name in ("platforms", "module_kept_var_idx", "disabled_safety_checks"):

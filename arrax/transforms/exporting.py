@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arrax.core.dimensions import is_symbolic
+from arrax.core.calls import is_symbolic
 from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
@@ -15,6 +15,7 @@ from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.execution import lower_program
 from arrax.interpreters.lowering.builder import ir_context, physical_aval
+from arrax.interpreters.lowering.symbol_values import scopes_of, symbols_of
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.exported_calls import call_exported_p, kind_of_platform
 from arrax.lax.operand_checks import checked_operand
@@ -193,6 +194,10 @@ class Exported:
             where = f"{('args', 'kwargs')[path[0].idx]}{keystr(path[1:])}"
             if given.dtype != wanted.dtype:
                 raise ValueError(f"Dtype mismatch for {where}: expected {wanted.dtype} and called with {given.dtype}")
+            if given.ndim == wanted.ndim and symbols_of([wanted]):
+                given = wanted.update(
+                    shape=tuple(n if is_symbolic(n) else m for m, n in zip(given.shape, wanted.shape, strict=True))
+                )  # those of symbols are compared when all are known
             if given.shape != wanted.shape:
                 places = [
                     n for n, pair in enumerate(zip(given.shape, wanted.shape, strict=False)) if pair[0] != pair[1]
@@ -293,14 +298,14 @@ def exported_stage(
     """The exported function of a traced one (``jit(f).trace(…)``)."""
     name, program, placement = traced.fun_name, traced.jaxpr, traced._placement
     several = platforms if len(platforms) > 1 else ()
-    symbols = sorted({each for aval in traced._traced.in_avals for each in aval.shape if is_symbolic(each)}, key=str)
-    if symbols:
-        raise NotImplementedError(
-            f"export: '{name}' has arguments with symbolic dimensions ({', '.join(map(str, symbols))}), for which there is no "
-            "program: export it once for each shape"
+    if len(scopes_of(traced._traced.in_avals)) > 1:
+        raise ValueError(
+            f"Invalid mixing of symbolic scopes in the arguments of '{name}': make their shapes by one symbolic_args_specs, or with "
+            "one scope="
         )
     lowered = lower_program(
-        program, name, platforms[0], donated=traced._donated, keep_unused=bool(traced._jitted.options.keep_unused),
+        program, name, platforms[0], donated=traced._donated,
+        keep_unused=bool(traced._jitted.options.keep_unused or symbols_of(traced._traced.in_avals)),
         platforms=several, portable=True, placement=placement,
     )  # fmt: skip
     if lowered.calls_users:

@@ -8,6 +8,7 @@ from typing import Any
 
 from arrax import native
 from arrax.native import runtime
+from arrax.xla.modules import bytecode_of
 
 
 def portable_bytes(module: Any) -> bytes:
@@ -23,6 +24,33 @@ def module_of(data: bytes, context: Any) -> Any:
     """The module of such bytes, in a context."""
     with context:
         return runtime._jax.mlir.deserialize_portable_artifact(data, context)
+
+
+def for_platform(module: Any, platforms: Any, platform: str) -> None:
+    """Make the function of one platform the main one of a module for several: those of the others are dropped."""
+    ir = native.mlir.ir
+    functions = {ir.StringAttr(each.attributes["sym_name"]).value: each for each in module.body.operations}
+    for name in ("main", *(f"main_{each}" for each in platforms if each != platform)):
+        functions[name].operation.erase()
+    with module.context:
+        functions[f"main_{platform}"].attributes["sym_name"] = ir.StringAttr.get("main")
+        functions[f"main_{platform}"].attributes["sym_visibility"] = ir.StringAttr.get("public")
+
+
+def for_shapes(module: Any, types: Any) -> Any:
+    """A module whose main function takes arrays of shapes known only later, for arguments of some types."""
+    ir = native.mlir.ir
+    with module.context, ir.Location.unknown():
+        main = next(
+            each for each in module.body.operations if ir.StringAttr(each.attributes["sym_name"]).value == "main"
+        )
+        for argument, given in zip(main.regions[0].blocks[0].arguments, types, strict=True):
+            argument.set_type(given)
+        (*_, end) = main.regions[0].blocks[0].operations
+        results = [value.type for value in end.operands]  # arguments may be handed through
+        main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(list(types), results))
+        refined = runtime._jax.mlir.refine_polymorphic_shapes(bytecode_of(module), True, True, False)
+        return ir.Module.parse(refined)
 
 
 def custom_calls(module: Any) -> Iterator[str]:

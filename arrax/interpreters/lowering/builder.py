@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from arrax import dtypes, native
-from arrax.core.calls import in_call
+from arrax.core.calls import in_call, is_symbolic
 from arrax.core.types import AbstractToken, ShapedArray
 from arrax.xla.modules import new_context
 
@@ -49,7 +49,10 @@ def element_type(dtype: np.dtype) -> Any:
 
 @functools.lru_cache(1 << 14)
 def tensor_type(shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """The MLIR type of an array."""
+    """The MLIR type of an array; lengths that are symbols are known when the program is called."""
+    if any(map(is_symbolic, shape)):
+        unknown = native.mlir.ir.ShapedType.get_dynamic_size()
+        shape = tuple(unknown if is_symbolic(length) else length for length in shape)
     if dtype == dtypes.float0:
         dtype = np.dtype(np.bool_)
     return native.mlir.ir.RankedTensorType.get(shape, element_type(dtype))
@@ -101,11 +104,72 @@ def operation(
     return made
 
 
+_SIZED = {"broadcast_in_dim": "dynamic_broadcast_in_dim", "reshape": "dynamic_reshape", "iota": "dynamic_iota"}
+
+
 def op(name: str, aval: Any, *operands: Any, **attributes: Any) -> Any:
-    """The single result of a StableHLO operation: ``op("sine", aval, x)``; attributes are MLIR attributes."""
+    """The single result of a StableHLO operation: ``op("sine", aval, x)``; attributes are MLIR attributes.
+
+    Operations whose results have the shape that their type says are told that of symbols as an operand.
+    """
+    if name in _SIZED and type(aval.size) is not int:
+        name, operands = _SIZED[name], (*operands, lengths(physical_aval(aval).shape))
     made = _create()(f"stablehlo.{name}", results=[ir_type(aval)], operands=operands, attributes=attributes or None)
     recorder.note(made)
     return made.results[0]
+
+
+class _Symbols(threading.local):
+    """The lengths of axes that are symbols, in the program that a thread lowers."""
+
+    values: dict[str, Any] | None = None
+
+
+symbols = _Symbols()
+_LENGTH = ShapedArray((), np.dtype(np.int32))
+
+
+def length(dimension: Any) -> Any:
+    """A length of an axis as a value of the program: an int, or an expression of symbols.
+
+    Raises:
+      NotImplementedError: the program's arguments have no symbols in their shapes.
+    """
+    if not is_symbolic(dimension):
+        return constant(np.int32(dimension))
+    if symbols.values is None:
+        raise NotImplementedError(
+            f"the symbolic dimension '{dimension}' as a value, outside of arrax.export: only exported programs know its length"
+        )
+    total = None
+    for monomial, coefficient in dimension.terms:
+        term = constant(np.int32(coefficient)) if coefficient != 1 or not monomial else None
+        for factor, power in monomial:
+            for _ in range(power):
+                value = _factor(factor)
+                term = value if term is None else op("multiply", _LENGTH, term, value)
+        total = term if total is None else op("add", _LENGTH, total, term)
+    return total
+
+
+def _factor(factor: Any) -> Any:
+    if not factor.operands:
+        assert symbols.values is not None
+        return symbols.values[factor.name]
+    x, y = map(length, factor.operands)
+    if factor.name in ("max", "min"):
+        return op(f"{factor.name}imum", _LENGTH, x, y)
+    rest = op("remainder", _LENGTH, op("add", _LENGTH, op("remainder", _LENGTH, x, y), y), y)  # with the divisor's sign
+    return rest if factor.name == "mod" else op("divide", _LENGTH, op("subtract", _LENGTH, x, rest), y)
+
+
+def lengths(shape: Sequence[Any]) -> Any:
+    """A shape as a value of the program, of rank 1."""
+    one = ShapedArray((1,), np.dtype(np.int32))
+    if not shape:
+        return constant(np.zeros(0, np.int32))
+    parts = [op("reshape", one, length(each)) for each in shape]
+    return op("concatenate", ShapedArray((len(parts),), np.dtype(np.int32)), *parts, dimension=integer(0))
 
 
 def compare(direction: str, shape: tuple[int, ...], x: Any, y: Any, **attributes: Any) -> Any:

@@ -15,6 +15,7 @@ from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.locations import LIBRARY, NOWHERE, Locations, Origin, is_users, noted_in
+from arrax.interpreters.lowering.symbol_values import symbols_from, symbols_of
 from arrax.interpreters.platform_forms import with_forms
 from arrax.interpreters.staging import stage
 from arrax.xla.host_kernels import table as host_kernels
@@ -203,6 +204,8 @@ def call_program(
       shown_as: what stands for the call in the names of operations; None for a function of the library, whose operations
         have the line of the call.
     """
+    if builder.symbols.values is not None:  # functions of their own would have to be told the lengths
+        return inline_program(ctx, program, args, shown_as or None)
     function = inner_function(ctx, name, program, LIBRARY if shown_as is None else "")
     if shown_as is not None:
         ctx.show_as(shown_as)
@@ -274,7 +277,7 @@ def _function(ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: str |
     block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
     outer, ctx.origin = ctx.origin, NOWHERE
     ctx.locations.record.append(NOWHERE)
-    with ir.InsertionPoint(block):
+    with ir.InsertionPoint(block), symbols_from(program.in_avals, block.arguments):
         outs = lower_eqns(ctx, program.jaxpr, lower_consts(program), list(block.arguments), inside)
         builder.operation("func.return", [], outs)
     ctx.origin = outer
@@ -323,7 +326,7 @@ def lower_module(
         here = platform == "cpu" and num_devices == num_replicas == 1 and not portable
         ctx = ModuleContext(module, platform, num_devices, here and config.cpu_kernels.value)
         ctx.names["main"], ctx.devices, ctx.mesh, ctx.manual = 1, devices, mesh, manual
-        ctx.program = with_forms(program, platform, ctx.with_kernels, num_devices == 1)
+        ctx.program = _formed(ctx, program)
         with noted_in(ctx.locations):
             if platforms:
                 function = _for_platforms(ctx, program, platforms, f"{stem}({name})")
@@ -352,7 +355,7 @@ def _for_platforms(ctx: ModuleContext, program: ClosedJaxpr, platforms: Sequence
     for each, own in zip(platforms, names, strict=True):
         ctx.platform = each
         ctx.functions.clear()  # nested programs differ, too
-        _function(ctx, own, with_forms(program, each, False, ctx.num_devices == 1), inside)
+        _function(ctx, own, _formed(ctx, program), inside)
     number = ShapedArray((), np.dtype(np.int32))
     in_types = [builder.ir_type(aval) for aval in (number, *program.in_avals)]
     out_types = [builder.ir_type(aval) for aval in program.out_avals]
@@ -372,6 +375,13 @@ def _for_platforms(ctx: ModuleContext, program: ClosedJaxpr, platforms: Sequence
                 builder.return_(call_function(own, out_types, arguments))
         builder.operation("func.return", [], list(case.results))
     return function
+
+
+def _formed(ctx: ModuleContext, program: ClosedJaxpr) -> ClosedJaxpr:
+    """The program in the form that its platform runs best; forms depend on sizes, so that there is none where these are symbols."""
+    if builder.symbols.values is not None or symbols_of(program.in_avals):
+        return program
+    return with_forms(program, ctx.platform, ctx.with_kernels, ctx.num_devices == 1)
 
 
 def lower_main(ctx: ModuleContext, program: ClosedJaxpr) -> Any:
@@ -413,7 +423,7 @@ def _staged(ctx: LoweringContext, flat: Callable[..., Sequence[Any]]) -> ClosedJ
     """The program of a lowering rule that is written in terms of other operations."""
     program = ClosedJaxpr(*stage(flat, list(ctx.avals_in)))
     module = ctx.module_context
-    return with_forms(program, ctx.platform, module.with_kernels, module.num_devices == 1)
+    return _formed(module, program)
 
 
 def cached_lower_fun(

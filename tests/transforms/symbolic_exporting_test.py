@@ -1,0 +1,141 @@
+"""Exported functions of arguments whose lengths are known only when they are called."""
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import export, lax, nn
+from arrax.errors import InconclusiveDimensionOperation
+
+SIZES = {"a": 3, "b": 5}
+
+
+def specs(*shapes, dtype=jnp.float32, constraints=()):
+    scope = export.SymbolicScope(constraints)
+    return [arrax.ShapeDtypeStruct(export.symbolic_shape(shape, scope=scope), dtype) for shape in shapes]
+
+
+def values(structs, sizes):
+    rng = np.random.default_rng(0)
+    shapes = [[n.evaluate(sizes) if export.is_symbolic_dim(n) else n for n in struct.shape] for struct in structs]
+    return [
+        jnp.asarray(rng.normal(size=shape) if struct.dtype == np.float32 else rng.integers(0, 3, shape), struct.dtype)
+        for struct, shape in zip(structs, shapes, strict=True)
+    ]
+
+
+# fmt: off
+FUNCTIONS = {  # name: (function, shapes of its arguments, those of its results)
+    "arithmetic":  (lambda x: jnp.sin(x) * 2 + x**2 / 3, ["a, 2"], "(a, 2)"),
+    "broadcast":   (lambda x, y: x + y, ["a, 2", "2"], "(a, 2)"),
+    "choice":      (lambda x: jnp.where(x > 0, x, 0), ["a, b"], "(a, b)"),
+    "product":     (lambda x, w: x @ w, ["a, b", "b, 3"], "(a, 3)"),
+    "gram":        (lambda x: x.T @ x, ["a, 2"], "(2, 2)"),
+    "einsum":      (lambda x, y: jnp.einsum("ij,kj->ik", x, y), ["a, 4", "b, 4"], "(a, b)"),
+    "sum":         (lambda x: x.sum(0), ["a, b"], "(b,)"),
+    "mean":        (lambda x: x.mean(), ["a, b"], "()"),
+    "variance":    (lambda x: x.var(0), ["a, 2"], "(2,)"),
+    "normalized":  (lambda x: (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True), ["a, b"], "(a, b)"),
+    "softmax":     (nn.softmax, ["a, b"], "(a, b)"),
+    "logsumexp":   (nn.logsumexp, ["a, 2"], "()"),
+    "flat":        (lambda x: x.reshape(-1), ["a, 2"], "(2*a,)"),
+    "unflat":      (lambda x: x.reshape(x.shape[0] // 2, 2), ["2*a"], "(a, 2)"),
+    "row":         (lambda x: x[0], ["a, 2"], "(2,)"),
+    "column":      (lambda x: x[:, 0], ["a, 2"], "(a,)"),
+    "rest":        (lambda x: x[1:], ["a, 2"], "(a - 1, 2)"),
+    "start":       (lambda x: x[:-1], ["a, 2"], "(a - 1, 2)"),
+    "reversed":    (lambda x: x[::-1], ["a, 2"], "(a, 2)"),
+    "new axis":    (lambda x: x[None, :, None], ["a"], "(1, a, 1)"),
+    "chosen rows": (lambda x: x[jnp.array([0, -1])], ["a, 2"], "(2, 2)"),
+    "joined":      (lambda x, y: jnp.concatenate([x, y]), ["a, 2", "b, 2"], "(b + a, 2)"),
+    "stacked":     (lambda x: jnp.stack([x, x]), ["a, 2"], "(2, a, 2)"),
+    "zeros":       (lambda x: jnp.zeros((x.shape[0], 3)), ["a"], "(a, 3)"),
+    "like":        (jnp.ones_like, ["a, b"], "(a, b)"),
+    "numbers":     (lambda x: jnp.arange(x.shape[0]) + jnp.arange(2, x.shape[0] + 2), ["a"], "(a,)"),
+    "length":      (lambda x: x.shape[0] * x + x.shape[0] / 2, ["a"], "(a,)"),
+    "repeated":    (lambda x: jnp.broadcast_to(x[:, None], (x.shape[0], 3, 2)), ["a, 2"], "(a, 3, 2)"),
+    "tiled":       (lambda x: jnp.tile(x, (2, 1)), ["a, 2"], "(2*a, 2)"),
+    "padded":      (lambda x: jnp.pad(x, 1), ["a, 2"], "(a + 2, 4)"),
+    "triangle":    (jnp.tril, ["a, a"], "(a, a)"),
+    "sorted":      (lambda x: jnp.sort(x, 0), ["a, 2"], "(a, 2)"),
+    "place":       (lambda x: jnp.argmax(x, 1), ["a, b"], "(a,)"),
+    "updated":     (lambda x: x.at[0].set(1.0), ["a, 2"], "(a, 2)"),
+    "branches":    (lambda x: lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x), ["a, 2"], "(a, 2)"),
+    "loop":        (lambda x: lax.fori_loop(0, 3, lambda i, c: c * x + i, x), ["a"], "(a,)"),
+    "convolution": (lambda x: lax.conv(x, jnp.ones((4, 3, 3, 3)), (1, 1), "SAME"), ["a, 3, 8, 8"], "(a, 4, 8, 8)"),
+    "mapped":      (arrax.vmap(lambda x: jnp.dot(x, x)), ["a, b"], "(a,)"),
+    "gradient":    (arrax.grad(lambda x: jnp.sum(jnp.tanh(x @ x.T)) + x.mean()), ["a, b"], "(a, b)"),
+    "attention":   (lambda q, k, v: nn.softmax(q @ k.T / 3) @ v, ["a, 8", "b, 8", "b, 4"], "(a, 4)"),
+    "unused":      (lambda x, y: x * 2, ["a", "b"], "(a,)"),
+    "handed on":   (lambda x: x, ["a, 2"], "(a, 2)"),
+    "half":        (lambda x: x.reshape(2, -1)[0], ["2*a"], "(a,)"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_one_program_serves_all_lengths(name):
+    f, shapes, result = FUNCTIONS[name]
+    structs = specs(*shapes)
+    exported = export.export(arrax.jit(f))(*structs)
+    assert str(exported.out_avals[0].shape) == result
+    args = values(structs, SIZES)
+    np.testing.assert_allclose(exported.call(*args), f(*args), rtol=1e-5, atol=1e-5)
+
+
+def test_calls_inside_of_programs_derivatives_and_bytes():
+    def f(x, w):
+        return jnp.tanh(x @ w).mean(0)
+
+    structs = specs("n, k", "k, 2", constraints=["k >= 2"])
+    exported = export.deserialize(export.export(arrax.jit(f))(*structs).serialize(vjp_order=1))
+    assert str(exported.in_avals[0].shape) == "(n, k)" and "tensor<?x?xf32>" in exported.mlir_module()
+    assert exported.in_avals[0].shape[1] >= 2
+    for sizes in ({"n": 4, "k": 3}, {"n": 1, "k": 6}):
+        x, w = values(structs, sizes)
+        np.testing.assert_allclose(arrax.jit(exported.call)(x, w), f(x, w), rtol=1e-5, atol=1e-6)
+        slope = arrax.grad(lambda w, x=x: exported.call(x, w).sum())(w)
+        np.testing.assert_allclose(slope, arrax.grad(lambda w, x=x: f(x, w).sum())(w), rtol=1e-5, atol=1e-6)
+
+    @arrax.jit
+    def two_shapes(x, w):
+        return exported.call(x, w) + exported.call(x[:2], w)
+
+    np.testing.assert_allclose(two_shapes(*values(structs, {"n": 4, "k": 3})).shape, (2,))
+    with pytest.raises(ValueError, match="the constraint k >= 2 does not hold for k = 1, n = 3"):
+        exported.call(*values(structs, {"n": 3, "k": 1}))
+
+
+def test_platforms_of_functions_with_symbols():
+    structs = specs("a, 2")
+    exported = export.export(arrax.jit(lambda x: jnp.zeros(x.shape) + x.mean(0)), platforms=["cpu", "tpu"])(*structs)
+    (x,) = values(structs, SIZES)
+    np.testing.assert_allclose(exported.call(x), np.broadcast_to(x.mean(0), x.shape), rtol=1e-6)
+
+
+def test_lengths_that_do_not_fit_are_refused():
+    square = export.export(arrax.jit(lambda x, y: x @ y))(*specs("a, a", "a"))
+    with pytest.raises(ValueError, match=r"argument 0 has the shape \(2, 3\).* which is \(2, 2\) for a = 2"):
+        square.call(np.ones((2, 3), np.float32), np.ones(2, np.float32))
+    with pytest.raises(ValueError, match="expected same rank"):
+        square.call(np.ones(3, np.float32), np.ones(3, np.float32))
+    even = export.export(arrax.jit(lambda x: x + 1))(*specs("2*a"))
+    with pytest.raises(ValueError, match=r"length 3 of axis 0 of argument 0 is not '2\*a'"):
+        even.call(np.ones(3, np.float32))
+
+
+def test_what_depends_on_lengths_is_refused():
+    with pytest.raises(TypeError, match=r"got shapes \(a,\), \(b,\)"):
+        export.export(arrax.jit(jnp.add))(*specs("a", "b"))
+    with pytest.raises(InconclusiveDimensionOperation):
+        export.export(arrax.jit(lambda x: x if x.shape[0] > 3 else x + 1))(*specs("a"))
+    with pytest.raises(InconclusiveDimensionOperation):
+        export.export(arrax.jit(lambda x: lax.scan(lambda c, r: (c + r, c), 0.0, x)))(*specs("a"))
+    with pytest.raises(ValueError, match=r"symbols a, b cannot be read off"):
+        export.export(arrax.jit(jnp.sin))(*specs("a*b"))
+    with pytest.raises(ValueError, match="Invalid mixing of symbolic scopes"):
+        export.export(arrax.jit(lambda x, y: x))(*specs("a"), *specs("a"))
+    (x,) = specs("a")
+    with pytest.raises(NotImplementedError, match="outside of arrax.export"):
+        arrax.jit(lambda y: y + x.shape[0])(1.0)
