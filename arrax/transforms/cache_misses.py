@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from arrax.core import config
+from arrax.core.caches import cleared_by
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.functions import describe_function
 from arrax.core.pytree_mismatch import mismatches
@@ -16,6 +17,8 @@ from arrax.core.pytrees import tree_unflatten
 from arrax.native import runtime
 
 logger = logging.getLogger("arrax")
+_explained: set[str] = set()  # the functions whose first traces were explained
+cleared_by(_explained.clear)
 
 
 class TraceKey(NamedTuple):
@@ -49,7 +52,11 @@ def explain(
     at = f" at {frame_text(frames[0])}" if frames else ""
     function = describe_function(fun, "jit").describe()
     if not earlier:
-        logger.warning("TRACING CACHE MISS%s: %s was never traced before", at, function)
+        hint = ", but another function of this definition was: define it once, outside of what is repeated"
+        logger.warning(
+            "TRACING CACHE MISS%s: %s was never traced before%s", at, function, hint * (function in _explained)
+        )
+        _explained.add(function)
         return
     listed = "".join(f"\n  * {difference.text}" for difference in nearest_differences(key, earlier, names))
     logger.warning(

@@ -130,7 +130,11 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
     leaves, tree = tree_flatten((fmt_args, fmt_kwargs))
     key_dtypes = tuple(map(_key_dtype, leaves))
     leaves = [leaf if dtype is None else dtype.unwrap(leaf) for leaf, dtype in zip(leaves, key_dtypes, strict=True)]
-    _fields.vformat(msg, fmt_args, fmt_kwargs)
+    try:
+        _fields.vformat(msg, fmt_args, fmt_kwargs)
+    except (IndexError, KeyError, ValueError) as error:
+        error.add_note(f"check: fields and values do not fit together in {msg!r}")
+        raise
     place = place_of(runtime.Traceback.get_traceback())
     site = Site(ErrorCategory.USER, f"{msg} (`check` failed)", tree, place, bool(debug), key_dtypes)
     bind_check(code_where(bitwise_not(pred)), leaves, (site,))

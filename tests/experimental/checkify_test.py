@@ -312,3 +312,9 @@ def test_functions_get_what_is_no_array_and_numbers_that_they_ask_for():
         checkify.checkify(lambda x, n: x if x > n else n)(jnp.ones(()), 2)
     with pytest.raises(ValueError, match="Non-hashable static arguments"):
         checkify.checkify(arrax.jit(f, static_argnames="times"))(1.0, jnp.int32(2))
+
+
+def test_fields_without_values_name_the_text():
+    with pytest.raises(IndexError) as error:
+        check(True, "{} of {}", 1)
+    assert "check: fields and values do not fit together in '{} of {}'" in error.value.__notes__

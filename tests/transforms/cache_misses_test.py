@@ -48,9 +48,12 @@ def test_the_difference_to_earlier_calls_is_told(case, log):
 
 
 def test_functions_never_traced_before_are_named(log):
+    arrax.clear_caches()
     with arrax.explain_cache_misses(True):
         arrax.jit(fresh())(1.0)
-    assert "scaled at" in log.text and "never traced before" in log.text
+        assert "scaled at" in log.text and "never traced before" in log.text and "define it once" not in log.text
+        arrax.jit(fresh())(1.0)
+    assert "another function of this definition was: define it once" in log.text
 
 
 def test_known_calls_are_silent(log):
