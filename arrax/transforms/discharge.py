@@ -23,6 +23,7 @@ from arrax.lax.calls import bind_program, consts_as_inputs, core_call_p, jit_p
 from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p, settings_of
+from arrax.lax.control_flow.solves import linear_solve_p, root_p
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p, custom_vjp_call_p
 from arrax.lax.reductions import reduce_or
 from arrax.lax.remat import remat_p
@@ -42,6 +43,12 @@ class Checked(NamedTuple):
     program: ClosedJaxpr
     sites: Sites
     payload_avals: list[Any]
+    lost_checks: bool  # those that were not asked for
+
+    @property
+    def is_as_before(self) -> bool:
+        """Whether there was nothing to add and nothing to take away."""
+        return not self.sites and not self.lost_checks
 
     def split(self, outs: Sequence[Any]) -> tuple[list[Finding], list[Any]]:
         """The finding and the outputs among results."""
@@ -99,7 +106,7 @@ def _checked(program: ClosedJaxpr, errors: Errors) -> Checked:
 
     avals = program.in_avals
     jaxpr, consts = stage(flat, avals, program.jaxpr.debug_info)
-    return Checked(ClosedJaxpr(jaxpr, consts), *found[0])
+    return Checked(ClosedJaxpr(jaxpr, consts), *found[0], check_effect in program.effects)
 
 
 # ---- what calls programs ---------------------------------------------------------------------------------------------
@@ -118,7 +125,7 @@ def _opened_call(program: ClosedJaxpr, values: Sequence[Any], errors: Errors) ->
 
 def _call(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]] | None:
     inner, operands = _opened_call(eqn.params["jaxpr"], values, errors)
-    if not inner.sites:
+    if inner.is_as_before:
         return None
     params = eqn.params
     if not isinstance(params.get("prevent_cse", True), bool):
@@ -131,12 +138,12 @@ def _cond(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Fi
     branches, platforms = eqn.params["branches"], eqn.params["platforms"]
     forms = [checked(branch, errors) for branch in branches]
     sites: Sites = tuple(site for form in forms for site in form.sites)
-    if not sites:
+    if all(form.is_as_before for form in forms):
         return None
     joined = branches[0].memo(("checked cond", errors, branches), lambda: tuple(_padded(forms)))
     outs = bind_cond(values[0], values[1:], joined, platforms)
     avals = [aval for form in forms for aval in form.payload_avals]
-    return Checked(joined[0], sites, avals).split(outs)
+    return Checked(joined[0], sites, avals, False).split(outs)
 
 
 def _padded(forms: Sequence[Checked]) -> list[ClosedJaxpr]:
@@ -176,7 +183,7 @@ def _shard_map(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[li
             return inner, ClosedJaxpr(*stage(flat, whole.in_avals, whole.jaxpr.debug_info))
 
     inner, program = params["jaxpr"].memo(("checked shard_map", errors, region), make)
-    if not inner.sites:
+    if inner.is_as_before:
         return None
     count = 1 + len(inner.payload_avals)
     axes = tuple(name for name in region.mesh.axis_names if name in region.axes)
@@ -198,7 +205,7 @@ def _scan(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Fi
     params = eqn.params
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     inner = checked(params["jaxpr"], errors)
-    if not inner.sites:
+    if inner.is_as_before:
         return None
     count = 1 + len(inner.payload_avals)
 
@@ -224,7 +231,7 @@ def _while(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[F
     params = eqn.params
     cond, body = params["cond_jaxpr"], params["body_jaxpr"]
     forms = [checked(program, errors) for program in (cond, body)]
-    if not (forms[0].sites or forms[1].sites):
+    if all(form.is_as_before for form in forms):
         return None
     sizes = params["cond_nconsts"], params["body_nconsts"]
     cond_consts, body_consts, carry = split_list(values, sizes)
@@ -266,6 +273,29 @@ def _checked_loop(cond: Checked, body: Checked, sizes: tuple[int, int]) -> tuple
     )
 
 
+def _solve(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]]:
+    """The solver runs once more for its own checks, so that the solve keeps its derivatives."""
+    programs, params, found = eqn.params["jaxprs"], eqn.params, list[Finding]()
+    if check_effect in programs.solve.effects:
+        *groups, rest = split_list(values, params["const_lengths"])
+        inner = checked(programs.solve, errors)
+        consts = groups[programs._fields.index("solve")]
+        found = inner.split(eval_jaxpr(inner.program.jaxpr, inner.program.consts, *consts, *rest))[0]
+        plain = {name: _unchecked(one) for name, one in programs._asdict().items() if one is not None}
+        params = {**params, "jaxprs": programs._replace(**plain)}
+    outs = list(context.interpreter.process(eqn.primitive, tuple(values), params))
+    return [*found, *check_equation(eqn, values, outs, errors)], outs
+
+
+def _unchecked(program: ClosedJaxpr) -> ClosedJaxpr:
+    """The program without its checks."""
+
+    def flat(*args: Any) -> list[Any]:
+        return run_checked(program, args, frozenset())[1]
+
+    return program.memo("unchecked", lambda: ClosedJaxpr(*stage(flat, program.in_avals, program.jaxpr.debug_info)))
+
+
 # ---- functions with rules of their own -------------------------------------------------------------------------------
 
 
@@ -292,7 +322,7 @@ def _run_jvp_rule(rule: Hidden, primals: Sequence[Any], tangents: Sequence[Any])
 
 def _custom_jvp(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]] | None:
     inner, operands = _opened_call(eqn.params["call_jaxpr"], values, errors)
-    if not inner.sites:
+    if inner.is_as_before:
         return None
     params, program = eqn.params, inner.program
     skipped = params["num_consts"] + len(operands) - len(values)
@@ -313,7 +343,7 @@ def _custom_jvp(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[l
 
 def _custom_vjp(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]] | None:
     inner, operands = _opened_call(eqn.params["call_jaxpr"], values, errors)
-    if not inner.sites:
+    if inner.is_as_before:
         return None
     params, program = eqn.params, inner.program
     skipped = params["num_consts"] + len(operands) - len(values)
@@ -346,7 +376,7 @@ def _custom_vjp(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[l
 
 _RULES: dict[Primitive, Rule] = {
     check_p: _check, jit_p: _call, core_call_p: _call, remat_p: _call, cond_p: _cond, shard_map_p: _shard_map, scan_p: _scan, while_p: _while,
-    custom_jvp_call_p: _custom_jvp, custom_vjp_call_p: _custom_vjp,
+    custom_jvp_call_p: _custom_jvp, custom_vjp_call_p: _custom_vjp, root_p: _solve, linear_solve_p: _solve,
 }  # fmt: skip
 
 
