@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
-from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering import builder, sharding_text
 from arrax.lax.collective_rules import (
     Groups,
     all_gather_p,
@@ -107,11 +107,33 @@ def _axis_index(ctx: Any, *, axis_name: Any) -> list[Any]:
         return [builder.constant(np.int32(0))]
     indices = np.empty(numbers.size, np.int32)
     indices[numbers.ravel()] = np.indices(numbers.shape)[mesh.axis_names.index(axis_name)].ravel()
-    own = "partition_id" if module.num_devices > 1 else "replica_id"
-    number = builder.op(own, ShapedArray((), np.dtype(np.uint32)))
-    table = builder.constant(indices)
-    one = builder.op("dynamic_slice", ShapedArray((1,), out.dtype), table, number, slice_sizes=builder.ints((1,)))
-    return [builder.op("reshape", out, one)]
+
+    def found() -> Any:
+        own = "partition_id" if module.num_devices > 1 else "replica_id"
+        number = builder.op(own, ShapedArray((), np.dtype(np.uint32)))
+        table = builder.constant(indices)
+        one = builder.op("dynamic_slice", ShapedArray((1,), out.dtype), table, number, slice_sizes=builder.ints((1,)))
+        return builder.op("reshape", out, one)
+
+    rest = [name for name in mesh.axis_names if name not in (module.manual_axes or mesh.axis_names)]
+    if module.num_devices == 1 or all(mesh.shape[name] == 1 for name in rest):
+        return [found()]
+    return [_over_other_axes(module, mesh, rest, out, found)]
+
+
+def _over_other_axes(module: Any, mesh: Any, rest: Sequence[Any], out: ShapedArray, make: Callable[[], Any]) -> Any:
+    """What is made where the program is per device over the other axes of the mesh, too: only there a device has a number."""
+    symbol = sharding_text.mesh_symbol(module, mesh)
+    names = ", ".join(sharding_text.axis_text(mesh, name) for name in rest)
+    attributes = {
+        "in_shardings": builder.attribute("#sdy.sharding_per_value<[]>"),
+        "out_shardings": builder.attribute(f"#sdy.sharding_per_value<[<@{symbol}, []>]>"),
+        "manual_axes": builder.attribute(f"#sdy<manual_axes{{{names}}}>"),
+    }
+    made = builder.operation("sdy.manual_computation", [builder.ir_type(out)], [], attributes, 1)
+    with builder.inside(builder.block_with(made, 0, [])):
+        builder.operation("sdy.return", [], [make()])
+    return made.results[0]
 
 
 axis_index_p.lower[None] = _axis_index

@@ -271,13 +271,14 @@ def _with_token(eqn: JaxprEqn, token: Var, after: Var) -> list[JaxprEqn]:
 
 def _lower(ctx: Any, *args: Any, jaxpr: ClosedJaxpr, in_specs: Specs, out_specs: Specs, **params: Any) -> list[Any]:
     module, region = ctx.module_context, region_of(params)
-    outside, module.manual = module.manual, region
+    outside, module.manual = (module.manual, module.manual_axes), region
+    module.manual_axes = (module.manual_axes or frozenset()) | region.axes
     try:
         if module.num_devices == 1:
             return inline_program(module, jaxpr, args, "shard_map")
         return _manual_computation(module, args, jaxpr, region, in_specs, out_specs)
     finally:
-        module.manual = outside
+        module.manual, module.manual_axes = outside
 
 
 def _manual_computation(

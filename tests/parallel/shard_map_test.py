@@ -243,6 +243,33 @@ def test_axes_may_be_left_to_the_compiler():
     np.testing.assert_allclose(nested(X), BLOCKS.sum(0).reshape(4, 2, 2).sum(1), rtol=1e-5)
 
 
+INDICES = np.repeat(np.arange(4.0, dtype=np.float32), 4)[:, None]  # of the device along x that has a row of X
+
+
+@pytest.mark.parametrize(
+    "body, expected",
+    [
+        (lambda b: b * (1.0 + lax.axis_index("x")), lambda x: x * (1 + INDICES)),
+        (lambda b: lax.cond(lax.axis_index("x") > 1, lambda b: b * 2, lambda b: b + 1, b), lambda x: np.where(INDICES > 1, x * 2, x + 1)),
+        (lambda b: lax.map(lambda row: row * lax.axis_index("x"), b), lambda x: x * INDICES),
+        (lambda b: arrax.jit(lambda b: b + lax.psum(1.0 * lax.axis_index("x"), "x"))(b), lambda x: x + 6),
+        (lambda b: arrax.shard_map(lambda c: c * (lax.axis_index("y") + lax.axis_index("x")), in_specs=P(None, "y"),
+                                   out_specs=P(None, "y"), axis_names={"y"})(b), lambda x: x * (INDICES + [0, 0, 1, 1])),
+    ],
+)  # fmt: skip
+def test_devices_know_their_number_where_other_axes_are_left_to_the_compiler(body, expected):
+    f = mapped(body, P("x"), P("x"), axis_names={"x"})
+    for x in (
+        X,
+        arrax.device_put(X, NamedSharding(mesh(), P("x", "y"))),
+        arrax.device_put(X, NamedSharding(mesh(), P("y"))),
+    ):
+        np.testing.assert_allclose(arrax.jit(f)(x), expected(X), rtol=1e-6)
+    np.testing.assert_allclose(f(X), expected(X), rtol=1e-6)
+    slope = arrax.jit(arrax.grad(lambda x: f(x).sum()))(X)
+    np.testing.assert_allclose(slope, expected(X + 1) - expected(X), rtol=1e-4, atol=1e-5)
+
+
 def test_the_mesh_may_be_the_one_in_force():
     with arrax.set_mesh(mesh()):
         f = arrax.shard_map(lambda x: lax.psum(x, "x"), in_specs=P("x"), out_specs=P())

@@ -27,7 +27,7 @@ class ModuleContext:
     __slots__ = (
         "module", "platform", "platforms", "functions", "names", "host_callbacks", "axis_env", "locations", "origin",
         "keepalives", "num_devices", "program", "with_kernels", "calls_kernels", "devices", "mesh", "meshes",
-        "manual", "channels", "sharding_groups",
+        "manual", "manual_axes", "channels", "sharding_groups",
     )  # fmt: skip
 
     def __init__(self, module: Any, platform: str, num_devices: int = 1, with_kernels: bool = False):
@@ -47,6 +47,7 @@ class ModuleContext:
         self.mesh: Any = None  # the mesh whose axes describe how values lie, or None
         self.meshes: dict[str, str] = {}  # the symbol of each mesh that stands in the module
         self.manual: Any = None  # inside a program per device: its mesh and the mesh axes that it is per device over
+        self.manual_axes: frozenset[Any] | None = None  # these, with those of all programs per device around it
         self.sharding_groups = 0  # how many groups of values are laid out alike
         self.channels = 0  # how many collectives have a channel of their own
 
