@@ -19,9 +19,9 @@ JAX_DEFAULTS = {
     "traceback_in_locations_limit": "100",
 }
 NOT_IN_JAX = {
-    "array_api_strict", "coordinator_address", "cpu_kernels", "default_dtype_bits", "enable_custom_vjp_by_custom_transpose",
+    "array_api_strict", "coordinator_address", "cpu_enable_gloo_collectives", "cpu_kernels", "default_dtype_bits", "enable_custom_vjp_by_custom_transpose",
     "host_callback_inline", "host_callback_legacy", "host_callback_max_queue_byte_size", "memory_cache_max_size", "num_processes",
-    "process_id", "recompilation_count", "recompilation_seconds", "recompilation_warnings",
+    "process_id", "serialization_version", "recompilation_count", "recompilation_seconds", "recompilation_warnings",
 }  # fmt: skip
 
 

@@ -241,6 +241,11 @@ host_callback_inline    = Option("host_callback_inline", bool, False, "accepted:
 host_callback_legacy    = Option("host_callback_legacy", bool, False, "accepted, without effect")
 host_callback_max_queue_byte_size = Option("host_callback_max_queue_byte_size", int, 256_000_000, "accepted: there is no queue")
 use_shardy_partitioner  = Option("use_shardy_partitioner", bool, True, "partition programs with Shardy")
+cpu_enable_gloo_collectives = Option("cpu_enable_gloo_collectives", bool, False, "accepted: cpu_collectives_implementation says which")
+cuda_visible_devices    = Option("cuda_visible_devices", str, "all", "numbers of the CUDA devices to use, with commas between them, before the first use")
+export_calling_convention_version = Option("export_calling_convention_version", int, 10, "how exported programs are to be called: 9 or 10")
+serialization_version   = Option("serialization_version", int, 10, "an older name of export_calling_convention_version: accepted, without effect")
+threefry_gpu_kernel_lowering = Option("threefry_gpu_kernel_lowering", bool, False, "accepted, without effect")
 dump_ir_to              = Option("dump_ir_to", str, None, "folder for the programs as they are compiled")
 # fmt: on
 

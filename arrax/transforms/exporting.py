@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from arrax.core import config
 from arrax.core.calls import is_symbolic
 from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -331,9 +332,17 @@ def exported_stage(
         nr_devices=1 if spread is None else len(spread.devices), platforms=platforms, ordered_effects=(),
         unordered_effects=tuple(sorted(program.effects, key=str)), disabled_safety_checks=disabled_checks,
         mlir_module_serialized=portable_bytes(lowered.module),
-        calling_convention_version=maximum_supported_calling_convention_version, module_kept_var_idx=kept,
+        calling_convention_version=_calling_convention_version(), module_kept_var_idx=kept,
         uses_global_constants=bool(several), _get_vjp=find_vjp,
     )  # fmt: skip
+
+
+def _calling_convention_version() -> int:
+    low, high = minimum_supported_calling_convention_version, maximum_supported_calling_convention_version
+    version = config.export_calling_convention_version.value
+    if not low <= version <= high:
+        raise ValueError(f"export: export_calling_convention_version must be between {low} and {high}, got {version}")
+    return version
 
 
 def _check_targets(name: str, module: Any, disabled_checks: Sequence[DisabledSafetyCheck]) -> None:

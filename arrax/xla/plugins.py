@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from arrax.core import config
 from arrax.native import runtime
 from arrax.xla import startup
 
@@ -86,6 +87,24 @@ def _register_kernels(c_api: Any) -> None:
         client.register_custom_call_target(name, value, platform=platform, api_version=version)
 
 
+def visible_devices(numbers: str) -> dict[str, list[int]]:
+    """The option of a plugin that says which devices it uses; none for all of them.
+
+    Args:
+      numbers: with commas between them, or ``"all"``.
+    Raises:
+      ValueError: something else.
+    """
+    if numbers == "all":
+        return {}
+    try:
+        return {"visible_devices": [int(number) for number in numbers.split(",") if number.strip()]}
+    except ValueError:
+        raise ValueError(
+            f"cuda_visible_devices must be 'all' or numbers with commas between them, got {numbers!r}"
+        ) from None
+
+
 def _start_cuda(path: str) -> Any:
     client = runtime.xla_client
     _preload_nvidia()
@@ -95,6 +114,7 @@ def _start_cuda(path: str) -> Any:
     if not client.pjrt_plugin_initialized("cuda"):
         client.initialize_pjrt_plugin("cuda")
     options, distributed = dict(client.generate_pjrt_gpu_plugin_options()), None
+    options.update(visible_devices(config.cuda_visible_devices.value))
     for find in startup.plugin_options:
         more, distributed = find()
         options.update(more)

@@ -10,6 +10,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import export, random
+from arrax.core import config
 from arrax.experimental import export as older
 
 X, Y = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(3, np.float32)
@@ -192,6 +193,7 @@ PROGRAM = """
 import sys, pathlib
 import numpy as np
 from arrax import export, random
+from arrax.core import config
 from arrax.experimental import export as older
 
 draw = export.deserialize(pathlib.Path(sys.argv[1]).read_bytes())
@@ -273,3 +275,10 @@ def test_older_names_mean_the_same():
     np.testing.assert_allclose(older.call_exported(again)(X), np.sin(X), rtol=1e-6)
     np.testing.assert_allclose(arrax.grad(lambda x: older.call(again)(x).sum())(X), np.cos(X), rtol=1e-6, atol=1e-6)
     assert older.export(wave)(X, Y).platforms == (older.default_lowering_platform(),)
+
+
+def test_the_calling_convention_is_an_option():
+    with config.export_calling_convention_version(9):
+        assert export.export(wave)(X, Y).calling_convention_version == 9
+    with config.export_calling_convention_version(8), pytest.raises(ValueError, match="between 9 and 10, got 8"):
+        export.export(wave)(X, Y)

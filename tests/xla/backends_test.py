@@ -11,6 +11,7 @@ import pytest
 import arrax
 from arrax.extend import backend, mlir
 from arrax.lib import xla_bridge, xla_client
+from arrax.xla import plugins
 
 CPU = arrax.devices("cpu")[0].client
 
@@ -133,3 +134,9 @@ def test_a_cache_needs_to_be_clearable():
     with pytest.raises(TypeError, match="the cache for shapes has no method cache_clear"):
         backend.register_backend_cache({}, "shapes")
     assert backend.register_backend_cache(functools.cache(abs), "numbers")
+
+
+def test_devices_of_cuda_are_chosen_by_number():
+    assert plugins.visible_devices("all") == {} and plugins.visible_devices("0, 2") == {"visible_devices": [0, 2]}
+    with pytest.raises(ValueError, match="must be 'all' or numbers"):
+        plugins.visible_devices("first")
