@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.functions import function_name
-from arrax.core.interpreter import Tracer, context, run_in
+from arrax.core.interpreter import Tracer, context, current_interpreters, run_in
 from arrax.core.name_stacks import JVP as JVP_NAME
 from arrax.core.name_stacks import TRANSPOSE
 from arrax.core.program import Jaxpr
@@ -24,7 +24,7 @@ from arrax.interpreters.ad.jvp import jvp as jvp_flat
 from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.ad.transpose import UndefinedPrimal, backward_pass
 from arrax.interpreters.dce import dce_jaxpr
-from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.interpreters.staging import Staging, eval_jaxpr, stage
 from arrax.native import runtime
 from arrax.xla.placement import to_device_array
 
@@ -118,8 +118,16 @@ def concrete_zero(tangent: Any) -> Any:
             return np.zeros(tangent.aval.shape, dtypes.float0)
         tangent = instantiate(tangent)
     if type(tangent) in _PLAIN or isinstance(tangent, np.generic | np.ndarray) and tangent.dtype != dtypes.float0:
-        return to_device_array(tangent) if context.interpreter.is_evaluation else tangent
+        return _as_array(tangent)
     return tangent
+
+
+def _as_array(value: Any) -> Any:
+    """A constant as an array: in a program that is recorded, a value of it, for which no operation is recorded."""
+    if context.interpreter.is_evaluation:
+        return to_device_array(value)
+    recording = next((each for each in current_interpreters() if isinstance(each, Staging)), None)
+    return value if recording is None else recording.value(value)
 
 
 def _tangent_beside(value: Any, tangent: Any) -> Any:

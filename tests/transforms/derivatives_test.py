@@ -293,3 +293,19 @@ def test_functions_without_a_proper_name_are_transformed():
     f = Nameless()
     assert arrax.grad(f)(3.0) == 6 and arrax.vmap(f)(jnp.arange(2.0))[1] == 1 and arrax.jacfwd(f)(3.0) == 6
     assert arrax.jit(f)(3.0) == 9 and arrax.checkpoint(f)(3.0) == 9
+
+
+def test_derivatives_that_are_zero_are_arrays_in_programs_too():
+    def check(x):
+        slopes = arrax.grad(lambda pair: pair[0] * 2.0)((x, 0.5))
+        pulled = arrax.vjp(lambda y: 3.0, 0.5)[1](1.0)
+        _, pushed = arrax.jvp(lambda y: 3.0, (0.5,), (1.0,))
+        twice = arrax.grad(arrax.grad(lambda y: 3.0))(x)
+        for found in (*slopes, *pulled, pushed, twice):
+            assert isinstance(found, arrax.Array) and found.dtype == np.float32
+        assert slopes[1].weak_type
+        return slopes
+
+    assert [float(found) for found in arrax.jit(check)(np.float32(1))] == [2.0, 0.0]
+    program = arrax.make_jaxpr(arrax.grad(lambda y: 3.0))(1.0)
+    assert not program.eqns and str(program.jaxpr.outvars[0]) == "0.0"
