@@ -169,8 +169,13 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Any, Any]:
     check_arraylike("modf", x)
     (x,) = promote_inexact(x)
     whole = bodies.truncate(x)
-    fraction = bodies.select(bodies.is_infinite(x), constant(0, x), arithmetic.sub(x, whole))
-    return bodies.copysign(fraction, x), whole
+    infinite = bodies.is_infinite(x)
+    fraction = bodies.select(infinite, constant(0, x), arithmetic.sub(x, whole))
+    # Zeros have the sign of x, and the slope 1 all the same, which copysign would turn.
+    finite = bodies.select(infinite, constant(0, x), x)
+    here = stop_gradient(finite)
+    zero = bodies.select(bodies.sign_bit(x), arithmetic.neg(arithmetic.sub(here, finite)), arithmetic.sub(finite, here))
+    return bodies.select(arithmetic.eq(fraction, constant(0, x)), zero, fraction), whole
 
 
 @api(static=("deg",))

@@ -12,6 +12,7 @@ from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import arithmetic, bitwise, exponential, families, operand_checks, rounding, selection, trigonometric
+from arrax.lax.barriers import stop_gradient
 from arrax.lax.complex_values import is_negative
 from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import kind_of
@@ -233,12 +234,13 @@ def hypot(x: Any, y: Any) -> Any:
     refuse_complex("hypot", x)
     x, y = arithmetic.abs_(x), arithmetic.abs_(y)
     infinite = bitwise.bitwise_or(is_infinite(x), is_infinite(y))
-    high, low = arithmetic.max_(x, y), arithmetic.min_(x, y)
-    zero = constant(0, high)
-    safe = select(arithmetic.eq(high, zero), constant(1, high), high)
-    ratio = arithmetic.div(low, safe)
-    root = arithmetic.mul(high, exponential.sqrt(arithmetic.add(constant(1, high), arithmetic.square(ratio))))
-    value = select(arithmetic.eq(high, zero), high, root)
+    high = arithmetic.max_(x, y)
+    nothing = arithmetic.eq(high, constant(0, high))
+    # a unit without a slope, so that derivatives of any order are right where both lengths are equal, too
+    unit = stop_gradient(select(nothing, constant(1, high), high))
+    parts = [arithmetic.square(arithmetic.div(length, unit)) for length in (x, y)]
+    root = arithmetic.mul(unit, exponential.sqrt(select(nothing, constant(1, high), arithmetic.add(*parts))))
+    value = select(nothing, high, root)
     return select(infinite, constant(np.inf, value), value)
 
 

@@ -134,8 +134,9 @@ def _log_normal_value(x: Any) -> Any:
 
 def _log_normal_slope(ans: Any, x: Any) -> Any:
     """The density over the distribution function: by the scaled complement in the lower tail."""
-    ratio = math.sqrt(2 / math.pi) / scaled_complement(-jnp.minimum(x, 0) * _ROOT_HALF)
-    return jnp.where(x < 0, ratio, normal_density(jnp.maximum(x, 0)) / normal_cdf(jnp.maximum(x, 0)))
+    below, above = jnp.where(x < 0, x, 0), jnp.where(x < 0, 0, x)
+    ratio = math.sqrt(2 / math.pi) / scaled_complement(-below * _ROOT_HALF)
+    return jnp.where(x < 0, ratio, normal_density(above) / normal_cdf(above))
 
 
 log_normal_cdf = with_slopes(_log_normal_slope)(_log_normal_value)

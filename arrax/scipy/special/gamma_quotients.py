@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import numpy as jnp
+from arrax.lax.barriers import stop_gradient
 from arrax.lax.double_formulas import TWO_PI, Real
 from arrax.lax.gamma_pieces import LARGE, excess, log_one_plus, reciprocal_factorial, rounding_of_sum, stirling
 from arrax.numpy_api.operands import check_arraylike
@@ -168,7 +169,7 @@ def _positive_rising(z: Real, m: Real, precision: float) -> Real:
 def _rising(z: Any, m: Any, precision: float, order: int) -> Any:
     total = z + m
     both = is_pole(z) & is_pole(total)  # (-1)^m Gamma(1 - z) / Gamma(1 - z - m)
-    left, right = (z < 0) | both, (total < 0) | both
+    left, right = (z < 0) | is_pole(z), (total < 0) | both
     sines = [jnp.where(use & ~both, sin_pi(x), 1.0) for use, x in ((left, z), (right, total))]
     # reflected on both sides, the quotient is one of positive numbers; on one side, it is a product of gamma functions
     apart = ((left != right) | is_pole(z) | is_pole(total)) & ~both
@@ -183,12 +184,14 @@ def _rising(z: Any, m: Any, precision: float, order: int) -> Any:
         return jnp.where(left, product * sines[0] / math.pi, math.pi / (sines[1] * product))
 
     value = where_any(apart, crossed, value)
-    value = jnp.where(is_pole(z) & ~both, 0.0, value)
+    value = jnp.where(is_pole(z) & ~both & jnp.isnan(value), 0.0, value)
     value = jnp.where(is_pole(total) & ~is_pole(z), np.inf, value)
     endless = jnp.where(m > 0, sign_of_gamma(z) * np.inf, np.nan)
     value = jnp.where(jnp.isinf(m) & ~is_pole(z), endless, value)
     value = jnp.where((z == np.inf) & jnp.isfinite(m), jnp.where(m > 0, np.inf, 0.0), value)
-    return jnp.where(m == 0, 1.0, jnp.where(jnp.isnan(z + m), np.nan, value))
+    whole = jnp.where((m == 0) & jnp.isfinite(value), 1 - value, 0)  # without its slope
+    value = jnp.where((m == 0) & ~jnp.isfinite(value), 1.0, value + stop_gradient(whole))
+    return jnp.where(jnp.isnan(z + m) & (m != 0), np.nan, value)
 
 
 @elementwise()

@@ -165,7 +165,7 @@ def expit(x: ArrayLike) -> Array:
 
 def _power_slope(log: Any, power: Any) -> Any:
     """(exp(power log) - 1) / power, and log where the power is 0."""
-    exponent = jnp.where(power == 0, 0, power * log)
+    exponent = power * jnp.where((power == 0) & ~jnp.isfinite(log), 0, log)
     # Where the exponent is tiny, three terms of the series have all digits, and derivatives in the power stay right.
     small = jnp.abs(exponent) < 1e-3
     series = log * (1 + exponent / 2 * (1 + exponent / 3 * (1 + exponent / 4 * (1 + exponent / 5))))

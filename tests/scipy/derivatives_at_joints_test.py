@@ -1,0 +1,54 @@
+"""Derivatives where a function's formulas meet, or where two operands are equal: those of the function, not of one formula."""
+
+import math
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import nn
+from arrax.scipy import special
+
+LOG_2 = math.log(2)
+# fmt: off
+CASES = {  # (function, place, order): the derivative
+    "log_ndtr":          (special.log_ndtr, 0.0, 2, -2 / math.pi),
+    "log_ndtr, third":   (special.log_ndtr, 0.0, 3, (4 / math.pi - 1) * math.sqrt(2 / math.pi)),
+    "boxcox":            (lambda power: special.boxcox(2.0, power), 0.0, 1, LOG_2**2 / 2),
+    "boxcox, second":    (lambda power: special.boxcox(2.0, power), 0.0, 2, LOG_2**3 / 3),
+    "boxcox1p":          (lambda power: special.boxcox1p(1.0, power), 0.0, 1, LOG_2**2 / 2),
+    "poch at 0":         (lambda z: special.poch(z, 1.0), 0.0, 1, 1.0),
+    "poch at -1":        (lambda z: special.poch(z, 2.0), -1.0, 1, -1.0),
+    "poch at -1, second": (lambda z: special.poch(z, 2.0), -1.0, 2, 2.0),
+    "poch of no steps":  (lambda m: special.poch(1.0, m), 0.0, 1, -np.euler_gamma),
+    "poch, second":      (lambda m: special.poch(1.0, m), 0.0, 2, np.euler_gamma**2 + math.pi**2 / 6),
+    "sine integral":     (lambda x: special.sici(x)[0], 0.0, 3, -1 / 3),
+    "hypot":             (lambda x: jnp.hypot(x, 1.0), 1.0, 2, 2**-1.5),
+    "hypot, third":      (lambda x: jnp.hypot(x, -1.0), -1.0, 3, 3 * 2**-2.5),
+    "modf":              (lambda x: jnp.modf(x)[0], -3.0, 1, 1.0),
+    "modf at 0":         (lambda x: jnp.modf(x)[0], -0.0, 1, 1.0),
+    "sinc":              (jnp.sinc, 0.0, 2, -math.pi**2 / 3),
+    "logaddexp":         (lambda x: jnp.logaddexp(x, 1.0), 1.0, 2, 0.25),
+    "log_sigmoid":       (nn.log_sigmoid, 0.0, 2, -0.25),
+    "softplus":          (nn.softplus, 0.0, 2, 0.25),
+    "gelu":              (nn.gelu, 0.0, 2, math.sqrt(2 / math.pi)),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_derivatives_at_joints(case):
+    function, place, order, expected = case
+    with arrax.enable_x64(True):
+        for _ in range(order):
+            function = arrax.grad(function)
+        np.testing.assert_allclose(function(place), expected, rtol=1e-9)
+
+
+def test_the_zeros_of_modf_have_the_sign_of_their_number():
+    numbers = np.array([-2.0, -0.0, 0.0, 5.0, np.inf, -np.inf])
+    fractions, whole = jnp.modf(numbers)
+    np.testing.assert_array_equal(np.signbit(fractions), np.signbit(numbers))
+    np.testing.assert_array_equal(fractions, 0)
+    np.testing.assert_array_equal(whole, numbers)
