@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_symbolic
 from arrax.core.interpreter import concrete_value, context
 from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 from arrax.core.types import typeof
@@ -184,6 +184,7 @@ def _fits(value: int, dtype: Any) -> bool:
 
 def _bounds(lower: Any, upper: Any) -> tuple[Any, Any]:
     """Both bounds with one dtype; a Python int takes the dtype of the other bound, or both that of a default int."""
+    lower, upper = (bound.__jax_array__() if is_symbolic(bound) else bound for bound in (lower, upper))
     for name, value in (("lower", lower), ("upper", upper)):
         aval = typeof(value)
         if aval.shape != () or dtypes.is_extended(aval.dtype) or not (

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_symbolic
 from arrax.core.explicit_axes import stacked_type
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
@@ -261,11 +262,7 @@ def _lower(
 
     def step(position: Any, carry: list[Any], ys: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         if not isinstance(position, int):
-            index = (
-                builder.op("subtract", _COUNTER, builder.constant(np.int32(length - 1)), position)
-                if reverse
-                else position
-            )
+            index = builder.op("subtract", _COUNTER, builder.length(length - 1), position) if reverse else position
         else:
             index = builder.constant(np.int32(length - 1 - position if reverse else position))
         elements = [_element(ctx, x, aval, index) for x, aval in zip(xs, x_avals, strict=True)]
@@ -286,25 +283,27 @@ def _lower(
         return [following, *carry, *ys, *values]
 
     def goes_on(state: list[Any]) -> Any:
-        end = builder.constant(np.int32(length - length % per_turn))
-        return builder.compare("LT", (), state[0], end)
+        return builder.compare("LT", (), state[0], builder.length(length - length % per_turn))
 
     per_turn = steps_per_turn(unroll, length)
     carry, ys, done = list(init), buffers, 0
-    if length > per_turn:
+    known = not is_symbolic(length)
+    if not known or length > per_turn:
         start = [builder.constant(np.int32(0)), *carry, *ys]
         state = loop_ir(
             ctx, jaxpr, start, [_COUNTER, *carry_avals, *stacks], goes_on, body,
             lambda: builder.constant(np.int64(length)), value_avals, per_turn,
         )  # fmt: skip
         carry, ys, done = state[1 : 1 + num_carry], state[1 + num_carry :], length - length % per_turn
-    for position in range(done, length):
+    for position in range(done, length) if known else ():
         carry, ys, _ = step(position, carry, ys)
     return [*carry, *map(with_type, ys, results)]
 
 
 def steps_per_turn(unroll: Any, length: int) -> int:
     """How many steps one turn of the compiled loop takes."""
+    if is_symbolic(length):
+        return 1
     steps = length if unroll is True else int(unroll)
     return max(1, min(steps, length))
 
