@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
-from arrax.interpreters.lowering import builder, sharding_text
+from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.other_axes import other_axes, over_axes
 from arrax.lax.collective_rules import (
     Groups,
     all_gather_p,
@@ -115,25 +116,8 @@ def _axis_index(ctx: Any, *, axis_name: Any) -> list[Any]:
         one = builder.op("dynamic_slice", ShapedArray((1,), out.dtype), table, number, slice_sizes=builder.ints((1,)))
         return builder.op("reshape", out, one)
 
-    rest = [name for name in mesh.axis_names if name not in (module.manual_axes or mesh.axis_names)]
-    if module.num_devices == 1 or all(mesh.shape[name] == 1 for name in rest):
-        return [found()]
-    return [_over_other_axes(module, mesh, rest, out, found)]
-
-
-def _over_other_axes(module: Any, mesh: Any, rest: Sequence[Any], out: ShapedArray, make: Callable[[], Any]) -> Any:
-    """What is made where the program is per device over the other axes of the mesh, too: only there a device has a number."""
-    symbol = sharding_text.mesh_symbol(module, mesh)
-    names = ", ".join(sharding_text.axis_text(mesh, name) for name in rest)
-    attributes = {
-        "in_shardings": builder.attribute("#sdy.sharding_per_value<[]>"),
-        "out_shardings": builder.attribute(f"#sdy.sharding_per_value<[<@{symbol}, []>]>"),
-        "manual_axes": builder.attribute(f"#sdy<manual_axes{{{names}}}>"),
-    }
-    made = builder.operation("sdy.manual_computation", [builder.ir_type(out)], [], attributes, 1)
-    with builder.inside(builder.block_with(made, 0, [])):
-        builder.operation("sdy.return", [], [make()])
-    return made.results[0]
+    rest = other_axes(module)
+    return over_axes(module, rest, [], [], [out], lambda: [found()]) if rest else [found()]
 
 
 axis_index_p.lower[None] = _axis_index

@@ -17,6 +17,7 @@ from arrax.core.types import ShapedArray, abstract_token
 from arrax.interpreters.execution import check_special_values
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.builder import physical_aval
+from arrax.interpreters.lowering.other_axes import other_axes, over_axes
 from arrax.xla import host_failures
 from arrax.xla.devices import client_of
 from arrax.xla.placement import array_from_host
@@ -226,7 +227,37 @@ def call_host(
             for value, aval in zip(operands, avals_in, strict=True)
         ]
     types = [builder.ir_type(aval) for aval in avals_out]
-    return list(builder.operation("stablehlo.custom_call", types, operands, attributes).results)
+
+    def call(*operands: Any) -> list[Any]:
+        return list(builder.operation("stablehlo.custom_call", types, list(operands), attributes).results)
+
+    rest = other_axes(module) if side_effect and abstract_token not in avals_in else []
+    if not rest:
+        return call(*operands)
+    return over_axes(module, rest, operands, avals_in, avals_out, call if avals_out else _by_first(module, rest, call))
+
+
+def _by_first(module: Any, names: Sequence[Any], call: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """A call that of the devices along mesh axes only the first one makes."""
+    mesh = module.manual.mesh
+    places = np.indices(mesh.axis_sizes)
+    later = sum(places[mesh.axis_names.index(name)] for name in names) > 0
+    numbers = {device: number for number, device in enumerate(module.devices)}
+    skips = np.zeros(later.size, np.int32)
+    skips[[numbers[device] for device in mesh._internal_device_list]] = later.ravel()
+
+    def by_first(*operands: Any) -> list[Any]:
+        number = builder.op("partition_id", ShapedArray((), np.dtype(np.uint32)))
+        row = ShapedArray((1,), np.dtype(np.int32))
+        one = builder.op("dynamic_slice", row, builder.constant(skips), number, slice_sizes=builder.ints((1,)))
+        which = builder.op("reshape", ShapedArray((), row.dtype), one)
+        made = builder.operation("stablehlo.case", [], [which], {}, 2)
+        for branch in range(2):
+            with builder.inside(builder.block_with(made, branch, [])):
+                builder.return_([] if branch else call(*operands))
+        return []
+
+    return by_first
 
 
 def _passed(aval: Any) -> ShapedArray:

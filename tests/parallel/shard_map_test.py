@@ -287,6 +287,22 @@ def test_the_mesh_may_be_the_one_in_force():
     assert np.array_equal(inferred(arrax.device_put(X, NamedSharding(mesh(), P("x")))), X * 2)
 
 
+def test_functions_on_the_host_are_called_once_for_all_devices_along_axes_that_are_left_to_the_compiler():
+    seen = []
+
+    def body(b):
+        arrax.debug.callback(lambda i, b: seen.append((int(i), b.tolist())), lax.axis_index("x"), b)
+        lax.cond(lax.axis_index("x") > 1, lambda: arrax.debug.callback(lambda: seen.append((9, []))), lambda: None)
+        return b * 2
+
+    f = arrax.jit(mapped(body, P("x"), P("x"), axis_names={"x"}))
+    for x in (X, arrax.device_put(X, NamedSharding(mesh(), P("x", "y")))):
+        seen.clear()
+        assert np.array_equal(f(x), 2 * X)
+        arrax.effects_barrier()
+        assert sorted(seen) == [*((i, X[4 * i : 4 * i + 4].tolist()) for i in range(4)), (9, []), (9, [])]
+
+
 def test_values_can_be_printed_and_looked_at_where_devices_agree(capsys):
     one = Mesh(np.array(arrax.devices()[:2]), ("i",))
 
