@@ -122,8 +122,7 @@ def _tie_mask(x: Any, y: Any, z: Any) -> Any:
 
 
 def _equal_mask(x: Any, z: Any) -> Any:
-    one = scalar(1, z)  # a Python number where z is weakly typed
-    return shape_slots.convert_element_type(eq(x, z), type(one) if type(one) in (int, float) else typeof(z).dtype)
+    return shape_slots.convert(eq(x, z), typeof(z).dtype, typeof(z).weak_type)
 
 
 # fmt: off
@@ -171,8 +170,8 @@ def _mul_transpose(ct: Any, x: Any, y: Any, *, out_dtype: Any = None) -> list[An
     def times(known: Any, aval: ShapedArray) -> Any:
         if out_dtype is None:
             return unbroadcast(mul(ct, known), aval)
-        product = mul(ct, shape_slots.convert_element_type(known, out_dtype))
-        return shape_slots.convert_element_type(unbroadcast(product, aval), aval.dtype)
+        product = mul(ct, shape_slots.convert(known, out_dtype))
+        return shape_slots.convert(unbroadcast(product, aval), aval.dtype)
 
     return [times(y, x.aval), None] if is_undefined_primal(x) else [None, times(x, y.aval)]
 

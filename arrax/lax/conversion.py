@@ -145,4 +145,4 @@ def convert(x: Any, new_dtype: Any, weak_type: bool = False) -> Array:
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=bool(weak_type), sharding=None)
 
 
-shape_slots.convert_element_type = convert_element_type
+shape_slots.convert = convert

@@ -19,7 +19,7 @@ class ShapeSlots:
     broadcast_in_dim: Callable[..., Any]
     reduce_sum: Callable[..., Any]
     reshape: Callable[..., Any]
-    convert_element_type: Callable[..., Any]
+    convert: Callable[..., Any]
 
 
 shape_slots = ShapeSlots()

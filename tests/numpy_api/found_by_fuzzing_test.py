@@ -65,6 +65,15 @@ def test_results_that_are_not_weak_though_operands_are(call):
     assert call().weak_type is False
 
 
+@pytest.mark.parametrize(
+    "function",
+    [jnp.abs, lambda x: jnp.maximum(x, 2.0), lambda x: jnp.clip(x, 0.0, 2.0), lambda x: jnp.hypot(x, 2.0)],
+)
+def test_gradients_of_python_numbers_are_weak_as_these(function):
+    assert arrax.grad(function)(1.5).weak_type is True
+    assert arrax.grad(function)(np.float32(1.5)).weak_type is False
+
+
 def test_functions_of_two_arrays_compute_in_their_common_dtype():
     small, half = jnp.arange(3, dtype="int8"), jnp.ones(3, jnp.float16)
     assert jnp.trapezoid(small, half).dtype == np.float16

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import weakref
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -75,24 +76,30 @@ def test_executables_are_kept_up_to_a_size():
         np.testing.assert_array_equal(compiled(X), 3.125 * np.ones(3) - 11)
 
 
+class Executable(NamedTuple):
+    name: str
+    client: str = "client"
+
+
 def test_the_least_recently_used_executables_are_dropped_first():
     cache = ExecutableCache()
     with memory_cache_max_size(100):
         for key in (b"a", b"b", b"c"):
-            cache.put(key, key.decode(), 40)
+            cache.put(key, Executable(key.decode()), 40)
         assert list(cache.entries) == [b"b", b"c"] and cache.size == 80
-        assert cache.get(b"b") == "b"
-        cache.put(b"d", "d", 40)
-        assert cache.get(b"c") is None and list(cache.entries) == [b"b", b"d"]
-        cache.put(b"d", "other", 60)
-        assert cache.size == 100 and cache.get(b"d") == "other"
-        cache.put(b"large", "large", 101)
+        assert cache.get(b"b", "client") == Executable("b")
+        assert cache.get(b"b", "another client") is None
+        cache.put(b"d", Executable("d"), 40)
+        assert cache.get(b"c", "client") is None and list(cache.entries) == [b"b", b"d"]
+        cache.put(b"d", Executable("other"), 60)
+        assert cache.size == 100 and cache.get(b"d", "client") == Executable("other")
+        cache.put(b"large", Executable("large"), 101)
         assert cache.size == 0 and not cache.entries
     with memory_cache_max_size(-1):
-        cache.put(b"large", "large", 1 << 60)
-        assert cache.get(b"large") == "large"
+        cache.put(b"large", Executable("large"), 1 << 60)
+        assert cache.get(b"large", "client") == Executable("large")
     cache.clear()
-    assert cache.size == 0 and cache.get(b"large") is None
+    assert cache.size == 0 and cache.get(b"large", "client") is None
 
 
 def test_failed_compilations_leave_no_lock():
@@ -140,6 +147,7 @@ def scoped(*scopes):
 
 
 def test_functions_that_share_a_program_keep_their_names(monkeypatch):
+    monkeypatch.setattr(compilation, "disk_store", lambda: None)  # where the program may be another function's
     plain, inside = scoped(), scoped("mine")
     compiled = [arrax.jit(f).lower(X).compile() for f in (plain, inside)]
     assert compiled[0].runtime_executable() is compiled[1].runtime_executable()
