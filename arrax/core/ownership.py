@@ -12,7 +12,8 @@ _OTHER = "jax"
 
 def refuse_other_owner() -> None:
     """Raise ImportError where the other front end has been imported."""
-    if f"{_OTHER}._src.lib" in sys.modules:
+    inner = f"{_OTHER}._src.lib"
+    if inner in sys.modules and sys.modules[inner].__name__ == inner:  # and none that is served under the name
         raise ImportError(
             f"arrax cannot be imported after {_OTHER}: both own the compiled runtime (jaxlib) of the process. "
             "Use them in processes of their own."

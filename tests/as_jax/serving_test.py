@@ -161,6 +161,18 @@ def test_a_command_line_without_a_program_is_explained():
     assert done.returncode != 0 and "usage" in done.stderr
 
 
+def test_the_compiler_is_found_under_its_old_path_before_any_device_is_used():
+    code = """
+import arrax.as_jax
+from jax._src import xla_bridge as xb
+from jax._src.lib import xla_client as xc
+from jax._src.lib.mlir.dialects import hlo
+print(xb.get_backend(None).platform, xc.OpSharding.__name__)
+"""
+    done = run("-c", code)
+    assert done.stdout.strip() == "cpu OpSharding", done.stderr
+
+
 def test_inner_modules_that_libraries_import_are_there():
     done = run(
         "-c",

@@ -1,1 +1,3 @@
-"""Bindings under their old private path."""
+"""Names of the compiler under the old private path."""
+
+from arrax.lib import xla_client as xla_client
