@@ -116,25 +116,12 @@ def lower_program(
     jaxpr = in_order(jaxpr)
     const_args = [value for value, keep in zip(passed, kept[:count], strict=True) if keep]
     kept = kept[count:]
-    donate = [d for d, keep in zip(donated, kept, strict=True) if keep] if donated is not None else []
-    attributes: list[dict[str, str]] = []
-    avals = [var.aval for var in jaxpr.invars[len(const_args) :]]
     spread = _Spread.of(placement, const_args, kept, jaxpr)
-    if any(donate) and placement is not None and (placement.in_orders or placement.out_orders):
-        attributes = [{"jax.buffer_donor": "true"} if each else {} for each in [*[False] * len(const_args), *donate]]
-    elif any(donate):
-        wanted = (spread.in_shardings[len(const_args) :], spread.out_shardings) if spread is not None else ((), ())
-        aliases = match_donations(avals, donate, jaxpr.out_avals, *wanted)
-        attributes = [{} for _ in const_args] + aliases
+    donate = [d for d, keep in zip(donated, kept, strict=True) if keep] if donated is not None else []
+    attributes = _donation_attributes(jaxpr, len(const_args), donate, placement, spread)
     results: list[dict[str, str]] = []
-    if placement is not None and placement.in_orders:
-        orders = [order for order, keep in zip(placement.in_orders, kept, strict=True) if keep]
-        attributes = _with_orders(attributes, [*[None] * len(const_args), *orders])
-    if placement is not None and placement.out_orders:
-        results = _with_orders([], placement.out_orders)
-    if placement is not None and any(placement.out_memories):
-        kinds = [{} if kind is None else {"mhlo.memory_kind": f'"{kind}"'} for kind in placement.out_memories]
-        results = [{**texts, **kind} for texts, kind in zip(results or [{}] * len(kinds), kinds, strict=True)]
+    if placement is not None:
+        attributes, results = _placement_attributes(placement, len(const_args), kept, attributes)
     start = time.perf_counter()
     with monitoring.timed("/jax/core/compile/jaxpr_to_mlir_module_duration", fun_name=name):
         module, ctx = lower_module(
@@ -150,6 +137,35 @@ def lower_program(
         ctx.calls_users, jaxpr.effects, eager and compiles_quickly(jaxpr), platform == "cpu" and not portable and runs_inline(jaxpr), spread,
         ctx.locations, eager,
     )  # fmt: skip
+
+
+def _donation_attributes(
+    jaxpr: Jaxpr, count: int, donate: Sequence[bool], placement: Placement | None, spread: Any
+) -> list[dict[str, str]]:
+    """Attributes of inputs, the first ``count`` of which are constants: which ones are donated, and to which outputs."""
+    if not any(donate):
+        return []
+    if placement is not None and (placement.in_orders or placement.out_orders):
+        return [{"jax.buffer_donor": "true"} if each else {} for each in [*[False] * count, *donate]]
+    wanted = (spread.in_shardings[count:], spread.out_shardings) if spread is not None else ((), ())
+    avals = [var.aval for var in jaxpr.invars[count:]]
+    return [*({} for _ in range(count)), *match_donations(avals, donate, jaxpr.out_avals, *wanted)]
+
+
+def _placement_attributes(
+    placement: Placement, count: int, kept: Sequence[bool], attributes: list[dict[str, str]]
+) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Attributes of inputs and of outputs, with the order of their axes and the outputs' memory where these are unusual."""
+    results: list[dict[str, str]] = []
+    if placement.in_orders:
+        orders = [order for order, keep in zip(placement.in_orders, kept, strict=True) if keep]
+        attributes = _with_orders(attributes, [*[None] * count, *orders])
+    if placement.out_orders:
+        results = _with_orders([], placement.out_orders)
+    if any(placement.out_memories):
+        kinds = [{} if kind is None else {"mhlo.memory_kind": f'"{kind}"'} for kind in placement.out_memories]
+        results = [{**texts, **kind} for texts, kind in zip(results or [{}] * len(kinds), kinds, strict=True)]
+    return attributes, results
 
 
 def _with_orders(attributes: Sequence[dict[str, str]], orders: Sequence[Any]) -> list[dict[str, str]]:

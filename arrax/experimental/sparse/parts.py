@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -90,6 +90,48 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
     return _not_more_than_there_are(BCOO(made, shape=sizes, unique_indices=mat.unique_indices))
 
 
+class _Taken(NamedTuple):
+    """What an index takes of an axis.
+
+    Attributes:
+      first, limit, step: the elements, in increasing order.
+      reverse: whether their order is turned.
+      drop: whether the axis goes.
+      at: the traced index of the one element that is taken then, or None.
+    """
+
+    first: int
+    limit: int
+    step: int = 1
+    reverse: bool = False
+    drop: bool = False
+    at: Any = None
+
+
+def _taken(part: Any, length: int) -> _Taken:
+    if isinstance(part, slice):
+        found = range(length)[part]
+        ordered = found[::-1] if found.step < 0 else found
+        return _Taken(*((ordered[0], ordered[-1] + 1, ordered.step) if len(found) else (0, 0, 1)), found.step < 0)
+    if jnp.ndim(part) or not jnp.issubdtype(jnp.result_type(part), jnp.integer):
+        raise NotImplementedError(f"sparse arrays take integers, slices, None and ... as indices, got {part!r}")
+    number = _known_index(part, length)
+    if number is None:
+        return _Taken(0, length, drop=True, at=jnp.where(part < 0, part + length, part))
+    return _Taken(number, number + 1, drop=True)
+
+
+def _complete(index: Any, rank: int) -> tuple[Any, ...]:
+    """An index with a part for each axis instead of ``...``."""
+    parts = index if isinstance(index, tuple) else (index,)
+    count = sum(part is not None and part is not Ellipsis for part in parts)
+    if count > rank:
+        raise IndexError(f"too many indices for a sparse array: it has {rank} dimensions, got {count} indices")
+    at = next((n for n, part in enumerate(parts) if part is Ellipsis), len(parts))
+    rest = [part for part in parts[at:] if part is not Ellipsis]
+    return (*parts[:at], *[slice(None)] * (rank - count), *rest)
+
+
 def bcoo_getitem(mat: BCOO, index: Any) -> BCOO:
     """Elements by integers, slices, None and ``...``.
 
@@ -97,50 +139,23 @@ def bcoo_getitem(mat: BCOO, index: Any) -> BCOO:
       IndexError: more indices than axes, or an integer outside.
       NotImplementedError: indices that are arrays.
     """
-    parts = index if isinstance(index, tuple) else (index,)
-    count = sum(part is not None and part is not Ellipsis for part in parts)
-    if count > mat.ndim:
-        raise IndexError(f"too many indices for a sparse array: it has {mat.ndim} dimensions, got {count} indices")
-    at = next((n for n, part in enumerate(parts) if part is Ellipsis), len(parts))
-    rest = [part for part in parts[at:] if part is not Ellipsis]
-    parts = (*parts[:at], *[slice(None)] * (mat.ndim - count), *rest)
-    slices: list[tuple[int, int, int]] = []
-    turned: list[int] = []
-    dropped: list[int] = []
-    new: list[int] = []
-    axis = 0
-    traced: dict[int, Any] = {}
-    for part in parts:
-        if part is None:
-            new.append(axis - len(dropped) + len(new))
-            continue
-        if isinstance(part, slice):
-            start, stop, step = part.indices(mat.shape[axis])
-            found = range(start, stop, step)
-            if step < 0:
-                turned.append(axis)
-                found = found[::-1]
-            slices.append((found[0], found[-1] + 1, found.step) if len(found) else (0, 0, 1))
-        elif jnp.ndim(part) == 0 and jnp.issubdtype(jnp.result_type(part), jnp.integer):
-            number = _known_index(part, mat.shape[axis])
-            if number is None:
-                traced[axis] = part
-                slices.append((0, mat.shape[axis], 1))
-            else:
-                slices.append((number, number + 1, 1))
-            dropped.append(axis)
-        else:
-            raise NotImplementedError(f"sparse arrays take integers, slices, None and ... as indices, got {part!r}")
-        axis += 1
-    starts, limits, steps = zip(*slices, strict=True) if slices else ((), (), ())
-    out = bcoo_slice(mat, start_indices=starts, limit_indices=limits, strides=steps)
-    if traced:
-        sizes = [1 if n in traced else length for n, length in enumerate(out.shape)]
-        wrapped = [
-            jnp.where(traced[n] < 0, traced[n] + mat.shape[n], traced[n]) if n in traced else 0 for n in range(mat.ndim)
-        ]
-        out = bcoo_dynamic_slice(out, wrapped, sizes)
-    out = bcoo_squeeze(bcoo_rev(out, turned), dimensions=dropped)
+    parts = _complete(index, mat.ndim)
+    axes = [part for part in parts if part is not None]
+    taken = [_taken(part, length) for part, length in zip(axes, mat.shape, strict=True)]
+    out = bcoo_slice(
+        mat,
+        start_indices=[one.first for one in taken],
+        limit_indices=[one.limit for one in taken],
+        strides=[one.step for one in taken],
+    )
+    if any(one.at is not None for one in taken):
+        sizes = [length if one.at is None else 1 for one, length in zip(taken, out.shape, strict=True)]
+        out = bcoo_dynamic_slice(out, [0 if one.at is None else one.at for one in taken], sizes)
+    out = bcoo_rev(out, [axis for axis, one in enumerate(taken) if one.reverse])
+    out = bcoo_squeeze(out, dimensions=[axis for axis, one in enumerate(taken) if one.drop])
+    kinds = iter(taken)
+    left = [part is None for part in parts if part is None or not next(kinds).drop]
+    new = [position for position, is_new in enumerate(left) if is_new]
     if not new:
         return out
     sizes = list(out.shape)
