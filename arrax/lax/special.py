@@ -14,9 +14,9 @@ from arrax.lax.arithmetic import abs_, add, div, le, lt, max_, min_, mul, neg, s
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.cpu.error_function import error_function
 from arrax.lax.cpu.expressions import by_formula
-from arrax.lax.double_formulas import Derivatives, Real, in_double
+from arrax.lax.double_formulas import Derivatives, Formula, Real, in_double
 from arrax.lax.exponential import exp, rsqrt
-from arrax.lax.families import binary, unary
+from arrax.lax.families import binary, lower_named, unary
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.log_gamma import digamma as digamma_of
 from arrax.lax.log_gamma import log_gamma
@@ -149,7 +149,17 @@ def _bessel_i1e_jvp(x: Any, ans: Any, t: Any) -> Any:
 
 
 def _polygamma(m: Real, x: Real, precision: float, order: int) -> Real:
-    return m.equals(0).where(Real(digamma(x.value)), polygamma_of_orders(m, x, precision, order))
+    return m.equals(0).where(digamma_of(x, precision, order), polygamma_of_orders(m, x, precision, order))
+
+
+def _narrow_by(formula: Formula, name: str) -> Callable[..., Any]:
+    """The lowering by a formula for floats of up to 32 bits. Doubles keep XLA's own: its bits do not depend on what is around it."""
+    narrow, wide = in_double(formula, name), lower_named(f"chlo.{name}")
+
+    def rule(ctx: Any, x: Any) -> Any:
+        return (wide if ctx.avals_in[0].dtype == np.float64 else narrow)(ctx, x)
+
+    return rule
 
 
 _zeta_derivatives = Derivatives("zeta", hurwitz_zeta, 2)
@@ -162,12 +172,12 @@ erfc    = unary("erfc",    floating, "chlo.erfc",    doc="complementary error fu
 erf_inv = unary("erf_inv", floating, "chlo.erf_inv", cost=24, doc="inverse of the error function",
                 jvp=lambda x, ans, t: mul(t, mul(scalar(1 / _TWO_OVER_SQRT_PI, x), exp(square(ans)))))
 
-lgamma    = unary("lgamma",  floating, in_double(log_gamma, "lgamma"), cost=200, doc="logarithm of the magnitude of the gamma function",
+lgamma    = unary("lgamma",  floating, _narrow_by(log_gamma, "lgamma"), cost=200, doc="logarithm of the magnitude of the gamma function",
                   jvp=lambda x, ans, t: mul(t, digamma(x)))
 # What the documented random streams are made of: their draws depend on its last bits.
 xla_lgamma = unary("xla_lgamma", floating, "chlo.lgamma", cost=100, doc="logarithm of the magnitude of the gamma function, by XLA",
                    jvp=lambda x, ans, t: mul(t, digamma(x)))
-digamma   = unary("digamma", floating, in_double(digamma_of, "digamma"), cost=200, doc="digamma function, the derivative of lgamma",
+digamma   = unary("digamma", floating, _narrow_by(digamma_of, "digamma"), cost=200, doc="digamma function, the derivative of lgamma",
                   jvp=lambda x, ans, t: mul(t, polygamma(scalar(1, x), x)))
 polygamma = binary("polygamma", floating, in_double(_polygamma, "polygamma"), cost=500, operands=("m", "x"),
                    doc="m-th derivative of the digamma function at x",

@@ -10,9 +10,12 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.types import typeof
+from arrax.lax import log_gamma as formulas
+from arrax.lax.double_formulas import Real
 from arrax.numpy_api.operands import as_operand, check_arraylike, concrete_int
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import (
+    analytic,
     between,
     chebyshev,
     elementwise,
@@ -51,6 +54,12 @@ def _stirling(x: Any) -> Any:
     return horner(inverse * inverse, _STIRLING) * inverse
 
 
+@analytic(lambda ans, x: digamma_function(x))
+def log_gamma(x: Any, precision: float, order: int) -> Any:
+    """log |Gamma(x)| of floating numbers."""
+    return formulas.log_gamma(Real(x), precision, order).value
+
+
 @elementwise()
 def gammaln(x: ArrayLike) -> Array:
     """The logarithm of the magnitude of the gamma function.
@@ -60,7 +69,7 @@ def gammaln(x: ArrayLike) -> Array:
     Returns: array; infinite at 0 and the negative integers.
     Example: ``special.gammaln(3.)`` is log 2. Source: ``scipy.special.gammaln``; DLMF 5.5, 5.11.
     """
-    return lax.lgamma(x)
+    return log_gamma(x)
 
 
 def _log_gamma_right(z: Any) -> Any:
@@ -102,7 +111,7 @@ def loggamma(x: ArrayLike) -> Array:
     x = as_operand(x)
     if jnp.iscomplexobj(x):
         return _complex_log_gamma(x)
-    return jnp.where(x < 0, np.nan, lax.lgamma(x))
+    return jnp.where(x < 0, np.nan, log_gamma(x))
 
 
 # ---- Gamma ----------------------------------------------------------------------------------------------------------
@@ -205,6 +214,12 @@ def whole_where(condition: Any, value: Any) -> Any:
 # ---- logarithmic derivatives ------------------------------------------------------------------------------------------
 
 
+@analytic(lambda ans, x: lax.polygamma(jnp.ones_like(x), x))
+def digamma_function(x: Any, precision: float, order: int) -> Any:
+    """The digamma function of floating numbers."""
+    return formulas.digamma(Real(x), precision, order).value
+
+
 @elementwise()
 def digamma(x: ArrayLike) -> Array:
     """The digamma function, the derivative of log Gamma.
@@ -214,7 +229,7 @@ def digamma(x: ArrayLike) -> Array:
     Returns: array; NaN at negative integers.
     Example: ``special.digamma(1.)`` is -0.5772. Source: ``scipy.special.digamma``; DLMF 5.5.2, 5.11.2.
     """
-    return lax.digamma(x)
+    return digamma_function(x)
 
 
 @elementwise()

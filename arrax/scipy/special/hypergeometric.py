@@ -11,8 +11,10 @@ from arrax import numpy as jnp
 from arrax.lax.expansions import iterate
 from arrax.scipy.special.definition import analytic, elementwise, where_any
 from arrax.scipy.special.gamma_functions import (
+    digamma_function,
     gamma_function,
     is_pole,
+    log_gamma,
     sign_of_gamma,
 )
 from arrax.xla.arrays import Array, ArrayLike
@@ -59,7 +61,7 @@ def _gamma_quotient(top: Any, bottom: Any) -> Any:
     sign = sign_of_gamma(top) * sign_of_gamma(safe)
     moderate = (jnp.abs(top) < 20) & (jnp.abs(safe) < 20)
     direct = gamma_function(jnp.where(moderate, top, 1.0)) / gamma_function(jnp.where(moderate, safe, 1.0))
-    value = jnp.where(moderate, direct, sign * jnp.exp(lax.lgamma(top) - lax.lgamma(safe)))
+    value = jnp.where(moderate, direct, sign * jnp.exp(log_gamma(top) - log_gamma(safe)))
     return jnp.where(pole, 0.0, value)
 
 
@@ -151,7 +153,7 @@ def _around_one_by_logarithm(a: Any, b: Any, m: Any, y: Any) -> Any:
         high = high * (a + m + k) * (b + m + k) / ((k + 1) * (k + m + 1)) * y
         return finite, low, high, psi, series
 
-    psis = lax.digamma(jnp.stack([one, m + 1, a + m, b + m]))
+    psis = digamma_function(jnp.stack([one, m + 1, a + m, b + m]))
     psi = psis[0] + psis[1] - psis[2] - psis[3]
     start = (0 * one, one, one, psi, 0 * one)
     finite, _, _, _, series = lax.fori_loop(0, _LOGARITHMIC_TERMS, step, start)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from arrax import lax
 from arrax import numpy as jnp
+from arrax.scipy.special.gamma_functions import log_gamma
 from arrax.scipy.special.logarithmic import times_log
 from arrax.scipy.stats.definition import of_distribution, provided
 
@@ -35,7 +35,7 @@ def logpdf(x: Any, alpha: Any) -> Any:
     alpha = jnp.reshape(alpha, (-1,) + (1,) * (x.ndim - 1))
     slack = 1e-5 if x.dtype == np.float32 else 1e-10
     valid = jnp.all((x >= 0) & (x <= 1), 0) & (jnp.abs(jnp.sum(x, 0) - 1) < slack)
-    norm = jnp.sum(lax.lgamma(alpha), 0) - lax.lgamma(jnp.sum(alpha, 0))
+    norm = jnp.sum(log_gamma(alpha), 0) - log_gamma(jnp.sum(alpha, 0))
     exponents, shares = jnp.broadcast_arrays(alpha - 1, jnp.where(valid, x, 0.5))
     value = jnp.sum(times_log(exponents, shares), 0) - norm
     return provided(jnp.all(alpha > 0), jnp.where(valid, value, -np.inf))

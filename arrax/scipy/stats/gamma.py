@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from arrax import lax
 from arrax import numpy as jnp
-from arrax.scipy.special.gamma_functions import gammainc, gammaincc
+from arrax.scipy.special.gamma_functions import gammainc, gammaincc, log_gamma
 from arrax.scipy.special.logarithmic import times_log
 from arrax.scipy.stats.definition import inside, log_of_share, of_distribution, provided, standard
 
@@ -20,7 +19,7 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     # at 0 the density is 0 or infinite, with no slope, but for the exponential one
     beside = jnp.where((z == 0) & (a < 1), np.inf - jnp.log(scale), -np.inf)
     support = (z > 0) | (z == 0) & (a == 1)
-    value = inside(support, lambda z: times_log(a - 1, z) - z - lax.lgamma(a) - jnp.log(scale), z, 1.0, beside)
+    value = inside(support, lambda z: times_log(a - 1, z) - z - log_gamma(a) - jnp.log(scale), z, 1.0, beside)
     return provided(a > 0, value)
 
 

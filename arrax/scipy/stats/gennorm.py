@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from arrax import lax
 from arrax import numpy as jnp
 from arrax.scipy.special.definition import with_slopes
-from arrax.scipy.special.gamma_functions import gammaincc
+from arrax.scipy.special.gamma_functions import gammaincc, log_gamma
 from arrax.scipy.stats.definition import of_distribution, provided
 from arrax.transforms.autodiff import jvp
 
@@ -15,7 +14,7 @@ from arrax.transforms.autodiff import jvp
 @of_distribution
 def logpdf(x: Any, beta: Any) -> Any:
     """The logarithm of the density: log(beta / 2) - log Gamma(1 / beta) - |x|^beta."""
-    return provided(beta > 0, jnp.log(0.5 * beta) - lax.lgamma(1 / beta) - jnp.abs(x) ** beta)
+    return provided(beta > 0, jnp.log(0.5 * beta) - log_gamma(1 / beta) - jnp.abs(x) ** beta)
 
 
 @of_distribution
@@ -25,7 +24,7 @@ def pdf(x: Any, beta: Any) -> Any:
 
 
 def _density(x: Any, beta: Any) -> Any:
-    return jnp.exp(jnp.log(0.5 * beta) - lax.lgamma(1 / beta) - jnp.abs(x) ** beta)
+    return jnp.exp(jnp.log(0.5 * beta) - log_gamma(1 / beta) - jnp.abs(x) ** beta)
 
 
 @of_distribution

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from arrax import lax
 from arrax import numpy as jnp
+from arrax.scipy.special.gamma_functions import log_gamma
 from arrax.scipy.special.logarithmic import times_log
 from arrax.scipy.stats.definition import is_whole, of_distribution
 
@@ -26,7 +26,7 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
     """
     valid = (n == jnp.sum(x, -1)) & jnp.all((x >= 0) & is_whole(x), -1)
     x, p = jnp.broadcast_arrays(jnp.maximum(x, 0), p)
-    value = lax.lgamma(n + 1) + jnp.sum(times_log(x, p) - lax.lgamma(x + 1), -1)
+    value = log_gamma(n + 1) + jnp.sum(times_log(x, p) - log_gamma(x + 1), -1)
     return jnp.where(valid, value, -np.inf)
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from arrax import lax
 from arrax import numpy as jnp
-from arrax.scipy.special.gamma_functions import gammaincc
+from arrax.scipy.special.gamma_functions import gammaincc, log_gamma
 from arrax.scipy.special.logarithmic import times_log
 from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
 
@@ -18,7 +17,7 @@ from arrax.scipy.stats.definition import inside, is_whole, of_distribution, prov
 def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     """The logarithm of the probability of k: k log mu - mu - log k!."""
     x = k - loc
-    value = inside((x >= 0) & is_whole(x), lambda x: times_log(x, mu) - lax.lgamma(x + 1) - mu, x, 0.0)
+    value = inside((x >= 0) & is_whole(x), lambda x: times_log(x, mu) - log_gamma(x + 1) - mu, x, 0.0)
     return provided(mu >= 0, value)
 
 
