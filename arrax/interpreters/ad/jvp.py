@@ -17,14 +17,11 @@ from arrax.interpreters.staging import PYTHON_SCALARS, eval_jaxpr, stage
 Derive = Callable[..., tuple[ClosedJaxpr, list[bool]]]
 
 
-class JVPTracer(Tracer):
-    """A primal value and its tangent (an array, or a symbolic Zero)."""
+class PrimalTracer(Tracer):
+    """A primal value and what belongs to its derivative: as concrete as the value is."""
 
-    __slots__ = ("primal", "tangent")
-
-    def __init__(self, interpreter: Interpreter, primal: Any, tangent: Any):
-        self.interpreter, self.primal, self.tangent = interpreter, primal, tangent
-        self.aval = typeof(primal)
+    __slots__ = ("primal",)
+    primal: Any
 
     def is_concrete(self) -> bool:
         return self.primal.is_concrete() if isinstance(self.primal, Tracer) else True
@@ -34,6 +31,16 @@ class JVPTracer(Tracer):
 
     def origin(self) -> str:
         return self.primal.origin() if isinstance(self.primal, Tracer) else ""
+
+
+class JVPTracer(PrimalTracer):
+    """A primal value and its tangent (an array, or a symbolic Zero)."""
+
+    __slots__ = ("tangent",)
+
+    def __init__(self, interpreter: Interpreter, primal: Any, tangent: Any):
+        self.interpreter, self.primal, self.tangent = interpreter, primal, tangent
+        self.aval = typeof(primal)
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval!r}>with<JVPTrace> with\n  primal = {self.primal!r}\n  tangent = {self.tangent!r}"

@@ -14,28 +14,20 @@ from arrax.core import errors
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, run_in, swap_interpreter
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import Zero, instantiate, typeof
+from arrax.interpreters.ad.jvp import PrimalTracer
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.staging import eval_jaxpr, stage
 
 Terms = Sequence[Any]  # derivatives of orders 1, 2, … : arrays, or Zeros
 
 
-class TaylorTracer(Tracer):
+class TaylorTracer(PrimalTracer):
     """A value and its derivatives along the curve, from the first on."""
 
-    __slots__ = ("primal", "terms")
+    __slots__ = ("terms",)
 
     def __init__(self, interpreter: Interpreter, primal: Any, terms: Terms):
         self.interpreter, self.primal, self.terms, self.aval = interpreter, primal, terms, typeof(primal)
-
-    def is_concrete(self) -> bool:
-        return self.primal.is_concrete() if isinstance(self.primal, Tracer) else True
-
-    def concrete(self) -> Any:
-        return self.primal
-
-    def origin(self) -> str:
-        return self.primal.origin() if isinstance(self.primal, Tracer) else ""
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval!r}>with<Taylor> with\n  primal = {self.primal!r}\n  terms = {self.terms!r}"

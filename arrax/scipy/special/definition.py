@@ -187,8 +187,3 @@ def _turned(r: Any, sine: Function, cosine: Function) -> Any:
 def where_any(condition: Any, fun: Callable[[], Any], otherwise: Any) -> Any:
     """``fun()`` where the condition holds, elsewhere what is given; it is computed only if there is such an element."""
     return lax.cond(jnp.any(condition), lambda: jnp.where(condition, fun(), otherwise), lambda: otherwise)
-
-
-def safe_where(condition: Any, x: Any, other: float) -> Any:
-    """x where the condition holds, elsewhere a number that does no harm in a branch that is not taken."""
-    return jnp.where(condition, x, other)
