@@ -193,7 +193,8 @@ def _promoted(values: Sequence[Any], widened: Callable[[Any], Any], may_be_weak:
     """Operands converted to what ``widened`` makes of their common dtype."""
     values = [as_operand(value) for value in values]
     dtype, weak = common_type(values)
-    return [_converted(value, widened(dtype), weak and may_be_weak) for value in values]
+    target = widened(dtype)
+    return [_converted(value, target, weak and may_be_weak) for value in values]
 
 
 def join_dtypes(*values: Any) -> list[Array]:

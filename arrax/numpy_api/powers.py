@@ -41,10 +41,9 @@ def _power(x1: Any, x2: Any) -> Any:
         if isinstance(x2, int | np.integer) and int(x2) < 0:
             raise TypeError(f"Integers cannot be raised to negative powers, got {int(x2)}")
         return _integer_power(*broadcast_operands("power", x1, x2))
-    whole = (
-        dtypes.is_integer(given.dtype) and not given.weak_type
-    )  # powers of a Python number to such ones are not weak
-    return exponential.pow(*broadcast_operands("power", *(firm_inexact if whole else promote_dtypes)(x1, x2)))
+    # Powers of a Python number to exponents of an integer dtype are not weak.
+    counted = dtypes.is_integer(given.dtype) and not given.weak_type
+    return exponential.pow(*broadcast_operands("power", *(firm_inexact if counted else promote_dtypes)(x1, x2)))
 
 
 def _integer_power(x: Any, y: Any) -> Any:
