@@ -96,9 +96,12 @@ def pass_on(worker: subprocess.Popen[str], answers: "queue.SimpleQueue[str]") ->
 
 
 def clean_environment(cache: str) -> dict[str, str]:
-    """This process's variables, with arrax's cache of compiled programs in a folder that starts empty.
+    """This process's variables, with arrax's cache of compiled programs and Python's bytecode in folders that start empty.
 
-    The reference runs with its default, which keeps nothing on disk.
+    The reference runs with its default, which keeps no programs on disk. Without bytecode on disk processes would
+    compile a library's source each time that they load it.
     """
-    kept = {name: value for name, value in os.environ.items() if "COMPILATION_CACHE" not in name}
-    return kept | {"ARRAX_COMPILATION_CACHE_DIR": os.path.join(cache, "programs")}
+    left_out = "COMPILATION_CACHE", "PYTHONDONTWRITEBYTECODE"
+    kept = {name: value for name, value in os.environ.items() if not any(text in name for text in left_out)}
+    folders = {"ARRAX_COMPILATION_CACHE_DIR": "programs", "PYTHONPYCACHEPREFIX": "bytecode"}
+    return kept | {name: os.path.join(cache, folder) for name, folder in folders.items()}

@@ -256,10 +256,16 @@ dtype_settings.x64_enabled = lambda: enable_x64.cell.value
 dtype_settings.promotion_mode = lambda: numpy_dtype_promotion.cell.value
 
 
+def transfers_guarded() -> bool:
+    """Whether transfers are logged or forbidden in some direction, here or anywhere."""
+    to_device, between, to_host = transfer_guard.directions
+    return not (to_device.cell.value is None and between.cell.value is None and to_host.cell.value is None)
+
+
 @contextmanager
 def explicit_transfer(direction: str) -> Iterator[None]:
     """What the user asked for by name: guarded only at the ``…_explicit`` levels. ``direction`` is "put" or "get"."""
-    if all(option.cell.value is None for option in transfer_guard.directions):
+    if not transfers_guarded():
         yield
         return
     state, name = runtime.guard_lib.thread_local_state(), f"explicit_device_{direction}"

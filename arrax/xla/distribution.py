@@ -60,10 +60,18 @@ def from_host(value: np.ndarray, sharding: Any, aval: ShapedArray) -> Any:
         with np.errstate(all="ignore"):
             value = value.astype(np.bool_ if aval.dtype == dtypes.float0 else aval.dtype)
     with naming_value(aval, sharding):
-        pieces = sharding.addressable_devices_indices_map(aval.shape)
-    # The runtime fails to copy pieces that several devices share, so each gets memory of its own from here.
-    aval = placed_type(aval, sharding)
-    return _put(aval, sharding, [value[index].copy() for index in pieces.values()], list(pieces), True)
+        devices, indices, shared = _cut(sharding, aval.shape)
+    # The runtime copies pieces, but fails where some devices share one: then each gets memory of its own from here.
+    pieces = [value[index].copy() for index in indices] if shared else [value[index] for index in indices]
+    return _put(placed_type(aval, sharding), sharding, pieces, devices, True, not shared)
+
+
+@functools.lru_cache(4096)
+def _cut(sharding: Any, shape: Shape) -> tuple[list[Any], list[tuple[slice, ...]], bool]:
+    """The devices here, the piece that each holds, and whether some but not all of them hold the same one."""
+    pieces = sharding.addressable_devices_indices_map(shape)
+    distinct = len({index_key(index) for index in pieces.values()})
+    return list(pieces), list(pieces.values()), 1 < distinct < len(pieces)
 
 
 class naming_value(contextlib.AbstractContextManager):
@@ -115,6 +123,7 @@ def _lies_alike(source: Any, target: Any, shape: Shape) -> bool:
     return list(source.devices_indices_map(shape).values()) == list(target.devices_indices_map(shape).values())
 
 
+@functools.lru_cache(4096)
 def same_order(first: Any, second: Any) -> bool:
     """Whether two shardings list their devices in the same order."""
     return list(first._internal_device_list) == list(second._internal_device_list)
