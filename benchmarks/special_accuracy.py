@@ -148,8 +148,8 @@ CASES = {
     "beta(x, y)": same("beta", mp.beta, SHAPES),
     "betaln(x, y)": same("betaln", log_beta, SHAPES),
     "poch(z, m)": same("poch", mp.rf, (decades(-3, 6, 150), decades(-6, 1, 150))),
-    "hyp1f1(a, b, x)": same("hyp1f1", mp.hyp1f1, (uniform(0, 5, 150), uniform(0.2, 8, 150), uniform(-20, 20, 150))),
-    "hyp2f1(a, b, c, x)": same("hyp2f1", mp.hyp2f1, (uniform(0, 5, 150), uniform(0, 5, 150), uniform(0.2, 8, 150), 1 - decades(-5, 1, 150))),
+    "hyp1f1(a, b, x)": same("hyp1f1", mp.hyp1f1, (uniform(-20, 20, 150), uniform(-20, 20, 150), uniform(-40, 40, 150))),
+    "hyp2f1(a, b, c, x)": same("hyp2f1", mp.hyp2f1, (uniform(-20, 20, 150), uniform(-20, 20, 150), uniform(-20, 20, 150), 1 - decades(-5, 1, 150))),
 }
 # fmt: on
 

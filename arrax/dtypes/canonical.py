@@ -1,9 +1,11 @@
 """Canonical dtypes: what becomes of 64 bits where they are not enabled, and of the dtypes that users name."""
 
+import functools
 import os
 import sys
 import warnings
-from typing import Any, overload
+from collections.abc import Hashable
+from typing import Any, cast, overload
 
 import numpy as np
 
@@ -80,6 +82,10 @@ def check_user_dtype(fun_name: str, dtype: kinds.DTypeLike | None) -> Any:
     """
     if dtype is None:
         return None
+    if isinstance(dtype, np.dtype | type | str):
+        kept = _without_loss(cast(Hashable, dtype), settings.x64_enabled())
+        if kept is not None:
+            return kept
     if isinstance(dtype, np.ndarray) or hasattr(dtype, "aval"):
         raise TypeError(f"{fun_name}: argument dtype: an array is no dtype; that of x is x.dtype")
     concrete = kinds.to_dtype(dtype)
@@ -93,6 +99,18 @@ def check_user_dtype(fun_name: str, dtype: kinds.DTypeLike | None) -> Any:
     if canonical.itemsize < concrete.itemsize and not by_kind:
         _warn_of_truncation(fun_name, dtype, canonical)
     return canonical
+
+
+@functools.lru_cache(1024)
+def _without_loss(dtype: Any, x64: bool) -> kinds.DType | None:
+    """The canonical form of a dtype that loses nothing by it; None for others, which warn or raise each time."""
+    try:
+        concrete = kinds.to_dtype(dtype)
+    except TypeError:
+        return None
+    canonical = truncate(concrete, x64)
+    exact = canonical in kinds.known_dtypes and canonical.itemsize == concrete.itemsize
+    return canonical if exact or dtype in python_scalar_dtypes else None
 
 
 def _warn_of_truncation(fun_name: str, dtype: kinds.DTypeLike, canonical: np.dtype) -> None:

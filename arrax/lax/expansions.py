@@ -25,8 +25,10 @@ Step = Callable[..., Any]
 # ---- iteration -----------------------------------------------------------------------------------------------------
 
 
-def iterate(state: Sequence[Any], step: Step, active: Any, precision: float, order: int = 0, first: Any = None) -> Any:
-    """Iterate a state, whose last entry is the value sought, until that changes no more; the value.
+def iterate(
+    state: Sequence[Any], step: Step, active: Any, precision: float, order: int = 0, first: Any = None
+) -> list[Any]:
+    """Iterate a state, whose last entry is the value sought, until that changes no more; the last state.
 
     Args:
       state: arrays of one shape.
@@ -48,10 +50,6 @@ def iterate(state: Sequence[Any], step: Step, active: Any, precision: float, ord
         after = step(convert_element_type(number, dtype), *before)
         settled = le(abs_(sub(after[-1], before[-1])), mul(scalar(precision, after[-1]), abs_(after[-1])))
         if first is not None:
-            settled = bitwise_and(
-                settled, le(first, broadcast_to_shape(convert_element_type(number, dtype), typeof(first).shape))
-            )
-        if first is not None:
             reached = le(first, broadcast_to_shape(convert_element_type(number, dtype), typeof(first).shape))
             settled = bitwise_and(settled, reached)
         settled = bitwise_or(settled, ne(after[-1], after[-1]))
@@ -64,7 +62,7 @@ def iterate(state: Sequence[Any], step: Step, active: Any, precision: float, ord
         return later, bitwise_and(running, gt(end, number)), end, after
 
     end = full_like(state[-1], _MOST_STEPS, np.int32)
-    return while_loop(goes_on, body, (np.int32(1), active, end, list(state)))[-1][-1]
+    return while_loop(goes_on, body, (np.int32(1), active, end, list(state)))[-1]
 
 
 def upwards(step: Step, count: Any, active: Any) -> Any:

@@ -50,7 +50,7 @@ def _series(a: Real, x: Real, active: Flags, precision: float, order: int) -> Re
         return [following.value, (Real(total) + following).value]
 
     one = x.like(1).value
-    return Real(iterate([one, one], next_term, active.value, precision, order))
+    return Real(iterate([one, one], next_term, active.value, precision, order)[-1])
 
 
 def _fraction(a: Real, x: Real, active: Flags, precision: float, order: int) -> Real:

@@ -96,15 +96,6 @@ def fits(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     )
 
 
-@functools.lru_cache(1024)
-def _float_dtype(name: str, dtype: Any, also_complex: bool, x64: bool) -> Any:
-    chosen = dtypes.check_user_dtype(name, dtype)
-    if not (dtypes.is_float(chosen) or also_complex and dtypes.is_complex(chosen)):
-        kinds = "floating or complex" if also_complex else "floating"
-        raise ValueError(f"{name}: dtype must be {kinds}, got {chosen.name}")
-    return chosen
-
-
 _WIDE = np.dtype(np.float64)
 
 
@@ -116,7 +107,11 @@ def float_dtype(name: str, dtype: Any, also_complex: bool = False) -> Any:
     """
     if dtype is None:
         return dtypes.canonicalize_dtype(_WIDE)
-    return _float_dtype(name, dtype, also_complex, dtypes.canonicalize_dtype(_WIDE) is _WIDE)
+    chosen = dtypes.check_user_dtype(name, dtype)
+    if not (dtypes.is_float(chosen) or also_complex and dtypes.is_complex(chosen)):
+        kinds = "floating or complex" if also_complex else "floating"
+        raise ValueError(f"{name}: dtype must be {kinds}, got {chosen.name}")
+    return chosen
 
 
 def integer_dtype(name: str, dtype: Any) -> Any:

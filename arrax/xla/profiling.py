@@ -10,6 +10,7 @@ import socket
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -244,18 +245,20 @@ def collect_profile(
     """
     if duration_ms <= 0:
         raise ValueError(f"collect_profile: duration_in_ms must be positive, got {duration_ms}")
-    folder = Path(tempfile.mkdtemp(prefix="arrax-profile-") if log_dir is None else log_dir).absolute()
     session = time.strftime("%Y_%m_%d_%H_%M_%S")
+    # Only a name yet: a request that fails leaves no folder behind.
+    folder = Path(tempfile.gettempdir(), f"arrax-profile-{uuid.uuid4().hex}") if log_dir is None else Path(log_dir)
+    folder = folder.absolute()
     if not _is_here(host):
         request_trace(host, port, duration_ms, str(folder / "plugins" / "profile"), session, levels)
         print(f"{host} has written the trace to {folder}", flush=True)
         return
-    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as written:
         request_trace(host, port, duration_ms, written, session, levels)
         found = next(iter(sorted(Path(written).glob("*/*.xplane.pb"))), None)
         if found is None:
             raise OSError(f"collect_profile: the profiler server at {host}:{port} has written no trace")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         exporter = profiler.ProfilerSession()
         exporter.export(found.read_bytes(), str(folder))
         exporter.stop()

@@ -10,6 +10,7 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.lax.expansions import iterate
 from arrax.scipy.special.definition import analytic, elementwise, where_any
+from arrax.scipy.special.double_double import Pair, add, choose, divide, exact_sum, exactly, multiply
 from arrax.scipy.special.gamma_functions import (
     digamma_function,
     gamma_function,
@@ -29,17 +30,42 @@ class _Effort(NamedTuple):
     order: int
 
 
-def _series(numerators: list[Any], b: Any, x: Any, active: Any, effort: _Effort, first: Any) -> Any:
-    """The hypergeometric series with one denominator, until the sum changes no more, from the term ``first`` on."""
+def _series(numerators: list[Pair], b: Pair, x: Pair, active: Any, effort: _Effort, first: Any) -> Any:
+    """The hypergeometric series with one denominator, until the sum changes no more, from the term ``first`` on.
 
-    def step(number: Any, term: Any, total: Any) -> list[Any]:
-        term = term * x / number / (b + (number - 1))
+    Where large terms cancel it is summed again with twice the digits, but not for derivatives.
+    """
+
+    def step(number: Any, term: Any, largest: Any, total: Any) -> list[Any]:
+        term = term * x.high / number / (b.high + (number - 1))
         for a in numerators:
-            term = term * (a + (number - 1))
-        return [term, total + term]
+            term = term * (a.high + (number - 1))
+        return [term, jnp.maximum(largest, jnp.abs(term)), total + term]
 
-    one = jnp.ones_like(x)
-    return iterate([one, one], step, active, effort.precision / 4, effort.order, first)
+    one = jnp.ones_like(x.high)
+    _, largest, total = iterate([one, one, one], step, active, effort.precision / 4, effort.order, first)
+    if effort.order:
+        return total
+    lost = active & (largest * _EPSILON > 4 * effort.precision * jnp.abs(total)) & jnp.isfinite(largest)
+    return where_any(lost, lambda: _series_of_pairs(numerators, b, x, lost, effort, first), total)
+
+
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
+def _series_of_pairs(numerators: list[Pair], b: Pair, x: Pair, active: Any, effort: _Effort, first: Any) -> Any:
+    def step(number: Any, term: Any, term_low: Any, total_low: Any, total: Any) -> list[Any]:
+        before = exactly(number - 1)
+        divisor = multiply(add(b, before), exactly(number * jnp.ones_like(total)))
+        factor = divide(x, divisor)
+        for a in numerators:
+            factor = multiply(factor, add(a, before))
+        term_pair = multiply(Pair(term, term_low), factor)
+        total_pair = add(Pair(total, total_low), term_pair)
+        return [*term_pair, total_pair.low, total_pair.high]
+
+    one, zero = jnp.ones_like(x.high), jnp.zeros_like(x.high)
+    return iterate([one, zero, zero, one], step, active, effort.precision / 4, 0, first)[-1]
 
 
 def _asymptotic(a: Any, b: Any, x: Any, active: Any, effort: _Effort) -> Any:
@@ -51,7 +77,7 @@ def _asymptotic(a: Any, b: Any, x: Any, active: Any, effort: _Effort) -> Any:
         return [term, total + term]
 
     one = jnp.ones_like(x)
-    return iterate([one, one], step, active, effort.precision / 4, effort.order)
+    return iterate([one, one], step, active, effort.precision / 4, effort.order)[-1]
 
 
 def _gamma_quotient(top: Any, bottom: Any) -> Any:
@@ -73,13 +99,16 @@ def _gamma_quotients(*pairs: tuple[Any, Any]) -> Any:
 def _kummer(a: Any, b: Any, x: Any, effort: _Effort) -> Any:
     """1F1 for x of any sign; negative ones by Kummer's transformation (DLMF 13.2.39)."""
     negative = x < 0
-    order, size = jnp.where(negative, b - a, a), jnp.abs(x)
+    numerator = choose(negative, exact_sum(b, -a), exactly(a))
+    order, size = numerator.high, jnp.abs(x)
     ends = is_pole(order)  # a polynomial
-    large = (size > 50 + jnp.abs(a) + jnp.abs(b) + a * a / 4) & ~ends
+    falls = size > 50 + 2 * jnp.abs((b - order) * (1 - order))  # from the first term on
+    leads = size - (jnp.abs(b) + 2 * jnp.abs(order)) * jnp.log(jnp.maximum(size, 1)) > 40  # over the second solution
+    large = ((falls & leads) | (size > 600)) & ~ends  # at about 700 the series would overflow
     finite = jnp.isfinite(x) & jnp.isfinite(a) & jnp.isfinite(b)
     low = jnp.where(large, 1.0, size)
     first = jnp.maximum(-order, 0) + (2 * low + 40 if effort.order else low)
-    near = _series([order], b, low, finite & ~large, effort, first)
+    near = _series([numerator], exactly(b), exactly(low), finite & ~large, effort, first)
     scaled = jnp.where(negative, jnp.exp(jnp.where(negative, x, 0)), 1.0) * near
 
     def far() -> Any:
@@ -126,13 +155,21 @@ def _at_one(a: Any, b: Any, c: Any) -> Any:
 
 
 def _around_one(a: Any, b: Any, c: Any, y: Any, active: Any, effort: _Effort) -> Any:
-    """The series in y = 1 - x (DLMF 15.8.4), where c - a - b is no integer."""
+    """The series in y = 1 - x (DLMF 15.8.4), where c - a - b is no integer; NaN where a sum in x is better."""
     rest = c - a - b
     g = _gamma_quotients((c, c - a), (rest, c - b), (c, a), (-rest, b))
     first, second = g[0] * g[1], g[2] * g[3] * jnp.power(y, rest)
-    start = jnp.zeros_like(y) + (80 if effort.order else 0)
-    one = _series([a, b], 1 - rest, y, active, effort, start)
-    return first * one + second * _series([c - a, c - b], 1 + rest, y, active, effort, start)
+    lowest = jnp.zeros_like(y) + (80 if effort.order else 0)
+    over = [exactly(jnp.stack(both)) for both in ((a, c - a), (b, c - b))]
+    below, power = exactly(jnp.stack([1 - rest, 1 + rest])), exactly(jnp.stack([y, y]))
+    series = _series(over, below, power, jnp.stack([active] * 2), effort, jnp.stack([lowest] * 2))
+    return _unless_cancelled(first * series[0], -second * series[1], y)
+
+
+def _unless_cancelled(first: Any, second: Any, y: Any) -> Any:
+    """``first - second``, and NaN where digits cancel and x = 1 - y is far enough from 1 for the sum in powers of x."""
+    value = first - second
+    return jnp.where((jnp.abs(value) * 16 < jnp.abs(second)) & (y > 0.02), np.nan, value)
 
 
 _LOGARITHMIC_TERMS = 80  # at 1 - x up to 1/4, for parameters of moderate size
@@ -161,7 +198,7 @@ def _around_one_by_logarithm(a: Any, b: Any, m: Any, y: Any) -> Any:
     g = _gamma_quotients((whole, b + m), (a + b + m, a + m), (a + b + m, a), (one, b), (one, m + 1))
     first = g[0] * g[1] * finite
     second = jnp.where(m % 2 == 1, -1.0, 1.0) * jnp.power(y, m) * g[2] * g[3] * g[4] * series
-    return jnp.where(m > 0, first, 0) - second
+    return _unless_cancelled(jnp.where(m > 0, first, 0), second, y)
 
 
 @analytic(None, None, None, lambda ans, a, b, c, x: a * b / c * _hyp2f1(a + 1, b + 1, c + 1, x))
@@ -171,7 +208,9 @@ def _hyp2f1(a: Any, b: Any, c: Any, x: Any, precision: float, order: int) -> Any
     # Pfaff's transformation (DLMF 15.8.1) takes the negative axis to [0, 1).
     swap = jnp.abs(b) < jnp.abs(a)
     a, b = jnp.where(swap, b, a), jnp.where(swap, a, b)
-    second, point = jnp.where(negative, c - b, b), jnp.where(negative, x / jnp.where(negative, x - 1, 1), x)
+    swapped = choose(negative, exact_sum(c, -b), exactly(b))
+    argument = choose(negative, divide(exactly(x), exact_sum(jnp.where(negative, x, 0), -1.0)), exactly(x))
+    second, point = swapped.high, argument.high
     below = jnp.where(negative, 1 / jnp.where(negative, 1 - x, 1), 1 - x)  # 1 - point
     rest = c - a - second
     ends = is_pole(a) | is_pole(second)
@@ -182,17 +221,20 @@ def _hyp2f1(a: Any, b: Any, c: Any, x: Any, precision: float, order: int) -> Any
     close, whole = high & (distance > jnp.where(point < 0.95, 0.1, 1e-3)), high & (distance == 0) & (jnp.abs(rest) < 30)
     if order:  # the formula for whole numbers cannot be differentiated in them
         whole = jnp.zeros_like(whole)
-    inside = (jnp.abs(point) < 1) | (ends & jnp.isfinite(point))
-    # Euler's transformation (DLMF 15.8.1) where it makes the series fall faster, or end.
-    summed = inside & ~close & ~whole
-    faster = (rest < 0) & ~ends & summed & (point > 0.5)
-    first, other = jnp.where(faster, c - a, a), jnp.where(faster, c - second, second)
-    start = jnp.maximum(jnp.maximum(-first, -other), 0) * (jnp.abs(point) < 1) + (150 if order else 0)
-    direct = _series([first, other], c, jnp.where(summed, point, 0.0), summed, effort, jnp.where(summed, start, 0.0))
-    direct = direct * jnp.where(faster, jnp.power(jnp.where(faster, below, 1.0), rest), 1.0)
-    value = where_any(close, lambda: _around_one(a, second, c, jnp.where(close, below, 0.2), close, effort), direct)
+    value = jnp.full_like(x, np.nan)
+    value = where_any(close, lambda: _around_one(a, second, c, jnp.where(close, below, 0.2), close, effort), value)
     if not order:
         value = where_any(whole, lambda: _around_one_of_whole(a, second, c, below, whole), value)
+    summed = ((jnp.abs(point) < 1) | (ends & jnp.isfinite(point))) & jnp.isnan(value)
+    # Euler's transformation (DLMF 15.8.1) where it makes the series fall faster, or end.
+    faster = (rest < 0) & ~ends & summed & (point > 0.5)
+    first = choose(faster, exact_sum(c, -a), exactly(a))
+    other = choose(faster, choose(negative, exactly(b), exact_sum(c, -b)), swapped)
+    start = jnp.maximum(jnp.maximum(-first.high, -other.high), 0) * (jnp.abs(point) < 1) + (150 if order else 0)
+    argument = choose(summed, argument, exactly(jnp.zeros_like(x)))
+    direct = _series([first, other], exactly(c), argument, summed, effort, jnp.where(summed, start, 0.0))
+    direct = direct * jnp.where(faster, jnp.power(jnp.where(faster, below, 1.0), rest), 1.0)
+    value = jnp.where(jnp.isnan(value), direct, value)
     value = where_any((point == 1) & ~ends, lambda: _at_one(a, second, c), value)
     value = value * jnp.where(negative, jnp.power(jnp.where(negative, 1 - x, 1.0), -a), 1.0)
     value = jnp.where((point > 1) & ~ends, np.inf, value)
