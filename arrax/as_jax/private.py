@@ -31,12 +31,15 @@ _FORWARDS: dict[str, dict[str, str]] = {
     },
     "jax._src.dispatch": {"wait_for_tokens": "arrax.transforms.waiting:effects_barrier"},  # equinox
     "jax._src.distributed": {"global_state": "arrax.xla.processes:state"},  # orbax
-    "jax._src.dtypes": {  # equinox, flax
+    "jax._src.dtypes": {  # equinox, flax, optree, tinygp
         "TypePromotionError": "arrax.dtypes:TypePromotionError",
         "DType": "numpy:dtype",
         "ExtendedDType": "arrax.dtypes:ExtendedDType",
         "extended": "arrax.dtypes:extended",
+        "dtype": "arrax.dtypes:dtype",
         "finfo": "arrax.dtypes:finfo",
+        "result_type": "arrax.dtypes:result_type",
+        "to_complex_dtype": "arrax.dtypes:to_complex_dtype",
     },
     "jax._src.flatten_util": {"ravel_pytree": "arrax.flatten_util:ravel_pytree"},  # blackjax
     "jax._src.interpreters": {},
@@ -46,7 +49,18 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.literals": {  # equinox, quax
         name: f"arrax.as_jax.stand_ins:{name}" for name in ("TypedComplex", "TypedFloat", "TypedInt", "TypedNdArray")
     },
+    "jax._src.numpy": {},
+    "jax._src.numpy.util": {  # numpyro, orthax
+        "promote_dtypes_inexact": "arrax.numpy_api.operands:promote_inexact",
+    },
     "jax._src.pjit": {"jit_p": "arrax.lax.calls:jit_p"},  # quax
+    "jax._src.public_test_util": {"check_close": "arrax.transforms.derivative_checks:check_close"},  # blackjax, tinygp
+    "jax._src.random": {},
+    "jax._src.random.threefry2x32": {  # quax
+        "threefry_random_bits": "arrax.random.threefry:random_bits",
+        "threefry_seed": "arrax.random.threefry:seed",
+        "threefry_split": "arrax.random.threefry:split",
+    },
     "jax._src.traceback_util": {  # chex, equinox, flax, jaxtyping
         "UnfilteredStackTrace": "arrax.core.tracebacks:UnfilteredStackTrace",
         "_exclude_paths": "arrax.core.calls:excluded_paths",

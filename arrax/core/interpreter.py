@@ -49,6 +49,10 @@ class Interpreter:
         """The same, for interpreters that leave calls of functions with rules of their own to other methods."""
         raise NotImplementedError(f"{type(self).__name__} gives operations no meaning: it has no method process")
 
+    def full_raise(self, value: Any) -> Any:
+        """A value as an operand of this interpreter's operations: itself, since ``process`` lifts what is not its own."""
+        return value
+
     def describe(self) -> str:
         """The transformation that this interpreter performs, for error messages."""
         return type(self).__name__

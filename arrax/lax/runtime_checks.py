@@ -56,15 +56,18 @@ class Site(NamedTuple):
     debug: bool = False
     key_dtypes: tuple[Any, ...] = ()
 
-    def describe(self, values: Sequence[Any], index: tuple[int, ...]) -> str:
-        """The message, with the values of the failed check, after its index where it is mapped."""
+    def describe(self, values: Sequence[Any], index: tuple[int, ...], index_last: bool) -> str:
+        """The message, with the values of the failed check, and its index where it is mapped."""
         arrays = [array_from_host(np.asarray(value)) for value in values]
         for number, dtype in enumerate(self.key_dtypes):
             if dtype is not None:
                 arrays[number] = dtype.wrap(arrays[number])
         args, named = tree_unflatten(self.tree, arrays)
-        prefix = f"at mapped index {', '.join(map(str, index))}: " if index else ""
-        return prefix + self.message.format(*args, **named) + (f" at {self.place}" if self.place else "")
+        text = self.message.format(*args, **named) + (f" at {self.place}" if self.place else "")
+        if not index:
+            return text
+        mapped = f"at mapped index {', '.join(map(str, index))}"
+        return f"{text}, {mapped}" if index_last else f"{mapped}: {text}"
 
 
 class MappedSite(NamedTuple):
@@ -82,9 +85,9 @@ class MappedSite(NamedTuple):
     place: str = ""
     debug: bool = False
 
-    def describe(self, values: Sequence[Any], index: tuple[int, ...]) -> str:
+    def describe(self, values: Sequence[Any], index: tuple[int, ...], index_last: bool) -> str:
         """What failed, with a line for each index."""
-        return describe_failures(values[0], self.sites, values[1:], index) or ""
+        return describe_failures(values[0], self.sites, values[1:], index, index_last) or ""
 
 
 Sites = tuple[Site | MappedSite, ...]
@@ -109,8 +112,16 @@ def payloads_by_site(sites: Sites, payload: Sequence[Any]) -> list[list[Any]]:
     return [list(itertools.islice(rest, site.tree.num_leaves)) for site in sites]
 
 
-def describe_failures(code: Any, sites: Sites, payload: Sequence[Any], outer: tuple[int, ...] = ()) -> str | None:
-    """What failed: one line, or one for each index of a mapped error, after ``outer`` ones; None if nothing did."""
+def describe_failures(
+    code: Any, sites: Sites, payload: Sequence[Any], outer: tuple[int, ...] = (), index_last: bool = False
+) -> str | None:
+    """What failed: one line, or one for each index of a mapped error, after ``outer`` ones; None if nothing did.
+
+    Args:
+      code, payload: which checks failed, and the values of all of them.
+      outer: indices of the axes that ``code`` has no more.
+      index_last: whether a line begins with the message and ends with the index.
+    """
     codes = np.asarray(code)
     if not codes.any():
         return None
@@ -119,7 +130,7 @@ def describe_failures(code: Any, sites: Sites, payload: Sequence[Any], outer: tu
     for index in np.argwhere(codes):
         place = tuple(int(i) for i in index)
         number = int(codes[place]) - 1
-        lines.append(sites[number].describe([value[place] for value in values[number]], (*outer, *place)))
+        lines.append(sites[number].describe([value[place] for value in values[number]], (*outer, *place), index_last))
     return "\n".join(lines)
 
 
@@ -141,7 +152,8 @@ def bind_check(code: Any, payload: Sequence[Any], sites: Sites) -> None:
 def _raise_at_once(code: Any, *payload: Any, sites: Sites) -> list[Any]:
     codes = np.asarray(code)
     counts = np.array([False, *(not site.debug for site in sites)])
-    text = describe_failures(np.where(counts[codes], codes, 0), sites, payload)
+    # of a program that devices run, programs look for the message at the beginning
+    text = describe_failures(np.where(counts[codes], codes, 0), sites, payload, index_last=codes.ndim == 0)
     if text is not None:
         raise JaxRuntimeError(text)
     return []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,17 +63,55 @@ def _difference_quotient(f: Callable[..., Any], args: Any, directions: Any, step
     return tree_map(quotient, ahead, behind)
 
 
-def _assert_close(what: str, got: Any, expected: Any, atol: float, rtol: float, err_msg: str) -> None:
+Tolerance = float | Mapping[Any, float] | None  # for all dtypes, for some by name, or what they can tell
+
+
+def _tolerance_for(left: np.dtype, right: np.dtype, given: Tolerance) -> float:
+    """How far apart values of two dtypes may lie: as the less precise one says."""
+    if isinstance(given, (int, float)):
+        return given
+    chosen = {np.dtype(dtype): value for dtype, value in (given or {}).items()}
+    return max(chosen.get(dtype, _digits(dtype)) for dtype in (left, right))
+
+
+def _digits(dtype: np.dtype) -> float:
+    """A power of ten just above the unit in the last place of a dtype."""
+    if not dtypes.issubdtype(dtype, np.inexact):
+        return 0.0
+    return min(10.0 ** math.ceil(math.log10(dtypes.finfo(dtype).eps)), 0.1)
+
+
+def check_close(xs: Any, ys: Any, atol: Tolerance = None, rtol: Tolerance = None, err_msg: str = "") -> None:
+    """Compare the arrays in two pytrees.
+
+    Args:
+      xs, ys: pytrees of one structure, with arrays of equal shapes.
+      atol, rtol: largest difference and relative one, or a dictionary of them by dtype; where they are not given, what
+        the less precise dtype of two arrays can tell.
+      err_msg: added to the error's message.
+    Raises:
+      AssertionError: they differ.
+    Example: ``check_close([1.0], [1.0 + 1e-9])``.
+    """
+    _assert_close("check_close", xs, ys, atol, rtol, err_msg)
+
+
+def _assert_close(what: str, got: Any, expected: Any, atol: Tolerance, rtol: Tolerance, err_msg: str) -> None:
     if tree_structure(got) != tree_structure(expected):
         raise AssertionError(
             f"{what}: structures differ: {tree_structure(got)} and {tree_structure(expected)}. {err_msg}"
         )
     for a, b in zip(tree_leaves(got), tree_leaves(expected), strict=True):
-        if typeof(a).dtype == dtypes.float0 or typeof(b).dtype == dtypes.float0:
+        kinds = typeof(a).dtype, typeof(b).dtype
+        if dtypes.float0 in kinds:
             continue
-        wide = np.complex128 if dtypes.is_complex(typeof(b).dtype) else np.float64
+        wide = np.complex128 if dtypes.is_complex(kinds[1]) else np.float64
         left, right = np.asarray(a).astype(wide), np.asarray(b).astype(wide)
-        np.testing.assert_allclose(left, right, atol=atol, rtol=rtol, err_msg=f"{what} {err_msg}".strip())
+        if left.shape != right.shape:
+            raise AssertionError(f"{what}: shapes differ: {left.shape} and {right.shape}. {err_msg}")
+        np.testing.assert_allclose(
+            left, right, atol=_tolerance_for(*kinds, atol), rtol=_tolerance_for(*kinds, rtol), err_msg=f"{what} {err_msg}".strip()
+        )  # fmt: skip
 
 
 def _options(args: Any, atol: float | None, rtol: float | None, eps: float | None) -> tuple[float, float, float]:

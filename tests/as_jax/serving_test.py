@@ -191,6 +191,8 @@ try:
 except TypeError as error:
     print("abstract" in str(error))
 assert jax.devices()[0] in jax.numpy.ones(1).sharding._addressable_device_assignment
+assert jax._src.numpy.util.promote_dtypes_inexact(1, 2.5)[0].dtype == "float32"
+assert jax.core.Trace(None).full_raise(3) == 3
 """,
     )
     assert done.stdout.strip() == "True", done.stderr

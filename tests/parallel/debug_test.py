@@ -202,6 +202,10 @@ def test_a_checked_program_tells_of_each_device_that_failed():
         "at mapped index 1: x is [-2.]",
         "at mapped index 3: x is [-4.]",
     ]
+    with pytest.raises(
+        checkify.JaxRuntimeError, match=r"^x is \[-2\.\] .*, at mapped index 1\nx is \[-4\.\] .*index 3"
+    ):
+        error.throw()
     error, _ = arrax.vmap(checkify.checkify(mapped))(jnp.array([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, -7.0, 8.0]]))
     assert error.get().startswith("at mapped index 1, 2: x is [-7.]")
 

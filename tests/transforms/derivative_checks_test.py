@@ -6,6 +6,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax.test_util import check_grads, check_jvp, check_vjp
+from arrax.transforms.derivative_checks import check_close
 
 
 def test_right_derivatives_pass():
@@ -73,3 +74,12 @@ def test_unknown_modes_and_integer_arguments_are_refused():
         check_grads(jnp.sin, (0.5,), 1, modes=("back",))
     with pytest.raises(ValueError, match="no argument"):
         check_grads(lambda n: n, (1,), 1)
+
+
+def test_arrays_are_compared_with_the_digits_of_their_dtypes():
+    check_close({"a": jnp.ones(2)}, {"a": np.ones(2) + 5e-7})
+    check_close(jnp.ones(2), np.ones(2) + 1e-3, atol={"float32": 1e-2})
+    check_close(np.int32(3), 3)
+    for xs, ys in [(1.0, np.float32(1) + 3e-5), ([1.0], [1.0, 2.0]), (np.ones(3), 1.0), (2, 3)]:
+        with pytest.raises(AssertionError, match="check_close"):
+            check_close(xs, ys)
