@@ -18,7 +18,18 @@ from arrax.interpreters.lowering.module import call_program
 from arrax.interpreters.ordering import call_with_token
 from arrax.interpreters.staging import eval_jaxpr, stage
 
-jit_p = Primitive("pjit", multiple_results=True)
+
+class CompiledCall(Primitive):
+    """A call of a compiled function. Interpreters of libraries are told that it has not been inlined."""
+
+    __slots__ = ()
+
+    def hand_to(self, trace: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Let an interpreter of a library give the call its meaning."""
+        return super().hand_to(trace, args, {"inline": False, **params})
+
+
+jit_p = CompiledCall("pjit", multiple_results=True)
 jit_p.hidden_params = frozenset({"donated", "options", "inline"})
 
 

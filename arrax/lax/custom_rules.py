@@ -39,13 +39,26 @@ class CustomCall(Primitive):
         """Let an interpreter of a library give the call its meaning, by a method of its own."""
         fun, zeros = wrap_init(function_of(params["fun"], params["call_jaxpr"])), params["symbolic_zeros"]
         if self is custom_jvp_call_p:
-            return trace.process_custom_jvp_call(self, fun, params["jvp_jaxpr_fun"], args, symbolic_zeros=zeros)
+            rule = wrap_init(_rule_of_arrays(params["jvp_jaxpr_fun"].call))
+            return trace.process_custom_jvp_call(self, fun, rule, args, symbolic_zeros=zeros)
         rules = params["fwd_jaxpr_thunk"], params["bwd"]
         return trace.process_custom_vjp_call(self, fun, *rules, args, out_trees=None, symbolic_zeros=zeros)
 
     def bind(self, *args: Any, subfuns: Any = None, **params: Any) -> Any:
         """Apply the operation; ``subfuns`` says nothing that the other parameters don't."""
         return context.interpreter.process(self, args, params)
+
+    def bind_with_trace(self, trace: Any, args: Sequence[Any], *described: Any) -> Any:
+        """Apply the operation in an interpretation; ``subfuns`` are the function and its rule, as ``hand_to`` gave them."""
+        params = described[-1]
+        if "subfuns" in params and self is custom_jvp_call_p:
+            fun, rule = params["subfuns"]
+            params = {
+                "fun": fun.call_wrapped, "call_jaxpr": None, "num_consts": 0, "name": fun.__name__,
+                "jvp_jaxpr_fun": Hidden(_rule_of_tangents(rule.call_wrapped), fun.__name__),
+                "symbolic_zeros": params["symbolic_zeros"],
+            }  # fmt: skip
+        return super().bind_with_trace(trace, args, params)
 
 
 custom_jvp_call_p = CustomCall("custom_jvp_call", multiple_results=True)
@@ -65,6 +78,28 @@ class Hidden:
 
     def __repr__(self) -> str:
         return f"<function {self.name}>"
+
+
+def _rule_of_arrays(rule: Callable[..., Any]) -> Flat:
+    """A derivative rule as a function of arrays, tangents behind primals, as interpreters of libraries wrap it."""
+
+    def flat(*args: Any) -> list[Any]:
+        half = len(args) // 2
+        outs, tangents = rule(args[:half], args[half:])
+        return [*outs, *map(instantiate, tangents)]
+
+    return flat
+
+
+def _rule_of_tangents(flat: Flat) -> Callable[..., Any]:
+    """The other way round."""
+
+    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        found = flat(*primals, *map(instantiate, tangents))
+        half = len(found) // 2
+        return found[:half], found[half:]
+
+    return rule
 
 
 def _evaluate(*args: Any, fun: Flat, call_jaxpr: ClosedJaxpr | None, **rules: Any) -> list[Any]:

@@ -117,6 +117,16 @@ def with_nan(
 # ---- the named reductions ------------------------------------------------------------------------------------------
 
 
+class Reduction(Primitive):
+    """A reduction over axes."""
+
+    __slots__ = ()
+
+    def bind(self, *args: Any, out_sharding: None = None, **params: Any) -> Any:
+        """Apply the operation; where its result lies, only the public function is asked: ``out_sharding`` says nothing."""
+        return super().bind(*args, **params)
+
+
 def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None, wide: bool = False, doc: str) -> Any:
     """A reduction by a monoid over axes: returns its public function.
 
@@ -124,7 +134,7 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
       jvp: ``f(x, answer, tangent, axes=axes)``; None where there are no tangents.
       wide: whether small floats are accumulated in float32.
     """
-    primitive = Primitive(name)
+    primitive = Reduction(name)
 
     def type_rule(aval: ShapedArray, *, axes: tuple[int, ...], **_: Any) -> ShapedArray:
         check_dtype(name, aval, accepts)

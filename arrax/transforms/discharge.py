@@ -135,7 +135,7 @@ def _call(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Fi
 
 
 def _cond(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]] | None:
-    branches, platforms = eqn.params["branches"], eqn.params["platforms"]
+    branches, platforms = eqn.params["branches"], eqn.params["branches_platforms"]
     forms = [checked(branch, errors) for branch in branches]
     sites: Sites = tuple(site for form in forms for site in form.sites)
     if all(form.is_as_before for form in forms):

@@ -7,6 +7,7 @@ import arrax
 import arrax.numpy as jnp
 from arrax import core
 from arrax.extend import core as extend_core
+from arrax.extend import linear_util
 from arrax.extend.core import primitives
 
 
@@ -57,6 +58,63 @@ def test_operations_are_handed_to_the_interpreter():
     out, counts = counted(lambda x: arrax.lax.sin(x) + squared(arrax.lax.sin(x)), jnp.float32(2))
     np.testing.assert_allclose(out, np.sin(2) + np.sin(2) ** 2, rtol=1e-6)
     assert counts["sin"] == 2 and counts["custom_jvp_call"] == 1 and counts["mul"] == counts["add"] == 1
+
+
+@arrax.custom_jvp
+def cubed(x):
+    return x**3
+
+
+cubed.defjvp(lambda primals, tangents: (primals[0] ** 3, tangents[0]))
+
+
+class WrappingTrace(CountingTrace):
+    """Binds functions with rules of their own again, each with the tangents of its rule doubled."""
+
+    def process_custom_jvp_call(self, primitive, fun, jvp, tracers, *, symbolic_zeros):
+        assert len(jvp.call_wrapped(*tracers, *tracers)) == 2
+
+        @linear_util.transformation
+        def doubled(*args):
+            out, tangent = yield args, {}
+            yield [out, 2 * tangent]
+
+        values = [self.lower(tracer) for tracer in tracers]
+        params = {"subfuns": (fun, doubled(jvp)), "symbolic_zeros": symbolic_zeros}
+        outs = primitive.bind_with_trace(self.outer, values, list(map(arrax.typeof, values)), params)
+        return [CountingTracer(self, out) for out in outs]
+
+
+def test_functions_with_rules_are_bound_again_with_rules_around_theirs():
+    def f(x):
+        with extend_core.take_current_trace() as parent:
+            trace = WrappingTrace(parent)
+            with extend_core.set_current_trace(trace):
+                out = cubed(CountingTracer(trace, x))
+        assert trace.full_raise(out) is out
+        return trace.lower(out)
+
+    assert arrax.value_and_grad(f)(3.0) == (27, 2)
+    assert arrax.jit(arrax.grad(lambda x: f(jnp.sin(x))))(0.0) == 2
+
+
+def test_calls_branches_and_sums_have_the_parameters_that_libraries_look_for():
+    seen = []
+
+    class Trace(CountingTrace):
+        def process_primitive(self, primitive, tracers, params):
+            seen.append((primitive, params))
+            return super().process_primitive(primitive, tracers, params)
+
+    with extend_core.take_current_trace() as parent:
+        trace = Trace(parent)
+        with extend_core.set_current_trace(trace):
+            x = CountingTracer(trace, np.ones(3, np.float32))
+            arrax.lax.reduce_sum_p.bind(arrax.jit(jnp.sin)(x), axes=(0,), out_sharding=None)
+            arrax.lax.cond(True, jnp.sin, jnp.cos, x)
+    found = dict(seen)
+    assert found[primitives.jit_p]["inline"] is False
+    assert found[primitives.cond_p]["branches_platforms"] is None
 
 
 def test_it_runs_inside_of_other_transformations():

@@ -31,7 +31,7 @@ from arrax.lax.shape_slots import shape_slots
 Branches = tuple[ClosedJaxpr, ...]
 
 cond_p = Primitive("cond", multiple_results=True)
-cond_p.hidden_params = frozenset({"platforms"})
+cond_p.hidden_params = frozenset({"branches_platforms"})
 cond_p.holds_programs = True
 
 platform_index_p = Primitive("platform_index")
@@ -57,11 +57,11 @@ def _effects(*avals: Any, branches: Branches, **params: Any) -> Any:
 
 
 def bind_cond(
-    index: Any, operands: Sequence[Any], branches: Branches, platforms: Any = None, linear: Any = None
+    index: Any, operands: Sequence[Any], branches: Branches, branches_platforms: Any = None, linear: Any = None
 ) -> Any:
     """Run branch ``index`` on the operands."""
     linear = (False,) * len(operands) if linear is None else tuple(linear)
-    return cond_p.bind(index, *operands, branches=branches, linear=linear, platforms=platforms)
+    return cond_p.bind(index, *operands, branches=branches, linear=linear, branches_platforms=branches_platforms)
 
 
 def _memo(branches: Branches, key: tuple, make: Callable[[], Any]) -> Any:
@@ -72,7 +72,7 @@ def _memo(branches: Branches, key: tuple, make: Callable[[], Any]) -> Any:
 
 
 def differentiated_branches(
-    primals: Any, tangents: Any, *, branches: Branches, linear: Any, platforms: Any, derive: Derive = jvp_jaxpr,
+    primals: Any, tangents: Any, *, branches: Branches, linear: Any, branches_platforms: Any, derive: Derive = jvp_jaxpr,
     kind: Any = "jvp",
 ) -> Any:  # fmt: skip
     """The jvp rule, with another way to differentiate programs if asked for.
@@ -88,7 +88,7 @@ def differentiated_branches(
     derived = tuple(derive(branch, nonzeros, out_nonzeros)[0] for branch in branches)
     given = selected(tangents[1:], nonzeros)
     flags = (*linear, *[True] * len(given))
-    outs = bind_cond(index, [*operands, *given], derived, platforms, flags)
+    outs = bind_cond(index, [*operands, *given], derived, branches_platforms, flags)
     count = len(out_nonzeros)
     rest = iter(outs[count:])
     return outs[:count], [
@@ -107,10 +107,14 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
         branches, ("split", tuple(unknown)), lambda: _split(branches, unknown)
     )
     known_operands = unselected(operands, unknown)
-    platforms = params["platforms"]
+    branches_platforms = params["branches_platforms"]
     known_outs: list[Any] = []
     if known[0].jaxpr.outvars:
-        known_params = {"branches": known, "linear": (False,) * len(known_operands), "platforms": platforms}
+        known_params = {
+            "branches": known,
+            "linear": (False,) * len(known_operands),
+            "branches_platforms": branches_platforms,
+        }
         known_outs = interpreter.evaluate(cond_p, [index, *known_operands], known_params)
     known_count = len(known_outs) - residual_count
     values, residuals = iter(known_outs[:known_count]), known_outs[known_count:]
@@ -118,7 +122,7 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     if any(out_unknown):
         rest_operands = [*(known_operands[k] for k in forwarded), *residuals, *selected(operands, unknown)]
         flags = [False] * (len(forwarded) + len(residuals)) + [True] * sum(unknown)
-        rest_params = {"branches": rest, "linear": tuple(flags), "platforms": platforms}
+        rest_params = {"branches": rest, "linear": tuple(flags), "branches_platforms": branches_platforms}
         recorded = interpreter.record(cond_p, [index, *rest_operands], rest_params)
     waiting = iter(recorded)
     return [next(waiting) if u else next(values) for u in out_unknown]
@@ -190,13 +194,15 @@ def _rest_branch(
     return ClosedJaxpr(*stage(branch, in_avals, rest.jaxpr.debug_info))
 
 
-def _transpose(cts: Sequence[Any], index: Any, *operands: Any, branches: Branches, linear: Any, platforms: Any) -> Any:
+def _transpose(
+    cts: Sequence[Any], index: Any, *operands: Any, branches: Branches, linear: Any, branches_platforms: Any
+) -> Any:
     undefined = [is_undefined_primal(x) for x in operands]
     nonzero = [type(ct) is not Zero for ct in cts]
     key = ("transpose", tuple(undefined), tuple(nonzero))
     derived, out_nonzero = _memo(branches, key, lambda: _transposed(branches, undefined, nonzero))
     known = unselected(operands, undefined)
-    outs = iter(bind_cond(index, [*known, *selected(cts, nonzero)], derived, platforms))
+    outs = iter(bind_cond(index, [*known, *selected(cts, nonzero)], derived, branches_platforms))
     flags = iter(out_nonzero)
     return [
         None,
@@ -229,7 +235,7 @@ def _with_zeros(program: ClosedJaxpr, has: list[bool], union: list[bool], avals:
 # ---- batching --------------------------------------------------------------------------------------------------------
 
 
-def _batch(values: Any, dims: Any, *, branches: Branches, linear: Any, platforms: Any) -> Any:
+def _batch(values: Any, dims: Any, *, branches: Branches, linear: Any, branches_platforms: Any) -> Any:
     batch = running_batch()
     index, *operands = values
     index_dim, *operand_dims = dims
@@ -252,7 +258,7 @@ def _batch(values: Any, dims: Any, *, branches: Branches, linear: Any, platforms
     for branch in branches:
         out_mapped = either(out_mapped, batched(branch, False)[1])
     derived = tuple(batched(branch, out_mapped)[0] for branch in branches)
-    return bind_cond(index, operands, derived, platforms, linear), [0 if m else None for m in out_mapped]
+    return bind_cond(index, operands, derived, branches_platforms, linear), [0 if m else None for m in out_mapped]
 
 
 def _batch_index(
@@ -370,10 +376,10 @@ def _lean(branches: Branches, used: list[bool]) -> tuple[Branches, list[bool]]:
     return tuple(branch.replace(jaxpr=dce_jaxpr(branch.jaxpr, used, kept)[0]) for branch in branches), kept
 
 
-def _lower(ctx: Any, index: Any, *operands: Any, branches: Branches, linear: Any, platforms: Any) -> list[Any]:
+def _lower(ctx: Any, index: Any, *operands: Any, branches: Branches, linear: Any, branches_platforms: Any) -> list[Any]:
     module = ctx.module_context
-    if platforms is not None:
-        return inline_program(module, branches[platform_choice(platforms, ctx.platform)], operands, "")
+    if branches_platforms is not None:
+        return inline_program(module, branches[platform_choice(branches_platforms, ctx.platform)], operands, "")
     if len(branches) == 1:
         return inline_program(module, branches[0], operands, "")
     types = [builder.ir_type(aval) for aval in ctx.avals_out]
