@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax.core.memory_spaces import space_of_kind
 from arrax.core.meshes import AxisType, mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.core.types import ShapedArray
@@ -46,6 +47,9 @@ def _sharding(mesh: Any, division: Division) -> Any:
 
 def placed_type(aval: Any, sharding: Any) -> Any:
     """The type of an array that lies as a sharding says."""
+    space = space_of_kind(getattr(sharding, "_memory_kind", None))
+    if aval.memory_space is not space:
+        aval = aval.update(memory_space=space)
     if type(sharding) is not NamedSharding:
         return aval if aval.explicit is None else aval.update(sharding=None)
     explicit = explicit_sharding(sharding, aval.ndim)

@@ -16,7 +16,9 @@ from weakref import WeakSet
 from arrax.core import config
 from arrax.core.caches import cleared_by
 from arrax.core.explicit_axes import with_divisions
+from arrax.core.memory_spaces import told
 from arrax.core.name_stacks import Names, Transformation
+from arrax.core.operand_memories import with_memories
 from arrax.core.types import ShapedArray, register_type
 from arrax.native import runtime
 
@@ -252,6 +254,8 @@ class Primitive:
         self.varies: Callable[..., frozenset[Any]] | None = None
         # From how explicit mesh axes divide operands to how they divide results: see core/explicit_axes.
         self.divides: Callable[..., Any] | None = None
+        # From the types of operands and results (a list) to the spaces of memory of results: see core/operand_memories.
+        self.memories: Callable[..., list[Any]] | None = None
         self.compiled: dict[Any, Any] = {}  # params -> compiled function of one eager operation
         self.hidden_params: frozenset[str] = frozenset()
         self.param_texts: dict[str, Callable[[Any], str]] = {}  # how parameters print, where str does not do
@@ -311,6 +315,8 @@ class Primitive:
         out = self.type_rule(*avals, **params)
         if context.explicit_axes:
             out = with_divisions(self, avals, out, params)
+        if told.elsewhere:
+            out = with_memories(self, avals, out)
         return self.with_varying(avals, out, params) if context.tracks_varying else out
 
     def with_varying(self, avals: Any, out: Any, params: dict[str, Any]) -> Any:

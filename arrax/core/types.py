@@ -12,6 +12,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import in_call, is_symbolic
+from arrax.core.memory_spaces import MemorySpace, told
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.dtypes.kinds import tangent_dtype
@@ -34,6 +35,7 @@ class AbstractValue:
 
 _interned: dict[tuple[Any, ...], ShapedArray] = {}
 _NO_AXES: frozenset[Any] = frozenset()
+_DEVICE = MemorySpace.Device
 _INTERNED_LIMIT = 1 << 17
 
 
@@ -46,10 +48,11 @@ class ShapedArray(AbstractValue):
       weak_type: True for values whose dtype came from a Python scalar.
       sharding: how explicit axes of a mesh divide the value (``core.explicit_axes.explicit_sharding``), or None.
       vma: names of the mesh axes over which the value varies, in a program per device that tracks them.
+      memory_space: whether the value lies in the memory of its device or of the host.
     Example: ``arrax.core.ShapedArray((4,), jnp.float32) == arrax.typeof(x)`` is True.
     """
 
-    __slots__ = ("shape", "dtype", "weak_type", "explicit", "vma", "size", "ndim", "_hash", "_tangent")
+    __slots__ = ("shape", "dtype", "weak_type", "explicit", "vma", "memory_space", "size", "ndim", "_hash", "_tangent")
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
@@ -57,6 +60,7 @@ class ShapedArray(AbstractValue):
     ndim: int
     explicit: Any
     vma: frozenset[Any]
+    memory_space: MemorySpace
     _hash: int
     _tangent: ShapedArray | None
 
@@ -67,8 +71,9 @@ class ShapedArray(AbstractValue):
         weak_type: bool = False,
         sharding: Any = None,
         vma: frozenset[Any] = _NO_AXES,
+        memory_space: MemorySpace = _DEVICE,
     ) -> ShapedArray:
-        key = (shape, dtype, weak_type, sharding, vma)
+        key = (shape, dtype, weak_type, sharding, vma, memory_space)
         try:
             return _interned[key]
         except (KeyError, TypeError):
@@ -78,13 +83,15 @@ class ShapedArray(AbstractValue):
         shape, weak_type = tuple(size if is_symbolic(size) else int(size) for size in shape), bool(weak_type)
         if sharding is not None and sharding == _undivided(sharding.mesh, len(shape)):
             sharding = None
-        key = (shape, dtype, weak_type, sharding, vma)
+        if memory_space is not _DEVICE:
+            told.elsewhere = True
+        key = (shape, dtype, weak_type, sharding, vma, memory_space)
         found = _interned.get(key)
         if found is None:
             if len(_interned) >= _INTERNED_LIMIT:
                 _interned.clear()
             found = object.__new__(cls)
-            found.shape, found.dtype, found.weak_type, found.explicit, found.vma = key
+            found.shape, found.dtype, found.weak_type, found.explicit, found.vma, found.memory_space = key
             found._hash, found._tangent = hash(key), None
             found.ndim, found.size = len(shape), math.prod(shape)
             _interned[key] = found
@@ -92,7 +99,7 @@ class ShapedArray(AbstractValue):
 
     def update(self, **changes: Any) -> ShapedArray:
         """The type with some of its fields replaced; with another shape it says no longer how the value is divided."""
-        names = ("shape", "dtype", "weak_type", "vma")
+        names = ("shape", "dtype", "weak_type", "vma", "memory_space")
         sharding = None if "shape" in changes else self.explicit
         return ShapedArray(**{**{name: getattr(self, name) for name in names}, "sharding": sharding, **changes})
 
@@ -125,6 +132,7 @@ class ShapedArray(AbstractValue):
     def str_short(self, short_dtypes: bool = True) -> str:
         """``f32[2,3]``, or ``float32[2,3]``."""
         name = dtypes.short_name(self.dtype) if short_dtypes else str(getattr(self.dtype, "name", self.dtype))
+        name = name if self.memory_space is _DEVICE else f"{name}<{self.memory_space.name.lower()}>"
         varies = f"{{V:{_names_text(sorted(map(str, self.vma)))}}}" if self.vma else ""
         if self.explicit is None:
             return f"{name}[{','.join(map(str, self.shape))}]{varies}"
@@ -135,8 +143,8 @@ class ShapedArray(AbstractValue):
         if self is other:
             return True
         return isinstance(other, ShapedArray) and (
-            (self.shape, self.dtype, self.weak_type, self.explicit, self.vma)
-            == (other.shape, other.dtype, other.weak_type, other.explicit, other.vma)
+            (self.shape, self.dtype, self.weak_type, self.explicit, self.vma, self.memory_space)
+            == (other.shape, other.dtype, other.weak_type, other.explicit, other.vma, other.memory_space)
         )
 
     def __hash__(self) -> int:
@@ -216,7 +224,7 @@ class Zero:
 class TypeSlots:
     """What interpreters need of arrays but must not import: filled by ``lax`` (see lax/type_slots.py)."""
 
-    __slots__ = ("zeros", "add", "broadcast", "move_axis", "full_like", "convert", "vary", "sum_over", "as_asked", "like")  # fmt: skip
+    __slots__ = ("zeros", "add", "broadcast", "move_axis", "full_like", "convert", "vary", "sum_over", "as_asked", "like", "in_memory_of")  # fmt: skip
     zeros: Callable[[ShapedArray], Any]  # an array of zeros of a type
     add: Callable[[Any, Any], Any]  # sum of two cotangents
     broadcast: Callable[[Any, int, int], Any]  # (value, size, axis): a new axis along which the value repeats
@@ -225,6 +233,7 @@ class TypeSlots:
     sum_over: Callable[[Any, frozenset[Any]], Any]  # the sum of a cotangent over mesh axes
     # (sharding, function, *arrays): what the function gives, laid out so, whatever the arrays' types say
     as_asked: Callable[..., Any]
+    in_memory_of: Callable[[Any, ShapedArray], Any]  # the value, in the space of memory that a type says
     like: Callable[[Any, ShapedArray], Any]  # a cotangent, divided by explicit mesh axes like the value of a type
     convert: Callable[[Any, ShapedArray], Any]  # the value with the weak type (and dtype) of a type
 

@@ -25,7 +25,7 @@ def example_type(aval: ShapedArray, dim: int | None) -> ShapedArray:
         return aval
     shape = aval.shape[:dim] + aval.shape[dim + 1 :]
     sharding = None if aval.explicit is None else mapped_sharding(aval, dim)
-    return ShapedArray(shape, aval.dtype, aval.weak_type, sharding, aval.vma)
+    return ShapedArray(shape, aval.dtype, aval.weak_type, sharding, aval.vma, aval.memory_space)
 
 
 class BatchTracer(Tracer):

@@ -25,7 +25,7 @@ from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.lowering.locations import Locations
 from arrax.interpreters.lowering.module import lower_module
 from arrax.interpreters.ordering import in_order
-from arrax.interpreters.placements import Placement
+from arrax.interpreters.placements import Placement, out_memories
 from arrax.native import runtime
 from arrax.xla import axis_orders, callers, compat, compilation, startup
 from arrax.xla.devices import single_sharding
@@ -120,8 +120,12 @@ def lower_program(
     donate = [d for d, keep in zip(donated, kept, strict=True) if keep] if donated is not None else []
     attributes = _donation_attributes(jaxpr, len(const_args), donate, placement, spread)
     results: list[dict[str, str]] = []
+    memories = out_memories(placement, jaxpr.out_avals)
     if placement is not None:
         attributes, results = _placement_attributes(placement, len(const_args), kept, attributes)
+    if any(memories):
+        kinds = [{} if kind is None else {"mhlo.memory_kind": f'"{kind}"'} for kind in memories]
+        results = [{**texts, **kind} for texts, kind in zip(results or [{}] * len(kinds), kinds, strict=True)]
     start = time.perf_counter()
     with monitoring.timed("/jax/core/compile/jaxpr_to_mlir_module_duration", fun_name=name):
         module, ctx = lower_module(
@@ -155,16 +159,13 @@ def _donation_attributes(
 def _placement_attributes(
     placement: Placement, count: int, kept: Sequence[bool], attributes: list[dict[str, str]]
 ) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """Attributes of inputs and of outputs, with the order of their axes and the outputs' memory where these are unusual."""
+    """Attributes of inputs and of outputs, with the order of their axes where that is unusual."""
     results: list[dict[str, str]] = []
     if placement.in_orders:
         orders = [order for order, keep in zip(placement.in_orders, kept, strict=True) if keep]
         attributes = _with_orders(attributes, [*[None] * count, *orders])
     if placement.out_orders:
         results = _with_orders([], placement.out_orders)
-    if any(placement.out_memories):
-        kinds = [{} if kind is None else {"mhlo.memory_kind": f'"{kind}"'} for kind in placement.out_memories]
-        results = [{**texts, **kind} for texts, kind in zip(results or [{}] * len(kinds), kinds, strict=True)]
     return attributes, results
 
 
@@ -298,12 +299,13 @@ class CompiledProgram:
         else:
             self.in_shardings = spread.in_shardings
             self.out_shardings = self._chosen_shardings(spread.out_shardings, self.physical)
-            self.physical = list(map(placed_type, self.physical, self.out_shardings))
-        if any(placement.out_memories):
+        memories = out_memories(placement, self.out_avals)
+        if any(memories):
             self.out_shardings = [
                 sharding if kind is None else sharding.with_memory_kind(kind)
-                for sharding, kind in zip(self.out_shardings, placement.out_memories, strict=True)
+                for sharding, kind in zip(self.out_shardings, memories, strict=True)
             ]
+        self.physical = list(map(placed_type, self.physical, self.out_shardings))
         count = len(lowered.const_args)
         orders = placement.in_orders or (None,) * len(self.kept)
         self.in_orders = [*[None] * count, *(o for o, keep in zip(orders, self.kept, strict=True) if keep)]

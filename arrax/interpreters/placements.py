@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from arrax.core.interpreter import Primitive
+from arrax.core.memory_spaces import HOST_KIND, MemorySpace, told
 from arrax.core.meshes import mesh_state
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var, subprograms
 from arrax.native import runtime
@@ -63,6 +64,19 @@ class Placement(NamedTuple):
     def replicated(self) -> Any:
         """The sharding of what every device has."""
         return self.chosen(runtime.HloSharding.replicate(), 0)
+
+
+def out_memories(placement: Placement | None, avals: Sequence[Any]) -> tuple[str | None, ...]:
+    """For each result, the kind of memory in which it lies if not in that of the devices: as asked, or as its type says."""
+    asked = () if placement is None else placement.out_memories
+    if not told.elsewhere:
+        return asked
+    shardings = (None if placement is None else placement.out_shardings) or (None,) * len(avals)
+    typed = (
+        HOST_KIND if sharding is None and getattr(aval, "memory_space", None) is MemorySpace.Host else None
+        for aval, sharding in zip(avals, shardings, strict=True)
+    )
+    return tuple(kind or own for kind, own in zip(asked or (None,) * len(avals), typed, strict=True))
 
 
 def asked_of_results(program: ClosedJaxpr, table: Mapping[Primitive, Callable[[dict[str, Any]], Any]]) -> list[Any]:
@@ -148,6 +162,9 @@ def decide_placement(
     for wish in wishes:
         if list(wish.devices) != list(devices):
             raise incompatible(name, wishes[0], next(w for w in wishes if list(w.devices) != list(wishes[0].devices)))
+    for leaf, sharding in zip(leaves, asked, strict=True):
+        if sharding is not None:
+            _check_memory(leaf, sharding)
     if len(devices) == 1:
         return Placement(devices[0], True, None, (), tuple(out_shardings))
     for leaf, sharding in zip(leaves, asked, strict=True):
@@ -157,6 +174,21 @@ def decide_placement(
     base = Placement(devices[0], True, devices, (), tuple(out_shardings), mesh)
     settled = tuple(_settled(leaf, wish, base) for leaf, wish in zip(leaves, asked, strict=True))
     return base._replace(in_shardings=settled)
+
+
+def _check_memory(leaf: Any, asked: Any) -> None:
+    """Refuse an array in another kind of memory than jit's in_shardings ask for.
+
+    Raises:
+      ValueError: it is.
+    """
+    placed = _data(leaf)
+    if placed is not None and placed._sharding.memory_kind != asked.memory_kind:
+        raise ValueError(
+            "Memory kinds passed to jit does not match memory kind on the respective arg. Got jit memory kind: "
+            f"{asked.memory_kind}, arg memory kind: {placed._sharding.memory_kind} for arg type: "
+            f"{placed.aval.str_short(False)}. Move it with device_put."
+        )
 
 
 def _settled(leaf: Any, asked: Any, placement: Placement) -> Any:

@@ -11,7 +11,7 @@ from arrax.core.program import ClosedJaxpr
 from arrax.core.types import Zero, slots, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs, jit_p
-from arrax.lax.placement import device_put
+from arrax.lax.placement import device_put, in_memory
 from arrax.lax.sharding_constraints import constrained, constraint_sharding
 from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.shardings import NamedSharding
@@ -88,4 +88,5 @@ def _same_layout(ct: Any, aval: Any) -> Any:
 
 
 slots.as_asked = as_asked
+slots.in_memory_of = lambda value, aval: in_memory(value, aval.memory_space)
 slots.like = _same_layout

@@ -10,6 +10,7 @@ from arrax import dtypes
 from arrax.core.effects import Effect
 from arrax.core.explicit_axes import as_typed
 from arrax.core.interpreter import Primitive, context
+from arrax.core.operand_memories import memories_of_operands
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.dtypes import DTypeLike
@@ -57,6 +58,7 @@ def stop_gradient(x: Any) -> Any:
 
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
 optimization_barrier_p.type_rule, optimization_barrier_p.divides = lambda *avals: list(avals), as_typed
+optimization_barrier_p.memories = memories_of_operands
 optimization_barrier_p.batch = lambda values, dims: (optimization_barrier_p.bind(*values), list(dims))
 optimization_barrier_p.transpose = lambda cts, *operands: optimization_barrier_p.bind(*instantiate_all(cts))
 

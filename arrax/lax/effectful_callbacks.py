@@ -9,6 +9,7 @@ from typing import Any
 from arrax.core.calls import check_callable
 from arrax.core.effects import Effect
 from arrax.core.interpreter import Primitive
+from arrax.core.operand_memories import memories_as_typed
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero
 from arrax.interpreters import ordering
@@ -92,6 +93,7 @@ def _io_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
 
 io_callback_p.type_rule = lambda *avals, result_avals, **params: list(result_avals)
 io_callback_p.effects_rule = lambda *avals, ordered, **params: frozenset({ordered_io_effect if ordered else io_effect})
+io_callback_p.memories = memories_as_typed
 io_callback_p.impl = lambda *values, callback, **params: call_step_by_step(callback, values)
 io_callback_p.lower[None] = lambda ctx, *values, callback, **params: lower_host_call(ctx, callback, values, True)
 io_callback_p.batch = _io_batch

@@ -11,6 +11,7 @@ from arrax.core.config import explicit_transfer
 from arrax.core.explicit_axes import as_typed, placed_type
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.memory_spaces import MemorySpace
+from arrax.core.operand_memories import memories_as_typed
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -33,8 +34,16 @@ from arrax.xla.shardings import NamedSharding
 ArrayImpl = runtime.ArrayImpl
 
 device_put_p = Primitive("device_put")
-device_put_p.type_rule = lambda aval, *, device: aval if device is None else placed_type(aval, target_sharding(device))
-device_put_p.divides = as_typed
+device_put_p.divides, device_put_p.memories = as_typed, memories_as_typed
+
+
+def _type_rule(aval: Any, *, device: Any) -> Any:
+    if isinstance(device, MemorySpace):
+        return aval.update(memory_space=device)
+    return aval if device is None else placed_type(aval, target_sharding(device))
+
+
+device_put_p.type_rule = _type_rule
 
 
 def _jvp(primals: Any, tangents: Any, *, device: Any) -> tuple[Any, Any]:
@@ -44,8 +53,15 @@ def _jvp(primals: Any, tangents: Any, *, device: Any) -> tuple[Any, Any]:
 
 
 device_put_p.jvp = _jvp
-device_put_p.transpose = lambda ct, x, *, device: [ct]
+device_put_p.transpose = lambda ct, x, *, device: [in_memory(ct, x.aval.memory_space)]
 device_put_p.batch = lambda values, dims, *, device: (device_put_p.bind(*values, device=device), dims[0])
+
+
+def in_memory(x: Any, space: MemorySpace) -> Any:
+    """The value, in a space of memory; a symbolic zero is in all."""
+    if type(x) is Zero or typeof(x).memory_space is space:
+        return x
+    return device_put_p.bind(x, device=space)
 
 
 def target_sharding(device: Any) -> Any:

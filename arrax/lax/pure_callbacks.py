@@ -8,6 +8,7 @@ from typing import Any
 from arrax import dtypes
 from arrax.core.calls import check_callable
 from arrax.core.interpreter import Primitive
+from arrax.core.operand_memories import memories_as_typed
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.batching import bdim_at_front, running_batch
@@ -23,6 +24,7 @@ METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", 
 
 pure_callback_p = Primitive("pure_callback", multiple_results=True)
 pure_callback_p.type_rule = lambda *avals, result_avals, **params: list(result_avals)
+pure_callback_p.memories = memories_as_typed
 pure_callback_p.impl = lambda *values, callback, **params: call_step_by_step(callback, values)
 pure_callback_p.lower[None] = lambda ctx, *values, callback, **params: lower_host_call(ctx, callback, values, False)
 

@@ -12,6 +12,7 @@ from arrax.core.calls import as_indices
 from arrax.core.explicit_axes import without_axes
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive
+from arrax.core.operand_memories import memory_of_all
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_map, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, slots, typeof
@@ -334,7 +335,7 @@ _NAMED: dict[Monoid, Any] = {
 # ---- reductions by any computation ---------------------------------------------------------------------------------
 
 reduce_p = Primitive("reduce", multiple_results=True, cost=1)
-reduce_p.holds_programs = True
+reduce_p.holds_programs, reduce_p.memories = True, memory_of_all("reduce")
 
 
 def _halves(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:

@@ -12,6 +12,7 @@ from arrax.core.calls import as_indices, check_callable
 from arrax.core.explicit_axes import of_first
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive, Tracer
+from arrax.core.operand_memories import memories_of_operands
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -211,6 +212,7 @@ def _replace_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: An
 def _primitive(name: str, combine: Any, accepts: frozenset) -> Primitive:
     primitive = Primitive(name, cost=16)
     primitive.type_rule, primitive.divides = scatter_type_rule(name.replace("-", "_"), accepts), of_first
+    primitive.memories = memories_of_operands
     primitive.lower[None] = lower_scatter(combine)
     primitive.batch = _batch(primitive)
     return primitive

@@ -7,6 +7,7 @@ from typing import Any
 from arrax.core.explicit_axes import as_typed, explicit_sharding, placed_type
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.meshes import mesh_state
+from arrax.core.operand_memories import memories_of_operands
 from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -26,7 +27,7 @@ NamedSharding = runtime.NamedSharding
 
 sharding_constraint_p = Primitive("sharding_constraint")
 sharding_constraint_p.type_rule = lambda aval, *, sharding, **params: placed_type(aval, sharding)
-sharding_constraint_p.divides = as_typed
+sharding_constraint_p.divides, sharding_constraint_p.memories = as_typed, memories_of_operands
 sharding_constraint_p.impl = lambda x, *, sharding, **params: put_value(x, _settled(x, sharding))
 sharding_constraint_p.transpose = lambda ct, x, **params: [
     Zero(x.aval) if type(ct) is Zero else sharding_constraint_p.bind(ct, **params)

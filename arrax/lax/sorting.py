@@ -11,6 +11,7 @@ import numpy as np
 from arrax.core.calls import as_index
 from arrax.core.explicit_axes import along_axis
 from arrax.core.interpreter import Primitive
+from arrax.core.operand_memories import memories_of_operands
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
@@ -121,6 +122,7 @@ def _sort_batch(values: Any, dims: Any, *, dimension: int, **params: Any) -> tup
 
 
 sort_p.type_rule, sort_p.divides = _sort_type, along_axis("dimension")
+sort_p.memories = memories_of_operands
 sort_p.lower[None] = _sort_lower
 # Comparisons of floats take subnormal numbers for zeros there.
 sort_p.lower["cpu"] = functools.partial(_sort_lower, as_integers=True)

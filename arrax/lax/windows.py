@@ -7,6 +7,7 @@ from typing import Any
 
 from arrax.core.explicit_axes import whole_axes
 from arrax.core.interpreter import Primitive
+from arrax.core.operand_memories import memory_of_all
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_unflatten
 from arrax.core.types import ShapedArray, Zero, typeof
@@ -92,7 +93,7 @@ Lengths = Sequence[int]
 # ---- any computation -----------------------------------------------------------------------------------------------
 
 reduce_window_p = Primitive("reduce_window", multiple_results=True, cost=1)
-reduce_window_p.holds_programs = True
+reduce_window_p.holds_programs, reduce_window_p.memories = True, memory_of_all("reduce_window")
 
 
 def _type_rule(*avals: ShapedArray, jaxpr: ClosedJaxpr, **geometry: Any) -> list[ShapedArray]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from arrax.core import config
 from arrax.core.interpreter import context
+from arrax.core.memory_spaces import MemorySpace
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
 from arrax.xla.devices import default_device, single_sharding
@@ -22,6 +23,7 @@ from arrax.xla.placement import elements
 ArrayImpl = runtime.ArrayImpl
 SingleDeviceSharding = runtime.SingleDeviceSharding
 ELEMENT_LIMIT = 1 << 16
+_DEVICE = MemorySpace.Device
 _put = runtime.batched_device_put
 _guard = config.transfer_guard_host_to_device.cell
 
@@ -43,6 +45,7 @@ def on_cpu(array: Any) -> bool:
         and type(array._sharding) is SingleDeviceSharding
         and array._sharding._device.platform == "cpu"
         and _guard.value is None
+        and array.aval.memory_space is _DEVICE
         and not array.is_deleted()
     )
 

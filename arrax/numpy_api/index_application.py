@@ -10,8 +10,9 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import is_symbolic
+from arrax.core.memory_spaces import told
 from arrax.core.program import ClosedJaxpr
-from arrax.core.types import ShapedArray, typeof
+from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax import arithmetic, axis_order, bitwise, filled_arrays, selection, shapes, slicing, structure
 from arrax.lax.computations import apply_elementwise
@@ -164,6 +165,8 @@ def _write_window(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) 
         return x
     if not all(isinstance(start, int) for start in starts):
         starts = _of_one_dtype(starts)
+    if told.elsewhere:
+        new = slots.in_memory_of(new, aval)
     return slicing.dynamic_update_slice(x, new, starts, allow_negative_indices=False)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from arrax.core import config
 from arrax.core.interpreter import Primitive
+from arrax.core.operand_memories import memories_as_typed
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, structure
@@ -57,6 +58,7 @@ def _type_rule(*avals: ShapedArray) -> list[ShapedArray]:
 
 
 threefry2x32_p.type_rule = _type_rule
+threefry2x32_p.memories = memories_as_typed
 threefry2x32_p.lower[None] = cached_lower_fun(_hash, "threefry2x32", multiple_results=True)
 threefry2x32_p.batch = batch_with_ranks(threefry2x32_p)
 threefry2x32_p.jvp = None

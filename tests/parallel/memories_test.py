@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import arrax
+import arrax.numpy as jnp
+from arrax import lax
 from arrax.memory import Space
 from arrax.sharding import Mesh, NamedSharding, SingleDeviceSharding
 from arrax.sharding import PartitionSpec as P
@@ -65,3 +67,86 @@ def test_transformations_pass_through_memories():
     assert batch.sharding.memory_kind == "pinned_host" and np.array_equal(batch, VALUES)
     tangent = arrax.jvp(lambda x: arrax.device_put(x * 2, Space.Host), (VALUES,), (VALUES,))[1]
     assert np.array_equal(tangent, 2 * VALUES)
+
+
+def on_host(x):
+    return arrax.device_put(x, Space.Host)
+
+
+OPERATIONS = [
+    lambda h: h * 2,
+    lambda h: h + h,
+    lambda h: jnp.sin(h),
+    lambda h: h[1:3],
+    lambda h: h.at[0].set(2.0),
+    lambda h: jnp.concatenate([h, h]),
+    lambda h: h.reshape(4, 8).sum(0),
+    lambda h: jnp.dot(h, h.T),
+    lambda h: lax.reduce(h, np.float32(0), lax.add, (0,)),
+    lambda h: lax.fori_loop(0, 2, lambda i, c: c * 2, h),
+    lambda h: lax.cond(True, jnp.cos, jnp.sin, h),
+    lambda h: arrax.vmap(jnp.cumsum)(h),
+    lambda h: arrax.jvp(jnp.sin, (h,), (h,))[1],
+    lambda h: arrax.vjp(jnp.sin, h)[1](h)[0],
+    lambda h: arrax.checkpoint(jnp.sin)(h),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OPERATIONS)))
+def test_results_lie_where_operands_do_and_types_say_so(number):
+    function = OPERATIONS[number]
+    x = jnp.asarray(VALUES)
+    for call in (function, arrax.jit(function)):
+        out = call(on_host(x))
+        assert arrax.typeof(out).memory_space is Space.Host and out.sharding.memory_kind == "pinned_host"
+        np.testing.assert_allclose(out, call(x), rtol=1e-6)
+    told = []
+    arrax.jit(lambda x: told.append(arrax.typeof(function(on_host(x))).str_short(False)))(x)
+    assert told[0].startswith("float32<host>[")
+
+
+MIXTURES = [
+    ("add", lambda h, x: h + x),
+    ("mul", lambda h, x: x * h),
+    ("concatenate", lambda h, x: jnp.concatenate([h, x])),
+    ("select_n", lambda h, x: jnp.where(h > 0, h, x)),
+    ("dot_general", lambda h, x: h @ x.T),
+    ("gather", lambda h, x: h[jnp.array([0, 1])]),
+]
+
+
+@pytest.mark.parametrize(("name", "function"), MIXTURES)
+def test_operands_in_different_memories_are_refused(name, function):
+    x = jnp.asarray(VALUES)
+    message = f"memory_space of all inputs passed to `{name}` must be the same"
+    with pytest.raises(ValueError, match=message):
+        function(on_host(x), x)
+    with pytest.raises(ValueError, match=message):
+        arrax.jit(lambda x: function(on_host(x), x))(x)
+
+
+def test_loops_and_branches_keep_values_in_one_memory():
+    x = jnp.asarray(VALUES)
+    with pytest.raises(TypeError, match="the memory spaces differ"):
+        lax.cond(True, on_host, lambda x: x, x)
+    with pytest.raises(TypeError, match="the memory spaces differ"):
+        lax.scan(lambda c, _: (on_host(c), None), x, None, length=2)
+    # a step takes its part of what lies on the host to where it computes, and may leave results there
+    weights = on_host(jnp.ones((3, 4, 4), np.float32))
+    last, kept = arrax.jit(lambda x, ws: lax.scan(lambda c, w: (c @ w, on_host(c)), x, ws))(x, weights)
+    assert (last.sharding.memory_kind, kept.sharding.memory_kind) == ("device", "pinned_host")
+    assert np.array_equal(kept[1], VALUES @ np.ones((4, 4)))
+
+
+def test_gradients_lie_where_their_arguments_do():
+    x = jnp.asarray(VALUES)
+    for argument in (x, on_host(x)):
+        slope = arrax.grad(lambda x: (on_host(arrax.device_put(x, Space.Device) ** 2) * 3).sum())(argument)
+        assert arrax.typeof(slope) is arrax.typeof(argument)
+        assert np.array_equal(slope, 6 * VALUES)
+
+
+def test_arguments_in_another_memory_than_asked_for_are_refused():
+    for asked in (over("x", kind="pinned_host"), SingleDeviceSharding(arrax.devices()[0], memory_kind="pinned_host")):
+        with pytest.raises(ValueError, match="Got jit memory kind: pinned_host, arg memory kind: device"):
+            arrax.jit(lambda x: x, in_shardings=asked)(jnp.asarray(VALUES))

@@ -23,8 +23,10 @@ def same_type(x: Any, y: Any) -> bool:
 
 
 def same_carry(x: Any, y: Any) -> bool:
-    """The same, and explicit axes of a mesh do not divide the two in different ways."""
+    """The same, in one memory, and explicit axes of a mesh do not divide the two in different ways."""
     if not same_type(x, y):
+        return False
+    if getattr(x, "memory_space", None) is not getattr(y, "memory_space", None):
         return False
     known = (getattr(x, "explicit", None), getattr(y, "explicit", None))
     return None in known or known[0] is known[1]
@@ -104,8 +106,9 @@ def check_carry(
 
 
 def type_difference(x: Any, y: Any) -> str:
-    """``the dtypes differ``, ``the shapes differ``, or both; or the shardings of the types."""
-    words = [word for word, differs in (("dtypes", x.dtype != y.dtype), ("shapes", x.shape != y.shape)) if differs]
+    """``the dtypes differ``, ``the shapes differ``, both or where values lie; or the shardings of the types."""
+    kinds = (("dtypes", "dtype"), ("shapes", "shape"), ("memory spaces", "memory_space"))
+    words = [word for word, field in kinds if getattr(x, field) != getattr(y, field)]
     return f"the {' and the '.join(words or ['shardings'])} differ"
 
 

@@ -231,7 +231,9 @@ def _described(name: str, fun: Callable) -> str:
 
 def same_result(x: Any, y: Any) -> bool:
     """Equal types but for weakness, divided alike by explicit axes of a mesh: as one instruction the results have one layout."""
-    return same_type(x, y) and getattr(x, "explicit", None) is getattr(y, "explicit", None)
+    return same_type(x, y) and all(
+        getattr(x, field, None) is getattr(y, field, None) for field in ("explicit", "memory_space")
+    )
 
 
 def _check_outputs(

@@ -9,6 +9,7 @@ from arrax.core import config, errors
 from arrax.core.calls import as_index
 from arrax.core.explicit_axes import mapped_sharding
 from arrax.core.interpreter import Tracer
+from arrax.core.memory_spaces import MemorySpace, told
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 from arrax.core.types import slots, typeof
@@ -107,7 +108,8 @@ def _shown(staged: StagedFunction) -> str:
 
 
 def _element_type(aval: Any) -> Any:
-    element = aval.update(shape=aval.shape[1:])
+    element = aval.update(shape=aval.shape[1:])  # a step takes it out, to where it computes
+    element = element.update(memory_space=MemorySpace.Device) if told.elsewhere else element
     explicit = getattr(aval, "explicit", None)
     return element if explicit is None else element.update(sharding=mapped_sharding(aval, 0))
 
