@@ -17,6 +17,8 @@ from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import add, lt, rem
 from arrax.lax.conversion import convert, convert_ir
+from arrax.lax.cpu.copies import concatenate_form
+from arrax.lax.cpu.stencils import rows_form
 from arrax.lax.filled_arrays import full
 from arrax.lax.gather import CLIP, PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather, gather_p
 from arrax.lax.operand_checks import checked_operand, scalar_like
@@ -25,11 +27,12 @@ from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.lax.selection import select
 from arrax.lax.shape_arguments import canonical_axis, canonical_shape
 from arrax.lax.shapes import broadcast_in_dim, reshape, squeeze
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.structure import concatenate, concatenate_p, slice_in_dim, slice_p
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
 
 ArrayImpl = runtime.ArrayImpl
+concatenate_p.forms["cpu"] = rows_form(slice_p, concatenate_form(slice_p))
 
 # ---- start indices --------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import neg
-from arrax.lax.cpu.copies import concatenate_form
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import checked_operand, scalar_like
@@ -277,7 +276,6 @@ slice_p.lower[None] = _slice_lower
 slice_p.jvp = compose_jvp(slice_p, [lambda x, ans, t, **params: slice_p.bind(t, **params)])
 slice_p.transpose = _slice_transpose
 slice_p.batch = _slice_batch
-concatenate_p.forms["cpu"] = concatenate_form(slice_p)
 
 
 def slice_(

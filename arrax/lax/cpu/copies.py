@@ -18,7 +18,7 @@ from arrax.lax.shapes import reshape
 from arrax.xla.host_kernels import copies, table
 
 _NUMBERS = frozenset("float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
-_COPIED = _NUMBERS | {"bool", "complex64", "complex128"}
+COPIED = _NUMBERS | {"bool", "complex64", "complex128"}
 
 
 def concatenate_form(slice_p: Primitive) -> Callable[[JaxprEqn, Around], Form | None]:
@@ -32,7 +32,7 @@ def concatenate_form(slice_p: Primitive) -> Callable[[JaxprEqn, Around], Form | 
 
 def _join_form(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> Form | None:
     out, axis = eqn.outvars[0].aval, eqn.params["dimension"]
-    if not around.host_kernels or out.size < thresholds.JOIN_MIN_SIZE or out.dtype.name not in _COPIED:
+    if not around.host_kernels or out.size < thresholds.JOIN_MIN_SIZE or out.dtype.name not in COPIED:
         return None
     inner = math.prod(out.shape[axis + 1 :])
     if (
@@ -40,12 +40,20 @@ def _join_form(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> Form | None
         or inner >= thresholds.JOIN_MAX_INNER
     ):
         return None
-    parts = [_part(slice_p, atom, axis, around) for atom in eqn.invars]
+    parts = parts_of_one(slice_p, eqn, around)
+    if parts is None:
+        return None
+    whole, bounds = parts
+    return Form(_joined, (("axis", axis), ("bounds", bounds), ("shape", out.shape)), [whole])
+
+
+def parts_of_one(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> tuple[Atom, tuple[int, ...]] | None:
+    """(array, first and end of each part) of a join of contiguous parts of one array along the axis; None for other joins."""
+    parts = [_part(slice_p, atom, eqn.params["dimension"], around) for atom in eqn.invars]
     whole = parts[0][0] if parts[0] is not None else None
     if whole is None or len(parts) < 2 or any(part is None or part[0] is not whole for part in parts):
         return None
-    bounds = tuple(bound for part in parts if part is not None for bound in part[1:])
-    return Form(_joined, (("axis", axis), ("bounds", bounds), ("shape", out.shape)), [whole])
+    return whole, tuple(bound for part in parts if part is not None for bound in part[1:])
 
 
 def _part(slice_p: Primitive, atom: Atom, axis: int, around: Around) -> tuple[Atom, int, int] | None:

@@ -23,4 +23,5 @@ FLAGS_MIN_SIZE        = 16_384   # elements: indices of flags by a kernel
 JOIN_MIN_SIZE         = 65_536   # elements: parts of an array side by side by a kernel
 JOIN_MIN_ROW_BYTES    = 1_024
 JOIN_MAX_INNER        = 16       # elements after the axis; where there are more, the compiler copies as fast
+JOIN_MAX_PARTS        = 4        # parts of one array whose rows are taken by their places
 # fmt: on

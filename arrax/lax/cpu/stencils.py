@@ -1,0 +1,77 @@
+"""Joins of parts of one array along other axes than the last, as stencils roll it, on the CPU: rows taken by their places.
+
+The compiler makes one loop of all joins that meet in an element. For each element and join it asks there in which part the
+element lies, so that the loop has no vectors. The place of a row is known before the loop over the row's elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax.core.interpreter import Primitive
+from arrax.core.program import JaxprEqn
+from arrax.core.types import typeof
+from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.arithmetic import add, lt
+from arrax.lax.cpu import thresholds
+from arrax.lax.cpu.copies import COPIED, parts_of_one
+from arrax.lax.filled_arrays import full, iota
+from arrax.lax.gather import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
+from arrax.lax.selection import select
+from arrax.lax.shapes import reshape
+
+_TAKEN = COPIED | {"float16", "bfloat16"}  # 8-bit floats the compiler converts
+
+
+def rows_form(
+    slice_p: Primitive, otherwise: Callable[[JaxprEqn, Around], Form | None]
+) -> Callable[[JaxprEqn, Around], Form | None]:
+    """The form of joins of parts of one array, where the program has several of them.
+
+    Args:
+      slice_p: the primitive that makes parts.
+      otherwise: the form of other joins.
+    """
+
+    def rule(eqn: JaxprEqn, around: Around) -> Form | None:
+        parts = parts_of_one(slice_p, eqn, around) if _has_rows(eqn, around) else None
+        if parts is None or not any(_is_sibling(slice_p, other, eqn, around) for other in around.eqns):
+            return otherwise(eqn, around)
+        whole, bounds = parts
+        return Form(_rows_in_turn, (("axis", eqn.params["dimension"]), ("bounds", bounds)), [whole])
+
+    return rule
+
+
+def _is_sibling(slice_p: Primitive, other: JaxprEqn, eqn: JaxprEqn, around: Around) -> bool:
+    if other is eqn or other.primitive is not eqn.primitive:
+        return False
+    return _has_rows(other, around) and parts_of_one(slice_p, other, around) is not None
+
+
+def _has_rows(eqn: JaxprEqn, around: Around) -> bool:
+    """Whether a join has few parts, and rows of known length behind its axis that are worth it."""
+    out, axis = eqn.outvars[0].aval, eqn.params["dimension"]
+    if not around.one_device or not 2 <= len(eqn.invars) <= thresholds.JOIN_MAX_PARTS or out.dtype.name not in _TAKEN:
+        return False
+    return type(out.size) is int and math.prod(out.shape[axis + 1 :]) >= thresholds.JOIN_MAX_INNER
+
+
+def _rows_in_turn(x: Any, *, axis: int, bounds: Sequence[int]) -> list[Any]:
+    ends = np.array(bounds[1::2])
+    until = np.cumsum(ends - bounds[::2])
+    length = int(until[-1])
+    spread = lambda number: full((length,), number, np.int32)  # noqa: E731
+    place = iota(np.dtype(np.int32), length)
+    row = add(place, spread(ends[-1] - length))
+    for end, last in reversed(list(zip(ends[:-1], until[:-1], strict=True))):
+        row = select(lt(place, spread(last)), add(place, spread(end - last)), row)
+    shape = typeof(x).shape
+    others = tuple(dim for dim in range(len(shape)) if dim != axis)
+    numbers = GatherDimensionNumbers(offset_dims=others, collapsed_slice_dims=(axis,), start_index_map=(axis,))
+    window = (*shape[:axis], 1, *shape[axis + 1 :])
+    return [gather(x, reshape(row, (length, 1)), numbers, window, mode=PROMISE_IN_BOUNDS)]
