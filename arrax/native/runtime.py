@@ -8,11 +8,11 @@ from arrax.native.versions import jaxlib_version as jaxlib_version
 
 # isort: split
 # weakref_lru_cache must be imported before typed ndarray types are registered, or the process dies (see xla/startup.py).
-from jaxlib import _jax as _jax
+from jaxlib import _jax as _jax  # type: ignore[attr-defined,unused-ignore]
 from jaxlib import utils as native_utils  # type: ignore[attr-defined]  # noqa: F401
 from jaxlib import xla_client as xla_client
 from jaxlib.version import _git_hash as _git_hash
-from jaxlib.weakref_lru_cache import weakref_lru_cache as weakref_lru_cache
+from jaxlib.weakref_lru_cache import weakref_lru_cache as weakref_lru_cache  # type: ignore[import-not-found,unused-ignore]
 
 Array = _jax.Array
 ArrayCopySemantics = _jax.ArrayCopySemantics
