@@ -101,7 +101,7 @@ from arrax.xla.environment import print_environment_info as print_environment_in
 _MODULES = (
     "ad_checkpoint", "api_util", "collect_profile", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed", "dlpack",
     "example_libraries", "experimental", "export", "extend", "ffi", "flatten_util", "image", "interpreters", "lib", "memory", "monitoring", "nn", "ops",
-    "profiler", "random", "scipy", "sharding", "stages", "test_util", "typing", "util",
+    "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util", "typing", "util",
 )  # fmt: skip
 
 _LATE = {  # modules that are loaded for their names
@@ -110,6 +110,7 @@ _LATE = {  # modules that are loaded for their names
         "make_array_from_callback", "make_array_from_process_local_data", "make_array_from_single_device_arrays",
     ),
     "arrax.lax.sharded_placement": ("device_put_replicated", "device_put_sharded"),
+    "arrax.numpy_api.references": ("Ref", "ds", "empty_ref", "free_ref", "freeze", "new_ref"),
     "arrax.transforms.axis_types": ("reshard",),
     "arrax.transforms.pmap": ("pmap",),
     "arrax.transforms.shard_map": ("shard_map",),

@@ -25,6 +25,7 @@ from arrax import nn as nn
 from arrax import ops as ops
 from arrax import profiler as profiler
 from arrax import random as random
+from arrax import ref as ref
 from arrax import scipy as scipy
 from arrax import sharding as sharding
 from arrax import stages as stages
@@ -35,6 +36,12 @@ from arrax.core.partition_specs import P as P
 from arrax.lax.pure_callbacks import pure_callback as pure_callback
 from arrax.lax.sharded_placement import device_put_replicated as device_put_replicated
 from arrax.lax.sharded_placement import device_put_sharded as device_put_sharded
+from arrax.numpy_api.references import Ref as Ref
+from arrax.numpy_api.references import ds as ds
+from arrax.numpy_api.references import empty_ref as empty_ref
+from arrax.numpy_api.references import free_ref as free_ref
+from arrax.numpy_api.references import freeze as freeze
+from arrax.numpy_api.references import new_ref as new_ref
 from arrax.transforms.axis_types import reshard as reshard
 from arrax.transforms.pmap import pmap as pmap
 from arrax.transforms.shard_map import shard_map as shard_map

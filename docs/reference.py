@@ -28,7 +28,7 @@ CHAPTERS = {
         "arrax.profiler", "arrax.monitoring", "arrax.collect_profile", "arrax.test_util",
     ),
     "Arrays": (
-        "arrax.numpy", "arrax.numpy.linalg", "arrax.numpy.fft", "arrax.lax", "arrax.lax.linalg", "arrax.dtypes",
+        "arrax.numpy", "arrax.numpy.linalg", "arrax.numpy.fft", "arrax.lax", "arrax.lax.linalg", "arrax.ref", "arrax.dtypes",
         "arrax.typing", "arrax.ops", "arrax.image", "arrax.dlpack",
     ),
     "Trees": ("arrax.tree", "arrax.tree_util", "arrax.flatten_util"),

@@ -18,6 +18,7 @@ class Effect:
     exactly_once = False  # it may neither happen again nor in a branch that is not taken
     stops = False  # such a program ends soon after Ctrl-C
     per_device = False  # where it is ordered: devices that run a program of their own each keep their own order
+    variable: Any = None  # the reference that it is an effect on: see core/references
     needs_caller = False  # whoever calls the program waits for it, and does what the effect asks for: see xla/callers
 
     def __init__(self, name: str = ""):

@@ -245,6 +245,8 @@ class Primitive:
         self.lower: dict[str | None, Callable[..., Any]] = {}
         self.partial_eval: Callable[..., Any] | None = None
         self.dce: Callable[..., Any] | None = None
+        # What it does with references, ``(interpreter, operands, params)``; None where none is involved: see lax/references.
+        self.on_refs: Callable[..., Any] | None = None
         self.stage: Callable[..., Any] | None = None  # how staging records it, where that is not one plain equation
         # Of those that hold programs: evaluation, one operation after the other.
         self.by_operation: Callable[..., Any] | None = None
@@ -257,6 +259,7 @@ class Primitive:
         # From the types of operands and results (a list) to the spaces of memory of results: see core/operand_memories.
         self.memories: Callable[..., list[Any]] | None = None
         self.compiled: dict[Any, Any] = {}  # params -> compiled function of one eager operation
+        self.text: Callable[..., str] | None = None  # how its equations print, where not as others do
         self.hidden_params: frozenset[str] = frozenset()
         self.param_texts: dict[str, Callable[[Any], str]] = {}  # how parameters print, where str does not do
         self.closes_over = False  # its parameters hold Python functions, which may close over tracers

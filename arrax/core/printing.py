@@ -170,6 +170,9 @@ def _eqn_text(eqn: JaxprEqn, names: Names, column: int = 0) -> str:
     params = _parameters(eqn, names, column, column + len(start))
     arguments = " ".join(atom_text(atom, names) for atom in eqn.invars)
     text = f"{start}{params}{' ' + arguments if arguments else ''}"
+    if eqn.primitive.text is not None:
+        used = any(names.used(var) for var in eqn.outvars)
+        text = eqn.primitive.text(eqn, left, used, [atom_text(atom, names) for atom in eqn.invars])
     if names.comment is None:
         return text
     first, line, rest = text.partition("\n")

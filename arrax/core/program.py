@@ -310,7 +310,14 @@ def joined_effects(eqns: Iterable[JaxprEqn]) -> Effects:
     for eqn in eqns:
         if eqn.effects:
             result |= eqn.effects
-    return result
+    return _of_others(result, eqns) if result else result
+
+
+def _of_others(effects: Effects, eqns: Iterable[JaxprEqn]) -> Effects:
+    """Effects, but for those on references that the equations themselves make."""
+    on_references = {effect.variable for effect in effects if getattr(effect, "variable", None) is not None}
+    made = {var for eqn in eqns for var in eqn.outvars if var in on_references} if on_references else None
+    return frozenset(e for e in effects if getattr(e, "variable", None) not in made) if made else effects
 
 
 def literalable(value: Any, aval: Any) -> bool:

@@ -73,6 +73,10 @@ class Batch(Interpreter):
         return value, None
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if primitive.on_refs is not None:
+            done = primitive.on_refs(self, args, params)
+            if done is not None:
+                return done
         values: list[Any] = []
         dims: list[int | None] = []
         mapped = False

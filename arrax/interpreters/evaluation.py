@@ -32,6 +32,10 @@ class Evaluation(Interpreter):
         return "evaluation"
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if primitive.on_refs is not None:
+            done = primitive.on_refs(self, args, params)
+            if done is not None:
+                return done
         if primitive.own_impl is not None:
             for arg in args:
                 if isinstance(arg, Tracer):

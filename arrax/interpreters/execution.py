@@ -16,6 +16,7 @@ from arrax.core.explicit_axes import placed_type
 from arrax.core.interpreter import Rounding
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var
 from arrax.core.pytree_nodes import call_registry
+from arrax.core.reference_hooks import reference_hooks
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes.canonical import warn_user
 from arrax.interpreters.compile_speed import compiles_quickly
@@ -108,6 +109,8 @@ def lower_program(
         of any size.
       platforms: several that the program is for; it then takes the number of one of them as its first argument.
     """
+    if reference_hooks.discharge is not None:
+        program = reference_hooks.discharge(program)
     jaxpr, passed, embedded = (program.jaxpr, [], program.consts) if portable else hoist_constants(program)
     count = len(passed)
     jaxpr, kept = dce_jaxpr(

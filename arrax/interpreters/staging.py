@@ -15,6 +15,7 @@ from arrax.core.functions import FunctionInfo
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, ValueWanted, context, run_in
 from arrax.core.memory_spaces import told
 from arrax.core.program import Jaxpr, JaxprEqn, Literal, SourceInfo, Var, joined_effects, literalable, no_effects
+from arrax.core.reference_hooks import reference_hooks
 from arrax.core.types import typeof
 from arrax.core.wrapped_functions import WrappedFun
 from arrax.native import runtime
@@ -41,6 +42,9 @@ class StagedTracer(Tracer):
         return f"Traced<{self.aval!r}>with<DynamicJaxprTrace(level=1/0)>"
 
 
+tracer_classes: dict[type, type[StagedTracer]] = {}  # of values that are no arrays, by the class of their types
+
+
 class Staging(Interpreter):
     """Records operations as equations. Values from outside become constants."""
 
@@ -59,7 +63,7 @@ class Staging(Interpreter):
         """A new argument of the program."""
         var = Var(aval)
         self.invars.append(var)
-        return StagedTracer(self, var)
+        return tracer_classes.get(type(aval), StagedTracer)(self, var)
 
     def constant(self, value: Any) -> StagedTracer:
         """A scalar of NumPy or Python as a value of the program; no equation is recorded."""
@@ -82,8 +86,11 @@ class Staging(Interpreter):
         known = self.constants.get(id(value))
         if known is not None:
             return known[0]
-        if isinstance(value, Tracer) and not value.interpreter.alive:
-            raise errors.escaped_tracer(value)
+        if isinstance(value, Tracer):
+            if value.interpreter is self:  # of one of the tracer_classes
+                return value.variable  # type: ignore[attr-defined]
+            if not value.interpreter.alive:
+                raise errors.escaped_tracer(value)
         aval = typeof(value)
         if literalable(value, aval):
             return Literal(value, aval)
@@ -120,6 +127,8 @@ class Staging(Interpreter):
     def program(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         """The recorded program with outputs ``outs``, and the values of its constants."""
         outvars = [self.atom(out) for out in outs]
+        if reference_hooks.refuse is not None:
+            reference_hooks.refuse(outvars, self.info)
         constvars = [var for var, _ in self.constants.values()]
         jaxpr = Jaxpr(constvars, self.invars, outvars, self.eqns, joined_effects(self.eqns), self.info)
         return jaxpr, [value for _, value in self.constants.values()]
@@ -138,13 +147,16 @@ def trace_to_jaxpr_dynamic(fun: WrappedFun, in_avals: Sequence[Any]) -> tuple[Ja
 
 
 def stage(
-    fun: Callable[..., Sequence[Any]], in_avals: Sequence[Any], info: FunctionInfo | None = None
-) -> tuple[Jaxpr, list[Any]]:
+    fun: Callable[..., Sequence[Any]], in_avals: Sequence[Any], info: FunctionInfo | None = None,
+    recorder: type[Staging] = Staging,
+) -> tuple[Jaxpr, list[Any]]:  # fmt: skip
     """Record ``fun``, a function from flat values to flat values, for arguments of the given types.
 
+    Args:
+      recorder: the interpreter that records.
     Returns: the program, and the values of its constants (arrays, or tracers of enclosing interpreters).
     """
-    interpreter = Staging(context.interpreter, info)
+    interpreter = recorder(context.interpreter, info)
     tracers = [interpreter.argument(aval) for aval in in_avals]
 
     def recorded() -> tuple[Jaxpr, list[Any]]:

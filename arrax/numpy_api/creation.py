@@ -110,7 +110,7 @@ def _from_object(value: Any, dtype: Any, must_copy: bool) -> Any:
         return _from_object(value.__jax_array__(), dtype, must_copy)
     if isinstance(value, list | tuple | range):
         return _from_sequence(list(value) if type(value) is range else value, dtype)
-    if getattr(value, "aval", None) is not None:
+    if isinstance(getattr(value, "aval", None), ShapedArray):
         return value
     if hasattr(value, "__array__"):
         return _from_numpy(np.asarray(value), dtype)

@@ -69,6 +69,8 @@ class Chosen:
 
 def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> None:
     aval = check_leaf(name, leaf)
+    if not isinstance(aval, ShapedArray):
+        raise TypeError(f"{name} requires arrays to differentiate with respect to, but got a value of type {aval!r}")
     dtype = aval.dtype
     if isinstance(dtype, dtypes.ExtendedDType):
         if not allow_int:

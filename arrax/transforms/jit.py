@@ -13,6 +13,7 @@ from arrax.core.calls import called_function
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.reference_hooks import reference_hooks
 from arrax.dtypes.canonical import warn_user
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.dispatch import callable_of
@@ -115,6 +116,8 @@ class Jitted:
             return self.bind(traced, leaves, split), None
         if config.disable_jit.cell.value:
             return self.fun(*args, **kwargs), None
+        if reference_hooks.run is not None and reference_hooks.holds(traced.in_avals, traced.program):
+            return reference_hooks.run(self, traced, leaves, split), None
         rerun = config.debug_nans.cell.value or config.debug_infs.cell.value  # which needs the arguments once more
         donated = None if rerun else self.donated(split, leaves)
         compiled = self.compile(traced, leaves, donated, split)

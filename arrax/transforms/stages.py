@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.dispatch import operation_callable
@@ -118,11 +119,14 @@ class Traced(_Stage):
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """Lower to StableHLO, for the platform of the arguments or the given ones."""
         platform = lowering_platforms[0] if lowering_platforms else platform_name(self._placement.device.client)
+        program, donated, placement = self._traced.program, self._donated, self._placement
+        if reference_hooks.run is not None and reference_hooks.holds(self._traced.in_avals, program):
+            program, donated, placement = reference_hooks.lowered(self._traced, donated, placement)
         lowered = lower_program(
-            self._traced.program, self._jitted.name, platform, donated=self._donated,
-            keep_unused=bool(self._jitted.options.keep_unused), placement=self._placement,
+            program, self._jitted.name, platform, donated=donated,
+            keep_unused=bool(self._jitted.options.keep_unused), placement=placement,
         )  # fmt: skip
-        return Lowered(self._jitted, self._traced, self._names, self._donated, self._placement, lowered)
+        return Lowered(self._jitted, self._traced, self._names, self._donated, placement, lowered)
 
 
 class Lowered(_Stage):
@@ -297,6 +301,10 @@ class Compiled(_Stage):
             sharding = self._program.sharding_of_argument(number)
             if sharding is not None and self._placement.devices is not None:
                 check_operand(leaf, sharding, self._jitted.name)
+        if reference_hooks.run is not None and reference_hooks.holds(self._traced.in_avals, self._traced.program):
+            return reference_hooks.run_compiled(
+                self._traced, leaves, self._names, self._donated, self._program.call
+            ), None
         outs = self._program.call(leaves)
         result = tree_unflatten(self.out_tree, outs)
         return result, self._program.fast_path(result, leaves)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from arrax.core.interpreter import context, named_axes, run_in
 from arrax.core.name_stacks import VMAP
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.batching import Batch, move_batch_axis
@@ -141,7 +143,8 @@ def _mapped(
     dims = [None if a is None else a % typeof(x).ndim for a, x in zip(axes, leaves, strict=True)]
 
     def mapped() -> Any:
-        inputs = [batch.join(x, dim) for x, dim in zip(leaves, dims, strict=True)]
+        join = batch.join if reference_hooks.join is None else functools.partial(reference_hooks.join, batch)
+        inputs = [join(x, dim) for x, dim in zip(leaves, dims, strict=True)]
         with named_axes(*(((axis_name, size),) if axis_name is not None else ())):
             mapped_args, mapped_kwargs = tree_unflatten(tree, inputs)
             return tree_flatten(fun(*mapped_args, **mapped_kwargs))

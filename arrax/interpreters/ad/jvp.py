@@ -60,6 +60,10 @@ class JVP(Interpreter):
         return value, Zero.of(value)
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if primitive.on_refs is not None:
+            done = primitive.on_refs(self, args, params)
+            if done is not None:
+                return done
         primals, tangents = [], []
         constant = True
         for arg in args:

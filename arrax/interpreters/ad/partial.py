@@ -77,6 +77,10 @@ class Partial(Interpreter):
         return var
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if primitive.on_refs is not None:
+            done = primitive.on_refs(self, args, params)
+            if done is not None:
+                return done
         for arg in args:
             if type(arg) is UnknownTracer and arg.interpreter is self:
                 break

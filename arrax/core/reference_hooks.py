@@ -1,0 +1,36 @@
+"""What tracing, compiling and mapping ask of references: nothing, until references are loaded and fill this in.
+
+Programs without references pay for them with a comparison with None here and there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class ReferenceHooks:
+    """The slots; those that may be None are None while no reference was made.
+
+    Attributes:
+      refuse: raises where a program that was recorded returns a reference: ``(outputs, what the function is)``.
+      discharge: from a program to the same one without references of its own.
+      holds: whether a traced function takes references or closes over them: ``(types of its arguments, program)``.
+      run: the call of such a jitted function: ``(jitted, trace, leaves, call)``.
+      lowered, run_compiled: its stages: the program to be lowered, and the call of the compiled one.
+      join: an argument of ``vmap`` or ``jvp``, as the function sees it: ``(interpreter, value, axis or tangent)``.
+    """
+
+    __slots__ = ("refuse", "discharge", "holds", "run", "lowered", "run_compiled", "join")
+    holds: Callable[[Any, Any], bool]
+    lowered: Callable[..., Any]
+    run_compiled: Callable[..., Any]
+
+    def __init__(self) -> None:
+        self.refuse: Callable[..., None] | None = None
+        self.discharge: Callable[..., Any] | None = None
+        self.run: Callable[..., Any] | None = None
+        self.join: Callable[[Any, Any, Any], Any] | None = None
+
+
+reference_hooks = ReferenceHooks()

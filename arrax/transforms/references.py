@@ -1,0 +1,141 @@
+"""References among what users pass to ``jit`` and ``vmap``, or close over there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax import dtypes
+from arrax.core.program import ClosedJaxpr
+from arrax.core.pytrees import tree_structure, tree_unflatten
+from arrax.core.reference_hooks import reference_hooks
+from arrax.core.references import is_ref, refuse_aliases
+from arrax.interpreters.ad.jvp import JVP
+from arrax.interpreters.batching import Batch
+from arrax.interpreters.placements import Placement
+from arrax.interpreters.references import DifferentiatedRef, MappedRef
+from arrax.lax.calls import consts_as_inputs
+from arrax.lax.reference_programs import discharged
+from arrax.transforms.arguments import Split
+from arrax.transforms.jit import Jitted
+from arrax.transforms.tracing import Traced, dynamic_names
+from arrax.xla.distribution import put_on
+
+Flags = Sequence[bool] | None
+
+
+class Discharged:
+    """A trace whose references have become arguments that are donated, and results that are written back.
+
+    Attributes:
+      traced: from the arguments, and behind them what the function closes over, to the results, and behind them what the
+        references that it writes to hold then.
+      captured: what the function closes over.
+      written: which arguments are references that it writes to. forwarded: which it returns as they are.
+    """
+
+    __slots__ = ("traced", "captured", "written", "forwarded")
+
+    def __init__(self, traced: Traced):
+        program = traced.program
+        whole, written = discharged(consts_as_inputs(program))
+        count, total = len(program.consts), len(whole.in_avals)
+        jaxpr = whole.jaxpr.replace(invars=[*whole.jaxpr.invars[count:], *whole.jaxpr.invars[:count]])
+        self.captured = list(program.consts)
+        self.written = [(n - count) % total for n in written]
+        returned = set(map(id, jaxpr.outvars[: len(program.out_avals)]))
+        self.forwarded = [n for n, var in enumerate(jaxpr.invars) if id(var) in returned]
+        tree = tree_structure([0] * len(jaxpr.outvars))
+        self.traced = Traced(ClosedJaxpr(jaxpr, whole.consts), [], tree, traced.info, jaxpr.in_avals, traced.in_tree)
+
+    def donated(self, by_user: Flags) -> tuple[bool, ...]:
+        """Which arguments the program may write over: those that the user donates, and references that it writes to."""
+        avals = self.traced.in_avals
+        flags = [*(by_user or ()), *[False] * (len(avals) - len(by_user or ()))]
+        for n in self.written:
+            flags[n] = not dtypes.is_extended(avals[n].dtype)
+        return tuple(flags)
+
+    def call(
+        self, operands: Sequence[Any], donated: Sequence[bool], run: Callable[[list[Any]], list[Any]]
+    ) -> list[Any]:
+        """The results, of a function from flat arguments to flat results; what is written goes to the references.
+
+        An array that the program writes over is the reference's own.
+        """
+        values = list(operands)
+        for n, each in enumerate(operands):
+            if is_ref(each):
+                values[n] = each.own_array() if donated[n] else each.array
+        places = {n: getattr(values[n], "sharding", None) for n in self.written}
+        outs = run(values)
+        count = len(outs) - len(self.written)
+        for n, new in zip(self.written, outs[count:], strict=True):
+            place = places[n]
+            if place is not None and new.sharding != place:
+                new = put_on(new, place)
+            operands[n].write(new)
+            operands[n].shared = not donated[n]
+        for n in self.forwarded:
+            if is_ref(operands[n]):
+                operands[n].shared = True
+        return outs[:count]
+
+
+def discharged_trace(traced: Traced) -> Discharged:
+    """The trace without references, made once."""
+    return traced.program.memo("without references, for jit", lambda: Discharged(traced))
+
+
+def run(jitted: Jitted, traced: Traced, leaves: Sequence[Any], split: Split) -> Any:
+    """The result of a call of a jitted function that takes references or closes over them."""
+    form = discharged_trace(traced)
+    operands = [*leaves, *form.captured]
+    refuse_aliases(operands, f"the jitted function {jitted.name}", lambda: dynamic_names(jitted.fun, split))
+    if jitted.options.asks_for_shardings:
+        raise NotImplementedError(
+            f"jit of {jitted.name}: in_shardings and out_shardings where references are passed or closed over; place the "
+            "arrays first"
+        )
+    donated = form.donated(jitted.donated(split, leaves))
+
+    def compiled(values: list[Any]) -> list[Any]:
+        return jitted.compile(form.traced, values, donated if any(donated) else None).call(values)
+
+    return tree_unflatten(traced.out_tree, form.call(operands, donated, compiled))
+
+
+def lowered(traced: Traced, by_user: Flags, placement: Placement) -> tuple[ClosedJaxpr, Flags, Placement]:
+    """The program that a stage lowers, which of its arguments are donated, and where it runs."""
+    form = discharged_trace(traced)
+    ins, outs = placement.in_shardings, placement.out_shardings
+    if ins:
+        ins = (*ins, *[placement.replicated] * len(form.captured))
+    if outs:
+        outs = (*outs, *[None] * len(form.written))
+    return form.traced.program, form.donated(by_user), placement._replace(in_shardings=ins, out_shardings=outs)
+
+
+def run_compiled(
+    traced: Traced, leaves: Sequence[Any], names: Sequence[str], by_user: Flags, call: Callable[[list[Any]], list[Any]]
+) -> Any:
+    """The result of a call of a compiled stage."""
+    form = discharged_trace(traced)
+    operands = [*leaves, *form.captured]
+    refuse_aliases(operands, "the compiled function", lambda: names)
+    return tree_unflatten(traced.out_tree, form.call(operands, form.donated(by_user), call))
+
+
+def join(interpreter: Batch | JVP, value: Any, beside: Any) -> Any:
+    """An argument of ``vmap`` or ``jvp`` as the function sees it: with its axis, or with its tangent."""
+    if not is_ref(value):
+        return interpreter.join(value, beside)
+    if isinstance(interpreter, Batch):
+        return value if beside is None else MappedRef(interpreter, value, beside)
+    return DifferentiatedRef(interpreter, value, beside) if is_ref(beside) else value
+
+
+reference_hooks.run = run
+reference_hooks.lowered = lowered
+reference_hooks.run_compiled = run_compiled
+reference_hooks.join = join
