@@ -56,6 +56,11 @@ def placed_type(aval: Any, sharding: Any) -> Any:
     return aval if aval.explicit is explicit else aval.update(sharding=explicit)
 
 
+def divided_type(aval: ShapedArray, mesh: Any, division: Division) -> ShapedArray:
+    """The type of values that explicit axes of a mesh divide so."""
+    return aval.update(sharding=_sharding(mesh, division))
+
+
 def mapped_sharding(aval: ShapedArray, axis: int) -> Any:
     """What the type of one example along an axis says, where that of all says anything."""
     return _sharding(aval.explicit.mesh, aval.divided[:axis] + aval.divided[axis + 1 :])

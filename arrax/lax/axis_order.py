@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index
+from arrax.core.explicit_axes import of_first
 from arrax.core.interpreter import Primitive, Rounding, Tracer
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
@@ -101,10 +102,7 @@ def _rev_type(aval: ShapedArray, *, dimensions: Any) -> ShapedArray:
     return aval
 
 
-rev_p.type_rule = _rev_type
-rev_p.divides = lambda avals, out, *, dimensions: tuple(
-    () if axis in dimensions else names for axis, names in enumerate(avals[0].divided)
-)
+rev_p.type_rule, rev_p.divides = _rev_type, of_first
 rev_p.lower[None] = lambda ctx, x, *, dimensions: [
     builder.op("reverse", ctx.avals_out[0], x, dimensions=builder.ints(dimensions))
 ]

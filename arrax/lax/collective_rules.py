@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core.explicit_axes import as_typed
 from arrax.core.interpreter import Primitive, context, current
 from arrax.core.interpreter import axis_size as size_of_axis
 from arrax.core.meshes import mesh_state
@@ -117,7 +118,7 @@ def _reduction(name: str, reduce: Callable[..., Any], repeated: Callable[[Any, i
         out = repeated(x, batch.size) if dim is None else reduce(x, (dim,))
         return (primitive.bind(out, axes=rest, axis_index_groups=None) if rest else out), None
 
-    primitive.type_rule = lambda aval, *, axes, axis_index_groups: aval
+    primitive.type_rule, primitive.divides = lambda aval, *, axes, axis_index_groups: aval, as_typed
     primitive.batch = lambda values, dims, **params: (primitive.bind(*values, **params), dims[0])
     primitive.collective = collective
     return primitive
@@ -151,7 +152,7 @@ _tracked_reduction(pmin_p)
 psum_invariant_p = _tracked_reduction(_reduction("psum_invariant", reduce_sum, lambda x, n: mul(x, scalar(n, x))))
 psum_invariant_p.hidden_params = frozenset({"axis_index_groups"})
 pvary_p = Primitive("pvary")
-pvary_p.type_rule = lambda aval, *, axes: aval
+pvary_p.type_rule, pvary_p.divides = lambda aval, *, axes: aval, as_typed
 pvary_p.varies = lambda vma, *, axes: vma | set(axes)
 pvary_p.batch = lambda values, dims, *, axes: (pvary_p.bind(*values, axes=axes), dims[0])
 pvary_p.impl = lambda x, *, axes: x
@@ -195,7 +196,7 @@ axis_index_p.collective = lambda batch, values, dims, *, axis_name: (iota(np.int
 
 ppermute_p = Primitive("ppermute")
 _keeps_varying(ppermute_p)
-ppermute_p.type_rule = lambda aval, *, axis_name, perm: aval
+ppermute_p.type_rule, ppermute_p.divides = lambda aval, *, axis_name, perm: aval, as_typed
 ppermute_p.batch = lambda values, dims, **params: (ppermute_p.bind(*values, **params), dims[0])
 _linear(
     ppermute_p,
@@ -217,7 +218,7 @@ ppermute_p.collective = _ppermute_collective
 
 pbroadcast_p = Primitive("pbroadcast")
 _keeps_varying(pbroadcast_p)
-pbroadcast_p.type_rule = lambda aval, *, axis_name, source: aval
+pbroadcast_p.type_rule, pbroadcast_p.divides = lambda aval, *, axis_name, source: aval, as_typed
 pbroadcast_p.batch = lambda values, dims, **params: (pbroadcast_p.bind(*values, **params), dims[0])
 
 
@@ -255,6 +256,13 @@ def _all_gather_type(aval: Any, *, all_gather_dimension: int, axis_size: int, ti
     if tiled:
         return aval.update(shape=(*shape[:at], shape[at] * axis_size, *shape[at + 1 :]))
     return aval.update(shape=_inserted(shape, at, axis_size))
+
+
+def _all_gather_divides(
+    avals: Any, out: Any, *, all_gather_dimension: int, tiled: bool, **params: Any
+) -> tuple[tuple[Any, ...], ...]:
+    kept = avals[0].divided
+    return kept if tiled else (*kept[:all_gather_dimension], (), *kept[all_gather_dimension:])
 
 
 def _one_after_the_other(batch: Batch, x: Any, dim: int | None, names: Sequence[Any], step: Callable[..., Any]) -> Any:
@@ -313,6 +321,13 @@ def _reduce_scatter_type(aval: Any, *, scatter_dimension: int, axis_size: int, t
     return aval.update(shape=(*shape[:at], *left, *shape[at + 1 :]))
 
 
+def _reduce_scatter_divides(
+    avals: Any, out: Any, *, scatter_dimension: int, tiled: bool, **params: Any
+) -> tuple[tuple[Any, ...], ...]:
+    kept = avals[0].divided
+    return kept if tiled else (*kept[:scatter_dimension], *kept[scatter_dimension + 1 :])
+
+
 def _reduce_scatter_collective(
     batch: Batch, values: Any, dims: Any, *, scatter_dimension: int, axis_name: Any, axis_index_groups: Groups,
     axis_size: int, tiled: bool,
@@ -342,6 +357,16 @@ def _all_to_all_type(
     else:
         shape.insert(concat_axis, shape.pop(split_axis))
     return aval.update(shape=tuple(shape))
+
+
+def _all_to_all_divides(
+    avals: Any, out: Any, *, split_axis: int, concat_axis: int, tiled: bool, **params: Any
+) -> tuple[tuple[Any, ...], ...]:
+    kept = list(avals[0].divided)
+    if not tiled:
+        del kept[split_axis]
+        kept.insert(concat_axis, ())
+    return tuple(kept)
 
 
 def _all_to_all_collective(
@@ -382,13 +407,13 @@ def _all_to_all_by_axis(batch: Batch, rows: Any, names: Sequence[Any], at: int, 
     return _merged(moved, to) if tiled else moved
 
 
-all_gather_p.type_rule = _all_gather_type
+all_gather_p.type_rule, all_gather_p.divides = _all_gather_type, _all_gather_divides
 all_gather_p.collective = _all_gather_collective
 all_gather_p.batch = _shifting(all_gather_p, "all_gather_dimension")
-reduce_scatter_p.type_rule = _reduce_scatter_type
+reduce_scatter_p.type_rule, reduce_scatter_p.divides = _reduce_scatter_type, _reduce_scatter_divides
 reduce_scatter_p.collective = _reduce_scatter_collective
 reduce_scatter_p.batch = _shifting(reduce_scatter_p, "scatter_dimension")
-all_to_all_p.type_rule = _all_to_all_type
+all_to_all_p.type_rule, all_to_all_p.divides = _all_to_all_type, _all_to_all_divides
 all_to_all_p.collective = _all_to_all_collective
 all_to_all_p.batch = _shifting(all_to_all_p, "split_axis", "concat_axis")
 _linear(

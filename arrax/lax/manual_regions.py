@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from arrax.core.explicit_axes import divided_type, placed_type
 from arrax.core.interpreter import context, named_axes
 from arrax.core.meshes import AxisType, MeshDescription, MeshState, in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
 from arrax.core.types import ShapedArray
+from arrax.native import runtime
 
+NamedSharding = runtime.NamedSharding
 Specs = tuple[PartitionSpec, ...]
 
 
@@ -67,12 +70,32 @@ class Region(NamedTuple):
         """The type of what each device has of an array."""
         shape = tuple(n // count for n, count in zip(aval.shape, self.counts(spec, aval.ndim), strict=True))
         names = frozenset(spec_names(spec)) if self.tracked else frozenset()
-        return aval.update(shape=shape, vma=aval.vma | names)
+        found = aval.update(shape=shape, vma=aval.vma | names)
+        if aval.explicit is None:
+            return found
+        inside = aval.explicit.mesh.update_axis_types(dict.fromkeys(self.axes, AxisType.Manual))
+        return divided_type(found, inside, self._others(aval))
+
+    def _others(self, aval: ShapedArray) -> tuple[tuple[Any, ...], ...]:
+        """The explicit axes beside those of the region that divide values of a type."""
+        return tuple(tuple(name for name in names if name not in self.axes) for names in aval.divided)
+
+    def joined(self, aval: ShapedArray, spec: PartitionSpec) -> PartitionSpec:
+        """How the whole array is divided: by a spec, and by the other axes that its type or that of its pieces tells."""
+        if aval.explicit is None:
+            return spec
+        entries = [*map(entry_names, spec), *[()] * (aval.ndim - len(spec))]
+        return PartitionSpec(*(entry + own for entry, own in zip(entries, self._others(aval), strict=True)))
 
     def whole(self, aval: ShapedArray, spec: PartitionSpec) -> ShapedArray:
         """The type of the array whose pieces the devices have."""
         shape = tuple(n * count for n, count in zip(aval.shape, self.counts(spec, aval.ndim), strict=True))
-        return aval.update(shape=shape, vma=aval.vma - self.axes)
+        found = aval.update(shape=shape, vma=aval.vma - self.axes)
+        outside = mesh_state().abstract
+        mesh = outside if outside.shape_tuple == self.mesh.shape_tuple else self.mesh.abstract_mesh  # type: ignore[attr-defined]
+        if not mesh.explicit_axes:
+            return found
+        return placed_type(found, NamedSharding(mesh, self.joined(aval, spec)))
 
     def unmentioned(self, spec: PartitionSpec) -> tuple[Any, ...]:
         """The region's axes that a spec does not name: over them every device has the same piece."""

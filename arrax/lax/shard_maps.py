@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from arrax import dtypes
-from arrax.core.explicit_axes import placed_type
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
@@ -60,10 +59,7 @@ def _again(params: dict[str, Any], program: ClosedJaxpr, args: Sequence[Any], in
 
 def _types(*avals: Any, jaxpr: ClosedJaxpr, out_specs: Specs, **params: Any) -> list[Any]:
     region = region_of(params)
-    wholes = [region.whole(aval, spec) for aval, spec in zip(jaxpr.out_avals, out_specs, strict=True)]
-    if not region.mesh.explicit_axes:
-        return wholes
-    return [placed_type(aval, NamedSharding(region.mesh, spec)) for aval, spec in zip(wholes, out_specs, strict=True)]
+    return [region.whole(aval, spec) for aval, spec in zip(jaxpr.out_avals, out_specs, strict=True)]
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
@@ -310,10 +306,11 @@ def _manual_computation(
 
 def result_shardings(params: dict[str, Any]) -> list[Any]:
     """How the results lie where the operation runs by itself: as their specs say."""
-    mesh = params["mesh"]
+    mesh, region = params["mesh"], region_of(params)
     if mesh._internal_device_list is None:
         return []
-    return [NamedSharding(mesh, spec) for spec in params["out_specs"]]
+    results = zip(params["jaxpr"].out_avals, params["out_specs"], strict=True)
+    return [NamedSharding(mesh, region.joined(aval, spec)) for aval, spec in results]
 
 
 shard_map_p.type_rule = _types

@@ -223,7 +223,10 @@ class Mapped:
         operands = [*program.consts, *traced.captured, *leaves]
         ins = (*[PartitionSpec()] * (len(operands) - len(leaves)), *ins)
         if not tracing and placed:
-            operands = [put_value(x, NamedSharding(region.mesh, spec)) for x, spec in zip(operands, ins, strict=True)]
+            operands = [
+                put_value(x, NamedSharding(region.mesh, region.joined(typeof(x), spec)))
+                for x, spec in zip(operands, ins, strict=True)
+            ]
         results = bind_shard_map(consts_as_inputs(program), operands, region, ins, outs, function_name(self.f))
         return tree_unflatten(traced.out_tree, results)
 

@@ -260,5 +260,7 @@ def named_like(mesh: Mesh, hlo: Any, rank: int, memory_kind: str | None = None) 
     """The sharding over a mesh's devices that a description of the compiler means: by a spec where there is one."""
     spec = tilings.hlo_to_spec(mesh, hlo, rank)
     if spec is not None:
+        if mesh.are_all_axes_explicit:  # as types say it: an entry for each axis
+            spec = PartitionSpec(*spec, *[None] * (rank - len(spec)))
         return NamedSharding(mesh, spec, memory_kind=memory_kind)
     return GSPMDSharding(mesh._internal_device_list, hlo, memory_kind=memory_kind)

@@ -35,7 +35,8 @@ OPERATIONS = {
     "f32[8@X,8@Y]":   [lambda a, x, y: a + 1, lambda a, x, y: a * y, lambda a, x, y: x @ y, lambda a, x, y: jnp.sin(x) + y,
                        lambda a, x, y: jnp.where(a > 3, a, 0.0), lambda a, x, y: jnp.zeros_like(a), lambda a, x, y: a[None][0],
                        lambda a, x, y: a.astype(jnp.int32).astype(jnp.float32), lambda a, x, y: a.at[0].set(1.0),
-                       lambda a, x, y: jnp.einsum("ik,kj->ij", x, y), lambda a, x, y: a / a.sum(-1, keepdims=True)],
+                       lambda a, x, y: jnp.einsum("ik,kj->ij", x, y), lambda a, x, y: a / a.sum(-1, keepdims=True),
+                       lambda a, x, y: jnp.flip(a, 1), lambda a, x, y: a[::-1]],
     "f32[8@Y,8@X]":   [lambda a, x, y: a.T, lambda a, x, y: jnp.swapaxes(a * 2, 0, 1)],
     "f32[8@Y]":       [lambda a, x, y: a.sum(0), lambda a, x, y: y.max(0), lambda a, x, y: a[0], lambda a, x, y: jnp.ones(8) @ y],
     "f32[8@X]":       [lambda a, x, y: jnp.mean(a, 1), lambda a, x, y: x[:, 0], lambda a, x, y: x @ np.ones(8, np.float32)],
@@ -49,7 +50,7 @@ OPERATIONS = {
     "f32[8@X,10]":    [lambda a, x, y: jnp.pad(x, ((0, 0), (1, 1)))],
     "f32[8@X,4]":     [lambda a, x, y: x[:, :4], lambda a, x, y: jnp.split(x, 2, axis=1)[1]],
     "f32[8@X,8]":     [lambda a, x, y: jnp.cumsum(x, 1), lambda a, x, y: jnp.sort(x, 1), lambda a, x, y: arrax.nn.softmax(x),
-                       lambda a, x, y: jnp.dot(a, a.T, out_sharding=P("X")), lambda a, x, y: jnp.flip(a, 1),
+                       lambda a, x, y: jnp.dot(a, a.T, out_sharding=P("X")),
                        lambda a, x, y: jnp.einsum("ij,kj->ik", a, a, out_sharding=P("X", None)),
                        lambda a, x, y: jnp.matmul(a, x, out_sharding=P("X")), lambda a, x, y: reshard(a, P("X")),
                        lambda a, x, y: lax.dot_general(y, x, (((0,), (0,)), ((), ())), out_sharding=P("X"))],
@@ -216,6 +217,72 @@ def test_programs_per_device_take_and_give_types():
         for call in (mapped, arrax.jit(mapped)):
             assert short(call(x)) == "f32[8@X,4]"
             np.testing.assert_allclose(call(x), HOST[:, :4] + HOST[:, 4:])
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_programs_per_device_over_some_axes_know_how_the_others_divide_values(checked):
+    weights = np.sin(np.arange(48, dtype=np.float32)).reshape(8, 6)
+    told = []
+
+    def body(piece, weights):
+        told.append(short(piece))
+        rows = jnp.tanh(jnp.dot(piece, weights, out_sharding=P(None, "Y")))
+        products = lax.scan(lambda c, row: (c + row, c * row), rows[0], rows)[1]
+        return lax.psum(products.sum(0), "X"), products
+
+    def meaning(x, weights):
+        rows = jnp.tanh(x @ weights).reshape(4, 2, 6)
+        products = arrax.vmap(lambda rows: lax.scan(lambda c, row: (c + row, c * row), rows[0], rows)[1])(rows)
+        return products.sum((0, 1)), products.reshape(8, 6)
+
+    def score(f):
+        return arrax.grad(lambda x, weights: sum((out**3).sum() for out in f(x, weights)), (0, 1))
+
+    with arrax.set_mesh(explicit_mesh()):
+        x, placed = reshard(HOST, P("X", "Y")), reshard(weights, P(None, "Y"))
+        f = arrax.shard_map(body, in_specs=(P("X"), P()), out_specs=(P(), P("X")), axis_names={"X"}, check_vma=checked)
+        for call in (f, arrax.jit(f)):
+            outs = call(x, placed)
+            assert [short(out) for out in outs] == ["f32[6@Y]", "f32[8@X,6@Y]"]
+            assert outs[1].sharding.spec == P("X", "Y")
+        slopes = arrax.jit(score(f))(x, placed)
+        assert [short(slope) for slope in slopes] == ["f32[8@X,8@Y]", "f32[8,6@Y]"]
+    assert told[0] == ("f32[2,8@Y]{V:X}" if checked else "f32[2,8@Y]")
+    expected = [*meaning(HOST, weights), *score(meaning)(HOST, weights)]
+    for out, wanted in zip([*outs, *slopes], expected, strict=True):
+        np.testing.assert_allclose(out, wanted, rtol=1e-3, atol=1e-4)
+
+
+COLLECTIVES = {  # what a device does with its [4, 8@Y], and how the type of what it gets prints
+    "psum": (lambda v: lax.psum(v, "X"), "f32[4,8@Y]"),
+    "pmax": (lambda v: lax.pmax(v, "X"), "f32[4,8@Y]"),
+    "ppermute": (lambda v: lax.ppermute(v, "X", [(0, 1), (1, 2)]), "f32[4,8@Y]"),
+    "gather": (lambda v: lax.all_gather(v, "X"), "f32[4,4,8@Y]"),
+    "gather in place": (lambda v: lax.all_gather(v, "X", axis=1, tiled=True), "f32[4,32@Y]"),
+    "scatter": (lambda v: lax.psum_scatter(v, "X"), "f32[8@Y]"),
+    "scatter in place": (lambda v: lax.psum_scatter(v, "X", tiled=True), "f32[1,8@Y]"),
+    "exchange": (lambda v: lax.all_to_all(v, "X", 0, 1), "f32[8@Y,4]"),
+    "exchange in place": (lambda v: lax.all_to_all(v, "X", 0, 1, tiled=True), "f32[1,32@Y]"),
+}
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_what_devices_exchange_stays_divided_by_the_other_axes(name):
+    function, expected = COLLECTIVES[name]
+    told = []
+
+    def body(piece):
+        out = function(piece)
+        told.append(short(out))
+        return out
+
+    x = np.arange(128, dtype=np.float32).reshape(16, 8)
+    with arrax.set_mesh(explicit_mesh()):
+        mapped = arrax.shard_map(body, in_specs=P("X"), out_specs=P("X"), axis_names={"X"}, check_vma=False)
+        found = arrax.jit(mapped)(reshard(x, P("X", "Y")))
+    blocks = arrax.vmap(function, axis_name="X")(x.reshape(4, 4, 8))
+    assert told == [expected]
+    np.testing.assert_allclose(found, blocks.reshape(found.shape))
 
 
 def test_numbers_are_drawn_where_they_shall_lie():
