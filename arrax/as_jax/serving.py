@@ -18,6 +18,7 @@ from arrax import _src
 from arrax.as_jax import version
 from arrax.as_jax.private import attribute_of_private_package, private_module
 from arrax.core import config
+from arrax.core.interpreter import Tracer
 
 # Modules of the served name that stand elsewhere in arrax.
 ELSEWHERE = {"jax.version": "arrax.as_jax.version"}
@@ -102,6 +103,23 @@ def _serve_logger() -> None:
     ours.parent = served  # which sets the level
 
 
+def _served_name(cls: type) -> None:
+    """Let a class of tracers say that it is of the served package: libraries choose their functions by that name."""
+    cls.__module__ = "jax" + cls.__module__.removeprefix("arrax")
+
+
+def _serve_tracers() -> None:
+    def also_later(cls: type) -> None:
+        if cls.__module__.startswith("arrax."):
+            _served_name(cls)
+
+    classes = [Tracer]
+    for cls in classes:
+        _served_name(cls)
+        classes += cls.__subclasses__()
+    Tracer.__init_subclass__ = classmethod(also_later)  # type: ignore[assignment]
+
+
 def serve() -> None:
     """Let ``jax`` mean arrax from now on, in this process.
 
@@ -124,6 +142,7 @@ def serve() -> None:
     arrax.__version__, arrax.__version_info__ = version.__version__, version.__version_info__  # type: ignore[attr-defined]
     arrax.version = version  # type: ignore[attr-defined]
     _serve_logger()
+    _serve_tracers()
     _src.__getattr__ = attribute_of_private_package  # type: ignore[method-assign]
     for option, value in (  # the defaults of the version that is served, which warns of no recompilations
         (config.threefry_partitionable, True),

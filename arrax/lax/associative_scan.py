@@ -69,7 +69,8 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
     shapes = [typeof(leaf).shape for leaf in leaves]
     index = canonical_axis(axis, len(shapes[0]))
     if any(len(shape) <= index or shape[index] != shapes[0][index] for shape in shapes):
-        raise ValueError(f"associative_scan requires arrays of equal length along axis {axis}, got shapes {shapes}")
+        where = f"axis {axis}" if axis else "the first dimension"
+        raise ValueError(f"associative_scan requires arrays of equal length along {where}, got shapes {shapes}")
 
     def flat(*values: Any) -> list[Any]:
         first, second = values[: len(leaves)], values[len(leaves) :]

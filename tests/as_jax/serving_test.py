@@ -71,6 +71,28 @@ print("served")
     assert done.stdout.strip() == "served", done.stderr
 
 
+def test_traced_values_say_that_they_are_of_the_served_package():
+    done = run(
+        "-c",
+        """
+import arrax.as_jax, jax
+kinds = set()
+def f(x):
+    kinds.add(type(x))
+    return x
+for mapped in (jax.grad(f), jax.jit(f), jax.jit(jax.linearize(f, 1.0)[1])):
+    mapped(1.0)
+jax.vmap(f)(jax.numpy.ones(2))
+assert len(kinds) > 2 and all(kind.__module__.startswith("jax.") for kind in kinds), kinds
+class Mine(jax.core.Tracer):
+    pass
+assert Mine.__module__ == "__main__" and jax.core.Tracer.__module__.startswith("jax.")
+print("served")
+""",
+    )
+    assert done.stdout.strip() == "served", done.stderr
+
+
 def test_every_forward_leads_somewhere():
     done = run(
         "-c",

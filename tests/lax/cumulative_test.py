@@ -176,7 +176,7 @@ def test_scans_refuse_what_does_not_fit():
     x = np.ones((3, 4), np.float32)
     with pytest.raises(TypeError, match="argument fn: must be callable"):
         lax.associative_scan(1, x)
-    with pytest.raises(ValueError, match="equal length along axis 0"):
+    with pytest.raises(ValueError, match="equal length along the first dimension"):
         lax.associative_scan(lambda a, b: a, (x, x.T))
     with pytest.raises(ValueError, match="axis 5 is out of bounds"):
         lax.associative_scan(lax.add, x, axis=5)

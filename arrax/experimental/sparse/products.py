@@ -57,20 +57,25 @@ def beside_data(sp_mat: BCOO, v: Any, outside: Any = 0) -> Array:
     return over_batch(one, n_batch)(full(sp_mat)[1], v)
 
 
-def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> BCOO:
-    """The elementwise product with a dense array that broadcasts to the sparse one's shape.
+def times_dense(sp_mat: BCOO, v: Any) -> BCOO:
+    """The elementwise product with a dense array that broadcasts to the sparse one's shape."""
+    flags = {"indices_sorted": sp_mat.indices_sorted, "unique_indices": sp_mat.unique_indices}
+    return BCOO((bcoo_multiply_dense(sp_mat, v), full(sp_mat)[1]), shape=sp_mat.shape, **flags)
+
+
+def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> Array:
+    """The stored elements of the elementwise product with a dense array that broadcasts to the sparse one's shape.
 
     Args:
       sp_mat: the sparse array.
       v: the dense array.
+    Returns: the product's ``data``, which belongs to the indices of ``sp_mat``.
     Raises:
       ValueError: a shape that does not broadcast to that of ``sp_mat``.
     Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
-    bcoo_multiply_dense(mat, jnp.array([10.0, 1.0])).todense()`` is ``[[0, 2], [30, 0]]``.
+    bcoo_multiply_dense(mat, jnp.array([10.0, 1.0]))`` is ``[2, 30]``.
     """
-    data, indices = full(sp_mat)
-    flags = {"indices_sorted": sp_mat.indices_sorted, "unique_indices": sp_mat.unique_indices}
-    return BCOO((data * beside_data(sp_mat, v), indices), shape=sp_mat.shape, **flags)
+    return full(sp_mat)[0] * beside_data(sp_mat, v)
 
 
 def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:

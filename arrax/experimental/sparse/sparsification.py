@@ -29,10 +29,10 @@ from arrax.experimental.sparse.matrices import COO, CSC, CSR
 from arrax.experimental.sparse.parts import bcoo_dynamic_slice, bcoo_getitem, bcoo_reduce_sum, bcoo_slice
 from arrax.experimental.sparse.products import (
     bcoo_dot_general,
-    bcoo_multiply_dense,
     bcoo_multiply_sparse,
     beside_data,
     matmul,
+    times_dense,
 )
 from arrax.experimental.sparse.shapes import (
     bcoo_broadcast_in_dim,
@@ -206,7 +206,7 @@ def _sum(x: Value, y: Value, sign: int) -> Value:
 def _mul(x: Value, y: Value, **params: Any) -> Value:
     if isinstance(x, BCOO) and isinstance(y, BCOO):
         return bcoo_multiply_sparse(x, y)
-    return bcoo_multiply_dense(x, y) if isinstance(x, BCOO) else bcoo_multiply_dense(y, x)
+    return times_dense(x, y) if isinstance(x, BCOO) else times_dense(y, x)
 
 
 def _div(x: Value, y: Value, **params: Any) -> Value:

@@ -71,7 +71,7 @@ def cond(
 def _cond(pred: Any, true_fun: Callable, false_fun: Callable, operands: Sequence[Any], linear: Any) -> Any:
     for name, fun in (("true_fun", true_fun), ("false_fun", false_fun)):
         if not callable(fun):
-            raise TypeError(f"lax.cond: {name} should be callable, got {fun!r} of type {type(fun)}")
+            raise TypeError(f"lax.cond: {name} should be a callable, got {fun!r} of type {type(fun)}")
     index = _index_of(pred)
     if config.disable_jit.cell.value:
         known = known_scalar(index)

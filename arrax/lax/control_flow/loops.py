@@ -41,7 +41,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     """
     for name, fun in (("cond_fun", cond_fun), ("body_fun", body_fun)):
         if not callable(fun):
-            raise TypeError(f"lax.while_loop: {name} should be callable, got {fun!r} of type {type(fun)}")
+            raise TypeError(f"lax.while_loop: {name} should be a callable, got {fun!r} of type {type(fun)}")
     return _while_loop("while_loop", cond_fun, body_fun, init_val, body_fun)
 
 
@@ -123,7 +123,7 @@ def fori_loop(
     Example: ``lax.fori_loop(0, 4, lambda i, x: x + i, 0)`` is 6.
     """
     if not callable(body_fun):
-        raise TypeError(f"lax.fori_loop: body_fun should be callable, got {body_fun!r} of type {type(body_fun)}")
+        raise TypeError(f"lax.fori_loop: body_fun should be a callable, got {body_fun!r} of type {type(body_fun)}")
     lower, upper = _bounds(lower, upper)
     whole = dtypes.is_integer(typeof(lower).dtype)
     first, last = (_known_int(lower), _known_int(upper)) if whole else (None, None)

@@ -58,7 +58,7 @@ def scan_of(
 ) -> tuple[Any, Any]:  # fmt: skip
     """The scan of a construct whose user wrote ``user`` and sees ``part`` of the carry (None: all of it)."""
     if not callable(f):
-        raise TypeError(f"lax.{construct}: f should be callable, got {f!r} of type {type(f)}")
+        raise TypeError(f"lax.{construct}: f should be a callable, got {f!r} of type {type(f)}")
     if isinstance(unroll, Tracer):
         raise errors.ConcretizationTypeError(unroll, f"It arose in the `unroll` argument of lax.{construct}.")
     if not isinstance(unroll, int) or unroll < 0:

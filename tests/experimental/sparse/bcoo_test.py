@@ -137,7 +137,9 @@ def test_elementwise_products(n_batch, n_dense, twice):
     same(sparse.bcoo_multiply_sparse(mat, other), dense * other_dense)
     for shape in ((), (4,), (3, 1), (2, 1, 4), SHAPE):
         factor = dense_array(shape, seed=2)
-        same(sparse.bcoo_multiply_dense(mat, factor), dense * factor)
+        elements = sparse.bcoo_multiply_dense(mat, factor)
+        same(sparse.BCOO((elements, mat.indices), shape=mat.shape), dense * factor)
+        same(sparse.sparsify(jnp.multiply)(mat, factor), dense * factor)
 
 
 CONTRACTIONS = [

@@ -100,7 +100,7 @@ def test_a_derivative_is_weak_where_the_argument_is():
         (lambda: lax.cond(np.ones(3) > 0, lambda: 1, lambda: 2), TypeError, r"scalar.*\(3,\).*jnp.where"),
         (lambda: lax.cond("a", lambda: 1, lambda: 2), TypeError, "must be a scalar, got 'a'"),
         (lambda: lax.cond(1j, lambda: 1, lambda: 2), TypeError, "complex"),
-        (lambda: lax.cond(True, 3, lambda: 2), TypeError, "true_fun should be callable"),
+        (lambda: lax.cond(True, 3, lambda: 2), TypeError, "true_fun should be a callable"),
         (lambda: lax.switch(1.0, [lambda: 1, lambda: 2]), TypeError, "integer"),
         (lambda: lax.switch(np.arange(2), [lambda: 1, lambda: 2]), TypeError, "scalar"),
         (lambda: lax.switch(1, []), ValueError, "empty"),
