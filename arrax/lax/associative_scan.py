@@ -9,11 +9,16 @@ from arrax.core.calls import check_callable
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.lax.axis_order import rev
+from arrax.lax.calls import call_apart
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
 from arrax.xla.arrays import Array
+
+# Entries from which on a level is kept apart from others: in one loop over several, an element would be computed anew from
+# the operands of the first for each. A matter of the length alone, so that a row gives the same bits in every batch.
+LEVEL_MIN_LENGTH = 32
 
 
 def prefixes(fn: Callable[..., Sequence[Any]], elems: Sequence[Any], axis: int) -> list[Any]:
@@ -21,16 +26,26 @@ def prefixes(fn: Callable[..., Sequence[Any]], elems: Sequence[Any], axis: int) 
     length = typeof(elems[0]).shape[axis]
     if length < 2:
         return list(elems)
-    left = [slice_in_dim(x, 0, length - length % 2, 2, axis) for x in elems]
-    right = [slice_in_dim(x, 1, None, 2, axis) for x in elems]
-    odd = prefixes(fn, fn(*left, *right), axis)  # those that end at 1, 3, 5, …
-    even = [slice_in_dim(x, 0, 1, 1, axis) for x in elems]
-    later = (length - 1) // 2  # how many places 2, 4, … there are
-    if later:
-        before = [slice_in_dim(x, 0, later, 1, axis) for x in odd]
-        filled = fn(*before, *[slice_in_dim(x, 2, None, 2, axis) for x in elems])
-        even = [concatenate([first, x], axis) for first, x in zip(even, filled, strict=True)]
-    return [_interleave(e, o, axis) for e, o in zip(even, odd, strict=True)]
+    count = len(elems)
+
+    def neighbours(*elems: Any) -> Sequence[Any]:
+        left = [slice_in_dim(x, 0, length - length % 2, 2, axis) for x in elems]
+        right = [slice_in_dim(x, 1, None, 2, axis) for x in elems]
+        return fn(*left, *right)
+
+    def between(*values: Any) -> Sequence[Any]:
+        elems, odd = values[:count], values[count:]
+        even = [slice_in_dim(x, 0, 1, 1, axis) for x in elems]
+        later = (length - 1) // 2  # how many places 2, 4, … there are
+        if later:
+            before = [slice_in_dim(x, 0, later, 1, axis) for x in odd]
+            filled = fn(*before, *[slice_in_dim(x, 2, None, 2, axis) for x in elems])
+            even = [concatenate([first, x], axis) for first, x in zip(even, filled, strict=True)]
+        return [_interleave(e, o, axis) for e, o in zip(even, odd, strict=True)]
+
+    call = call_apart if length >= LEVEL_MIN_LENGTH else lambda function, *args: function(*args)
+    odd = prefixes(fn, call(neighbours, *elems), axis)  # those that end at 1, 3, 5, …
+    return list(call(between, *elems, *odd))
 
 
 def _interleave(even: Any, odd: Any, axis: int) -> Any:

@@ -258,6 +258,25 @@ def call_impl(f: WrappedFun, *args: Any, **params: Any) -> list[Any]:
 core_call_p = CallPrimitive("core_call")
 
 
+def _lower_core_call(
+    ctx: Any, *args: Any, jaxpr: ClosedJaxpr, name: str = "core_call", apart: bool = False
+) -> list[Any]:
+    """The program, kept apart where that is asked for and the compiler need not divide it over devices."""
+    apart = apart and ctx.platform == "cpu" and ctx.module_context.num_devices == 1
+    return call_program(ctx.module_context, name, jaxpr, args, apart=apart, shown_as="")
+
+
+core_call_p.lower[None] = _lower_core_call
+
+
+def call_apart(function: Callable[..., Sequence[Any]], *args: Any) -> list[Any]:
+    """Call a function of arrays so that the CPU's compiler fuses none of its operations with others around it."""
+    if context.interpreter.is_evaluation:
+        return list(function(*args))
+    name = function.__name__.strip("_")
+    return core_call_p.bind(WrappedFun(lambda *values: list(function(*values))), *args, name=name, apart=True)
+
+
 def call(fun: WrappedFun, *args: Any, **params: Any) -> list[Any]:
     """Call a function of flat arguments as a nested program.
 

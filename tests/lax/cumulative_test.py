@@ -168,8 +168,29 @@ def test_scans_keep_the_order_of_operands():
     np.testing.assert_allclose(np.asarray(backwards["b"]).T, solution(a[::-1], b[::-1])[::-1], rtol=1e-5, atol=1e-6)
 
 
-def test_scans_have_derivatives():
-    check_gradients(lambda v: lax.associative_scan(lax.mul, v), samples([(0.5, 2)], np.float64, (5, 2)))
+@pytest.mark.parametrize("length", [5, 33])
+def test_scans_have_derivatives(length):
+    check_gradients(lambda v: lax.associative_scan(lax.mul, v), samples([(0.9, 1.1)], np.float64, (length, 2)))
+
+
+def test_levels_of_long_scans_are_calls_of_their_own():
+    decay, x = np.random.default_rng(0).uniform(0.5, 1, (2, 3, 70)).astype(np.float32)
+
+    def compose(f, g):
+        return f[0] * g[0], g[0] * f[1] + g[1]
+
+    def last(scale, decay, x):
+        return lax.associative_scan(compose, (scale * decay, x), reverse=True)[1]
+
+    wanted = np.stack([solution(0.5 * a[::-1], b[::-1])[::-1] for a, b in zip(decay, x, strict=True)])
+    mapped = arrax.jit(arrax.vmap(last, (None, 0, 0)))
+    np.testing.assert_allclose(mapped(0.5, decay, x), wanted, rtol=1e-5)
+    np.testing.assert_allclose(arrax.vmap(last, (None, 0, 0))(0.5, decay, x), wanted, rtol=1e-5)
+    calls = mapped.lower(0.5, decay, x).as_text().count('inlineable = "false"')
+    assert calls == 4  # two for each of the levels of 70 and 35 entries
+    slope = arrax.jit(arrax.grad(lambda scale: last(scale, decay[0], x[0]).sum()))(0.5)
+    numeric = (last(0.51, decay[0], x[0]).sum() - last(0.49, decay[0], x[0]).sum()) / 0.02
+    np.testing.assert_allclose(slope, numeric, rtol=1e-2)
 
 
 def test_scans_refuse_what_does_not_fit():
