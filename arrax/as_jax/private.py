@@ -80,14 +80,13 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax.experimental.colocated_python.func": {},  # orbax
     "jax.experimental.colocated_python.serialization": {"DeviceList": "arrax.native.runtime:DeviceList"},  # orbax
     **{  # keras, for other devices than those that arrax runs on
-        f"jax.experimental.pallas{inner}": {}
+        f"jax.experimental.pallas.ops{inner}": {}
         for inner in (
             "",
-            ".ops",
-            ".ops.tpu",
-            ".ops.tpu.splash_attention",
-            ".ops.tpu.splash_attention.splash_attention_kernel",
-            ".ops.tpu.splash_attention.splash_attention_mask",
+            ".tpu",
+            ".tpu.splash_attention",
+            ".tpu.splash_attention.splash_attention_kernel",
+            ".tpu.splash_attention.splash_attention_mask",
         )
     },
     "jax.extend.ifrt_programs": {"ifrt_programs": "arrax.native.runtime:ifrt_programs"},  # orbax

@@ -8,6 +8,6 @@ __getattr__, __dir__, __all__ = late_names(
     {"arrax.experimental.x64_context": ("disable_x64", "enable_x64")},
     submodules=(
         "array_api", "array_serialization", "checkify", "colocated_python", "compilation_cache", "custom_partitioning", "export",
-        "host_callback", "jet", "key_reuse", "layout", "maps", "mesh_utils", "multihost_utils", "ode", "pjit", "shard_alike", "shard_map", "sparse", "x64_context",
+        "host_callback", "jet", "key_reuse", "layout", "maps", "mesh_utils", "multihost_utils", "ode", "pallas", "pjit", "shard_alike", "shard_map", "sparse", "x64_context",
     ),
 )  # fmt: skip

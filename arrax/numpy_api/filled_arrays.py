@@ -168,6 +168,7 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], A
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         check_arraylike(name, a)
     known = a if hasattr(a, "shape") and not is_arraylike(a) else typeof(a)
+    known = getattr(known, "inner_aval", known)  # of references
     own_dtype = dtypes.canonicalize_dtype(known.dtype, allow_extended_dtype=True)
     lengths = tuple(known.shape) if shape is None else shape_arguments.canonical_shape(shape, name)
     requested = requested_dtype(name, dtype)

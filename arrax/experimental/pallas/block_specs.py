@@ -1,0 +1,236 @@
+"""How a kernel's operands are cut into blocks: which block of an array belongs to which program of the grid."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import ShapedArray
+
+
+class MemorySpace(enum.Enum):
+    """Where an operand lies while a kernel runs. Compiled by XLA, all are the device's memory."""
+
+    ANY = "any"
+    HOST = "host"
+    VMEM = "vmem"
+    SMEM = "smem"
+    HBM = "hbm"
+    SEMAPHORE = "semaphore_mem"
+
+    def __call__(self, shape: Sequence[int], dtype: Any) -> MemoryRef:
+        """Memory of a shape, for ``scratch_shapes`` and ``run_scoped``: ``pltpu.VMEM((8, 128), jnp.float32)``."""
+        return MemoryRef(tuple(shape), np.dtype(dtypes.canonicalize_dtype(dtype)), self)
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class MemoryRef:
+    """A piece of memory that a kernel gets for itself.
+
+    Args:
+      shape: its lengths.
+      dtype: of its elements.
+      memory_space: where it is.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    memory_space: MemorySpace | None = None
+
+    @property
+    def aval(self) -> ShapedArray:
+        """The type of the array that it holds."""
+        return ShapedArray(self.shape, self.dtype)
+
+
+@dataclass(frozen=True)
+class Squeezed:
+    """A dimension of blocks of length 1 that the kernel does not see; ``None`` says the same."""
+
+
+squeezed = Squeezed()
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """A dimension that is cut into blocks of one length; an int says the same.
+
+    Args:
+      block_size: the length.
+    """
+
+    block_size: int
+
+
+@dataclass(frozen=True)
+class Element:
+    """A dimension whose index map gives the first element of a block instead of the block's number: blocks may overlap.
+
+    Args:
+      block_size: length of the blocks.
+      padding: how many elements before and after the array belong to it, which hold nothing.
+    """
+
+    block_size: int
+    padding: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Buffered:
+    """How many buffers a pipeline keeps; XLA decides that itself."""
+
+    buffer_count: int
+    use_lookahead: bool = False
+
+
+BlockDimension = int | None | Squeezed | Blocked | Element
+IndexMap = Callable[..., Any]
+
+
+class BlockSpec:
+    """Which block of an array a program of the grid works on.
+
+    Args:
+      block_shape: for each dimension the length of blocks, None where the kernel sees one element without its dimension;
+        None in place of the tuple: the whole array. Also ``Element``, ``Blocked``, ``Squeezed``.
+      index_map: function of the program's indices in the grid that gives the block's index in each dimension; by default zeros.
+      pipeline_mode: ``Buffered(n)``, without effect here.
+      memory_space: where the block lies while the kernel runs.
+    Both orders of the first two are understood: the index map first, as the first editions had it, or last.
+
+    Example: ``pl.BlockSpec((128, 128), lambda i, j: (i, j))``.
+    """
+
+    def __init__(
+        self, block_shape: Any = None, index_map: Any = None, pipeline_mode: Buffered | None = None, *,
+        memory_space: MemorySpace | None = None,
+    ):  # fmt: skip
+        if callable(block_shape):
+            block_shape, index_map = index_map, block_shape
+        if index_map is not None and not callable(index_map):
+            raise TypeError(f"BlockSpec: index_map must be a function, got {index_map!r}")
+        self.block_shape: tuple[BlockDimension, ...] | None = None if block_shape is None else tuple(block_shape)
+        for length in self.block_shape or ():
+            _check_dimension(length)
+        self.index_map: IndexMap | None = index_map
+        self.pipeline_mode, self.memory_space = pipeline_mode, memory_space
+
+    def __repr__(self) -> str:
+        return f"BlockSpec({self.block_shape}, {self.index_map}, memory_space={self.memory_space})"
+
+    def replace(self, **changes: Any) -> BlockSpec:
+        """The same with other attributes."""
+        keys = ("block_shape", "index_map", "pipeline_mode", "memory_space")
+        return BlockSpec(**{**{key: getattr(self, key) for key in keys}, **changes})
+
+
+def _check_dimension(length: Any) -> None:
+    if length is None or isinstance(length, Squeezed):
+        return
+    size = length.block_size if isinstance(length, Blocked | Element) else length
+    if isinstance(size, bool) or not hasattr(size, "__index__") or size.__index__() < 1:
+        raise ValueError(f"BlockSpec: block_shape must consist of positive integers and None, got {length!r}")
+
+
+class _NoBlockSpec:
+    """The whole array, for each program."""
+
+    def __repr__(self) -> str:
+        return "no_block_spec"
+
+
+no_block_spec = _NoBlockSpec()
+
+
+@dataclass(frozen=True)
+class GridSpec:
+    """A grid with the blocks of all operands.
+
+    Args:
+      grid: lengths of the grid's axes; a single number for one axis.
+      in_specs, out_specs: pytrees of ``BlockSpec``, as for ``pallas_call``.
+      scratch_shapes: memory of the kernel's own, as for ``pallas_call``.
+    """
+
+    grid: Any = ()
+    in_specs: Any = no_block_spec
+    out_specs: Any = no_block_spec
+    scratch_shapes: Any = ()
+    num_scalar_prefetch: int = field(default=0, init=False)
+
+
+class PrefetchScalarGridSpec(GridSpec):
+    """A grid whose index maps also see the first operands.
+
+    Args:
+      num_scalar_prefetch: how many operands the kernel gets whole, before the others, and the index maps after the indices
+        in the grid: references to arrays of integers, read as ``ref[i]``.
+      grid: lengths of the grid's axes.
+      in_specs: specifications of the other operands.
+      out_specs: those of the results.
+      scratch_shapes: memory of the kernel's own.
+    """
+
+    def __init__(
+        self, num_scalar_prefetch: int, grid: Any = (), in_specs: Any = no_block_spec, out_specs: Any = no_block_spec,
+        scratch_shapes: Any = (),
+    ):  # fmt: skip
+        super().__init__(grid, in_specs, out_specs, scratch_shapes)
+        object.__setattr__(self, "num_scalar_prefetch", num_scalar_prefetch)
+
+
+@dataclass(frozen=True)
+class CostEstimate:
+    """What a kernel costs, for the compiler's scheduler; without effect here.
+
+    Args:
+      flops: floating-point operations.
+      transcendentals: of them, such as exp.
+      bytes_accessed: bytes read and written.
+      remote_bytes_transferred: bytes sent to other devices.
+    """
+
+    flops: int
+    transcendentals: int
+    bytes_accessed: int
+    remote_bytes_transferred: int = 0
+
+
+class CompilerParams:
+    """Settings of a compiler for kernels. XLA needs none: they are kept and have no effect.
+
+    Args:
+      settings: by name, such as ``dimension_semantics=("parallel", "arbitrary")``.
+    """
+
+    def __init__(self, **settings: Any):
+        self.__dict__.update(settings)
+
+    def __repr__(self) -> str:
+        return f"CompilerParams({', '.join(f'{key}={value!r}' for key, value in vars(self).items())})"
+
+
+def check_dimension_semantics(params: Any, axes: int) -> None:
+    """Raise ValueError where settings speak of another number of axes of the grid, or say of one what does not exist."""
+    if isinstance(params, Mapping):
+        params = params.get("mosaic", params)
+        semantics = params.get("dimension_semantics") if isinstance(params, Mapping) else None
+    else:
+        semantics = getattr(params, "dimension_semantics", None)
+    if semantics is None:
+        return
+    known = ("parallel", "arbitrary", "core_parallel", "subcore_parallel")
+    names = [getattr(value, "value", value) for value in semantics]
+    if len(names) != axes or any(name not in known for name in names):
+        raise ValueError(
+            f"pallas_call: dimension_semantics must say 'parallel' or 'arbitrary' for each of the {axes} axes of the grid, "
+            f"got {semantics!r}"
+        )

@@ -1,0 +1,73 @@
+"""The grid of a kernel, and which of its programs runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from arrax.core.calls import as_index
+from arrax.xla.arrays import Array
+
+
+def unravelled(number: Any, lengths: Sequence[Any]) -> list[Any]:
+    """The indices of a program, from its number in lexicographic order."""
+    indices = []
+    for length in reversed(lengths[1:]):
+        indices.append(number % length)
+        number = number // length
+    return [number, *reversed(indices)] if lengths else []
+
+
+class _Grids(threading.local):
+    """The grids of the kernels that are traced, the innermost last: lengths, and the running program's indices."""
+
+    def __init__(self) -> None:
+        self.stack: list[tuple[Sequence[Any], Sequence[Any]]] = []
+
+
+_grids = _Grids()
+
+
+@contextmanager
+def running(lengths: Sequence[Any], indices: Sequence[Any]) -> Iterator[None]:
+    """While a kernel is traced: the grid, and where in it the program runs."""
+    _grids.stack.append((lengths, indices))
+    try:
+        yield
+    finally:
+        _grids.stack.pop()
+
+
+def _entry(name: str, axis: int, place: int) -> Any:
+    number = as_index(axis)
+    if not _grids.stack:
+        raise ValueError(f"{name}: there is no grid outside of a kernel that pallas_call runs")
+    entries = _grids.stack[-1][place]
+    if not 0 <= number < len(entries):
+        raise ValueError(f"{name}: axis {number} is out of bounds for grid {tuple(_grids.stack[-1][0])}")
+    return entries[number]
+
+
+def program_id(axis: int) -> Array:
+    """The index, in one axis of the grid, of the program that runs.
+
+    Args:
+      axis: which axis, from 0.
+    Returns: int32 scalar.
+    Raises: ValueError outside of a kernel, or for an axis that the grid has not.
+    Example: ``o_ref[pl.program_id(0)] = 1`` writes another element in each program.
+    """
+    return _entry("program_id", axis, 1)
+
+
+def num_programs(axis: int) -> int | Array:
+    """The length of one axis of the grid.
+
+    Args:
+      axis: which axis, from 0.
+    Returns: int, or a scalar where the grid was given by one.
+    Raises: ValueError outside of a kernel, or for an axis that the grid has not.
+    """
+    return _entry("num_programs", axis, 0)

@@ -1,0 +1,202 @@
+"""Inside a kernel: which program of the grid runs, and reading, writing and control flow with references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax import debug, lax
+from arrax import numpy as jnp
+from arrax.experimental.pallas.block_specs import MemoryRef
+from arrax.experimental.pallas.blocks import nothing
+from arrax.numpy_api.references import freeze, new_ref
+from arrax.xla.arrays import Array, ArrayLike
+
+
+def when(condition: bool | ArrayLike) -> Callable[[Callable[[], Any]], None]:
+    """Decorator: run a function without arguments at once, where a condition holds.
+
+    Args:
+      condition: bool scalar.
+    Example: ``@pl.when(pl.program_id(0) == 0)`` above a function that clears an output.
+    """
+
+    def run(fun: Callable[[], Any]) -> None:
+        if isinstance(condition, bool | np.bool_):
+            if condition:
+                fun()
+            return
+
+        def chosen() -> None:
+            fun()
+
+        lax.cond(condition, chosen, lambda: None)
+
+    return run
+
+
+def loop(
+    lower: ArrayLike, upper: ArrayLike, *, init_carry: Any = None, step: ArrayLike = 1, unroll: int | bool | None = None
+) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator: run a function for each number of a range; what it is called by becomes the last carry.
+
+    Args:
+      lower, upper, step: the range.
+      init_carry: pytree that the function takes after the number, and returns; None for functions of the number alone.
+      unroll: as for ``lax.fori_loop``.
+    Example: ``@pl.loop(0, 8)`` above ``def _(i): o_ref[i] = x_ref[i]``.
+    """
+
+    def run(body: Callable[..., Any]) -> Any:
+        def one(number: Any, carry: Any) -> Any:
+            index = lower + number * step
+            return body(index) if init_carry is None else body(index, carry)
+
+        count = cdiv(upper - lower, step)  # type: ignore[operator]
+        return lax.fori_loop(0, count, one, init_carry, unroll=unroll)
+
+    return run
+
+
+def _masked(index: Any) -> tuple[Any, ...]:
+    return index if isinstance(index, tuple) else (index,)
+
+
+def load(
+    x_ref: Any, idx: Any = (), *, mask: ArrayLike | None = None, other: ArrayLike | None = None,
+    cache_modifier: str | None = None, eviction_policy: str | None = None, volatile: bool = False,
+) -> Array:  # fmt: skip
+    """Read a part of a reference.
+
+    Args:
+      x_ref: reference.
+      idx: tuple of integers, integer arrays, slices and ``pl.ds``; ``()`` reads all.
+      mask: bools of the result's shape (or that broadcast to it): elsewhere nothing is read, so that indices may be out of bounds.
+      other: what stands there then; by default no particular value.
+      cache_modifier, eviction_policy, volatile: hints, without effect here.
+    Returns: array.
+    Raises: ValueError for ``other`` without ``mask``.
+    Example: ``pl.load(x_ref, (0, pl.ds(2, 3)))`` inside a kernel is ``x_ref[0, 2:5]``.
+    """
+    if other is not None and mask is None:
+        raise ValueError("load: other needs a mask")
+    value = x_ref[_masked(idx) or ...]
+    if mask is None:
+        return value
+    rest = 0 if other is None else other
+    return jnp.where(mask, value, jnp.asarray(rest, value.dtype))
+
+
+def store(
+    x_ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = None, eviction_policy: str | None = None
+) -> None:
+    """Write a part of a reference.
+
+    Args:
+      x_ref: reference.
+      idx: tuple of integers, integer arrays, slices and ``pl.ds``; ``()`` writes all.
+      val: array of the part's shape, or that broadcasts to it.
+      mask: bools of that shape: nothing is written elsewhere.
+      eviction_policy: a hint, without effect here.
+    Example: ``pl.store(o_ref, (pl.ds(0, 2),), x)`` inside a kernel is ``o_ref[0:2] = x``.
+    """
+    part = x_ref.at[_masked(idx) or ...]
+    part[...] = jnp.broadcast_to(val if mask is None else jnp.where(mask, val, part[...]), part.shape).astype(part.dtype)
+
+
+def run_scoped(f: Callable[..., Any], *types: Any, collective_axes: Any = (), **kw_types: Any) -> Any:
+    """Call a function with memory that exists for that long.
+
+    Args:
+      f: function of references.
+      types: what they refer to: ``pltpu.VMEM(shape, dtype)`` or other objects with shape and dtype.
+      collective_axes: without effect here.
+      kw_types: the same, for keyword arguments.
+    Returns: what the function returns.
+    Example: ``pl.run_scoped(lambda ref: body(ref), pltpu.VMEM((8,), jnp.float32))``.
+    """
+    refs = [new_ref(_fresh(kind)) for kind in types]
+    named = {name: new_ref(_fresh(kind)) for name, kind in kw_types.items()}
+    out = f(*refs, **named)
+    for ref in (*refs, *named.values()):
+        freeze(ref)
+    return out
+
+
+def _fresh(kind: Any) -> Array:
+    kind = kind if isinstance(kind, MemoryRef) or not callable(kind) else kind()
+    return nothing(kind.shape, kind.dtype)
+
+
+def with_scoped(
+    *types: Any, collective_axes: Any = (), **kw_types: Any
+) -> Callable[[Callable[..., Any]], Callable[[], Any]]:
+    """Decorator: ``run_scoped`` of the function."""
+    return lambda f: lambda: run_scoped(f, *types, collective_axes=collective_axes, **kw_types)
+
+
+def debug_print(fmt: str, *args: ArrayLike) -> None:
+    """Print from a kernel, as ``arrax.debug.print`` does.
+
+    Args:
+      fmt: format string, such as ``"x = {}"``.
+      args: what is printed.
+    """
+    debug.print(fmt, *args)
+
+
+def cdiv(a: int | Array, b: int | Array) -> int | Array:
+    """a / b, rounded up.
+
+    Example: ``pl.cdiv(10, 4)`` is 3.
+    """
+    return (a + b - 1) // b
+
+
+def align_to(x: int, a: int) -> int:
+    """The least multiple of ``a`` from ``x`` on.
+
+    Example: ``pl.align_to(10, 8)`` is 16.
+    """
+    return cdiv(x, a) * a  # type: ignore[return-value]
+
+
+def next_power_of_2(x: int) -> int:
+    """The least power of two from ``x`` on.
+
+    Raises: ValueError for negative numbers.
+    Example: ``pl.next_power_of_2(5)`` is 8.
+    """
+    if x < 0:
+        raise ValueError(f"next_power_of_2: x must not be negative, got {x}")
+    return 1 << max(x - 1, 0).bit_length()
+
+
+def strides_from_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """How many elements lie between neighbours in each dimension, in row-major order.
+
+    Example: ``pl.strides_from_shape((2, 3))`` is ``(3, 1)``.
+    """
+    return tuple(int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape)))
+
+
+def multiple_of(x: Array, values: Sequence[int] | int) -> Array:
+    """Tell a compiler that a number is a multiple of others; XLA needs no such word.
+
+    Args:
+      x: integers.
+      values: what they are multiples of.
+    Returns: ``x``.
+    """
+    return x
+
+
+def reciprocal(x: Array, *, approx: bool = False, full_range: bool = True) -> Array:
+    """1 / x; ``approx`` allows an approximation, which XLA does not need."""
+    return 1 / x
+
+
+def delay(nanos: int | Array) -> None:
+    """Wait in a kernel; XLA does not wait."""
