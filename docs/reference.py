@@ -55,7 +55,7 @@ CHAPTERS = {
         "arrax.experimental.compilation_cache.compilation_cache", "arrax.experimental.custom_partitioning",
         "arrax.experimental.export", "arrax.experimental.host_callback", "arrax.experimental.jet", "arrax.experimental.key_reuse", "arrax.experimental.layout",
         "arrax.experimental.maps", "arrax.experimental.mesh_utils", "arrax.experimental.multihost_utils",
-        "arrax.experimental.ode", "arrax.experimental.pjit", "arrax.experimental.shard_alike", "arrax.experimental.shard_map",
+        "arrax.experimental.ode", "arrax.experimental.pallas", "arrax.experimental.pallas.tpu", "arrax.experimental.pjit", "arrax.experimental.shard_alike", "arrax.experimental.shard_map",
         "arrax.experimental.sparse", "arrax.experimental.sparse.linalg", "arrax.experimental.x64_context",
     ),
     "For libraries": (

@@ -16,6 +16,24 @@ LAYERS = (
     "arrax.scipy.fft", "arrax.scipy.signal", "arrax.scipy.stats",
 )  # fmt: skip
 FAMILIES: Mapping[str, str] = {
+    "arrax.experimental.pallas": """
+        pallas_call BlockSpec GridSpec
+        BlockSpec Blocked Element Squeezed squeezed no_block_spec Buffered
+        program_id num_programs
+        load store ds dslice dynamic_slice
+        when loop
+        run_scoped with_scoped MemoryRef MemorySpace empty_like
+        CompilerParams CostEstimate
+        cdiv align_to next_power_of_2 strides_from_shape
+        multiple_of reciprocal broadcast_to
+        debug_print delay
+    """,
+    "arrax.experimental.pallas.tpu": """
+        PrefetchScalarGridSpec CompilerParams GridDimensionSemantics InterpretParams
+        async_copy make_async_copy sync_copy AsyncCopyDescriptor SemaphoreType emit_pipeline
+        load store roll
+        MemorySpace VMEM SMEM HBM
+    """,
     "arrax": """
         jit make_jaxpr eval_shape disable_jit ensure_compile_time_eval
         grad value_and_grad jacfwd jacrev jacobian hessian

@@ -22,6 +22,8 @@ import numpy as np
 from arrax import dtypes, grad, image, jit, lax, make_jaxpr, nn, random, vmap
 from arrax.example_libraries import optimizers, stax
 from arrax.experimental import array_api as xp
+from arrax.experimental import pallas as pl
+from arrax.experimental.pallas import tpu as pltpu
 from arrax.sharding import PartitionSpec as P
 """
 VALUES = """\
@@ -128,7 +130,20 @@ _CONSTANTS = {
     "newaxis":    _constant("newaxis", "``None``: as an index, a new axis of length 1", "x[:, jnp.newaxis].shape", "``(4, 1)``"),
     "pi":         _constant("pi", "Half of the length of the unit circle", "jnp.cos(jnp.pi)", "-1.0"),
 }
+def _memory(package: str, name: str) -> str:
+    return f"Where an operand of a kernel lies. Example: ``{package}.{name}((8,), 'float32').shape`` is ``(8,)``."
+
+
 EXAMPLES: dict[str, dict[str, str]] = {
+    "arrax.experimental.pallas": {
+        **{name: _memory("pl", name) for name in ("ANY", "HOST")},
+        "no_block_spec": "The specification of operands that each program sees whole. Example: ``pl.pallas_call(lambda a, b: b.set(a[...]), out_shape=x, in_specs=pl.no_block_spec)(x)`` is ``x``.",
+        "squeezed": "A dimension of blocks of length 1 that the kernel does not see. Example: ``pl.BlockSpec((pl.squeezed, 4), lambda i: (i, 0))``.",
+    },
+    "arrax.experimental.pallas.tpu": {
+        **{name: _memory("pltpu", name) for name in ("HBM", "SEMAPHORE", "SMEM", "VMEM")},
+        **{name: f"How an axis of a grid may be run. Example: ``pltpu.CompilerParams(dimension_semantics=(pltpu.{name},))``." for name in ("ARBITRARY", "PARALLEL")},
+    },
     "arrax": {
         "Device": "A device: what ``arrax.devices`` lists, and where ``arrax.device_put`` puts arrays.\n\nExample: ``device = arrax.devices()[0]; x.devices() == {device}`` is True.",
         "NamedSharding": "How an array lies on a mesh of devices: a mesh, and which of its axes divides which axis of the array.\n\nArgs:\n  mesh: ``Mesh`` or ``AbstractMesh``.\n  spec: ``PartitionSpec``: for each axis of the array, the mesh axis (or axes) that divides it, or None.\n  memory_kind: name of a kind of memory of the devices, by default their own.\nExample: ``sharding = arrax.NamedSharding(arrax.make_mesh((1,), ('rows',)), P('rows')); arrax.device_put(x, sharding).sharding.spec`` is ``P('rows')``.",

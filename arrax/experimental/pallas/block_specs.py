@@ -14,7 +14,10 @@ from arrax.core.types import ShapedArray
 
 
 class MemorySpace(enum.Enum):
-    """Where an operand lies while a kernel runs. Compiled by XLA, all are the device's memory."""
+    """Where an operand lies while a kernel runs. Compiled by XLA, all are the device's memory.
+
+    Example: ``pl.MemorySpace.VMEM((8, 128), "float32").shape`` is ``(8, 128)``.
+    """
 
     ANY = "any"
     HOST = "host"
@@ -39,6 +42,7 @@ class MemoryRef:
       shape: its lengths.
       dtype: of its elements.
       memory_space: where it is.
+    Example: ``pltpu.SMEM((2,), "int32").dtype`` is ``np.dtype("int32")``.
     """
 
     shape: tuple[int, ...]
@@ -53,7 +57,10 @@ class MemoryRef:
 
 @dataclass(frozen=True)
 class Squeezed:
-    """A dimension of blocks of length 1 that the kernel does not see; ``None`` says the same."""
+    """A dimension of blocks of length 1 that the kernel does not see; ``None`` says the same.
+
+    Example: ``pl.BlockSpec((pl.Squeezed(), 4), lambda i: (i, 0))``.
+    """
 
 
 squeezed = Squeezed()
@@ -65,6 +72,7 @@ class Blocked:
 
     Args:
       block_size: the length.
+    Example: ``pl.BlockSpec((pl.Blocked(2),), lambda i: (i,)).block_shape[0].block_size`` is 2.
     """
 
     block_size: int
@@ -76,7 +84,10 @@ class Element:
 
     Args:
       block_size: length of the blocks.
-      padding: how many elements before and after the array belong to it, which hold nothing.
+      padding: how many elements that hold nothing stand before and after the array; the index map counts from the first of them.
+    Example: ``pairs = pl.BlockSpec((pl.Element(2),), lambda i: (i,)); one = pl.BlockSpec((1,), lambda i: (i,));
+    pl.pallas_call(lambda a, b: b.set(a[...].sum(), 0), out_shape=x[1:], grid=3, in_specs=[pairs], out_specs=one)(x)``
+    is ``[1, 3, 5]``.
     """
 
     block_size: int
@@ -85,7 +96,13 @@ class Element:
 
 @dataclass(frozen=True)
 class Buffered:
-    """How many buffers a pipeline keeps; XLA decides that itself."""
+    """How many buffers a pipeline keeps; XLA decides that itself.
+
+    Args:
+      buffer_count: number of buffers.
+      use_lookahead: fetch blocks as early as buffers are free.
+    Example: ``pl.Buffered(3).buffer_count`` is 3.
+    """
 
     buffer_count: int
     use_lookahead: bool = False
@@ -140,14 +157,14 @@ def _check_dimension(length: Any) -> None:
         raise ValueError(f"BlockSpec: block_shape must consist of positive integers and None, got {length!r}")
 
 
-class _NoBlockSpec:
+class NoBlockSpec:
     """The whole array, for each program."""
 
     def __repr__(self) -> str:
         return "no_block_spec"
 
 
-no_block_spec = _NoBlockSpec()
+no_block_spec = NoBlockSpec()
 
 
 @dataclass(frozen=True)
@@ -158,6 +175,7 @@ class GridSpec:
       grid: lengths of the grid's axes; a single number for one axis.
       in_specs, out_specs: pytrees of ``BlockSpec``, as for ``pallas_call``.
       scratch_shapes: memory of the kernel's own, as for ``pallas_call``.
+    Example: ``pl.pallas_call(lambda o_ref: o_ref.set(x), out_shape=x, grid_spec=pl.GridSpec(grid=(2,)))()`` is ``x``.
     """
 
     grid: Any = ()
@@ -177,6 +195,10 @@ class PrefetchScalarGridSpec(GridSpec):
       in_specs: specifications of the other operands.
       out_specs: those of the results.
       scratch_shapes: memory of the kernel's own.
+    Example: ``one = pl.BlockSpec((1,), lambda i, order: (order[i],));
+    spec = pltpu.PrefetchScalarGridSpec(1, (4,), [one], pl.BlockSpec((1,), lambda i, order: (i,)));
+    pl.pallas_call(lambda order, a, b: b.set(a[...]), out_shape=x, grid_spec=spec)(jnp.array([2, 0, 3, 1]), x)``
+    is ``[2, 0, 3, 1]``.
     """
 
     def __init__(
@@ -196,6 +218,7 @@ class CostEstimate:
       transcendentals: of them, such as exp.
       bytes_accessed: bytes read and written.
       remote_bytes_transferred: bytes sent to other devices.
+    Example: ``pl.CostEstimate(flops=100, transcendentals=0, bytes_accessed=800).flops`` is 100.
     """
 
     flops: int
@@ -209,6 +232,7 @@ class CompilerParams:
 
     Args:
       settings: by name, such as ``dimension_semantics=("parallel", "arbitrary")``.
+    Example: ``pltpu.CompilerParams(dimension_semantics=("parallel",)).dimension_semantics`` is ``("parallel",)``.
     """
 
     def __init__(self, **settings: Any):

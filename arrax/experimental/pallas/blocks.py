@@ -18,8 +18,8 @@ from arrax.experimental.pallas.block_specs import (
     Element,
     IndexMap,
     MemorySpace,
+    NoBlockSpec,
     Squeezed,
-    _NoBlockSpec,
 )
 
 
@@ -107,7 +107,7 @@ class Blocks:
                 raise ValueError(
                     f"pallas_call: the index map of {self.name} must return scalars, got shape {index.shape}"
                 )
-            starts.append(index + dim.padding[0] if isinstance(dim, Element) else index * length)
+            starts.append(index if isinstance(dim, Element) else index * length)
         return starts
 
     def take(self, array: Any, starts: Sequence[Any]) -> Any:
@@ -129,7 +129,7 @@ def blocks_of(name: str, spec: Any, aval: ShapedArray) -> Blocks:
       TypeError: it is no specification.
       ValueError: it has another number of dimensions.
     """
-    if spec is None or isinstance(spec, _NoBlockSpec):
+    if spec is None or isinstance(spec, NoBlockSpec):
         spec = BlockSpec()
     if not isinstance(spec, BlockSpec):
         raise TypeError(f"pallas_call: the specification of {name} must be a BlockSpec, got {spec!r}")

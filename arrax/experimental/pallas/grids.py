@@ -57,7 +57,8 @@ def program_id(axis: int) -> Array:
       axis: which axis, from 0.
     Returns: int32 scalar.
     Raises: ValueError outside of a kernel, or for an axis that the grid has not.
-    Example: ``o_ref[pl.program_id(0)] = 1`` writes another element in each program.
+    Example: ``pl.pallas_call(lambda o_ref: o_ref.set(pl.program_id(0), pl.program_id(0)), out_shape=x.astype(int), grid=4)()``
+    is ``[0, 1, 2, 3]``.
     """
     return _entry("program_id", axis, 1)
 
@@ -69,5 +70,7 @@ def num_programs(axis: int) -> int | Array:
       axis: which axis, from 0.
     Returns: int, or a scalar where the grid was given by one.
     Raises: ValueError outside of a kernel, or for an axis that the grid has not.
+    Example: ``pl.pallas_call(lambda o_ref: o_ref.set(jnp.full(4, pl.num_programs(0))), out_shape=x.astype(int), grid=3)()``
+    is ``[3, 3, 3, 3]``.
     """
     return _entry("num_programs", axis, 0)

@@ -11,7 +11,7 @@ import numpy as np
 from arrax import dtypes, lax
 from arrax import numpy as jnp
 from arrax.core.calls import as_index, check_callable
-from arrax.core.functions import function_name
+from arrax.core.functions import function_name, name_function
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import spread_prefix
@@ -21,7 +21,7 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.experimental.pallas.block_specs import (
     BlockSpec,
     GridSpec,
-    _NoBlockSpec,
+    NoBlockSpec,
     check_dimension_semantics,
     no_block_spec,
 )
@@ -68,13 +68,17 @@ def pallas_call(
     check_callable(kernel)
     if grid_spec is None:
         grid_spec = GridSpec(grid, in_specs, out_specs, scratch_shapes)
-    elif grid != () or any(not isinstance(s, _NoBlockSpec) for s in (in_specs, out_specs)) or scratch_shapes != ():
+    elif grid != () or any(not isinstance(s, NoBlockSpec) for s in (in_specs, out_specs)) or scratch_shapes != ():
         raise ValueError("pallas_call: give grid, in_specs, out_specs and scratch_shapes in grid_spec, or without it")
     lengths = _grid_lengths(grid_spec.grid)
     check_dimension_semantics(compiler_params, len(lengths))
     call = _Call(kernel, lengths, grid_spec, out_shape, dict(input_output_aliases or {}), debug)
-    call.__name__ = call.__qualname__ = name or function_name(kernel)
-    return jit(call)
+
+    def applied(*args: Any) -> Any:
+        return call(args)
+
+    name_function(applied, name or function_name(kernel))
+    return jit(applied)
 
 
 def _grid_lengths(grid: Any) -> tuple[Any, ...]:
@@ -87,7 +91,7 @@ def _grid_lengths(grid: Any) -> tuple[Any, ...]:
 
 
 def _is_spec(node: Any) -> bool:
-    return node is None or isinstance(node, BlockSpec | _NoBlockSpec)
+    return node is None or isinstance(node, BlockSpec | NoBlockSpec)
 
 
 def _blocks(name: str, specs: Any, tree: Any, labels: Sequence[str]) -> list[Blocks]:
@@ -121,7 +125,7 @@ class _Call:
         tree = tree_unflatten(self.out_tree, avals)
         self.outs = _blocks("out_specs", spec.out_specs, tree, _labels("out_shape", tree))
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, args: tuple[Any, ...]) -> Any:
         leaves, tree = tree_flatten(args)
         arrays = [jnp.asarray(leaf) for leaf in leaves]
         avals = [ShapedArray(array.shape, array.dtype) for array in arrays]
@@ -136,6 +140,7 @@ class _Call:
         scratch, scratch_tree = tree_flatten(self.spec.scratch_shapes, lambda node: hasattr(node, "shape"))
         for blocks in (*ins, *self.outs):
             blocks.check_index_map(len(self.lengths) + ahead)
+        beginnings = self._beginnings(arrays)
         program = self._program([*prefetched, *ins], tree_structure(args), scratch, scratch_tree)
         pure, written = discharged(program)
         operands = [blocks.padded(array) for blocks, array in zip(ins, arrays[ahead:], strict=True)]
@@ -161,7 +166,7 @@ class _Call:
             ]
             return outs, memory
 
-        state = (self._beginnings(arrays), [nothing(kind.shape, kind.dtype) for kind in scratch])
+        state = (beginnings, [nothing(kind.shape, kind.dtype) for kind in scratch])
         steps = math.prod(self.lengths)
         outs, _ = step(np.int32(0), state) if self.lengths == () else lax.fori_loop(0, steps, step, state)
         return [blocks.cropped(array) for blocks, array in zip(self.outs, outs, strict=True)]

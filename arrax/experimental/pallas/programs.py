@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from arrax import debug, lax
+from arrax import lax
 from arrax import numpy as jnp
 from arrax.experimental.pallas.block_specs import MemoryRef
 from arrax.experimental.pallas.blocks import nothing
+from arrax.lax.debug_prints import debug_print as print_values
 from arrax.numpy_api.references import freeze, new_ref
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -20,7 +21,8 @@ def when(condition: bool | ArrayLike) -> Callable[[Callable[[], Any]], None]:
 
     Args:
       condition: bool scalar.
-    Example: ``@pl.when(pl.program_id(0) == 0)`` above a function that clears an output.
+    Example: ``pl.pallas_call(lambda x_ref, o_ref: pl.when(x_ref[0] == 0)(lambda: o_ref.set(2 * x_ref[...])), out_shape=x)(x)``
+    is ``[0, 2, 4, 6]``.
     """
 
     def run(fun: Callable[[], Any]) -> None:
@@ -46,7 +48,7 @@ def loop(
       lower, upper, step: the range.
       init_carry: pytree that the function takes after the number, and returns; None for functions of the number alone.
       unroll: as for ``lax.fori_loop``.
-    Example: ``@pl.loop(0, 8)`` above ``def _(i): o_ref[i] = x_ref[i]``.
+    Example: ``pl.pallas_call(lambda x_ref, o_ref: pl.loop(0, 4)(lambda i: o_ref.set(-x_ref[i], i)), out_shape=x)(x)`` is ``-x``.
     """
 
     def run(body: Callable[..., Any]) -> Any:
@@ -54,7 +56,7 @@ def loop(
             index = lower + number * step
             return body(index) if init_carry is None else body(index, carry)
 
-        count = cdiv(upper - lower, step)  # type: ignore[operator]
+        count: Any = -((lower - upper) // step)  # type: ignore[operator]
         return lax.fori_loop(0, count, one, init_carry, unroll=unroll)
 
     return run
@@ -78,7 +80,7 @@ def load(
       cache_modifier, eviction_policy, volatile: hints, without effect here.
     Returns: array.
     Raises: ValueError for ``other`` without ``mask``.
-    Example: ``pl.load(x_ref, (0, pl.ds(2, 3)))`` inside a kernel is ``x_ref[0, 2:5]``.
+    Example: ``pl.pallas_call(lambda x_ref, o_ref: o_ref.set(pl.load(x_ref, (pl.ds(1, 2),))), out_shape=x[:2])(x)`` is ``[1, 2]``.
     """
     if other is not None and mask is None:
         raise ValueError("load: other needs a mask")
@@ -100,10 +102,12 @@ def store(
       val: array of the part's shape, or that broadcasts to it.
       mask: bools of that shape: nothing is written elsewhere.
       eviction_policy: a hint, without effect here.
-    Example: ``pl.store(o_ref, (pl.ds(0, 2),), x)`` inside a kernel is ``o_ref[0:2] = x``.
+    Example: ``pl.pallas_call(lambda x_ref, o_ref: pl.store(o_ref, (), x_ref[...] + 1), out_shape=x)(x)`` is ``x + 1``.
     """
     part = x_ref.at[_masked(idx) or ...]
-    part[...] = jnp.broadcast_to(val if mask is None else jnp.where(mask, val, part[...]), part.shape).astype(part.dtype)
+    part[...] = jnp.broadcast_to(val if mask is None else jnp.where(mask, val, part[...]), part.shape).astype(
+        part.dtype
+    )
 
 
 def run_scoped(f: Callable[..., Any], *types: Any, collective_axes: Any = (), **kw_types: Any) -> Any:
@@ -115,7 +119,7 @@ def run_scoped(f: Callable[..., Any], *types: Any, collective_axes: Any = (), **
       collective_axes: without effect here.
       kw_types: the same, for keyword arguments.
     Returns: what the function returns.
-    Example: ``pl.run_scoped(lambda ref: body(ref), pltpu.VMEM((8,), jnp.float32))``.
+    Example: ``pl.run_scoped(lambda ref: (ref.set(2 * x), ref[...])[1], pltpu.VMEM((4,), jnp.float32))`` is ``2 * x``.
     """
     refs = [new_ref(_fresh(kind)) for kind in types]
     named = {name: new_ref(_fresh(kind)) for name, kind in kw_types.items()}
@@ -133,7 +137,14 @@ def _fresh(kind: Any) -> Array:
 def with_scoped(
     *types: Any, collective_axes: Any = (), **kw_types: Any
 ) -> Callable[[Callable[..., Any]], Callable[[], Any]]:
-    """Decorator: ``run_scoped`` of the function."""
+    """Decorator: ``run_scoped`` of the function, which is called at once.
+
+    Args:
+      types, kw_types: what the memory holds, as for ``run_scoped``.
+      collective_axes: without effect here.
+    Returns: decorator, whose result is a function without arguments.
+    Example: ``pl.with_scoped(pltpu.VMEM((4,), jnp.float32))(lambda ref: (ref.set(x), ref[...])[1])()`` is ``x``.
+    """
     return lambda f: lambda: run_scoped(f, *types, collective_axes=collective_axes, **kw_types)
 
 
@@ -143,8 +154,9 @@ def debug_print(fmt: str, *args: ArrayLike) -> None:
     Args:
       fmt: format string, such as ``"x = {}"``.
       args: what is printed.
+    Example: ``pl.debug_print("x = {}", x)``.
     """
-    debug.print(fmt, *args)
+    print_values(fmt, *args)
 
 
 def cdiv(a: int | Array, b: int | Array) -> int | Array:
@@ -189,14 +201,27 @@ def multiple_of(x: Array, values: Sequence[int] | int) -> Array:
       x: integers.
       values: what they are multiples of.
     Returns: ``x``.
+    Example: ``pl.multiple_of(8, 4)`` is 8.
     """
     return x
 
 
 def reciprocal(x: Array, *, approx: bool = False, full_range: bool = True) -> Array:
-    """1 / x; ``approx`` allows an approximation, which XLA does not need."""
+    """1 / x.
+
+    Args:
+      x: array.
+      approx: allow an approximation; there is none here.
+      full_range: without effect here.
+    Example: ``pl.reciprocal(jnp.float32(4))`` is 0.25.
+    """
     return 1 / x
 
 
 def delay(nanos: int | Array) -> None:
-    """Wait in a kernel; XLA does not wait."""
+    """Wait in a kernel; there is nothing to wait for here.
+
+    Args:
+      nanos: nanoseconds.
+    Example: ``pl.delay(100)``.
+    """

@@ -21,7 +21,10 @@ from arrax.xla.arrays import Array
 
 
 class GridDimensionSemantics(enum.Enum):
-    """Whether an axis of a grid may be divided among the cores of a chip."""
+    """Whether an axis of a grid may be divided among the cores of a chip.
+
+    Example: ``pltpu.GridDimensionSemantics.PARALLEL.value`` is ``"parallel"``.
+    """
 
     PARALLEL = "parallel"
     CORE_PARALLEL = "core_parallel"
@@ -30,7 +33,10 @@ class GridDimensionSemantics(enum.Enum):
 
 
 class SemaphoreType(enum.Enum):
-    """Kinds of semaphores, for ``scratch_shapes``: ``SemaphoreType.DMA`` or ``SemaphoreType.DMA((2,))``."""
+    """Kinds of semaphores, for ``scratch_shapes``.
+
+    Example: ``pltpu.SemaphoreType.DMA((2,)).shape`` is ``(2,)``; ``pltpu.SemaphoreType.DMA`` is a single one.
+    """
 
     REGULAR = "regular"
     DMA = "dma"
@@ -50,6 +56,7 @@ class InterpretParams:
 
     Args:
       settings: by name.
+    Example: ``pl.pallas_call(lambda o_ref: o_ref.set(x), out_shape=x, interpret=pltpu.InterpretParams())()`` is ``x``.
     """
 
     def __init__(self, **settings: Any):
@@ -57,7 +64,13 @@ class InterpretParams:
 
 
 class AsyncCopyDescriptor:
-    """A copy from one reference to another, which ``start`` makes."""
+    """A copy from one reference to another, which ``start`` makes.
+
+    Args:
+      source, target: references of one shape and dtype, or views of them.
+      add: add to what the target holds.
+    Example: ``pl.pallas_call(lambda x_ref, o_ref: pltpu.AsyncCopyDescriptor(x_ref, o_ref).start(), out_shape=x)(x)`` is ``x``.
+    """
 
     def __init__(self, source: Any, target: Any, add: bool = False):
         self._source, self._target, self._add = source, target, add
@@ -80,6 +93,7 @@ def make_async_copy(src_ref: Any, dst_ref: Any, sem: Any) -> AsyncCopyDescriptor
       src_ref, dst_ref: references of one shape and dtype, or views such as ``ref.at[0]``.
       sem: semaphore that tells when it is over; not needed here.
     Returns: object with ``start`` and ``wait``.
+    Example: ``pl.pallas_call(lambda x_ref, o_ref: pltpu.make_async_copy(x_ref, o_ref, None).start(), out_shape=x)(x)`` is ``x``.
     """
     return AsyncCopyDescriptor(src_ref, dst_ref)
 
@@ -93,6 +107,7 @@ def async_copy(src_ref: Any, dst_ref: Any, sem: Any, *, priority: int = 0, add: 
       priority: without effect here.
       add: add to what the target holds.
     Returns: object with ``wait``.
+    Example: ``pl.pallas_call(lambda x_ref, o_ref: pltpu.async_copy(x_ref, o_ref, None).wait(), out_shape=x)(x)`` is ``x``.
     """
     copy = AsyncCopyDescriptor(src_ref, dst_ref, add)
     copy.start(priority)
@@ -105,6 +120,7 @@ def sync_copy(src_ref: Any, dst_ref: Any, *, add: bool = False) -> None:
     Args:
       src_ref, dst_ref: references of one shape and dtype, or views such as ``ref.at[0]``.
       add: add to what the target holds.
+    Example: ``pl.pallas_call(lambda x_ref, o_ref: pltpu.sync_copy(x_ref, o_ref), out_shape=x)(x)`` is ``x``.
     """
     AsyncCopyDescriptor(src_ref, dst_ref, add).start()
 
@@ -147,6 +163,10 @@ def emit_pipeline(
       in_specs, out_specs: one ``BlockSpec`` for each input and output.
       settings: for the TPU's compiler; without effect here.
     Returns: function of references to the inputs, then to the outputs.
+    Raises: ValueError for another number of references than of specifications.
+    Example: ``halves = pl.BlockSpec((2,), lambda i: i);
+    copy = pltpu.emit_pipeline(pltpu.sync_copy, grid=(2,), in_specs=[halves], out_specs=halves);
+    pl.pallas_call(copy, out_shape=x)(x)`` is ``x``.
     """
     specs = [*in_specs, *(out_specs if isinstance(out_specs, tuple | list) else [out_specs])]
 
