@@ -325,7 +325,8 @@ def write(
     update = UPDATES[operation]
 
     def elementwise(old: Callable[[], Any]) -> Any:
-        return new if update.combine is None else update.combine(old(), new)
+        window = _restored_axes(new, d.squeezed)
+        return window if update.combine is None else update.combine(old(), window)
 
     def scattered(window: Any, indices: Any, numbers: Any, **flags: Any) -> Any:
         return update.scatter(window, indices, new, numbers, **flags)
@@ -378,20 +379,19 @@ def _write(
     firsts = _with_scalars(d, starts, operands, shape, access.wrap)
 
     def old() -> Any:
-        return _dropped_axes(_read_window(x, d, firsts), d.squeezed)
+        return _read_window(x, d, firsts)
 
     if d.array_axes:
         if all(step == 1 for step in d.steps):
             x = _scatter(x, d, firsts, operands, access, scattered)
             return shapes.reshape(x, original) if d.inserted else x
         window = d._replace(steps=(1,) * len(d.steps), inserted=())
-        new = _scatter(_read_window(x, d, firsts), window, [0] * len(d.steps), operands, access, scattered)
-        new = _dropped_axes(new, d.squeezed)
+        new = _scatter(old(), window, [0] * len(d.steps), operands, access, scattered)
     else:
         new = elementwise(old)
         if d.scalar_axes and access.mode in (FILL_OR_DROP, ONE_HOT):
             new = selection.select(_inside(d, firsts, shape), new, old())
-    x = _write_window(x, _restored_axes(new, d.squeezed), d, firsts)
+    x = _write_window(x, new, d, firsts)
     return shapes.reshape(x, original) if d.inserted else x
 
 

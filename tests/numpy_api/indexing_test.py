@@ -194,6 +194,14 @@ def test_scalar_indices_become_dynamic_slices():
     assert [eqn.primitive.name for eqn in program.eqns][-2:] == ["dynamic_slice", "squeeze"]
 
 
+@pytest.mark.parametrize("update", [lambda row, x: row.set(x), lambda row, x: row.add(x)], ids=["set", "add"])
+def test_updates_at_scalar_indices_work_on_the_window_as_it_lies(update):
+    """Without reshapes between, the compiler reads, chooses and writes in one loop."""
+    text = str(arrax.make_jaxpr(lambda x, i: update(x.at[i], x[0]))(jnp.ones((4, 3)), 2))
+    assert text.count("dynamic_update_slice") == 1
+    assert text.count("squeeze") == 1 and "reshape" not in text  # the row that is read
+
+
 # Refusals
 
 
