@@ -13,7 +13,13 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.api_util": {  # e3nn
         "infer_argnums_and_argnames": "arrax.transforms.arguments:infer_argnums_and_argnames",
     },
-    "jax._src.checkify": {},  # flax.nnx
+    "jax._src.checkify": {  # flax.nnx
+        "Error": "arrax.transforms.checkify:Error",
+        "JaxException": "arrax.lax.runtime_checks:JaxRuntimeError",
+        "Out": "arrax.transforms.wrapped:R",
+        "checkify": "arrax.transforms.checkify:checkify",
+        "user_checks": "arrax.transforms.checkify:user_checks",
+    },
     "jax._src.compiler": {},  # chex
     "jax._src.core": {  # flax, numpyro, quax
         "AbstractValue": "arrax.core.types:AbstractValue",
@@ -61,6 +67,8 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "threefry_seed": "arrax.random.threefry:seed",
         "threefry_split": "arrax.random.threefry:split",
     },
+    "jax._src.state": {},
+    "jax._src.state.types": {"AbstractRef": "arrax.core.references:AbstractRef"},  # flax.nnx
     "jax._src.traceback_util": {  # chex, equinox, flax, jaxtyping
         "UnfilteredStackTrace": "arrax.core.tracebacks:UnfilteredStackTrace",
         "_exclude_paths": "arrax.core.calls:excluded_paths",
@@ -89,6 +97,28 @@ _FORWARDS: dict[str, dict[str, str]] = {
             ".tpu.splash_attention.splash_attention_mask",
         )
     },
+    "jax.experimental.hijax": {  # flax.nnx
+        **{
+            name: f"arrax.interpreters.high_types:{name}"
+            for name in (
+                "AvalMutableQDD",
+                "AvalQDD",
+                "HiPrimitive",
+                "HiType",
+                "MutableHiType",
+                "aval_method",
+                "aval_property",
+                "control_flow_allowed_effects",
+                "register_hitype",
+            )
+        },
+        "AbstractRef": "arrax.core.references:AbstractRef",
+        "AbstractValue": "arrax.core.types:AbstractValue",
+        "ShapedArray": "arrax.core.types:ShapedArray",
+        "Zero": "arrax.core.types:Zero",
+        "instantiate_zeros": "arrax.interpreters.ad.rules:instantiate_zeros",
+        "is_undefined_primal": "arrax.interpreters.ad.transpose:is_undefined_primal",
+    },  # fmt: skip
     "jax.extend.ifrt_programs": {"ifrt_programs": "arrax.native.runtime:ifrt_programs"},  # orbax
     "jax.interpreters.pxla": {},  # orbax
 }

@@ -5,7 +5,10 @@ from arrax.lax.effectful_callbacks import io_callback as io_callback
 
 __getattr__, __dir__, __all__ = late_names(
     __name__,
-    {"arrax.experimental.x64_context": ("disable_x64", "enable_x64")},
+    {
+        "arrax.experimental.x64_context": ("disable_x64", "enable_x64"),
+        "arrax.interpreters.high_types": ("cur_qdd",),
+    },
     submodules=(
         "array_api", "array_serialization", "checkify", "colocated_python", "compilation_cache", "custom_partitioning", "export",
         "host_callback", "jet", "key_reuse", "layout", "maps", "mesh_utils", "multihost_utils", "ode", "pallas", "pjit", "shard_alike", "shard_map", "sparse", "x64_context",

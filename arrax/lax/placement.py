@@ -27,7 +27,7 @@ from arrax.xla.axis_orders import asked_order, in_order, note_asked
 from arrax.xla.devices import single_sharding
 from arrax.xla.distribution import put_on
 from arrax.xla.memories import HOST_KINDS, sharding_in
-from arrax.xla.meshes import physical_mesh
+from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.placement import array_from_host, host_value
 from arrax.xla.shardings import NamedSharding
 
@@ -75,7 +75,8 @@ def target_sharding(device: Any) -> Any:
     if isinstance(device, NamedSharding) and device.mesh.empty:
         return None
     if device is None or isinstance(device, runtime.Sharding):
-        return device
+        over_abstract = isinstance(device, NamedSharding) and device.mesh._internal_device_list is None
+        return over_devices(device, physical_mesh()) if over_abstract else device
     if isinstance(device, MemorySpace):  # wherever the value lies
         return None
     if isinstance(device, runtime.Device):

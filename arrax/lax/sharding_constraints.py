@@ -15,12 +15,14 @@ from arrax.core.types import Zero, typeof
 from arrax.interpreters.batching import running_batch
 from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import placements_of_primitive
+from arrax.lax.layout_constraints import with_order
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.placement import device_put_p, put_value
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.axis_orders import asked_order
 from arrax.xla.distribution import naming_value
-from arrax.xla.meshes import physical_mesh
+from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.tilings import with_axis
 
 NamedSharding = runtime.NamedSharding
@@ -94,7 +96,8 @@ def with_sharding_constraint(x: ArrayLike, shardings: Any) -> Array:
 
     Args:
       x: array or pytree of arrays.
-      shardings: a sharding (or, with a mesh in force, a PartitionSpec), or a tree prefix of ``x`` of them. None leaves a
+      shardings: a sharding (or, with a mesh in force, a PartitionSpec), a Format (with the order of axes in memory), or a
+        tree prefix of ``x`` of them. None leaves a
         value to the compiler; so does ``PartitionSpec.UNCONSTRAINED`` one axis.
     Returns: a pytree like ``x``.
     Raises:
@@ -131,7 +134,7 @@ def _check_explicit(x: Any, place: Any) -> None:
 
 
 def _is_sharding(value: Any) -> bool:
-    return value is None or isinstance(value, runtime.Sharding | PartitionSpec)
+    return value is None or isinstance(value, runtime.Sharding | PartitionSpec) or hasattr(value, "layout")
 
 
 def constraint_sharding(sharding: Any, aval: Any) -> Any:
@@ -155,7 +158,7 @@ def constraint_sharding(sharding: Any, aval: Any) -> Any:
             f"with_sharding_constraint: expected a sharding for a value of type {aval.str_short()}, got {sharding!r} of "
             f"type {type(sharding)}"
         )
-    return sharding
+    return over_devices(sharding, physical_mesh())
 
 
 def constrained(x: Any, sharding: Any) -> Any:
@@ -164,6 +167,9 @@ def constrained(x: Any, sharding: Any) -> Any:
         return x
     x = checked_operand("with_sharding_constraint", x)
     aval = typeof(x)
+    layout = getattr(sharding, "layout", None)
+    if layout is not None:  # a Format
+        return with_order(constrained(x, sharding.sharding), layout, asked_order(layout, aval.ndim))
     sharding = constraint_sharding(sharding, aval)
     with naming_value(aval, sharding, "with_sharding_constraint"):
         if isinstance(x, Tracer) or not context.interpreter.is_evaluation:

@@ -84,8 +84,8 @@ def _check_shapes(query: Any, key: Any, value: Any, bias: Any, mask: Any) -> Non
     batch, queries, heads, size = query.shape
     if key.ndim != 4 or key.shape[0] != batch or key.shape[3] != size or heads % max(key.shape[2], 1):
         raise ValueError(
-            f"dot_product_attention: key must have the shape ({batch}, S, K, {size}) with a K that divides {heads}, "
-            f"got {key.shape}"
+            f"dot_product_attention: key must have the shape ({batch}, S, K, {size}) with a K of which {heads} "
+            f"(the number of query heads) must be a multiple, got {key.shape}"
         )
     if value.shape != key.shape:
         raise ValueError(f"dot_product_attention: value must have the shape of key, {key.shape}, got {value.shape}")

@@ -7,20 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from arrax import dtypes
 from arrax.core import errors
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
+from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import register_pytree_node, tree_flatten, tree_map, tree_unflatten
 from arrax.core.tracebacks import boundary
-from arrax.core.types import Zero, instantiate, slots, typeof
+from arrax.core.types import Zero, slots, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.custom_rules import Hidden, custom_vjp_call_p
 from arrax.transforms.arguments import as_numbers
-from arrax.transforms.autodiff import check_callable
+from arrax.transforms.autodiff import check_callable, concrete_zero
 from arrax.transforms.custom_jvp import (
     SymbolicZero,
     _check_leaves,
@@ -173,11 +172,7 @@ class custom_vjp:
 
 def _array(ct: Any) -> Any:
     """A cotangent as rules expect it, with a shape and a dtype."""
-    if type(ct) is float:  # the one that ``grad`` starts with
-        return slots.convert(ct, typeof(ct))
-    if type(ct) is not Zero:
-        return ct
-    return np.zeros(ct.aval.shape, dtypes.float0) if ct.aval.dtype == dtypes.float0 else instantiate(ct)
+    return concrete_zero(slots.convert(ct, typeof(ct)) if type(ct) is float else ct)
 
 
 def _flat_cotangents(name: str, rule: str, found: Any, in_tree: Any, avals: list[Any]) -> list[Any]:
@@ -228,6 +223,18 @@ def _spread_nones(name: str, rule: str, ct: Any, part: Any, position: str) -> li
         for key in sorted(part):
             result += _spread_nones(name, rule, ct[key], part[key], f"{position}[{key!r}]")
         return result
+    try:  # a cotangent stands for all of the leaves of a subtree
+        spread = spread_prefix(
+            "cotangents", ct, part, is_leaf=lambda node: node is None or isinstance(node, SymbolicZero)
+        )
+    except ValueError:
+        spread = None
+    if spread is not None:
+        paths = [path for path, _ in tree_flatten_with_path(part)[0]]
+        return [
+            None if x is None else _checked(name, rule, x, aval, position + keystr(path))
+            for x, aval, path in zip(spread, leaves, paths, strict=True)
+        ]
     raise TypeError(
         f"Custom VJP bwd rule {rule} for function {name} must produce cotangents of the structure of the arguments: at "
         f"output{position}, got {ct_tree}, but expected {tree}"

@@ -17,7 +17,8 @@ from arrax.interpreters.references import DifferentiatedRef, MappedRef
 from arrax.lax.calls import consts_as_inputs
 from arrax.lax.reference_programs import discharged
 from arrax.transforms.arguments import Split
-from arrax.transforms.jit import Jitted
+from arrax.transforms.jit import JitOptions, Jitted
+from arrax.transforms.sharding_arguments import for_arguments, for_results
 from arrax.transforms.tracing import Traced, dynamic_names
 from arrax.xla.distribution import put_on
 
@@ -45,7 +46,7 @@ class Discharged:
         self.written = [(n - count) % total for n in written]
         returned = set(map(id, jaxpr.outvars[: len(program.out_avals)]))
         self.forwarded = [n for n, var in enumerate(jaxpr.invars) if id(var) in returned]
-        tree = tree_structure([0] * len(jaxpr.outvars))
+        tree = tree_structure((0,) * len(jaxpr.outvars))
         self.traced = Traced(ClosedJaxpr(jaxpr, whole.consts), [], tree, traced.info, jaxpr.in_avals, traced.in_tree)
 
     def donated(self, by_user: Flags) -> tuple[bool, ...]:
@@ -87,20 +88,32 @@ def discharged_trace(traced: Traced) -> Discharged:
     return traced.program.memo("without references, for jit", lambda: Discharged(traced))
 
 
+def _with_flat_shardings(
+    jitted: Jitted, traced: Traced, form: Discharged, values: Sequence[Any], split: Split
+) -> Jitted:
+    """The jitted function with the shardings that the user asks for told of flat arguments and results."""
+    options = jitted.options
+    ins = for_arguments(options.in_shardings, split.dynamic, split.dynamic_kwargs)
+    ins += [None] * (len(values) - len(ins))
+    outs = for_results(options.out_shardings, traced.out_tree) + [ins[n] for n in form.written]
+    given = {name: getattr(options, name) for name in JitOptions.__slots__}
+    shardings = {"in_shardings": tuple(ins), "out_shardings": tuple(outs)}
+    return Jitted(jitted.fun, JitOptions(**{**given, **shardings}))
+
+
 def run(jitted: Jitted, traced: Traced, leaves: Sequence[Any], split: Split) -> Any:
     """The result of a call of a jitted function that takes references or closes over them."""
     form = discharged_trace(traced)
     operands = [*leaves, *form.captured]
     refuse_aliases(operands, f"the jitted function {jitted.name}", lambda: dynamic_names(jitted.fun, split))
-    if jitted.options.asks_for_shardings:
-        raise NotImplementedError(
-            f"jit of {jitted.name}: in_shardings and out_shardings where references are passed or closed over; place the "
-            "arrays first"
-        )
     donated = form.donated(jitted.donated(split, leaves))
 
     def compiled(values: list[Any]) -> list[Any]:
-        return jitted.compile(form.traced, values, donated if any(donated) else None).call(values)
+        given = donated if any(donated) else None
+        if not jitted.options.asks_for_shardings:
+            return jitted.compile(form.traced, values, given).call(values)
+        flat = _with_flat_shardings(jitted, traced, form, values, split)
+        return flat.compile(form.traced, values, given, Split(jitted.fun, (), (), tuple(values), {})).call(values)
 
     return tree_unflatten(traced.out_tree, form.call(operands, donated, compiled))
 

@@ -112,7 +112,7 @@ def check_specs(which: str, specs: Specs, mesh: MeshDescription | None) -> None:
     if isinstance(specs, Infer) or specs is Infer:
         return
     for path, spec in tree_flatten_with_path(specs, is_leaf=_is_spec)[0]:
-        if spec is None and which == "in_specs" or isinstance(spec, Infer):
+        if spec is None or isinstance(spec, Infer):  # as a result, None stands for None
             continue
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
@@ -317,7 +317,7 @@ class Mapped:
         dummy = tree_unflatten(out_tree, list(range(out_tree.num_leaves)))
         try:
             given = self.out_specs() if callable(self.out_specs) else self.out_specs
-            specs = tuple(broadcast_prefix(given, dummy, is_leaf=_is_spec))
+            specs = tuple(broadcast_prefix(given, dummy, is_leaf=lambda e: isinstance(e, PartitionSpec | Infer)))
         except ValueError as error:
             raise ValueError(
                 f"shard_map: out_specs must be a tree prefix of what {function_name(self.f)} returns: {error}"

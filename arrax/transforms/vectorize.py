@@ -11,6 +11,7 @@ from arrax.core import config
 from arrax.core.functions import FunctionInfo, function_name, function_place, named_like
 from arrax.core.interpreter import context, named_axes, run_in
 from arrax.core.name_stacks import VMAP
+from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
@@ -151,7 +152,10 @@ def _mapped(
 
     outs, out_tree = run_in(batch, mapped, name=VMAP)
     targets = flatten_axes("vmap out_axes", out_tree, out_axes)
-    placed = [_place(fun, batch, out, target) for out, target in zip(outs, targets, strict=True)]
+    try:
+        placed = [_place(batch, out, target) for out, target in zip(outs, targets, strict=True)]
+    except _Mapped as found:
+        raise _mapped_output(fun, outs, out_tree, found) from None
     return tree_unflatten(out_tree, placed), weakref.ref(batch)
 
 
@@ -167,15 +171,30 @@ def _check_axes(which: str, entry: Any) -> None:
         )
 
 
-def _place(fun: Callable[..., Any], batch: Batch, out: Any, target: int | None) -> Any:
+class _Mapped(Exception):
+    """An output that should not vary over the batch."""
+
+    def __init__(self, value: Any, dim: int):
+        super().__init__()
+        self.value, self.dim = value, dim
+
+
+def _mapped_output(fun: Callable[..., Any], outs: Sequence[Any], tree: Any, found: _Mapped) -> ValueError:
+    """What to say of an output that is mapped though ``out_axes`` is None for it, naming its place."""
+    place = next(index for index, out in enumerate(outs) if out is found.value)
+    path = keystr(tree_flatten_with_path(tree_unflatten(tree, range(len(outs))))[0][place][0])
+    return ValueError(
+        f"vmap has mapped output but out_axes is None: at vmap out_axes{path}, got axis spec None but output was batched on "
+        f"axis {found.dim}: function {function_name(fun)} returned a value that depends on the mapped arguments"
+    )
+
+
+def _place(batch: Batch, out: Any, target: int | None) -> Any:
     check_leaf("vmap", out)
     value, dim = batch.lift(out)
     if target is None:
         if dim is not None:
-            raise ValueError(
-                f"vmap has mapped output but out_axes is None: function {function_name(fun)} returned a value that depends on "
-                "the mapped arguments"
-            )
+            raise _Mapped(out, dim)
         return value
     rank = typeof(value).ndim + (dim is None)
     if not -rank <= target < rank:

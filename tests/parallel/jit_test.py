@@ -64,6 +64,8 @@ def test_functions_run_over_the_mesh_in_force_unless_arguments_are_bound_elsewhe
             assert arrax.jit(lambda x: x * 2, out_shardings=described)(VALUES).sharding == over("x")
             constrained = arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, described))(VALUES)
             assert constrained.sharding == over("x") and np.array_equal(constrained, VALUES)
+            assert arrax.lax.with_sharding_constraint(VALUES, described).sharding == over("x")
+            assert arrax.device_put(VALUES, described).sharding == over("x")
         assert double(VALUES).devices() == {arrax.devices()[0]}
     with pytest.raises(ValueError, match="no devices"):
         arrax.jit(lambda x: x * 2, out_shardings=described)(VALUES)

@@ -122,3 +122,13 @@ def test_described_arrays_have_orders():
 def test_what_does_not_fit_is_refused(make):
     with pytest.raises(ValueError, match="layout|Layout"):
         make()
+
+
+def test_constraints_may_ask_for_an_order_of_axes():
+    asked = Format(COLUMNS, over("x"))
+    for constrain in (
+        lax.with_sharding_constraint,
+        arrax.jit(lambda x, f: lax.with_sharding_constraint(x, f), static_argnums=1),
+    ):
+        out = constrain(VALUES, asked)
+        assert order(out) == (1, 0) and out.sharding.is_equivalent_to(over("x"), 2) and np.array_equal(out, VALUES)

@@ -435,3 +435,10 @@ def test_a_batch_may_be_divided_over_axes_that_the_program_has_no_use_for(checke
     used = arrax.vmap(lambda r: arrax.shard_map(lambda r: r * lax.axis_size("x"), mesh=over, in_specs=P("x"), out_specs=P("x"))(r),
                       spmd_axis_name="x")  # fmt: skip
     np.testing.assert_allclose(used(rows), rows * 4)
+
+
+def test_none_among_results_has_no_spec():
+    out, nothing = mapped(lambda x: (x * 2, None), P("x"), (P("x"), None))(X)
+    assert np.array_equal(out, X * 2) and nothing is None
+    with pytest.raises(ValueError, match="out_specs must be a tree prefix"):
+        mapped(lambda x: (x, x), P("x"), (P("x"), None))(X)

@@ -221,3 +221,20 @@ def test_keywords_may_leave_out_arguments_before_them(kind):
     assert arrax.grad(lambda x: fun(x, factor=5.0))(2.0) == 50.0
     with pytest.raises(TypeError, match="keyword-only arguments, but got unused"):
         fun(2.0, unused=2)
+
+
+def test_backward_rules_may_give_one_cotangent_for_the_leaves_of_a_subtree():
+    seen = []
+
+    @arrax.custom_vjp
+    def f(tree):
+        return tree["a"][0] * 2 + tree["b"]
+
+    def backward(_, cotangent):
+        seen.append(cotangent)
+        return ({"a": cotangent * 2, "b": None},)
+
+    f.defvjp(lambda tree: (f(tree), None), backward)
+    gradient = arrax.grad(f)({"a": (1.0, 3.0), "b": 2.0})
+    assert arrax.tree.map(float, gradient) == {"a": (2.0, 2.0), "b": 0.0}
+    assert isinstance(seen[0], arrax.Array)

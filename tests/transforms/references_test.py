@@ -122,3 +122,13 @@ def test_references_that_escape_from_a_trace_say_so():
     for ref in kept:
         with pytest.raises(arrax.errors.UnexpectedTracerError):
             ref[...]
+
+
+def test_shardings_are_asked_for_beside_references():
+    place = NamedSharding(arrax.make_mesh((1,), ("x",)), PartitionSpec())
+    ref = zeros()
+    f = arrax.jit(
+        lambda ref, x: (ref.__setitem__(..., x), {"y": x * 2})[1], in_shardings=(None, place), out_shardings=place
+    )
+    assert f(ref, jnp.ones(3))["y"].sharding == place
+    np.testing.assert_array_equal(ref[...], [1, 1, 1])
