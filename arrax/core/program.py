@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arrax.core.name_stacks import Names, NameStack
-from arrax.core.types import AbstractValue, ShapedArray, typeof
+from arrax.core.types import ShapedArray, typeof
 
 if TYPE_CHECKING:
     from arrax.core.interpreter import Primitive
@@ -343,4 +343,3 @@ class Printers:
 
 
 printers = Printers()
-AbstractValues = Sequence[AbstractValue]

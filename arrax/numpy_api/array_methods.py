@@ -337,6 +337,8 @@ TRACED: dict[str, Any] = {
 # fmt: on
 
 # The class that users see has the methods too, so that ``vmap(arrax.Array.sum)`` can be written; operators stay apart.
-attach(Array, {name: value for name, value in (METHODS | CONCRETE | ATTRIBUTES).items() if not name.startswith("_")})
+_OF_MEMORY = ("block_until_ready", "delete", "is_deleted", "is_ready", "on_device_size_in_bytes")  # the runtime's own
+_SHOWN = METHODS | CONCRETE | ATTRIBUTES | {name: getattr(ArrayImpl, name) for name in _OF_MEMORY}
+attach(Array, {name: value for name, value in _SHOWN.items() if name not in ("__hash__", "__reduce__")})
 attach(ArrayImpl, {name: bounded(value) for name, value in (METHODS | CONCRETE).items()})
 attach(Tracer, {name: bounded(value) for name, value in (METHODS | TRACED).items()})

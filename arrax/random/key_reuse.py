@@ -38,11 +38,6 @@ _numbers = itertools.count()
 # ---- concrete keys -------------------------------------------------------------------------------------------------------
 
 
-def is_on() -> bool:
-    """Whether the checker runs."""
-    return config.debug_key_reuse.cell.value
-
-
 def consume(operation: str, keys: Any) -> None:
     """Mark concrete keys as consumed by an operation, where the checker is on.
 

@@ -147,14 +147,6 @@ def _object_to_raw_key(name: str) -> None:
     warn_user(message, UserWarning)
 
 
-def key_and_data(name: str, value: Any) -> tuple[Implementation, Any, bool]:
-    """(generator, key data, whether the key was typed) of a single key."""
-    typed, was_typed = check_key(name, value)
-    if isinstance(typed, PRNGKeyArray):
-        return typed._impl, typed._base_array, was_typed
-    return typed.aval.dtype.implementation, unwrap(typed), was_typed
-
-
 @api(static=("implementation", "shape"))
 def _split_data(data: Any, implementation: Implementation, shape: tuple[int, ...]) -> Any:
     return implementation.split(data, shape)

@@ -46,10 +46,6 @@ class OutInfo(ShapeDtypeStruct):
     __slots__ = ()
 
 
-class CompilerOptionsError(RuntimeError):
-    """XLA does not know a compile option."""
-
-
 class _Stage:
     """What all stages know of the call they are made for."""
 

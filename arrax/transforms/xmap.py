@@ -27,8 +27,6 @@ from arrax.transforms.tracing import flat_names
 from arrax.xla.meshes import Mesh, physical_mesh
 from arrax.xla.shardings import NamedSharding
 
-AxisMapping = Any  # {position: name}, or [name, ..., Ellipsis]
-
 
 class SerialLoop:
     """A resource that an axis can be mapped to: the elements along it are worked on in a loop of some length.

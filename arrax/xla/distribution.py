@@ -374,16 +374,3 @@ def _unit_shape(sharding: Any, rank: int) -> Shape:
     """The smallest shape that a sharding divides."""
     lengths = [sharding.num_devices] * rank
     return tuple(lengths)
-
-
-def replicated_over(value: Any, devices: Sequence[Any]) -> list[Any]:
-    """Copies of a value, one on each device."""
-    return [
-        copy_to_device(value, device, True) if type(value) is ArrayImpl else array_from_host(value, None, device, True)
-        for device in devices
-    ]
-
-
-def devices_text(devices: Any) -> str:
-    """``[0, 1] on platform CPU``: the ids of devices, for messages."""
-    return f"{[device.id for device in devices]} on platform {devices[0].platform.upper()}"

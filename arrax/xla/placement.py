@@ -159,11 +159,6 @@ def copy_to_device(array: Any, device: Any, committed: bool, may_alias: bool = T
         return array_from_host(host_value(array), array.aval, device, committed)
 
 
-def with_aval(array: Any, aval: ShapedArray) -> Any:
-    """The same buffer under another type (such as a weak one)."""
-    return array._rewrap_with_aval_and_sharding(aval, array._sharding)
-
-
 def to_device_array(value: Any, device: Any = None) -> Any:
     """A device array for any concrete value; arrays stay as they are."""
     if type(value) is ArrayImpl:

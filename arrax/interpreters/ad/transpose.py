@@ -189,8 +189,3 @@ def _transpose_program(
 def instantiate_all(cotangents: Sequence[Any]) -> list[Any]:
     """Arrays for cotangents that may be symbolic."""
     return [instantiate(ct) for ct in cotangents]
-
-
-def cotangent_type(value: Any) -> Any:
-    """The type of cotangents of a value."""
-    return typeof(value).to_tangent_aval()

@@ -451,8 +451,3 @@ def cached_lower_fun(
         return call_program(module, name, program, values, one_kernel, apart)
 
     return rule
-
-
-def result_aval(ctx: LoweringContext) -> ShapedArray:
-    """The type of the only result."""
-    return ctx.avals_out[0]
