@@ -21,7 +21,7 @@ device_kind_handler_dict: dict[str, Callable[..., Grid | None]] = {}  # device k
 
 
 def create_device_mesh(
-    mesh_shape: Sizes,
+    mesh_shape: Sizes | int,
     devices: Devices = None,
     *,
     contiguous_submeshes: bool = False,
@@ -30,7 +30,7 @@ def create_device_mesh(
     """An ndarray of devices of a shape, in an order that suits how they are linked.
 
     Args:
-      mesh_shape: sizes of the axes; those whose traffic is heaviest last.
+      mesh_shape: sizes of the axes; those whose traffic is heaviest last. A number for a single axis.
       devices: which devices; all if not given.
       contiguous_submeshes: on a torus of chips, keep sub-grids of the slowest axes together.
       allow_split_physical_axes: let an axis of the torus serve several axes of the grid.
@@ -39,7 +39,7 @@ def create_device_mesh(
     Example: ``create_device_mesh((1,))``. Devices without coordinates stay in their order.
     """
     found = list(client_of().devices() if devices is None else devices)
-    shape = tuple(int(size) for size in mesh_shape)
+    shape = (mesh_shape,) if isinstance(mesh_shape, int) else tuple(int(size) for size in mesh_shape)
     if math.prod(shape) != len(found):
         raise ValueError(
             f"Number of devices {len(found)} must equal the product of mesh_shape {shape}, which is {math.prod(shape)}"

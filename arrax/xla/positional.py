@@ -73,7 +73,10 @@ class PositionalSharding(GSPMDSharding):  # type: ignore[valid-type,misc]
     def _to_xla_hlo_sharding(self, num_dimensions: int) -> Any:
         if self.is_fully_replicated:
             return HloSharding.replicate()
-        if num_dimensions != self.ndim:
+        missing = self.ndim - num_dimensions
+        if missing > 0 and set(self.shape[:missing]) == {1}:  # the last axes say how values of lower rank are cut
+            return _hlo_of(self._sets.reshape(self.shape[missing:]))
+        if missing:
             raise ValueError(
                 f"Sharding {self!r} is only valid for values of rank {self.ndim}, but was applied to a value of rank "
                 f"{num_dimensions}"

@@ -8,6 +8,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax.experimental import mesh_utils
 from arrax.sharding import Mesh, NamedSharding, PositionalSharding, SingleDeviceSharding
 from arrax.sharding import PartitionSpec as P
 
@@ -175,3 +176,16 @@ def test_a_mesh_of_one_device_holds_arrays_like_any_other():
     array = arrax.device_put(VALUES, one)
     np.testing.assert_array_equal(np.asarray(arrax.jit(lambda x: x + 1)(array)), VALUES + 1)
     assert array.sharding == one and "0." in repr(array)
+
+
+def test_the_last_axes_of_positions_cut_arrays_of_lower_rank():
+    positions = PositionalSharding(arrax.devices()).reshape(4, 2).replicate(0)
+    bias = arrax.device_put(np.arange(6.0), positions)
+    assert bias.sharding.shard_shape((6,)) == (3,)
+    assert [list(np.asarray(shard.data)) for shard in bias.addressable_shards] == [[0, 1, 2], [3, 4, 5]] * 4
+    with pytest.raises(ValueError, match="only valid for values of rank 2"):
+        arrax.device_put(np.arange(8.0), PositionalSharding(arrax.devices()).reshape(4, 2))
+
+
+def test_a_mesh_of_one_axis_may_be_asked_for_by_a_number():
+    assert mesh_utils.create_device_mesh(8).shape == (8,)
