@@ -52,10 +52,10 @@ CHAPTERS = {
         "arrax.experimental", "arrax.experimental.array_api", "arrax.experimental.array_api.fft",
         "arrax.experimental.array_api.linalg", "arrax.experimental.array_serialization.serialization",
         "arrax.experimental.checkify", "arrax.experimental.colocated_python",
-        "arrax.experimental.compilation_cache.compilation_cache", "arrax.experimental.custom_partitioning",
+        "arrax.experimental.compilation_cache.compilation_cache", "arrax.experimental.compute_on", "arrax.experimental.custom_partitioning",
         "arrax.experimental.export", "arrax.experimental.host_callback", "arrax.experimental.jet", "arrax.experimental.key_reuse", "arrax.experimental.layout",
         "arrax.experimental.maps", "arrax.experimental.mesh_utils", "arrax.experimental.multihost_utils",
-        "arrax.experimental.ode", "arrax.experimental.pallas", "arrax.experimental.pallas.tpu", "arrax.experimental.pjit", "arrax.experimental.shard_alike", "arrax.experimental.shard_map",
+        "arrax.experimental.ode", "arrax.experimental.pallas", "arrax.experimental.pallas.tpu", "arrax.experimental.pjit", "arrax.experimental.rnn", "arrax.experimental.shard_alike", "arrax.experimental.shard_map",
         "arrax.experimental.sparse", "arrax.experimental.sparse.linalg", "arrax.experimental.x64_context",
     ),
     "For libraries": (
