@@ -1,7 +1,7 @@
-"""Greatest and least floats over leading axes on the CPU, half against half: operations on whole arrays, which keep NaN.
+"""Greatest and least floats over short leading axes on the CPU, half against half: operations on whole arrays, which keep NaN.
 
-The compiler's library drops NaN, so that its result needs a second look at all elements, and over leading axes it may read
-memory in an order that takes ten times longer.
+The compiler's library drops NaN, so that its result needs a second look at all elements, and over short axes it may read
+memory in an order that takes ten times longer. Over long ones it is as fast, and needs less to be compiled.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from arrax.core.program import JaxprEqn
 from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.cpu import thresholds
 from arrax.lax.operand_checks import kind_of
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
@@ -33,7 +34,7 @@ def extreme_form(
             return otherwise(eqn, around)
         first, last = axes[0], axes[-1] + 1
         before, length, after = (math.prod(aval.shape[a:b]) for a, b in ((0, first), (first, last), (last, aval.ndim)))
-        if last - first > len(axes) or length < 2 or after == 1:
+        if last - first > len(axes) or not 2 <= length <= thresholds.EXTREME_MAX_HALVED or after == 1:
             return otherwise(eqn, around)
         shape = eqn.outvars[0].aval.shape
         return Form(_halved, (("block", (before, length, after)), ("combine", combine), ("shape", shape)))

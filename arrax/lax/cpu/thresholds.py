@@ -17,6 +17,7 @@ REDUCE_MIN_HEIGHT     = 64       # elements of a column
 REDUCE_MIN_WIDTH      = 512      # columns
 ARGMAX_PAIRS_LENGTH   = 16       # elements of a row that are searched pair by pair: the compiler unrolls loops of so many turns
 ARGMAX_PAIRS_SIZE     = 2_048    # elements: fewer are searched pair by pair
+EXTREME_MAX_HALVED    = 64       # elements over which extremes are found half against half, along other axes than the last
 SCAN_MIN_LENGTH       = 16_384   # elements of a row: running totals of integers and running minima and maxima by a kernel
 SCAN_MAX_ROWS         = 16       # rows; with more of them a loop over all at once has vectors
 FLAGS_MIN_SIZE        = 16_384   # elements: indices of flags by a kernel
