@@ -247,6 +247,8 @@ class Primitive:
         self.dce: Callable[..., Any] | None = None
         # What it does with references, ``(interpreter, operands, params)``; None where none is involved: see lax/references.
         self.on_refs: Callable[..., Any] | None = None
+        # Of those that hold programs: a context manager of the parameters, in which these are traced.
+        self.around: Callable[[dict[str, Any]], Any] | None = None
         self.stage: Callable[..., Any] | None = None  # how staging records it, where that is not one plain equation
         # Of those that hold programs: evaluation, one operation after the other.
         self.by_operation: Callable[..., Any] | None = None

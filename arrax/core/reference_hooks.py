@@ -18,13 +18,17 @@ class ReferenceHooks:
       holds: whether a traced function takes references or closes over them: ``(types of its arguments, program)``.
       run: the call of such a jitted function: ``(jitted, trace, leaves, call)``.
       lowered, run_compiled: its stages: the program to be lowered, and the call of the compiled one.
+      among: whether references are among some values.
+      shard: the call of a function per device with references among its arguments: ``(function, arguments, leaves, tree)``.
       join: an argument of ``vmap`` or ``jvp``, as the function sees it: ``(interpreter, value, axis or tangent)``.
     """
 
-    __slots__ = ("refuse", "discharge", "holds", "run", "lowered", "run_compiled", "join")
+    __slots__ = ("refuse", "discharge", "holds", "run", "lowered", "run_compiled", "among", "shard", "join")
     holds: Callable[[Any, Any], bool]
     lowered: Callable[..., Any]
     run_compiled: Callable[..., Any]
+    among: Callable[..., bool]
+    shard: Callable[..., Any]
 
     def __init__(self) -> None:
         self.refuse: Callable[..., None] | None = None

@@ -15,7 +15,7 @@ from arrax.core.references import AbstractRef, Ref
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.jvp import JVP, JVPTracer
 from arrax.interpreters.batching import Batch, move_batch_axis
-from arrax.interpreters.staging import StagedTracer, Staging, tracer_classes
+from arrax.interpreters.staging import StagedTracer, tracer_classes
 from arrax.native import runtime
 from arrax.xla.arrays import copy_of
 
@@ -167,19 +167,6 @@ class DifferentiatedRef(OwnedRef, Tracer):
         with current(self.interpreter.parent):
             self.primal[...] = value
             self.tangent[...] = instantiate(Zero.of(value) if tangent is None else tangent)
-
-
-class Discharge(Staging):
-    """Records a program in which references have become the values that they hold."""
-
-    __slots__ = ()
-
-    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if primitive.on_refs is not None:
-            done = primitive.on_refs(self, args, params)
-            if done is not None:
-                return done
-        return super().process(primitive, args, params)
 
 
 def owns(interpreter: Interpreter, ref: Any) -> bool:

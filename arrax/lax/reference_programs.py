@@ -9,6 +9,7 @@ batched, run or lowered.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from arrax.core.interpreter import Interpreter, Primitive, context
@@ -25,7 +26,7 @@ from arrax.core.references import (
     refuse_returned,
 )
 from arrax.core.sequences import split_list
-from arrax.interpreters.references import Discharge, LocalRef, StagedRef
+from arrax.interpreters.references import LocalRef, StagedRef
 from arrax.interpreters.staging import Staging, eval_jaxpr, stage
 from arrax.lax.calls import core_call_p, jit_p
 from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p
@@ -67,6 +68,36 @@ def uses_refs(program: Jaxpr | ClosedJaxpr) -> bool:
     )
 
 
+class Discharge(Staging):
+    """Records a program in which references have become the values that they hold."""
+
+    __slots__ = ()
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if primitive.on_refs is not None:
+            done = primitive.on_refs(self, args, params)
+            return super().process(primitive, args, params) if done is None else done
+        if holds_refs(args):
+            raise NotImplementedError(
+                f"{primitive.name}: a reference is among its operands, or its functions close over one; pass what it holds"
+            )
+        return super().process(primitive, args, _without_inner_refs(primitive, params))
+
+
+def _without_inner_refs(primitive: Primitive, params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of an operation, with programs that make references of their own discharged."""
+    if not any(map(uses_refs, subprograms(params))):
+        return params
+    with nullcontext() if primitive.around is None else primitive.around(params):
+        return {name: _discharged_inside(value) for name, value in params.items()}
+
+
+def _discharged_inside(value: Any) -> Any:
+    if isinstance(value, ClosedJaxpr):
+        return without_own_refs(value)
+    return tuple(map(_discharged_inside, value)) if isinstance(value, tuple | list) else value
+
+
 def discharged(program: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int]]:
     """The program from arrays to arrays, and which of its inputs are references that it writes to.
 
@@ -95,7 +126,13 @@ def _discharged(program: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int]]:
 
 
 def without_own_refs(program: ClosedJaxpr) -> ClosedJaxpr:
-    """A program that takes no references, without those that it makes."""
+    """A program that takes no references, without those that it makes.
+
+    Raises:
+      NotImplementedError: it takes some.
+    """
+    if ref_places(program.in_avals):
+        raise NotImplementedError("a program that takes references: they are arguments of functions under jit only")
     return discharged(program)[0] if uses_refs(program) else program
 
 

@@ -40,6 +40,9 @@ def region_of(params: dict[str, Any]) -> Region:
     return Region(params["mesh"], params["newly_manual_axes"], params["check_vma"])
 
 
+shard_map_p.around = lambda params: region_of(params).entered()
+
+
 def bind_shard_map(
     program: ClosedJaxpr, args: Sequence[Any], region: Region, ins: Specs, outs: Specs, name: str
 ) -> list[Any]:

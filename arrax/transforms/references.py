@@ -7,15 +7,16 @@ from typing import Any
 
 from arrax import dtypes
 from arrax.core.program import ClosedJaxpr
-from arrax.core.pytrees import tree_structure, tree_unflatten
+from arrax.core.pytrees import PyTreeDef, tree_structure, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
-from arrax.core.references import is_ref, refuse_aliases
+from arrax.core.references import holds_refs, is_ref, refuse_aliases
 from arrax.interpreters.ad.jvp import JVP
 from arrax.interpreters.batching import Batch
 from arrax.interpreters.placements import Placement
 from arrax.interpreters.references import DifferentiatedRef, MappedRef
 from arrax.lax.calls import consts_as_inputs
 from arrax.lax.reference_programs import discharged
+from arrax.lax.references import freeze_p, new_ref_p
 from arrax.transforms.arguments import Split
 from arrax.transforms.jit import JitOptions, Jitted
 from arrax.transforms.sharding_arguments import for_arguments, for_results
@@ -148,7 +149,41 @@ def join(interpreter: Batch | JVP, value: Any, beside: Any) -> Any:
     return DifferentiatedRef(interpreter, value, beside) if is_ref(beside) else value
 
 
+def shard(mapped: Any, args: tuple[Any, ...], leaves: Sequence[Any], tree: PyTreeDef) -> Any:
+    """The call of ``shard_map`` with references among its arguments: each device has a reference to its piece.
+
+    Args:
+      mapped: the function and how it is run per device (``transforms.shard_map.Mapped``).
+    """
+    refuse_aliases(leaves, "shard_map")
+    places = [n for n, leaf in enumerate(leaves) if is_ref(leaf)]
+    values = [leaf[...] if is_ref(leaf) else leaf for leaf in leaves]
+    specs = mapped.input_specs(args, values, mapped.region(values))
+    key = ("references", tree, tuple(places), specs)
+    pure = mapped.store.get(key)
+    if pure is None:
+        own = tuple(specs[n] for n in places)
+
+        def on_arrays(*pieces: Any) -> Any:
+            inputs = list(pieces)
+            for n in places:
+                inputs[n] = new_ref_p.bind(pieces[n], memory_space=None, kind=None)
+            out = mapped.f(*tree_unflatten(tree, inputs))
+            return out, [freeze_p.bind(inputs[n]) for n in places]
+
+        given = mapped.out_specs
+        outs: Any = (lambda: (given(), [*own])) if callable(given) else (given, [*own])
+        pure = type(mapped)(on_arrays, mapped.mesh, specs, outs, mapped.axis_names, mapped.check_vma)
+        mapped.store[key] = pure
+    out, last = pure.call(tuple(values))
+    for n, value in zip(places, last, strict=True):
+        leaves[n][...] = value
+    return out
+
+
 reference_hooks.run = run
+reference_hooks.among = holds_refs
+reference_hooks.shard = shard
 reference_hooks.lowered = lowered
 reference_hooks.run_compiled = run_compiled
 reference_hooks.join = join

@@ -17,6 +17,7 @@ from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.reference_hooks import reference_hooks
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import consts_as_inputs
@@ -196,7 +197,9 @@ class Mapped:
 
     def call(self, args: tuple[Any, ...]) -> Any:
         """The function's results, put together."""
-        leaves, _ = tree_flatten(args)
+        leaves, tree = tree_flatten(args)
+        if reference_hooks.run is not None and reference_hooks.among(leaves):
+            return reference_hooks.shard(self, args, leaves, tree)
         region = self.region(leaves)
         leaves = [checked_operand("shard_map", leaf) for leaf in leaves]
         ins = self.input_specs(args, leaves, region)
@@ -221,6 +224,10 @@ class Mapped:
         finally:
             context.values_wanted = False
         operands = [*program.consts, *traced.captured, *leaves]
+        if reference_hooks.run is not None and reference_hooks.among(operands):
+            raise NotImplementedError(
+                f"shard_map: {function_name(self.f)} closes over a reference; pass it as an argument, cut by its in_specs"
+            )
         ins = (*[PartitionSpec()] * (len(operands) - len(leaves)), *ins)
         if not tracing and placed:
             operands = [

@@ -313,6 +313,9 @@ def test_references_carry_tangents_beside_them():
         (lambda ref: lax.scan(lambda c, r: (c + ref[0] + r[...], None), 0.0, ref), ValueError, "there twice"),
         (lambda ref: lax.cond(True, lambda a, b: a[0] + b[0], lambda a, b: 0.0, ref, ref), ValueError, "there twice"),
         (
+            lambda ref: lax.custom_linear_solve(lambda x: x * ref[1], X, lambda mv, b: b), NotImplementedError, "references",
+        ),
+        (
             lambda ref: lax.while_loop(lambda n: (ref.__setitem__(0, 0.0), n < 1)[1], lambda n: n + 1, 0),
             NotImplementedError, "cond_fun writes",
         ),

@@ -442,3 +442,33 @@ def test_none_among_results_has_no_spec():
     assert np.array_equal(out, X * 2) and nothing is None
     with pytest.raises(ValueError, match="out_specs must be a tree prefix"):
         mapped(lambda x: (x, x), P("x"), (P("x"), None))(X)
+
+
+def test_devices_write_to_their_pieces_of_references():
+    def f(ref, total, x):
+        ref[0] = x[0] * 2
+        lax.fori_loop(1, 3, lambda i, _: ref.__setitem__(i, ref[i - 1]), None)
+        total[...] += lax.psum(x.sum(), ("x", "y"))
+        own = arrax.new_ref(x)
+        own[1] += own[0]
+        return own[...]
+
+    specs = (P("x"), P(), P("x"))
+    expected, rows = BLOCKS.copy(), BLOCKS.copy()
+    expected[:, :3] = 2 * BLOCKS[:, :1]
+    rows[:, 1] += rows[:, 0]
+    for form in (mapped(f, specs, P("x")), arrax.jit(mapped(f, specs, P("x")))):
+        place = NamedSharding(mesh(), P("x"))
+        ref, total = (
+            arrax.new_ref(arrax.device_put(X, place)),
+            arrax.new_ref(arrax.device_put(0.0, NamedSharding(mesh(), P()))),
+        )
+        assert np.allclose(form(ref, total, X), rows.reshape(16, 4))
+        assert np.allclose(ref[...], expected.reshape(16, 4)) and np.allclose(total[...], 2 * X.sum())
+        assert ref.sharding.is_equivalent_to(place, 2)
+
+
+def test_references_that_are_closed_over_are_refused():
+    ref = arrax.new_ref(X)
+    with pytest.raises(NotImplementedError, match="closes over a reference"):
+        mapped(lambda x: x + ref[0, 0], P("x"), P("x"))(X)
