@@ -132,6 +132,24 @@ def test_tails_of_narrow_numbers_have_logarithms():
         np.testing.assert_allclose(fun(np.float32(x)), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "method", "arguments"),
+    [
+        ("gamma", "logsf", (500.0, 2.5)), ("gamma", "logcdf", (1e-20, 3.0)), ("gamma", "logsf", (1e-9, 3.0)),
+        ("chi2", "logsf", (900.0, 3.0)), ("beta", "logcdf", (1e-30, 2.0, 3.0)), ("beta", "logsf", (1e-20, 0.5, 3.0)),
+    ],
+)  # fmt: skip
+def test_shares_too_small_for_narrow_numbers_have_logarithms_with_slopes(name, method, arguments):
+    ours, theirs = getattr(getattr(stats, name), method), getattr(getattr(scipy.stats, name), method)
+    narrow = [np.float32(v) for v in arguments]
+    wide = [float(v) for v in narrow]
+    np.testing.assert_allclose(ours(*narrow), theirs(*wide), rtol=1e-6)
+    for place, value in enumerate(wide):
+        steps = [theirs(*wide[:place], value * (1 + h), *wide[place + 1 :]) for h in (-1e-6, 1e-6)]
+        slope = (steps[1] - steps[0]) / (2e-6 * value)
+        np.testing.assert_allclose(arrax.grad(ours, place)(*narrow), slope, rtol=1e-3)
+
+
 @pytest.mark.parametrize("case", TAILS)
 def test_tails_keep_their_digits(case):
     name, method = case.split(".")

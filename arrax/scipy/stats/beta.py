@@ -9,8 +9,9 @@ import numpy as np
 from arrax import numpy as jnp
 from arrax.scipy.special.gamma_functions import betainc
 from arrax.scipy.special.gamma_quotients import log_beta
+from arrax.scipy.special.log_shares import log_betainc, log_betaincc
 from arrax.scipy.special.logarithmic import times_log, times_log1p
-from arrax.scipy.stats.definition import inside, log_of_share, of_distribution, provided, standard
+from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
 
 
 @of_distribution
@@ -39,6 +40,12 @@ def _share(z: Any, a: Any, b: Any) -> Any:
     return provided((a > 0) & (b > 0), jnp.where(z >= 1, 1.0, value))
 
 
+def _log_share(function: Any, ends: tuple[float, float], z: Any, a: Any, b: Any) -> Any:
+    """The logarithm of the share on one side of z, with its values below and above the support."""
+    value = inside((z > 0) & (z < 1), lambda z: function(a, b, z), z, 0.5, ends[0])
+    return provided((a > 0) & (b > 0), jnp.where(z >= 1, ends[1], value))
+
+
 @of_distribution
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function, a regularized incomplete beta function."""
@@ -48,7 +55,7 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the distribution function."""
-    return log_of_share(cdf(x, a, b, loc, scale), sf(x, a, b, loc, scale))
+    return _log_share(log_betainc, (-np.inf, 0.0), standard(x, loc, scale), a, b)
 
 
 @of_distribution
@@ -60,4 +67,4 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function."""
-    return log_of_share(sf(x, a, b, loc, scale), cdf(x, a, b, loc, scale))
+    return _log_share(log_betaincc, (0.0, -np.inf), standard(x, loc, scale), a, b)

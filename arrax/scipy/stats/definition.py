@@ -90,13 +90,6 @@ def provided(condition: Any, value: Any) -> Any:
     return jnp.where(condition, value, np.nan)
 
 
-def log_of_share(share: Any, rest: Any) -> Any:
-    """The logarithm of a share, by what is left of 1 where the share is most of it; of 0 it has no slope."""
-    most, none = share > 0.5, share == 0
-    least = jnp.where(none, -np.inf, jnp.log(jnp.where(most | none, 1.0, share)))
-    return jnp.where(most, jnp.log1p(-jnp.where(most, rest, 0.0)), least)
-
-
 def is_whole(k: Any) -> Any:
     """Whether a number is an integer."""
     return k == jnp.floor(k)

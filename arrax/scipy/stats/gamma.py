@@ -8,8 +8,9 @@ import numpy as np
 
 from arrax import numpy as jnp
 from arrax.scipy.special.gamma_functions import gammainc, gammaincc, log_gamma
+from arrax.scipy.special.log_shares import log_gammainc, log_gammaincc
 from arrax.scipy.special.logarithmic import times_log
-from arrax.scipy.stats.definition import inside, log_of_share, of_distribution, provided, standard
+from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
 
 
 @of_distribution
@@ -39,7 +40,8 @@ def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the distribution function."""
-    return log_of_share(cdf(x, a, loc, scale), sf(x, a, loc, scale))
+    z = standard(x, loc, scale)
+    return provided(a > 0, inside(z > 0, lambda z: log_gammainc(a, z), z, 1.0))
 
 
 @of_distribution
@@ -52,4 +54,5 @@ def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function."""
-    return log_of_share(sf(x, a, loc, scale), cdf(x, a, loc, scale))
+    z = standard(x, loc, scale)
+    return provided(a > 0, inside(z > 0, lambda z: log_gammaincc(a, z), z, 1.0, 0.0))
