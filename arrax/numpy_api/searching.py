@@ -221,37 +221,25 @@ def search_sorted(a: Any, v: Any, sorter: Any, right: bool, method: str) -> Any:
 
 
 def _binary_search(a: Any, v: Any, right: bool, dtype: Any) -> Any:
-    """All values at once: how many entries come before each, bit by bit, the greatest first.
+    """All values at once: how many entries come before each, by steps whose lengths are powers of two, the greatest first.
 
-    The vector is continued by entries that come before none, so that no place has to be looked at twice. A loop, since its
-    body is compiled once; derivatives, which are zero, have no part in it.
+    If the entry at the first step comes before, what is left to be searched are the last entries, one less than the step:
+    so all steps stay inside. A loop, since its body is compiled once; derivatives, which are zero, have no part in it.
     """
     a, v = stop_gradient(a), stop_gradient(v)
     length, shape = typeof(a).shape[0], typeof(v).shape
     bits = length.bit_length()
-    table = _continued(a, (1 << bits) - 1 - length)
-    one, largest = np.asarray(1).astype(dtype)[()], np.asarray(1 << (bits - 1)).astype(dtype)[()]
+    first = 1 << (bits - 1)
+    zero, one, largest, rest = (np.asarray(n).astype(dtype)[()] for n in (0, 1, first, length - first + 1))
 
     def step(number: Any, indices: Any) -> Any:
-        further = arithmetic.add(indices, bitwise.shift_right_logical(largest, number))
-        before = _before(take_slices(table, arithmetic.sub(further, one), 0), v, not right)
-        return selection.select(before, further, indices)
+        size = bitwise.shift_right_logical(largest, number)
+        last = arithmetic.sub(arithmetic.add(indices, size), one)
+        before = _before(take_slices(a, last, 0), v, not right)
+        taken = selection.select(arithmetic.eq(number, zero), rest, size)
+        return selection.select(before, arithmetic.add(indices, taken), indices)
 
-    indices = fori_loop(np.zeros((), dtype)[()], np.asarray(bits, dtype)[()], step, filled_arrays.full(shape, 0, dtype))
-    return arithmetic.min_(indices, np.asarray(length).astype(dtype)[()])
-
-
-def _continued(a: Any, count: int) -> Any:
-    dtype = typeof(a).dtype
-    if dtypes.is_inexact(dtype):
-        last: Any = np.nan
-    else:
-        last = True if dtype == np.bool_ else dtypes.iinfo(dtype).max
-    return (
-        structure.concatenate([a, filled_arrays.full((count,), np.asarray(last).astype(dtype)[()], dtype)], 0)
-        if count
-        else a
-    )
+    return fori_loop(zero, np.asarray(bits, dtype)[()], step, filled_arrays.full(shape, 0, dtype))
 
 
 def searchsorted(

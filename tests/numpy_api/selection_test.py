@@ -151,3 +151,13 @@ def test_derivatives_of_pieces_see_nothing_of_the_pieces_that_are_not_taken():
     np.testing.assert_allclose(arrax.grad(lambda x: pieces(x).sum())(x)[1:], expected[1:])
     np.testing.assert_allclose(arrax.grad(lambda x: jnp.piecewise(x, [x > 0], [jnp.sqrt]).sum())(x), [0, 0.25, 0.5])
     np.testing.assert_allclose(arrax.jvp(pieces, (x,), (jnp.ones(3),))[1], expected)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 7, 9])
+def test_searchsorted_finds_all_places_of_vectors_of_any_length(length):
+    a = np.arange(length, dtype=np.float32)
+    v = np.arange(-1, length + 1, 0.5, np.float32)
+    for side in ("left", "right"):
+        np.testing.assert_array_equal(jnp.searchsorted(a, v, side), np.searchsorted(a, v, side))
+    program = str(arrax.make_jaxpr(jnp.searchsorted)(a, v))
+    assert "concatenate" not in program  # the vector is not copied
