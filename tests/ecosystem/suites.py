@@ -25,7 +25,8 @@ Outcomes = dict[str, str]  # from names of tests to "passed", "failed", "skipped
 
 
 def find_checkout(name: str, library: Library) -> Path:
-    """The folder of a library's tests, cloned if need be."""
+    """The folder of a library's tests, cloned if need be. Parts of one library, such as ``flax.nnx``, share it."""
+    name = name.partition(".")[0]
     given = os.environ.get("ECOSYSTEM")
     if given:
         return Path(given).resolve() / name
