@@ -76,6 +76,11 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "include_frame": "arrax.core.calls:include_frame",
         "register_exclusion": "arrax.core.calls:register_exclusion",
     },
+    "jax._src.test_util": {  # a program of the documentation
+        "check_grads": "arrax.test_util:check_grads",
+        "check_jvp": "arrax.test_util:check_jvp",
+        "check_vjp": "arrax.test_util:check_vjp",
+    },
     "jax._src.tree_util": {  # flax, jaxlie, orbax
         "_registry": "arrax.core.pytree_nodes:registered_nodes",
         "flatten_one_level": "arrax.core.pytree_nodes:flatten_one_level",
