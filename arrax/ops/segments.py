@@ -21,7 +21,7 @@ from arrax.lax.scatter import scatter_add, scatter_max, scatter_min, scatter_mul
 from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.lax.structure import concatenate
 from arrax.numpy_api.creation import asarray
-from arrax.numpy_api.operands import check_arraylike, concrete_int
+from arrax.numpy_api.operands import broadcast_to, check_arraylike, concrete_int
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -80,6 +80,9 @@ def _checked(name: str, data: Any, segment_ids: Any) -> tuple[Any, Any]:
     rows = typeof(ids).shape
     if not dtypes.is_integer(typeof(ids).dtype):
         raise TypeError(f"{name}: segment_ids must be integers, got {typeof(ids).dtype.name}")
+    shape = typeof(data).shape
+    if len(rows) == 1 and shape[:1] != rows and shape[:1] in ((), (1,)):  # one number or row stands for all
+        data = broadcast_to(data, (*rows, *shape[1:]))
     if len(rows) != 1 or typeof(data).shape[:1] != rows:
         raise ValueError(
             f"{name}: segment_ids needs one number for each row of data, got shapes {rows} and {typeof(data).shape}"
@@ -91,7 +94,7 @@ def _documentation(name: str, doc: str) -> str:
     return (
         f"{doc} of the rows of each segment.\n\n"
         "Args:\n"
-        "  data: array of shape (n, …).\n"
+        "  data: array of shape (n, …); a number, or one row, stands for n of them.\n"
         "  segment_ids: the segment of each row, integers of shape (n,). Rows whose number is out of range are left out.\n"
         "  num_segments: how many segments there are; by default one more than the greatest number. It must be known where\n"
         "    ``segment_ids`` is traced.\n"

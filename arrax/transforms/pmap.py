@@ -202,9 +202,12 @@ class Pmapped:
             sizes[number] = shape[axis]
         lengths = set(sizes.values())
         if len(lengths) > 1:
+            examples: dict[int, int] = {}
+            for number, size in sizes.items():
+                examples.setdefault(size, number)
+            listed = [f"{size} in an argument of shape {typeof(leaves[n]).shape}" for size, n in examples.items()]
             raise ValueError(
-                f"pmap got inconsistent sizes for array axes to be mapped: the leaves of the arguments have the lengths "
-                f"{list(sizes.values())} along them"
+                f"pmap got inconsistent sizes for array axes to be mapped: their lengths are {', '.join(listed)}"
             )
         if not lengths and self.axis_size is None:
             raise ValueError("pmap requires at least one argument with a mapped axis, or axis_size")

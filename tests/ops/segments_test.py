@@ -79,3 +79,10 @@ def test_derivatives_and_batches():
 def test_mistakes_are_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_one_number_or_row_stands_for_all():
+    ids = np.array([0, 2, 2])
+    np.testing.assert_array_equal(ops.segment_sum(2.0, ids, 3), [2, 0, 4])
+    np.testing.assert_array_equal(ops.segment_min(np.arange(2.0)[None], ids, 3), [[0, 1], [np.inf, np.inf], [0, 1]])
+    assert arrax.grad(lambda x: ops.segment_sum(x, ids, 3).sum())(1.0) == 3
