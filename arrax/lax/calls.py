@@ -220,9 +220,10 @@ class CallPrimitive(Primitive):
         )
         self.own_impl = self.by_operation
 
-    def bind(self, *args: Any, **params: Any) -> list[Any]:
-        """Call a function, the first argument, with the others."""
-        fun, *operands = args
+    def bind(self, *args: Any, subfuns: Sequence[WrappedFun] = (), **params: Any) -> list[Any]:
+        """Call a function, the first argument or the only one of ``subfuns``, with the others."""
+        values: list[Any] = [*subfuns, *args]
+        fun, *operands = values
         if not isinstance(fun, WrappedFun):
             raise TypeError(f"{self.name}: the first argument must be a function (linear_util.wrap_init), got {fun!r}")
         jaxpr, consts = stage(fun.call_wrapped, [typeof(operand) for operand in operands])

@@ -219,6 +219,7 @@ def test_a_call_is_a_nested_program_under_all_transformations():
     np.testing.assert_allclose(arrax.grad(f)(x), 2 * np.cos(0.3), rtol=1e-6)
     np.testing.assert_allclose(arrax.vmap(f)(jnp.arange(3.0)), 2 * np.sin(np.arange(3)), rtol=1e-6)
     assert core.call(linear_util.wrap_init(lambda v: [v + 1]), 2) == [3]
+    assert again.bind(2, subfuns=(linear_util.wrap_init(lambda v: [v + 1]),)) == [3]
     with pytest.raises(TypeError, match="again: the first argument must be a function"):
         again.bind(3)
 

@@ -82,7 +82,7 @@ LIBRARIES = {
     ),
     "flax.nnx": Library(
         "https://github.com/google/flax", "v0.12.7", (("tests/nnx", "--continue-on-collection-errors", *_NO_ASYNC),),
-        environment={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
+        package="flax", environment={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
         known={f"tests.nnx.{name}": _TYPES_OF_THEIR_OWN for name in _NNX_TYPES}
         | {"tests.nnx.spmd_test.TestSPMD::test_out_sharding_embed": "expects that a look-up over two explicit axes is refused"},
     ),

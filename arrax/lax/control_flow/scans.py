@@ -136,7 +136,7 @@ def _length(construct: str, leaves: Sequence[Any], xs: Any, length: Any) -> int:
             raise ValueError(f"{construct}: `length` must not be negative, got {length}")
         return length
     if not sizes:
-        raise ValueError(f"{construct}: there are no xs to loop over; give `length`")
+        raise ValueError(f"{construct}: there are no values to scan over and no `length` is given")
     if len(sizes) > 1:
         raise ValueError(f"{construct}: xs have leading axes of different sizes: {', '.join(map(str, sizes))}")
     return sizes[0]

@@ -119,7 +119,7 @@ def test_a_carry_of_another_structure_is_refused():
         (lambda: lax.scan(lambda c, x: c, 0.0, XS), TypeError, "must return a pair"),
         (lambda: lax.scan(lambda c, x: (c, "a"), 0.0, XS), TypeError, r"returned a value of type .*str.*\[1\]"),
         (lambda: lax.scan(3, 0.0, XS), TypeError, "callable"),
-        (lambda: lax.scan(step, 0.0, None), ValueError, "give `length`"),
+        (lambda: lax.scan(step, 0.0, None), ValueError, "no `length` is given"),
         (lambda: lax.scan(step, 0.0, (XS, XS[:2])), ValueError, "different sizes: 4, 2"),
         (lambda: lax.scan(step, 0.0, XS, length=3), ValueError, "`length` is 3"),
         (lambda: lax.scan(step, 0.0, (XS, 1.0)), ValueError, r"xs\[1\] has none"),
