@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -129,8 +130,8 @@ def _lower(
     x = convert_ir(x, x_aval, ShapedArray(x_aval.shape, work))
     y = convert_ir(y, y_aval, ShapedArray(y_aval.shape, work))
     lhs, rhs, result = dimension_numbers
-    # The compiler sums over too many devices where they have parts of a kernel along its space.
-    y = sharding_text.undivided(ctx.module_context, y, rhs[2:])
+    grouped = feature_group_count > 1
+    x, y = _laid_out(ctx.module_context, x, y, out, dimension_numbers, batch_group_count, grouped)
     numbers = f"#stablehlo.conv<{_letters(lhs, 'bf')}x{_letters(rhs, 'oi')}->{_letters(result, 'bf')}>"
     attributes = {
         "window_strides": builder.ints(window_strides),
@@ -143,7 +144,31 @@ def _lower(
         "precision_config": precision_attribute(precision),
     }
     wide = ShapedArray(out.shape, work)
-    return [convert_ir(builder.op("convolution", wide, x, y, **attributes), wide, out)]
+    made = builder.op("convolution", wide, x, y, **attributes)
+    if grouped:
+        made = sharding_text.undivided(ctx.module_context, made, (result[1],))
+    return [convert_ir(made, wide, out)]
+
+
+def _laid_out(
+    ctx: Any, x: Any, y: Any, out: ShapedArray, numbers: ConvDimensionNumbers, batch_groups: int, grouped: bool
+) -> Any:
+    """The operands of a program for several devices, so divided that the compiler sums over the right devices.
+
+    It sums over too many where they have parts of a kernel along its space, where they have parts of both an image along
+    its space and of the kernel, and in groups where some of them have the same part of what is summed over. Groups it cuts.
+    """
+    lhs, rhs, result = numbers
+    size = math.prod(y.type.shape[axis] for axis in rhs[2:])
+    several = ctx.num_devices > 1 and sharding_text.several_axes(ctx)
+    kernel = 1 < size <= math.prod(out.shape[axis] for axis in result[2:])
+    y = sharding_text.undivided(ctx, y, range(len(rhs)) if kernel and several or grouped else rhs[2:])
+    large = several and size > 1 and not kernel  # as in derivatives, where the other operand is the image
+    x = sharding_text.undivided(ctx, x, (*(lhs[1:2] if grouped else ()), *(lhs[2:] if large else ())))
+    if batch_groups > 1 and (several or batch_groups % ctx.num_devices):
+        x = sharding_text.divided_by_all(ctx, x, lhs[1], (lhs[0],))
+        y = sharding_text.divided_by_all(ctx, y, rhs[1], (rhs[0],))
+    return x, y
 
 
 # ---- derivatives ----------------------------------------------------------------------------------------------------

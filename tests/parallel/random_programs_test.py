@@ -167,3 +167,36 @@ def test_derivatives_of_convolutions_and_transforms_of_divided_images(spec):
     found = slopes(arrax.device_put(images, NamedSharding(mesh, spec)), kernel)
     for slope, expected in zip(found, slopes(images, kernel), strict=True):
         np.testing.assert_allclose(slope, expected, rtol=1e-3, atol=1e-4 * float(np.abs(expected).max()))
+
+
+# (sizes of the mesh axes, how images lie, how kernels do, how results do, groups, length of kernels). The compiler by itself
+# gives wrong values or derivatives in all of these.
+CONVOLUTIONS = [
+    ((4, 2), P("a"), P(), None, 8, 3),
+    ((4, 2), P(None, None, "b"), P(None, "a"), None, 1, 3),
+    ((2, 2, 2), P(None, None, "a"), P("c"), None, 1, 3),
+    ((2, 2, 2), P("b", None, "c"), P(("c", "b")), None, 1, 3),
+    ((4, 2), P("b", "a"), P(), P("a", "b"), 2, 1),
+    ((4, 2), P(), P("a"), P(None, "b", None, "a"), 4, 1),
+    ((8,), P(None, "a"), P("a"), None, 4, 1),
+]
+
+
+@pytest.mark.parametrize("shape, images, kernel, results, groups, length", CONVOLUTIONS, ids=str)
+def test_convolutions_of_divided_images_and_kernels(shape, images, kernel, results, groups, length):
+    rng = np.random.default_rng(0)
+    mesh = Mesh(np.array(arrax.devices()).reshape(shape), tuple("abc"[: len(shape)]))
+    x = rng.normal(size=(8, 8, 8, 4)).astype(np.float32)
+    y = rng.normal(size=(16, 8 // groups, length, 1)).astype(np.float32)
+
+    def convolution(x, y):
+        return lax.conv_general_dilated(x, y, (1, 1), "SAME", feature_group_count=groups)
+
+    def slopes(x, y):
+        return arrax.grad(lambda x, y: (convolution(x, y) ** 2).sum(), (0, 1))(x, y)
+
+    placed = arrax.device_put(x, NamedSharding(mesh, images)), arrax.device_put(y, NamedSharding(mesh, kernel))
+    asked = None if results is None else NamedSharding(mesh, results)
+    found = [arrax.jit(convolution, out_shardings=asked)(*placed), *arrax.jit(slopes)(*placed)]
+    for out, expected in zip(found, [convolution(x, y), *slopes(x, y)], strict=True):
+        np.testing.assert_allclose(out, expected, rtol=1e-3, atol=1e-4 * float(np.abs(expected).max()))

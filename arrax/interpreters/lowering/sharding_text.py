@@ -161,12 +161,34 @@ def everywhere(ctx: Any, x: Any) -> Any:
 
 def undivided(ctx: Any, x: Any, axes: Sequence[int]) -> Any:
     """A value of a program of which devices have all along some axes; the compiler divides the others as it likes."""
-    if ctx.num_devices == 1 or ctx.manual is not None:
+    if ctx.num_devices == 1 or ctx.manual is not None or not axes:
         return x
     mesh = ctx.mesh if ctx.mesh is not None else _prime_mesh(ctx.num_devices)
     dims = ", ".join("{}" if axis in axes else "{?}" for axis in range(x.type.rank))
     text = f"#sdy.sharding<@{mesh_symbol(ctx, mesh)}, [{dims}]>"
     return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]
+
+
+def divided_by_all(ctx: Any, x: Any, axis: int, whole: Sequence[int] = ()) -> Any:
+    """A value of a program, divided among all devices along an axis; where its length forbids that, not along it.
+
+    In that case it is not divided along the axes ``whole`` either.
+    """
+    if ctx.num_devices == 1 or ctx.manual is not None:
+        return x
+    if x.type.shape[axis] % ctx.num_devices:
+        return undivided(ctx, x, (axis, *whole))
+    mesh = ctx.mesh if ctx.mesh is not None else _prime_mesh(ctx.num_devices)
+    names = ", ".join(axis_text(mesh, name) for name, size in mesh.shape_tuple if size > 1)
+    dims = ", ".join(f"{{{names}}}" if each == axis else "{?}" for each in range(x.type.rank))
+    text = f"#sdy.sharding<@{mesh_symbol(ctx, mesh)}, [{dims}]>"
+    return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]
+
+
+def several_axes(ctx: Any) -> bool:
+    """Whether the devices of a program may have parts of a value along some axes of a mesh, and copies along others."""
+    mesh = ctx.mesh if ctx.mesh is not None else _prime_mesh(ctx.num_devices)
+    return sum(size > 1 for size in mesh.axis_sizes) > 1
 
 
 def constrain(ctx: Any, x: Any, sharding: Any, open_axes: bool = False) -> Any:
