@@ -141,7 +141,7 @@ add = binary("add", numeric, _as("add", "or"), rounding=Rounding.SUM, transpose=
 sub = binary("sub", numeric, "subtract", rounding=Rounding.SUM, transpose=_transpose_sub, doc="difference, x - y",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: neg(t)))
 div = binary("div", numeric, "divide", rounding=Rounding.NONE, cost=2, transpose=_transpose_div, doc="quotient, x / y; truncated for integers",
-             jvp=(lambda x, y, ans, t: div(t, y), lambda x, y, ans, t: mul(neg(div(ans, y)), t)))
+             jvp=(lambda x, y, ans, t: div(t, y), lambda x, y, ans, t: mul(div(ans, y), neg(t))))
 rem = binary("rem", real, "remainder", cost=8, doc="remainder with the sign of the dividend",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: mul(neg(t), _truncated_quotient(x, y))))
 # fmt: on
