@@ -272,43 +272,16 @@ class CompiledProgram:
         afresh: bool = False,
     ):
         self.placement, self.name = placement, name
-        device, spread = placement.device, lowered.spread
-        if lowered.host_callbacks:
-            drain.expect(device)
-        self.paced = spread is not None and device.platform == "cpu"
-        self.to_agree = spread is not None and not spread.devices.is_fully_addressable
-        if self.paced:
-            pace.watch()
-        # Small programs that are many, and no user's: with names of their operations they would take a tenth longer to load.
-        source: Source = ModuleAsItIs(lowered.module) if lowered.eager else lowered.locations
-        self.executable = compilation.compile_module(
-            source, [device] if spread is None else list(spread.devices), quickly=lowered.quickly,
-            compiler_options=compiler_options, host_callbacks=lowered.host_callbacks, name=name,
-            storable=not lowered.calls_users, at_once=lowered.at_once and device.client.local_device_count() == 1,
-            propagated=() if spread is None else [sharding is None for sharding in spread.out_shardings], afresh=afresh,
-        )  # fmt: skip
+        self.executable = self._compile(lowered, compiler_options, afresh)
         self.names = compilation.latest.names
         self.lowered = lowered._replace(module=None, locations=None)  # type: ignore[arg-type]  # whose memory is freed
         self.kept, self.donated, self.effects = lowered.kept, lowered.donated, lowered.effects
         self.out_avals = [atom.aval for atom in lowered.jaxpr.outvars]
         self._keys = [isinstance(aval.dtype, dtypes.ExtendedDType) for aval in self.out_avals]
         self._on_host = [aval.dtype == dtypes.float0 for aval in self.out_avals]  # which have no elements to speak of
-        self.physical = list(map(physical_aval, self.out_avals))
-        if spread is None:
-            single = single_sharding(device)
-            self.in_shardings = [single] * (len(lowered.const_args) + sum(self.kept))
-            asked = placement.out_shardings or [None] * len(self.out_avals)
-            self.out_shardings = [single if sharding is None else sharding for sharding in asked]
-        else:
-            self.in_shardings = spread.in_shardings
-            self.out_shardings = self._chosen_shardings(spread.out_shardings, self.physical)
-        memories = out_memories(placement, self.out_avals)
-        if any(memories):
-            self.out_shardings = [
-                sharding if kind is None else sharding.with_memory_kind(kind)
-                for sharding, kind in zip(self.out_shardings, memories, strict=True)
-            ]
-        self.physical = list(map(placed_type, self.physical, self.out_shardings))
+        physical = list(map(physical_aval, self.out_avals))
+        self.in_shardings, self.out_shardings = self._shardings(lowered, physical)
+        self.physical = list(map(placed_type, physical, self.out_shardings))
         count = len(lowered.const_args)
         orders = placement.in_orders or (None,) * len(self.kept)
         self.in_orders = [*[None] * count, *(o for o, keep in zip(orders, self.kept, strict=True) if keep)]
@@ -318,6 +291,41 @@ class CompiledProgram:
             compat.result_handler(aval, sharding, placement.committed)
             for aval, sharding in zip(self.physical, self.out_shardings, strict=True)
         ]
+
+    def _compile(self, lowered: LoweredProgram, compiler_options: Any, afresh: bool) -> Any:
+        device, spread = self.placement.device, lowered.spread
+        if lowered.host_callbacks:
+            drain.expect(device)
+        self.paced = spread is not None and device.platform == "cpu"
+        self.to_agree = spread is not None and not spread.devices.is_fully_addressable
+        if self.paced:
+            pace.watch()
+        # Small programs that are many, and no user's: with names of their operations they would take a tenth longer to load.
+        source: Source = ModuleAsItIs(lowered.module) if lowered.eager else lowered.locations
+        return compilation.compile_module(
+            source, [device] if spread is None else list(spread.devices), quickly=lowered.quickly,
+            compiler_options=compiler_options, host_callbacks=lowered.host_callbacks, name=self.name,
+            storable=not lowered.calls_users, at_once=lowered.at_once and device.client.local_device_count() == 1,
+            propagated=() if spread is None else [sharding is None for sharding in spread.out_shardings], afresh=afresh,
+        )  # fmt: skip
+
+    def _shardings(self, lowered: LoweredProgram, physical: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """How arguments and results lie."""
+        placement, spread = self.placement, lowered.spread
+        if spread is None:
+            single = single_sharding(placement.device)
+            ins = [single] * (len(lowered.const_args) + sum(lowered.kept))
+            asked = placement.out_shardings or [None] * len(physical)
+            outs = [single if sharding is None else sharding for sharding in asked]
+        else:
+            ins, outs = spread.in_shardings, self._chosen_shardings(spread.out_shardings, physical)
+        memories = out_memories(placement, self.out_avals)
+        if any(memories):
+            outs = [
+                sharding if kind is None else sharding.with_memory_kind(kind)
+                for sharding, kind in zip(outs, memories, strict=True)
+            ]
+        return ins, outs
 
     def _chosen_shardings(self, asked: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
         """How the results lie: as asked for, or as the compiler chose."""
