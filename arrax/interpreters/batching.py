@@ -10,6 +10,8 @@ from arrax.core.explicit_axes import mapped_sharding
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, named_axes, run_in, swap_interpreter
 from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, slots, typeof
+from arrax.interpreters.batched_types import register_vmappable as register_vmappable
+from arrax.interpreters.batched_types import unregister_vmappable as unregister_vmappable
 from arrax.interpreters.registries import AxisData as AxisData
 from arrax.interpreters.registries import axis_primitive_batchers as axis_primitive_batchers
 from arrax.interpreters.registries import fancy_primitive_batchers as fancy_primitive_batchers

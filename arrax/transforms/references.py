@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax import dtypes
+from arrax.core import config
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import PyTreeDef, tree_structure, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
@@ -107,7 +108,8 @@ def run(jitted: Jitted, traced: Traced, leaves: Sequence[Any], split: Split) -> 
     form = discharged_trace(traced)
     operands = [*leaves, *form.captured]
     refuse_aliases(operands, f"the jitted function {jitted.name}", lambda: dynamic_names(jitted.fun, split))
-    donated = form.donated(jitted.donated(split, leaves))
+    watched = config.debug_nans.cell.value or config.debug_infs.cell.value  # what raises leaves references as they were
+    donated = (False,) * len(operands) if watched else form.donated(jitted.donated(split, leaves))
 
     def compiled(values: list[Any]) -> list[Any]:
         given = donated if any(donated) else None

@@ -17,6 +17,7 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
+from arrax.interpreters.batched_types import element_of, is_spec, together, vmappables
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.interpreters.staging import refuse_leaks
 from arrax.transforms.autodiff import check_callable, check_leaf
@@ -102,7 +103,7 @@ def vmap(
     check_callable(fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not (in_axes is None or isinstance(in_axes, int | tuple)) or isinstance(in_axes, bool):
+    if not (in_axes is None or isinstance(in_axes, int | tuple) or is_spec(in_axes)) or isinstance(in_axes, bool):
         raise TypeError(
             f"vmap in_axes must be an int, None, or a tuple with one entry per positional argument, but got {in_axes}."
         )
@@ -119,7 +120,8 @@ def vmap(
             )
         leaves, tree = tree_flatten((args, kwargs))
         axes = _axes_of_arguments(tree, in_axes)
-        size = _common_size("vmap", fun, (args, kwargs), leaves, axes, axis_size)
+        lengths = [None if is_spec(axis) else axis for axis in axes] if vmappables else axes
+        size = _common_size("vmap", fun, (args, kwargs), leaves, lengths, axis_size)
         result, batch = _mapped(fun, leaves, tree, axes, out_axes, size, axis_name, spmd_axis_name)
         if config.check_tracer_leaks.cell.value:
             refuse_leaks(batch, FunctionInfo("vmap", function_name(fun), function_place(fun)))
@@ -141,11 +143,14 @@ def _mapped(
 ) -> tuple[Any, weakref.ref[Any]]:  # fmt: skip
     """The result of a function over a batch, and a weak reference to the interpreter, which nothing should hold now."""
     batch = Batch(context.interpreter, size, axis_name, spmd_axis_name)
-    dims = [None if a is None else a % typeof(x).ndim for a, x in zip(axes, leaves, strict=True)]
 
     def mapped() -> Any:
-        join = batch.join if reference_hooks.join is None else functools.partial(reference_hooks.join, batch)
-        inputs = [join(x, dim) for x, dim in zip(leaves, dims, strict=True)]
+        if vmappables:
+            inputs = [element_of(batch, x, axis) for x, axis in zip(leaves, axes, strict=True)]
+        else:
+            dims = [None if a is None else a % typeof(x).ndim for a, x in zip(axes, leaves, strict=True)]
+            join = batch.join if reference_hooks.join is None else functools.partial(reference_hooks.join, batch)
+            inputs = [join(x, dim) for x, dim in zip(leaves, dims, strict=True)]
         with named_axes(*(((axis_name, size),) if axis_name is not None else ())):
             mapped_args, mapped_kwargs = tree_unflatten(tree, inputs)
             return tree_flatten(fun(*mapped_args, **mapped_kwargs))
@@ -165,7 +170,7 @@ def _check_axes(which: str, entry: Any) -> None:
         raise TypeError(
             f"vmap {which} must be an int, None, or (nested) container with those types as leaves, but got {entry}."
         )
-    if not all(isinstance(leaf, int) and not isinstance(leaf, bool) for leaf in leaves):
+    if not all((isinstance(leaf, int) and not isinstance(leaf, bool)) or is_spec(leaf) for leaf in leaves):
         raise TypeError(
             f"vmap {which} must be an int, None, or (nested) container with those types as leaves, but got {entry}."
         )
@@ -190,6 +195,8 @@ def _mapped_output(fun: Callable[..., Any], outs: Sequence[Any], tree: Any, foun
 
 
 def _place(batch: Batch, out: Any, target: int | None) -> Any:
+    if vmappables and type(out) in vmappables:
+        return together(batch, out, target, _place)
     check_leaf("vmap", out)
     value, dim = batch.lift(out)
     if target is None:

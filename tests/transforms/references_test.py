@@ -132,3 +132,10 @@ def test_shardings_are_asked_for_beside_references():
     )
     assert f(ref, jnp.ones(3))["y"].sharding == place
     np.testing.assert_array_equal(ref[...], [1, 1, 1])
+
+
+def test_calls_that_raise_for_nans_leave_references_as_they_were():
+    ref = zeros()
+    with arrax.debug_nans(True), pytest.raises(FloatingPointError):
+        arrax.jit(lambda ref: ref.__setitem__(0, jnp.log(ref[0] - 1)))(ref)
+    np.testing.assert_array_equal(ref[...], [0, 0, 0])
