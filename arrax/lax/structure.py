@@ -130,16 +130,27 @@ def _pad_type(aval: ShapedArray, value: ShapedArray, *, padding_config: Any) -> 
 
 
 def _pad_lower(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
-    low, high, interior = (
-        (builder.ints(column) for column in zip(*padding_config, strict=True))
-        if padding_config
-        else (builder.ints(()),) * 3
+    (aval, _), out = ctx.avals_in, ctx.avals_out[0]
+    cuts = any(low < 0 or high < 0 for low, high, _ in padding_config)
+    if not cuts or ctx.module_context.num_devices == 1 or not all(isinstance(n, int) for n in aval.shape):
+        return [_pad_op(out, x, value, padding_config)]
+    # The compiler ends the process where devices have parts of an axis that is cut off by padding.
+    grown = tuple((max(low, 0), max(high, 0), interior) for low, high, interior in padding_config)
+    whole = _pad_type(aval, ctx.avals_in[1], padding_config=grown)
+    starts = [max(-low, 0) for low, _, _ in padding_config]
+    stops = [size + min(high, 0) for size, (_, high, _) in zip(whole.shape, padding_config, strict=True)]
+    strides = builder.ints([1] * aval.ndim)
+    padded = _pad_op(whole, x, value, grown)
+    cut = builder.op(
+        "slice", out, padded, start_indices=builder.ints(starts), limit_indices=builder.ints(stops), strides=strides
     )
-    return [
-        builder.op(
-            "pad", ctx.avals_out[0], x, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior
-        )
-    ]
+    return [cut]
+
+
+def _pad_op(out: ShapedArray, x: Any, value: Any, padding_config: Any) -> Any:
+    columns = list(zip(*padding_config, strict=True)) or [()] * 3
+    low, high, interior = map(builder.ints, columns)
+    return builder.op("pad", out, x, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)
 
 
 def _pad_jvp(primals: Any, tangents: Any, *, padding_config: Any) -> tuple[Any, Any]:

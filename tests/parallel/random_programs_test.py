@@ -200,3 +200,13 @@ def test_convolutions_of_divided_images_and_kernels(shape, images, kernel, resul
     found = [arrax.jit(convolution, out_shardings=asked)(*placed), *arrax.jit(slopes)(*placed)]
     for out, expected in zip(found, [convolution(x, y), *slopes(x, y)], strict=True):
         np.testing.assert_allclose(out, expected, rtol=1e-3, atol=1e-4 * float(np.abs(expected).max()))
+
+
+def test_padding_cuts_axes_that_devices_have_parts_of():
+    mesh = Mesh(np.array(arrax.devices()).reshape(2, 2, 2), ("a", "b", "c"))
+    x = np.arange(8 * 8 * 8, dtype=np.float32).reshape(8, 8, 8)
+    placed = arrax.device_put(x, NamedSharding(mesh, P("b", "c", "a")))
+    cut = arrax.jit(lambda x: lax.pad(x, np.float32(5), ((-1, 2, 1), (1, -1, 0), (-2, -1, 0))))
+    assert np.array_equal(cut(placed), cut(x))
+    slope = arrax.jit(arrax.grad(lambda x: (jnp.pad(x, ((1, 2), (2, 0), (0, 1))) ** 2).sum()))
+    assert np.array_equal(slope(placed), 2 * x)
