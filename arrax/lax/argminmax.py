@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def _index_lowering(optimum: Monoid) -> Any:
     Short rows, and few, go pair by pair, which compiles in half the time.
     """
     direction = "GT" if optimum is computations.maximum else "LT"
-    # With what computes the elements, the loop over a row is too long to be unrolled, and several times slower.
+    # With what computes the elements, a loop of 16 turns is too long to be unrolled, and several times slower.
     pairs_p = Primitive("search_by_pairs")
     pairs_p.type_rule = lambda aval, *, axes, index_dtype: ShapedArray(without_lengths(aval.shape, axes), index_dtype)
     pairs_p.lower[None] = lambda ctx, x, *, axes, index_dtype: [_index_by_pairs(ctx, x, optimum, direction, axes)]
@@ -39,9 +40,15 @@ def _index_lowering(optimum: Monoid) -> Any:
 
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
+        length = aval.shape[axes[0]]
         if type(aval.size) is not int or aval.size < thresholds.ARGMAX_PAIRS_SIZE:
             return [_index_by_pairs(ctx, x, optimum, direction, axes)]
-        if aval.shape[axes[0]] <= thresholds.ARGMAX_PAIRS_LENGTH:
+        if ctx.platform == "cpu" and axes[0] == aval.ndim - 1:
+            if length <= thresholds.ARGMAX_FUSED_LENGTH:
+                return [_index_by_pairs(ctx, x, optimum, direction, axes)]
+            if length in thresholds.ARGMAX_FOURS_LENGTHS:
+                return [_index_by_fours(ctx, x, optimum, direction)]
+        if length <= thresholds.ARGMAX_PAIRS_LENGTH:
             return list(apart(ctx, x, axes=axes, index_dtype=index_dtype))
         counter = _counter(ctx.platform, aval.shape[axes[0]])
         indices, first = (ShapedArray(shape, counter) for shape in (aval.shape, out.shape))
@@ -62,18 +69,46 @@ def _index_lowering(optimum: Monoid) -> Any:
 def _index_by_pairs(ctx: Any, x: Any, optimum: Monoid, direction: str, axes: tuple[int, ...]) -> Any:
     """The index of an extreme by one reduction of pairs of an element and its index."""
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
+    places = ShapedArray(aval.shape, out.dtype)
+    indices = builder.op("iota", places, iota_dimension=builder.integer(axes[0]))
+    return _best_pair(ctx, [x, indices], [aval, places], axes, optimum, direction)[1]
+
+
+def _index_by_fours(ctx: Any, x: Any, optimum: Monoid, direction: str) -> Any:
+    """The index of an extreme of rows: first of four elements each, then of what these give, so that both loops are short."""
+    aval, out = ctx.avals_in[0], ctx.avals_out[0]
+    shape = (*aval.shape[:-1], aval.shape[-1] // 4, 4)
+    values, places = ShapedArray(shape, aval.dtype), ShapedArray(shape, out.dtype)
+    four, place = (
+        builder.op("iota", places, iota_dimension=builder.integer(axis)) for axis in (aval.ndim - 1, aval.ndim)
+    )
+    indices = builder.op("add", places, builder.op("multiply", places, four, builder.full(4, places)), place)
+    pairs = _best_pair(
+        ctx, [builder.op("reshape", values, x), indices], [values, places], (aval.ndim,), optimum, direction
+    )
+    avals = [ShapedArray(shape[:-1], each.dtype) for each in (values, places)]
+    return _best_pair(ctx, pairs, avals, (aval.ndim - 1,), optimum, direction)[1]
+
+
+def _best_pair(
+    ctx: Any,
+    operands: Sequence[Any],
+    avals: Sequence[ShapedArray],
+    axes: tuple[int, ...],
+    optimum: Monoid,
+    direction: str,
+) -> list[Any]:
+    """Extremes along axes, and what stands beside them in an array of indices."""
+    dtype, counter = (aval.dtype for aval in avals)
     flag = ShapedArray((), np.dtype(np.bool_))
-    indices = builder.op(
-        "iota", ShapedArray(aval.shape, out.dtype), iota_dimension=builder.integer(axes[0])
-    )  # fmt: skip
-    floating = kind_of(aval.dtype) == "floating"
+    floating = kind_of(dtype) == "floating"
     in_order = ctx.platform == "cpu"  # from the first element to the last, the result so far being the first operand
 
     def better(a: Any, i: Any, b: Any, j: Any) -> list[Any]:
         taken = stays(a, b) if in_order else precedes(a, i, b, j)
         return [
-            builder.op("select", ShapedArray((), aval.dtype), taken, a, b),
-            builder.op("select", ShapedArray((), out.dtype), taken, i, j),
+            builder.op("select", ShapedArray((), dtype), taken, a, b),
+            builder.op("select", ShapedArray((), counter), taken, i, j),
         ]
 
     def stays(a: Any, b: Any) -> Any:
@@ -88,11 +123,11 @@ def _index_by_pairs(ctx: Any, x: Any, optimum: Monoid, direction: str, axes: tup
             ties = builder.op("or", flag, ties, builder.op("and", flag, is_nan, other))
         return builder.op("or", flag, wins, builder.op("and", flag, ties, builder.compare("LT", (), i, j)))
 
-    inits = [optimum.identity(aval.dtype), 0 if in_order else np.iinfo(out.dtype).max]
-    scalars = [ShapedArray((), aval.dtype), ShapedArray((), out.dtype)]
+    inits = [optimum.identity(dtype), 0 if in_order else np.iinfo(counter).max]
+    scalars = [ShapedArray((), dtype), ShapedArray((), counter)]
     starts = [builder.full(value, scalar_) for value, scalar_ in zip(inits, scalars, strict=True)]
-    outs = [ShapedArray(out.shape, aval.dtype), ShapedArray(out.shape, out.dtype)]
-    return reduce_ir(ctx, [x, indices], starts, axes, outs, better)[1]
+    outs = [ShapedArray(without_lengths(aval.shape, axes), aval.dtype) for aval in avals]
+    return reduce_ir(ctx, operands, starts, axes, outs, better)
 
 
 def _counter(platform: str, length: int) -> np.dtype:

@@ -190,6 +190,20 @@ def test_extremes_and_places_of_integers_and_flags_along_short_and_middle_axes(d
             np.testing.assert_array_equal(lax.argmin(x, axis, np.int32), np.argmin(x, axis))
 
 
+@pytest.mark.parametrize("length", [3, 12, 13, 16, 17, 32])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_short_rows_are_searched_in_order_on_given_and_computed_operands(length, dtype):
+    rng = np.random.default_rng(length)
+    x = rng.integers(0, 5, (900, length)).astype(dtype)
+    if dtype == np.float32:
+        x[rng.random(x.shape) < 0.05] = np.nan
+        x[:40], x[40:80] = np.inf, -np.inf
+    for function, reference in ((lax.argmax, np.argmax), (lax.argmin, np.argmin)):
+        given, computed = arrax.jit(lambda v, f=function: (f(v, 1, np.int32), f(v + v, 1, np.int32)))(x)
+        np.testing.assert_array_equal(given, reference(x, 1))
+        np.testing.assert_array_equal(computed, given)
+
+
 @pytest.mark.parametrize("length", [2, 3, 5, 10, 16])
 def test_the_first_of_several_nans_along_short_axes(length):
     rows = np.random.default_rng(0).integers(0, 3, (length, length, length)).astype(np.float32)
