@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from benchmarks.programs import learning, science
+from benchmarks.programs import learning, patterns, science
 
-PROGRAMS = {program.name: program for program in (*learning.PROGRAMS, *science.PROGRAMS)}
+PROGRAMS = {program.name: program for program in (*learning.PROGRAMS, *science.PROGRAMS, *patterns.PROGRAMS)}
