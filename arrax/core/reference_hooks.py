@@ -20,15 +20,18 @@ class ReferenceHooks:
       lowered, run_compiled: its stages: the program to be lowered, and the call of the compiled one.
       among: whether references are among some values.
       shard: the call of a function per device with references among its arguments: ``(function, arguments, leaves, tree)``.
+      returned: a reference that a function made and returns, as one outside of its transformation: ``(what, reference, from
+        the values that it may hold to those outside)``.
       join: an argument of ``vmap`` or ``jvp``, as the function sees it: ``(interpreter, value, axis or tangent)``.
     """
 
-    __slots__ = ("refuse", "discharge", "holds", "run", "lowered", "run_compiled", "among", "shard", "join")
+    __slots__ = ("refuse", "discharge", "holds", "run", "lowered", "run_compiled", "among", "shard", "returned", "join")
     holds: Callable[[Any, Any], bool]
     lowered: Callable[..., Any]
     run_compiled: Callable[..., Any]
     among: Callable[..., bool]
     shard: Callable[..., Any]
+    returned: Callable[..., Any]
 
     def __init__(self) -> None:
         self.refuse: Callable[..., None] | None = None

@@ -70,6 +70,8 @@ def check_output(fun: Callable[..., Any], value: Any) -> None:
             f"differentiated function {function_name(fun)} returned a value of type {type(value)}, "
             "which is not a valid array type"
         ) from None
+    if reference_hooks.refuse is not None:
+        reference_hooks.refuse((value,), None)
 
 
 def check_leaf(name: str, value: Any) -> Any:
@@ -83,12 +85,16 @@ def check_leaf(name: str, value: Any) -> Any:
 def aux_from(outputs: dict[str, Any], interpreter: Any) -> Any:
     """Auxiliary output with the tracers of a finished interpreter unwrapped."""
     leaves, tree = tree_flatten(outputs["aux"])
-    lowered = []
-    for leaf in leaves:
+
+    def lowered(leaf: Any) -> Any:
+        if reference_hooks.run is not None and reference_hooks.among((leaf,)):
+            own = getattr(leaf, "interpreter", None) in interpreter
+            return reference_hooks.returned("auxiliary data", leaf, lowered) if own else leaf
         while isinstance(leaf, Tracer) and leaf.interpreter in interpreter and hasattr(leaf, "primal"):
             leaf = leaf.primal
-        lowered.append(leaf)
-    return tree_unflatten(tree, lowered)
+        return leaf
+
+    return tree_unflatten(tree, list(map(lowered, leaves)))
 
 
 def _check_tangents(name: str, primals: Sequence[Any], tangents: Sequence[Any]) -> None:

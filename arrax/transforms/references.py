@@ -14,7 +14,7 @@ from arrax.core.references import holds_refs, is_ref, refuse_aliases
 from arrax.interpreters.ad.jvp import JVP
 from arrax.interpreters.batching import Batch
 from arrax.interpreters.placements import Placement
-from arrax.interpreters.references import DifferentiatedRef, MappedRef
+from arrax.interpreters.references import DifferentiatedRef, LocalRef, MappedRef
 from arrax.lax.calls import consts_as_inputs
 from arrax.lax.reference_programs import discharged
 from arrax.lax.references import freeze_p, new_ref_p
@@ -183,7 +183,23 @@ def shard(mapped: Any, args: tuple[Any, ...], leaves: Sequence[Any], tree: PyTre
     return out
 
 
+def returned(what: str, ref: Any, outside: Callable[[Any], Any]) -> Any:
+    """A reference that a mapped or differentiated function made and returns: a new one, to what it holds in the end.
+
+    Args:
+      what: of whose results it is one. outside: from a value of the transformation to one outside of it.
+    Raises:
+      ValueError: one that was there before.
+    """
+    if not isinstance(ref, LocalRef):
+        raise ValueError(
+            f"{what}: a reference of type {ref.aval!r} that the function did not make itself cannot be returned"
+        )
+    return new_ref_p.bind(outside(ref.content), memory_space=ref.aval.memory_space, kind=ref.aval.kind)
+
+
 reference_hooks.run = run
+reference_hooks.returned = returned
 reference_hooks.among = holds_refs
 reference_hooks.shard = shard
 reference_hooks.lowered = lowered

@@ -197,6 +197,8 @@ def _mapped_output(fun: Callable[..., Any], outs: Sequence[Any], tree: Any, foun
 def _place(batch: Batch, out: Any, target: int | None) -> Any:
     if vmappables and type(out) in vmappables:
         return together(batch, out, target, _place)
+    if reference_hooks.run is not None and reference_hooks.among((out,)):
+        return reference_hooks.returned("vmap", out, lambda content: _place(batch, content, target))
     check_leaf("vmap", out)
     value, dim = batch.lift(out)
     if target is None:

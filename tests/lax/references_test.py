@@ -301,6 +301,23 @@ def test_references_carry_tangents_beside_them():
     np.testing.assert_array_equal([primal[...], tangent[...]], [[10, 2, 3], [7, 1, 0]])
 
 
+def test_references_leave_mapped_functions_and_auxiliary_data():
+    rows = arrax.vmap(lambda x: arrax.new_ref(2 * x))(X)
+    assert isinstance(rows, arrax.Ref)
+    rows[0] = -1.0
+    np.testing.assert_array_equal(rows[...], [-1, 4, 6])
+
+    def f(x):
+        ref = arrax.new_ref(x)
+        ref[0] = x[1] * 3
+        return jnp.sum(ref[...]), ref
+
+    (_, ref), gradient = arrax.value_and_grad(f, has_aux=True)(X)
+    np.testing.assert_array_equal([ref[...], gradient], [[6, 2, 3], [0, 4, 1]])
+    gradients, refs = arrax.vmap(arrax.grad(f, has_aux=True))(np.stack([X, X]))
+    np.testing.assert_array_equal([refs[...], gradients], [[[6, 2, 3]] * 2, [[0, 4, 1]] * 2])
+
+
 @pytest.mark.parametrize(
     ("use", "error", "words"),
     [
@@ -309,6 +326,9 @@ def test_references_carry_tangents_beside_them():
         (lambda ref: arrax.grad(lambda r: r[0])(ref), TypeError, "grad requires arrays"),
         (lambda ref: arrax.vmap(lambda y: ref.__setitem__(0, y))(X), ValueError, "vmapped value on an unbatched array ref"),
         (lambda ref: arrax.vmap(lambda y: arrax.ref.addupdate(ref, 0, y))(X), ValueError, "an addupdate operation"),
+        (lambda ref: arrax.vmap(lambda x: ref)(X), ValueError, "cannot be returned"),
+        (lambda ref: arrax.vjp(lambda x: arrax.new_ref(x), X), ValueError, "cannot be returned"),
+        (lambda ref: arrax.jvp(lambda x: ref, (X,), (X,)), ValueError, "cannot be returned"),
         (lambda ref: lax.scan(lambda c, _: (c, None), ref, None, length=2), ValueError, "cannot be returned"),
         (lambda ref: lax.scan(lambda c, r: (c + ref[0] + r[...], None), 0.0, ref), ValueError, "there twice"),
         (lambda ref: lax.cond(True, lambda a, b: a[0] + b[0], lambda a, b: 0.0, ref, ref), ValueError, "there twice"),
