@@ -10,7 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray
-from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.module import inline_program
 from arrax.lax.gather import (
     CLIP,
@@ -122,6 +122,18 @@ def _moved_inside(indices: Any, aval: ShapedArray, limits: Sequence[int]) -> Any
     return builder.op("clamp", aval, builder.full(0, aval), indices, high)
 
 
+def _evenly_divided(ctx: Any, indices: Any, updates: Any, dimension_numbers: Any) -> tuple[Any, Any]:
+    """Indices and updates of a program for several devices; all have all of them where they cannot be divided evenly.
+
+    The compiler combines some twice where devices have unequal numbers of indices and parts of windows.
+    """
+    rank = indices.type.rank
+    if ctx.num_devices == 1 or all(indices.type.shape[axis] % ctx.num_devices == 0 for axis in range(rank - 1)):
+        return indices, updates
+    batch = [axis for axis in range(updates.type.rank) if axis not in dimension_numbers.update_window_dims]
+    return sharding_text.undivided(ctx, indices, range(rank)), sharding_text.undivided(ctx, updates, batch)
+
+
 def lower_scatter(combine: Any) -> Callable[..., list[Any]]:
     """XLA's own scatter leaves out windows that are not entirely inside; only clipping needs more.
 
@@ -149,6 +161,7 @@ def lower_scatter(combine: Any) -> Callable[..., list[Any]]:
             window = window_sizes(aval.shape, update_aval.shape, dimension_numbers)
             limits = [aval.shape[d] - window[d] for d in dimension_numbers.scatter_dims_to_operand_dims]
             indices = _moved_inside(indices, index_aval, limits)
+        indices, updates = _evenly_divided(ctx.module_context, indices, updates, dimension_numbers)
         operation = builder.operation(
             "stablehlo.scatter", [builder.ir_type(ctx.avals_out[0])], [x, indices, updates],
             {

@@ -210,3 +210,16 @@ def test_padding_cuts_axes_that_devices_have_parts_of():
     assert np.array_equal(cut(placed), cut(x))
     slope = arrax.jit(arrax.grad(lambda x: (jnp.pad(x, ((1, 2), (2, 0), (0, 1))) ** 2).sum()))
     assert np.array_equal(slope(placed), 2 * x)
+
+
+@pytest.mark.parametrize("method", ["add", "multiply", "max"])
+@pytest.mark.parametrize(
+    "specs", [(P(), P("a"), P("b")), (P("a", "b"), P("a", "b"), P()), (P(None, "c"), P(("c", "a")), P("b"))], ids=str
+)
+def test_updates_at_some_indices_of_divided_arrays(method, specs):
+    rng = np.random.default_rng(3)
+    mesh = Mesh(np.array(arrax.devices()).reshape(2, 2, 2), ("a", "b", "c"))
+    values = (*(rng.normal(size=(8, 8, 16)).astype(np.float32) for _ in range(2)), rng.permutation(8))
+    update = arrax.jit(lambda x, y, i: getattr(x.at[:, i[:3]], method)(y[:, :3]))
+    placed = [arrax.device_put(v, NamedSharding(mesh, spec)) for v, spec in zip(values, specs, strict=True)]
+    np.testing.assert_allclose(update(*placed), update(*values), rtol=1e-5)
