@@ -36,6 +36,7 @@ FAMILIES: Mapping[str, str] = {
     """,
     "arrax": """
         jit make_jaxpr eval_shape disable_jit ensure_compile_time_eval
+        new_ref empty_ref free_ref freeze Ref
         grad value_and_grad jacfwd jacrev jacobian hessian
         jvp linearize linear_transpose vjp fwd_and_bwd
         checkpoint remat checkpoint_policies
@@ -382,6 +383,9 @@ FAMILIES: Mapping[str, str] = {
         auto_axes explicit_axes reshard
     """,
     "arrax.distributed": "initialize shutdown is_initialized",
+    "arrax.experimental.rnn": """
+        lstm lstm_ref init_lstm_weight get_num_params_in_lstm unpack_lstm_weights swap_lstm_gates
+    """,
     "arrax.experimental.checkify": """
         checkify check check_error debug_check Error ErrorCategory
     """,

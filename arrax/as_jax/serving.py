@@ -136,9 +136,8 @@ def serve() -> None:
         )
     sys.meta_path.insert(0, Finder())
     sys.modules["jax"] = arrax
-    sys.modules.update(
-        {f"jax.{name}": getattr(arrax, name) for name in arrax._HERE}
-    )  # some look there for what is imported
+    here = (*arrax._HERE, "core")
+    sys.modules.update({f"jax.{name}": getattr(arrax, name) for name in here})  # some look there for what is imported
     arrax.__version__, arrax.__version_info__ = version.__version__, version.__version_info__  # type: ignore[attr-defined]
     arrax.version = version  # type: ignore[attr-defined]
     _serve_logger()

@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = _late_names(__name__, {
     ),
     "arrax.core.interpreter": ("Interpreter", "Primitive", "Tracer"),
     "arrax.core.errors": ("escaped_tracer_error", "ConcretizationTypeError", "InconclusiveDimensionOperation", "JaxRuntimeError"),
+    "arrax.core.flat_functions": ("DebugInfo",),
     "arrax.core.checking": ("JaxprTypeError", "check_jaxpr"),
     "arrax.core.dimensions": ("max_dim", "min_dim"),
     "arrax.lax.calls": ("CallPrimitive", "call", "core_call_p"),

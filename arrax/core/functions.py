@@ -20,6 +20,27 @@ class FunctionInfo(NamedTuple):
         """``f at file.py:3``."""
         return f"{self.name} at {self.place}" if self.place else self.name
 
+    # The same, by the names under which libraries look for it: see ``DebugInfo``.
+
+    @property
+    def traced_for(self) -> str:
+        """The transformation."""
+        return self.transformation
+
+    @property
+    def func_src_info(self) -> str:
+        """The function's name and place."""
+        return self.describe()
+
+    @property
+    def arg_names(self) -> tuple[str, ...] | None:
+        """The names of the arguments."""
+        return self.argument_names
+
+    @property
+    def result_paths(self) -> None:
+        """Where each result is in what the function returns, which is not recorded."""
+
     def argument(self, index: int) -> str:
         """The name of a flat argument."""
         if self.argument_names is None or index >= len(self.argument_names):

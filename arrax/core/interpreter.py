@@ -234,7 +234,8 @@ class Primitive:
     ):  # fmt: skip
         self.name, self.multiple_results, self.rounding, self.cost = name, multiple_results, rounding, cost
         self.forms: dict[str, Callable[..., Any]] = {}
-        self.own_impl: Callable[..., Any] | None = None
+        # A library's subclass may define it as a method.
+        self.own_impl: Callable[..., Any] | None = None if isinstance(type(self).impl, property) else self.impl
         self.type_rule: Callable[..., Any] | None = None
         self.effects_rule: Callable[..., Any] | None = None  # params -> effects
         self.jvp: Callable[..., Any] | None = None
@@ -315,9 +316,12 @@ class Primitive:
 
     def infer(self, avals: Any, params: dict[str, Any]) -> Any:
         """The type of the result (a list of types where there are several results)."""
-        if self.type_rule is None:
+        if self.type_rule is not None:
+            out = self.type_rule(*avals, **params)
+        elif type(self).abstract_eval is not Primitive.abstract_eval:  # that of a library's subclass
+            out, _ = self.abstract_eval(*avals, **params)
+        else:
             raise NotImplementedError(f"Abstract evaluation for '{self.name}' not implemented")
-        out = self.type_rule(*avals, **params)
         if context.explicit_axes:
             out = with_divisions(self, avals, out, params)
         if told.elsewhere:

@@ -22,8 +22,8 @@ from arrax.lax.control_flow.scans import scan
 from arrax.nn.activations import sigmoid
 from arrax.xla.arrays import Array
 
-Parameters = dict[int, Array]  # by layer and direction: two for each layer where there are two directions
-States = tuple[Array, Array, Array]  # outputs, last hidden states, last cell states
+_Parameters = dict[int, Array]  # by layer and direction: two for each layer where there are two directions
+_States = tuple[Array, Array, Array]  # outputs, last hidden states, last cell states
 
 
 class _Sizes(NamedTuple):
@@ -86,7 +86,7 @@ def init_lstm_weight(rng: Any, input_size: int, hidden_size: int, num_layers: in
 @boundary
 def unpack_lstm_weights(
     weights: Array, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
-) -> tuple[Parameters, Parameters, Parameters, Parameters]:
+) -> tuple[_Parameters, _Parameters, _Parameters, _Parameters]:
     """The flat array of weights as matrices and offsets.
 
     Args:
@@ -140,7 +140,7 @@ def swap_lstm_gates(weights: Array, input_size: int, hidden_size: int, num_layer
 def lstm(
     x: Array, h_0: Array, c_0: Array, weights: Array, seq_lengths: Array, input_size: int, hidden_size: int, num_layers: int,
     dropout: float, bidirectional: bool, precision: Any = None,
-) -> States:  # fmt: skip
+) -> _States:  # fmt: skip
     """The outputs of a network for a batch of padded sequences, and its last states.
 
     Args:
@@ -167,9 +167,9 @@ def lstm(
 
 @boundary
 def lstm_ref(
-    x: Array, h_0: Array, c_0: Array, W_ih: Parameters, W_hh: Parameters, b_ih: Parameters, b_hh: Parameters,
+    x: Array, h_0: Array, c_0: Array, W_ih: _Parameters, W_hh: _Parameters, b_ih: _Parameters, b_hh: _Parameters,
     seq_lengths: Array, input_size: int, hidden_size: int, num_layers: int, dropout: float, bidirectional: bool,
-) -> States:  # fmt: skip
+) -> _States:  # fmt: skip
     """``lstm`` with matrices and offsets as ``unpack_lstm_weights`` gives them.
 
     Args:
@@ -188,9 +188,9 @@ def lstm_ref(
 
 
 def _run(
-    name: str, x: Array, h_0: Array, c_0: Array, matrices: tuple[Parameters, Parameters, Parameters, Parameters],
+    name: str, x: Array, h_0: Array, c_0: Array, matrices: tuple[_Parameters, _Parameters, _Parameters, _Parameters],
     seq_lengths: Array, sizes: _Sizes, dropout: float, precision: Any,
-) -> States:  # fmt: skip
+) -> _States:  # fmt: skip
     if dropout != 0:
         raise NotImplementedError(
             f"{name}: dropout must be 0, got {dropout}: there is no key from which it could be drawn"
@@ -215,7 +215,7 @@ def _run(
 
 def _over_time(
     given: Array, there: Array, h_0: Array, c_0: Array, w_hh: Array, reverse: bool, precision: Any
-) -> States:
+) -> _States:
     """One layer in one direction.
 
     Args:

@@ -152,3 +152,29 @@ def test_primitives_have_their_names():
     program = arrax.make_jaxpr(lambda key: arrax.random.fold_in(key, 1))(arrax.random.key(0))
     assert str(primitives.random_fold_in_p) in str(program) and primitives.call_p is primitives.closed_call_p
     assert "scan_p" in dir(primitives) and not hasattr(primitives, "no_such_p")
+
+
+def test_subclasses_of_primitives_may_have_rules_for_methods():
+    class Tag(extend_core.Primitive):
+        multiple_results = True
+
+        def impl(self, *args, **params):
+            return list(args)
+
+        def abstract_eval(self, *avals, **params):
+            return list(avals), core.no_effects
+
+    tag = Tag("tag", multiple_results=True)
+    assert tag.bind(2.0, jnp.ones(2))[0] == 2
+    (eqn,) = arrax.make_jaxpr(lambda x: tag.bind(x))(1.0).eqns
+    assert eqn.primitive is tag and eqn.outvars[0].aval.shape == ()
+
+
+def test_what_messages_say_of_a_program_has_the_names_that_libraries_look_for():
+    info = arrax.make_jaxpr(lambda x, y: x)(1.0, 2.0).jaxpr.debug_info
+    assert (
+        info.traced_for == "make_jaxpr"
+        and info.arg_names == ("x", "y")
+        and "library_interpreters" in info.func_src_info
+    )
+    assert info.result_paths is None and core.DebugInfo is extend_core.DebugInfo
