@@ -20,9 +20,10 @@ from arrax.core.tracebacks import bound_names, boundary
 from arrax.core.types import typeof
 from arrax.lax.control_flow.scans import scan
 from arrax.nn.activations import sigmoid
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 _Parameters = dict[int, Array]  # by layer and direction: two for each layer where there are two directions
+_LayerStates = Array  # of shape (layers * directions, batch, hidden)
 _States = tuple[Array, Array, Array]  # outputs, last hidden states, last cell states
 
 
@@ -138,7 +139,7 @@ def swap_lstm_gates(weights: Array, input_size: int, hidden_size: int, num_layer
 
 @boundary
 def lstm(
-    x: Array, h_0: Array, c_0: Array, weights: Array, seq_lengths: Array, input_size: int, hidden_size: int, num_layers: int,
+    x: Array, h_0: _LayerStates, c_0: _LayerStates, weights: Array, seq_lengths: ArrayLike, input_size: int, hidden_size: int, num_layers: int,
     dropout: float, bidirectional: bool, precision: Any = None,
 ) -> _States:  # fmt: skip
     """The outputs of a network for a batch of padded sequences, and its last states.
@@ -167,8 +168,8 @@ def lstm(
 
 @boundary
 def lstm_ref(
-    x: Array, h_0: Array, c_0: Array, W_ih: _Parameters, W_hh: _Parameters, b_ih: _Parameters, b_hh: _Parameters,
-    seq_lengths: Array, input_size: int, hidden_size: int, num_layers: int, dropout: float, bidirectional: bool,
+    x: Array, h_0: _LayerStates, c_0: _LayerStates, W_ih: _Parameters, W_hh: _Parameters, b_ih: _Parameters, b_hh: _Parameters,
+    seq_lengths: ArrayLike, input_size: int, hidden_size: int, num_layers: int, dropout: float, bidirectional: bool,
 ) -> _States:  # fmt: skip
     """``lstm`` with matrices and offsets as ``unpack_lstm_weights`` gives them.
 
@@ -188,8 +189,8 @@ def lstm_ref(
 
 
 def _run(
-    name: str, x: Array, h_0: Array, c_0: Array, matrices: tuple[_Parameters, _Parameters, _Parameters, _Parameters],
-    seq_lengths: Array, sizes: _Sizes, dropout: float, precision: Any,
+    name: str, x: Array, h_0: _LayerStates, c_0: _LayerStates, matrices: tuple[_Parameters, _Parameters, _Parameters, _Parameters],
+    seq_lengths: ArrayLike, sizes: _Sizes, dropout: float, precision: Any,
 ) -> _States:  # fmt: skip
     if dropout != 0:
         raise NotImplementedError(
@@ -235,7 +236,9 @@ def _over_time(
     return outs, h, c
 
 
-def _check_shapes(name: str, x: Array, h_0: Array, c_0: Array, seq_lengths: Array, sizes: _Sizes) -> None:
+def _check_shapes(
+    name: str, x: Array, h_0: _LayerStates, c_0: _LayerStates, seq_lengths: ArrayLike, sizes: _Sizes
+) -> None:
     shape = typeof(x).shape
     if len(shape) != 3 or shape[2] != sizes.inputs:
         raise ValueError(f"{name}: x must have shape (batch, time, {sizes.inputs}), got {shape}")
