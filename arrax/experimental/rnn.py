@@ -22,9 +22,11 @@ from arrax.lax.control_flow.scans import scan
 from arrax.nn.activations import sigmoid
 from arrax.xla.arrays import Array, ArrayLike
 
+_Sequences = Array  # of shape (batch, longest sequence, features)
+_Cells = Array  # of shape (layers and directions, batch, features)
 _Parameters = dict[int, Array]  # by layer and direction: two for each layer where there are two directions
 _LayerStates = Array  # of shape (layers * directions, batch, hidden)
-_States = tuple[Array, Array, Array]  # outputs, last hidden states, last cell states
+_States = tuple[_Sequences, _Cells, _Cells]  # outputs, last hidden states, last cell states
 
 
 class _Sizes(NamedTuple):

@@ -339,6 +339,7 @@ TRACED: dict[str, Any] = {
 # The class that users see has the methods too, so that ``vmap(arrax.Array.sum)`` can be written; operators stay apart.
 _OF_MEMORY = ("block_until_ready", "delete", "is_deleted", "is_ready", "on_device_size_in_bytes")  # the runtime's own
 _SHOWN = METHODS | CONCRETE | ATTRIBUTES | {name: getattr(ArrayImpl, name) for name in _OF_MEMORY}
-attach(Array, {name: value for name, value in _SHOWN.items() if name not in ("__hash__", "__reduce__")})
+# Arrays of keys inherit these: no conversions to numbers and texts.
+attach(Array, {name: value for name, value in _SHOWN.items() if name in OPERATORS or not name.startswith("_")})
 attach(ArrayImpl, {name: bounded(value) for name, value in (METHODS | CONCRETE).items()})
 attach(Tracer, {name: bounded(value) for name, value in (METHODS | TRACED).items()})
