@@ -123,15 +123,17 @@ def _moved_inside(indices: Any, aval: ShapedArray, limits: Sequence[int]) -> Any
 
 
 def _evenly_divided(ctx: Any, indices: Any, updates: Any, dimension_numbers: Any) -> tuple[Any, Any]:
-    """Indices and updates of a program for several devices; all have all of them where they cannot be divided evenly.
+    """Indices and updates of a program for several devices, undivided along axes that devices cannot share evenly.
 
     The compiler combines some twice where devices have unequal numbers of indices and parts of windows.
     """
-    rank = indices.type.rank
-    if ctx.num_devices == 1 or all(indices.type.shape[axis] % ctx.num_devices == 0 for axis in range(rank - 1)):
+    axes = range(indices.type.rank - 1)
+    uneven = [axis for axis in axes if ctx.num_devices > 1 and indices.type.shape[axis] % ctx.num_devices]
+    if not uneven:
         return indices, updates
     batch = [axis for axis in range(updates.type.rank) if axis not in dimension_numbers.update_window_dims]
-    return sharding_text.undivided(ctx, indices, range(rank)), sharding_text.undivided(ctx, updates, batch)
+    own = [batch[axis] for axis in uneven]
+    return sharding_text.undivided(ctx, indices, uneven), sharding_text.undivided(ctx, updates, own)
 
 
 def lower_scatter(combine: Any) -> Callable[..., list[Any]]:
