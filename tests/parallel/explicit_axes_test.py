@@ -222,7 +222,7 @@ def test_programs_per_device_take_and_give_types():
 @pytest.mark.parametrize("checked", [True, False])
 def test_programs_per_device_over_some_axes_know_how_the_others_divide_values(checked):
     weights = np.sin(np.arange(48, dtype=np.float32)).reshape(8, 6)
-    told = []
+    small, told = HOST / 64, []  # tanh of large numbers has no digits in its slope
 
     def body(piece, weights):
         told.append(short(piece))
@@ -239,7 +239,7 @@ def test_programs_per_device_over_some_axes_know_how_the_others_divide_values(ch
         return arrax.grad(lambda x, weights: sum((out**3).sum() for out in f(x, weights)), (0, 1))
 
     with arrax.set_mesh(explicit_mesh()):
-        x, placed = reshard(HOST, P("X", "Y")), reshard(weights, P(None, "Y"))
+        x, placed = reshard(small, P("X", "Y")), reshard(weights, P(None, "Y"))
         f = arrax.shard_map(body, in_specs=(P("X"), P()), out_specs=(P(), P("X")), axis_names={"X"}, check_vma=checked)
         for call in (f, arrax.jit(f)):
             outs = call(x, placed)
@@ -248,7 +248,7 @@ def test_programs_per_device_over_some_axes_know_how_the_others_divide_values(ch
         slopes = arrax.jit(score(f))(x, placed)
         assert [short(slope) for slope in slopes] == ["f32[8@X,8@Y]", "f32[8,6@Y]"]
     assert told[0] == ("f32[2,8@Y]{V:X}" if checked else "f32[2,8@Y]")
-    expected = [*meaning(HOST, weights), *score(meaning)(HOST, weights)]
+    expected = [*meaning(small, weights), *score(meaning)(small, weights)]
     for out, wanted in zip([*outs, *slopes], expected, strict=True):
         np.testing.assert_allclose(out, wanted, rtol=1e-3, atol=1e-4)
 
