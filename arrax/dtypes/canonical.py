@@ -95,8 +95,7 @@ def check_user_dtype(fun_name: str, dtype: kinds.DTypeLike | None) -> Any:
     if canonical not in kinds.known_dtypes:
         where = f" in {fun_name}" if fun_name else ""
         raise TypeError(f"Array elements are numbers or bools; dtype {dtype} requested{where} is neither.")
-    by_kind = isinstance(dtype, type) and dtype in python_scalar_dtypes
-    if canonical.itemsize < concrete.itemsize and not by_kind:
+    if canonical.itemsize < concrete.itemsize:
         _warn_of_truncation(fun_name, dtype, canonical)
     return canonical
 

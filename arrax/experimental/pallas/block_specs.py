@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.types import ShapedArray
 
 
 class MemorySpace(enum.Enum):
@@ -48,11 +47,6 @@ class MemoryRef:
     shape: tuple[int, ...]
     dtype: np.dtype
     memory_space: MemorySpace | None = None
-
-    @property
-    def aval(self) -> ShapedArray:
-        """The type of the array that it holds."""
-        return ShapedArray(self.shape, self.dtype)
 
 
 @dataclass(frozen=True)

@@ -138,14 +138,14 @@ class _Call:
         prefetched = _blocks("in_specs", no_block_spec, args[:count], labels[:ahead])
         ins = _blocks("in_specs", self.spec.in_specs, args[count:], labels[ahead:])
         scratch, scratch_tree = tree_flatten(self.spec.scratch_shapes, lambda node: hasattr(node, "shape"))
-        for blocks in (*ins, *self.outs):
-            blocks.check_index_map(len(self.lengths) + ahead)
+        cut, begin = [*ins, *self.outs], len(self.lengths) + ahead
+        for blocks in cut:
+            blocks.check_index_map(begin)
         beginnings = self._beginnings(arrays)
         program = self._program([*prefetched, *ins], tree_structure(args), scratch, scratch_tree)
         pure, written = discharged(program)
         operands = [blocks.padded(array) for blocks, array in zip(ins, arrays[ahead:], strict=True)]
-        first = [_Starts(blocks, arrays[:ahead]) for blocks in [*ins, *self.outs]]
-        cut, begin = [*ins, *self.outs], len(self.lengths) + ahead
+        first = [_Starts(blocks, arrays[:ahead]) for blocks in cut]
 
         def step(number: Any, carry: tuple[list[Any], list[Any]]) -> tuple[list[Any], list[Any]]:
             outs, memory = carry

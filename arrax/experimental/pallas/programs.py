@@ -9,7 +9,6 @@ import numpy as np
 
 from arrax import lax
 from arrax import numpy as jnp
-from arrax.experimental.pallas.block_specs import MemoryRef
 from arrax.experimental.pallas.blocks import nothing
 from arrax.lax.debug_prints import debug_print as print_values
 from arrax.numpy_api.references import freeze, new_ref
@@ -62,8 +61,9 @@ def loop(
     return run
 
 
-def _masked(index: Any) -> tuple[Any, ...]:
-    return index if isinstance(index, tuple) else (index,)
+def _index(idx: Any) -> Any:
+    """Indices of ``load`` and ``store`` as references take them, where ``()`` means all."""
+    return ... if isinstance(idx, tuple) and not idx else idx
 
 
 def load(
@@ -84,7 +84,7 @@ def load(
     """
     if other is not None and mask is None:
         raise ValueError("load: other needs a mask")
-    value = x_ref[_masked(idx) or ...]
+    value = x_ref[_index(idx)]
     if mask is None:
         return value
     rest = 0 if other is None else other
@@ -104,7 +104,7 @@ def store(
       eviction_policy: a hint, without effect here.
     Example: ``pl.pallas_call(lambda x_ref, o_ref: pl.store(o_ref, (), x_ref[...] + 1), out_shape=x)(x)`` is ``x + 1``.
     """
-    part = x_ref.at[_masked(idx) or ...]
+    part = x_ref.at[_index(idx)]
     part[...] = jnp.broadcast_to(val if mask is None else jnp.where(mask, val, part[...]), part.shape).astype(
         part.dtype
     )
@@ -130,7 +130,6 @@ def run_scoped(f: Callable[..., Any], *types: Any, collective_axes: Any = (), **
 
 
 def _fresh(kind: Any) -> Array:
-    kind = kind if isinstance(kind, MemoryRef) or not callable(kind) else kind()
     return nothing(kind.shape, kind.dtype)
 
 
