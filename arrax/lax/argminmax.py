@@ -29,6 +29,7 @@ from arrax.xla.arrays import Array, ArrayLike
 def _index_lowering(optimum: Monoid) -> Any:
     """The extreme, then the least index where it is (or where there is a NaN): two reductions that vectorise.
 
+    Of flags, the greatest is one that is set, so that one reduction does.
     Short rows, and few, go pair by pair, which compiles in half the time.
     """
     direction = "GT" if optimum is computations.maximum else "LT"
@@ -41,7 +42,10 @@ def _index_lowering(optimum: Monoid) -> Any:
     def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
         length = aval.shape[axes[0]]
-        if type(aval.size) is not int or aval.size < thresholds.ARGMAX_PAIRS_SIZE:
+        fixed = type(aval.size) is int
+        if fixed and length > thresholds.ARGMAX_PAIRS_LENGTH and aval.dtype == np.bool_ and direction == "GT":
+            return [_first_place(ctx, x, axes, may_miss=True)]
+        if not fixed or aval.size < thresholds.ARGMAX_PAIRS_SIZE:
             return [_index_by_pairs(ctx, x, optimum, direction, axes)]
         if ctx.platform == "cpu" and axes[0] == aval.ndim - 1:
             if length <= thresholds.ARGMAX_FUSED_LENGTH:
@@ -50,20 +54,29 @@ def _index_lowering(optimum: Monoid) -> Any:
                 return [_index_by_fours(ctx, x, optimum, direction)]
         if length <= thresholds.ARGMAX_PAIRS_LENGTH:
             return list(apart(ctx, x, axes=axes, index_dtype=index_dtype))
-        counter = _counter(ctx.platform, aval.shape[axes[0]])
-        indices, first = (ShapedArray(shape, counter) for shape in (aval.shape, out.shape))
         best = reduced_ir(ctx, x, aval, optimum, axes, ShapedArray(out.shape, aval.dtype))
         here = builder.compare("EQ", aval.shape, x, builder.broadcast(best, aval, kept_axes(aval.ndim, axes)))
         if kind_of(aval.dtype) == "floating":
             flags = ShapedArray(aval.shape, np.dtype(np.bool_))
             here = builder.op("or", flags, here, builder.compare("NE", aval.shape, x, x))
-        index = builder.op("iota", indices, iota_dimension=builder.integer(axes[0]))
-        nowhere = builder.constant(computations.minimum.identity(counter))
-        candidates = builder.op("select", indices, here, index, builder.broadcast(nowhere, indices, ()))
-        found = reduced_ir(ctx, candidates, indices, computations.minimum, axes, first, drops_nan=True)
-        return [convert_ir(found, first, out)]
+        return [_first_place(ctx, here, axes)]
 
     return rule
+
+
+def _first_place(ctx: Any, here: Any, axes: tuple[int, ...], may_miss: bool = False) -> Any:
+    """The index of the first flag that is set; 0 where none is, if they ``may_miss``."""
+    aval, out = ctx.avals_in[0], ctx.avals_out[0]
+    length = aval.shape[axes[0]]
+    counter = _counter(ctx.platform, length)
+    indices, first = (ShapedArray(shape, counter) for shape in (aval.shape, out.shape))
+    index = builder.op("iota", indices, iota_dimension=builder.integer(axes[0]))
+    candidates = builder.op("select", indices, here, index, builder.full(length, indices))
+    found = reduced_ir(ctx, candidates, indices, computations.minimum, axes, first, drops_nan=True)
+    if may_miss:
+        missing = builder.compare("EQ", out.shape, found, builder.full(length, first))
+        found = builder.op("select", first, missing, builder.full(0, first), found)
+    return convert_ir(found, first, out)
 
 
 def _index_by_pairs(ctx: Any, x: Any, optimum: Monoid, direction: str, axes: tuple[int, ...]) -> Any:

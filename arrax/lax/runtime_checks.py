@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-import itertools
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -47,6 +47,7 @@ class Site(NamedTuple):
       place: ``file.py:3 (function)`` of the user's line; empty where it is not known.
       debug: whether it counts only under ``checkify``.
       key_dtypes: for each of the values the dtype of keys whose data it is, or None; empty where none are keys.
+      slots: where the values stand in the payload.
     """
 
     category: ErrorCategory
@@ -55,6 +56,7 @@ class Site(NamedTuple):
     place: str
     debug: bool = False
     key_dtypes: tuple[Any, ...] = ()
+    slots: tuple[int, ...] = ()
 
     def describe(self, values: Sequence[Any], index: tuple[int, ...], index_last: bool) -> str:
         """The message, with the values of the failed check, and its index where it is mapped."""
@@ -76,7 +78,7 @@ class MappedSite(NamedTuple):
     Attributes:
       sites: the checks of the program.
       tree: structure of the values.
-      message, place, debug: as of a ``Site``.
+      message, place, debug, slots: as of a ``Site``.
     """
 
     sites: Sites
@@ -84,6 +86,7 @@ class MappedSite(NamedTuple):
     message: str
     place: str = ""
     debug: bool = False
+    slots: tuple[int, ...] = ()
 
     def describe(self, values: Sequence[Any], index: tuple[int, ...], index_last: bool) -> str:
         """What failed, with a line for each index."""
@@ -93,11 +96,10 @@ class MappedSite(NamedTuple):
 Sites = tuple[Site | MappedSite, ...]
 
 
-def mapped_site(sites: Sites) -> MappedSite:
-    """One site for all checks of a program that several devices run."""
-    count = 1 + sum(site.tree.num_leaves for site in sites)
-    messages = ", ".join(site.message for site in sites)
-    return MappedSite(sites, tree_structure([0] * count), messages, debug=all(site.debug for site in sites))
+def mapped_site(sites: Sites, count: int) -> MappedSite:
+    """One site for all checks of a program that several devices run, with ``count`` values besides the codes."""
+    messages, debug = ", ".join(site.message for site in sites), all(site.debug for site in sites)
+    return MappedSite(sites, tree_structure([0] * (1 + count)), messages, debug=debug, slots=tuple(range(1 + count)))
 
 
 def place_of(traceback: Any) -> str:
@@ -106,10 +108,32 @@ def place_of(traceback: Any) -> str:
     return frame_text(frames[0]) if frames else ""
 
 
-def payloads_by_site(sites: Sites, payload: Sequence[Any]) -> list[list[Any]]:
-    """The flat values of several checks, one list for each."""
-    rest = iter(payload)
-    return [list(itertools.islice(rest, site.tree.num_leaves)) for site in sites]
+def side_by_side(parts: Sequence[tuple[Sites, Sequence[Any]]]) -> tuple[Sites, list[Any], list[list[int]]]:
+    """The checks of several programs as those of one.
+
+    Only the check that failed first shows its values, so scalars of one dtype of different parts stand in one slot.
+
+    Args:
+      parts: checks and types of payloads.
+    Returns: the checks, the types of the payload, and for each part the slots of its values in it.
+    """
+    sites: list[Site | MappedSite] = []
+    avals: list[Any] = []
+    shared: dict[tuple[Any, int], int] = {}
+    places: list[list[int]] = []
+    for own_sites, own_avals in parts:
+        seen: Counter[Any] = Counter()
+        slots = []
+        for aval in own_avals:
+            slot = len(avals)
+            if aval.shape == ():
+                slot = shared.setdefault((aval.dtype, seen[aval.dtype]), slot)
+                seen[aval.dtype] += 1
+            avals += [aval] if slot == len(avals) else []
+            slots.append(slot)
+        places.append(slots)
+        sites += [site._replace(slots=tuple(slots[slot] for slot in site.slots)) for site in own_sites]
+    return tuple(sites), avals, places
 
 
 def describe_failures(
@@ -118,19 +142,19 @@ def describe_failures(
     """What failed: one line, or one for each index of a mapped error, after ``outer`` ones; None if nothing did.
 
     Args:
-      code, payload: which checks failed, and the values of all of them.
+      code, payload: which checks failed, and the values that they show.
       outer: indices of the axes that ``code`` has no more.
       index_last: whether a line begins with the message and ends with the index.
     """
     codes = np.asarray(code)
     if not codes.any():
         return None
-    values = payloads_by_site(sites, [np.asarray(value) for value in payload])
+    values = [np.asarray(value) for value in payload]
     lines = []
     for index in np.argwhere(codes):
         place = tuple(int(i) for i in index)
-        number = int(codes[place]) - 1
-        lines.append(sites[number].describe([value[place] for value in values[number]], (*outer, *place), index_last))
+        site = sites[int(codes[place]) - 1]
+        lines.append(site.describe([values[slot][place] for slot in site.slots], (*outer, *place), index_last))
     return "\n".join(lines)
 
 
@@ -145,7 +169,7 @@ check_p = Primitive("check", multiple_results=True)
 
 
 def bind_check(code: Any, payload: Sequence[Any], sites: Sites) -> None:
-    """Fail where ``code`` is not 0: it counts the sites from 1; the payload holds the values of all of them."""
+    """Fail where ``code`` is not 0: it counts the sites from 1, which say where in the payload their values stand."""
     check_p.bind(code, *payload, sites=sites)
 
 

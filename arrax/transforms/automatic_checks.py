@@ -28,7 +28,7 @@ from arrax.lax.named_primitives import (
     sqrt_p,
 )
 from arrax.lax.reductions import reduce_or
-from arrax.lax.runtime_checks import ErrorCategory, Site, Sites, place_of
+from arrax.lax.runtime_checks import ErrorCategory, Site, Sites, place_of, side_by_side
 from arrax.lax.scatter import scatter_add_p, scatter_max_p, scatter_min_p, scatter_mul_p, scatter_p, scatter_sub_p
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
@@ -43,7 +43,7 @@ class Finding(NamedTuple):
     Attributes:
       code: int32 scalar: 0, or the number of the failed site, counted from 1.
       sites: the checks.
-      payload: the values of all sites in order, flat.
+      payload: the values that messages show: each site says where its own are.
     """
 
     code: Any
@@ -51,20 +51,26 @@ class Finding(NamedTuple):
     payload: list[Any]
 
 
-def code_where(failed: Any) -> Any:
-    """1 where a check failed, else 0."""
-    return convert_element_type(failed, np.int32)
+def code_where(failed: Any, number: int = 1) -> Any:
+    """The number of a check where it failed, else 0."""
+    found = convert_element_type(failed, np.int32)
+    return found if number == 1 else found * np.int32(number)
 
 
 def join_findings(findings: Sequence[Finding]) -> Finding:
     """Several findings as one; the first that failed counts."""
-    code: Any = np.int32(0)
-    sites: Sites = ()
-    payload: list[Any] = []
-    for found in findings:
-        moved = found.code if not sites else select(eq(found.code, np.int32(0)), found.code, found.code + len(sites))
-        code = moved if not sites else select(eq(code, np.int32(0)), moved, code)
-        sites, payload = (*sites, *found.sites), [*payload, *found.payload]
+    findings = [found for found in findings if found.sites]
+    if not findings:
+        return Finding(np.int32(0), (), [])
+    sites, avals, places = side_by_side([(found.sites, list(map(typeof, found.payload))) for found in findings])
+    code, count = findings[0].code, len(findings[0].sites)
+    payload = [*findings[0].payload, *[None] * (len(avals) - len(findings[0].payload))]
+    for found, slots in zip(findings[1:], places[1:], strict=True):
+        clean = eq(code, np.int32(0))
+        for value, slot in zip(found.payload, slots, strict=True):
+            payload[slot] = value if payload[slot] is None else select(clean, value, payload[slot])
+        code = select(clean, select(eq(found.code, np.int32(0)), found.code, found.code + count), code)
+        count += len(found.sites)
     return Finding(code, sites, payload)
 
 
@@ -106,9 +112,9 @@ def check_equation(
                 yield _finding(eqn, ErrorCategory.NAN, message, _any(ne(out, out)))
 
 
-def _finding(eqn: JaxprEqn, category: ErrorCategory, message: str, failed: Any, *values: Any) -> Finding:
-    site = Site(category, message, tree_structure((values, {})), place_of(eqn.source_info.traceback))
-    return Finding(code_where(failed), (site,), list(values))
+def _finding(eqn: JaxprEqn, category: ErrorCategory, message: str, failed: Any) -> Finding:
+    site = Site(category, message, tree_structure(((), {})), place_of(eqn.source_info.traceback))
+    return Finding(code_where(failed), (site,), [])
 
 
 def _any(flags: Any) -> Any:
@@ -208,18 +214,16 @@ def _check_indices(eqn: JaxprEqn, args: Sequence[Any]) -> Finding | None:
             return reshape(values, ())
         return dynamic_index_in_dim(reshape(values, (count,)), place, 0, keepdims=False)
 
-    message = (
-        f"out-of-bounds indexing for array of shape {shape}: index {{}} is out of bounds for axis {{}} with size {{}}"
-    )
-    *others, found = columns
-    index = at_failure(found.indices)
-    if not others:
-        message = message.format("{}", found.axis, shape[found.axis])
-        return _finding(eqn, ErrorCategory.INDEX, message, at_failure(outside), index)
-    axis: Any = np.int32(found.axis)
-    size: Any = np.int32(shape[found.axis])
-    for column in reversed(others):
+    tree, line = tree_structure(((0,), {})), place_of(eqn.source_info.traceback)
+    messages = [
+        f"out-of-bounds indexing for array of shape {shape}: index {{}} is out of bounds "
+        f"for axis {column.axis} with size {shape[column.axis]}"
+        for column in columns
+    ]
+    sites = tuple(Site(ErrorCategory.INDEX, message, tree, line, slots=(0,)) for message in messages)
+    code, index = code_where(at_failure(outside), len(columns)), at_failure(columns[-1].indices)
+    for number in reversed(range(1, len(columns))):
+        column = columns[number - 1]
         here = at_failure(column.outside)
-        index = select(here, at_failure(column.indices), index)
-        axis, size = select(here, np.int32(column.axis), axis), select(here, np.int32(shape[column.axis]), size)
-    return _finding(eqn, ErrorCategory.INDEX, message, at_failure(outside), index, axis, size)
+        code, index = select(here, np.int32(number), code), select(here, at_failure(column.indices), index)
+    return Finding(code, sites, [index])

@@ -47,17 +47,21 @@ class Error:
     """What went wrong in a checked function, if anything did: a pytree of arrays, of which ``vmap`` makes a mapped one.
 
     Attributes:
-      _pred: bool, whether a check failed; with the axes of a mapped error.
-      _code: int32, which one: 0, or its number in ``_metadata``, counted from 1.
+      _code: int32, which check failed: 0, or its number in ``_metadata``, counted from 1; with the axes of a mapped error.
       _metadata: the checks.
-      _payload: the values that the messages of all checks show.
+      _payload: the values that messages show; each check knows which are its own.
     Example: ``err, out = checkify(jnp.sin)(x); err.throw()``.
     """
 
-    __slots__ = ("_pred", "_code", "_metadata", "_payload")
+    __slots__ = ("_code", "_metadata", "_payload")
 
     def __init__(self, _pred: Any, _code: Any, _metadata: Sites, _payload: tuple[Any, ...]):
-        self._pred, self._code, self._metadata, self._payload = _pred, _code, tuple(_metadata), tuple(_payload)
+        self._code, self._metadata, self._payload = _code, tuple(_metadata), tuple(_payload)
+
+    @property
+    def _pred(self) -> Any:
+        """Whether a check failed. It is not kept: each result of a compiled function takes time."""
+        return ne(self._code, np.int32(0))
 
     def get(self) -> str | None:
         """The message of what failed first, with a line for each failed index of a mapped error; None if nothing did.
@@ -88,10 +92,10 @@ class Error:
 
 register_pytree_node(
     Error,
-    lambda error: ((error._pred, error._code, error._payload), error._metadata),
-    lambda metadata, values: Error(values[0], values[1], metadata, values[2]),
+    lambda error: ((error._code, error._payload), error._metadata),
+    lambda metadata, values: Error(None, values[0], metadata, values[1]),
 )
-init_error = Error(np.bool_(False), np.int32(0), (), ())
+init_error = Error(None, np.int32(0), (), ())
 
 
 class _Fields(string.Formatter):
@@ -136,7 +140,9 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
         error.add_note(f"check: fields and values do not fit together in {msg!r}")
         raise
     place = place_of(runtime.Traceback.get_traceback())
-    site = Site(ErrorCategory.USER, f"{msg} (`check` failed)", tree, place, bool(debug), key_dtypes)
+    site = Site(
+        ErrorCategory.USER, f"{msg} (`check` failed)", tree, place, bool(debug), key_dtypes, tuple(range(len(leaves)))
+    )
     bind_check(code_where(bitwise_not(pred)), leaves, (site,))
 
 
@@ -224,8 +230,7 @@ def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Cal
         operands = [leaf for leaf, is_traced in zip(leaves, traced, strict=True) if is_traced]
         jaxpr, consts = stage(flat, [typeof(leaf) for leaf in operands], info)
         found, outs = run_checked(ClosedJaxpr(jaxpr, consts), operands, wanted)
-        error = Error(ne(found.code, np.int32(0)), found.code, found.sites, tuple(found.payload))
-        return error, tree_unflatten(out_tree, outs)
+        return Error(None, found.code, found.sites, tuple(found.payload)), tree_unflatten(out_tree, outs)
 
     @boundary
     @named_like(f)

@@ -6,6 +6,7 @@ calls another one, or repeats it, the outcome of the inner checks is a finding a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from arrax.lax.control_flow.solves import linear_solve_p, root_p
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p, custom_vjp_call_p
 from arrax.lax.reductions import reduce_or
 from arrax.lax.remat import remat_p
-from arrax.lax.runtime_checks import ErrorCategory, Sites, bind_check, check_effect, check_p, mapped_site
+from arrax.lax.runtime_checks import ErrorCategory, Sites, bind_check, check_effect, check_p, mapped_site, side_by_side
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
 from arrax.lax.shard_maps import bind_shard_map, region_of, shard_map_p
@@ -57,7 +58,11 @@ class Checked(NamedTuple):
 
     def no_finding(self) -> list[Any]:
         """Code and payload of a program that was not run yet."""
-        return [np.int32(0), *(np.zeros(aval.shape, aval.dtype) for aval in self.payload_avals)]
+        return [np.int32(0), *_zeros(self.payload_avals)]
+
+
+def _zeros(avals: Sequence[Any]) -> list[Any]:
+    return [np.zeros(aval.shape, aval.dtype) for aval in avals]
 
 
 def run_checked(program: ClosedJaxpr, args: Sequence[Any], errors: Errors) -> tuple[Finding, list[Any]]:
@@ -137,30 +142,31 @@ def _call(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Fi
 def _cond(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]] | None:
     branches, platforms = eqn.params["branches"], eqn.params["branches_platforms"]
     forms = [checked(branch, errors) for branch in branches]
-    sites: Sites = tuple(site for form in forms for site in form.sites)
     if all(form.is_as_before for form in forms):
         return None
-    joined = branches[0].memo(("checked cond", errors, branches), lambda: tuple(_padded(forms)))
+    sites, avals, places = side_by_side([(form.sites, form.payload_avals) for form in forms])
+    joined = branches[0].memo(("checked cond", errors, branches), lambda: tuple(_padded(forms, avals, places)))
     outs = bind_cond(values[0], values[1:], joined, platforms)
-    avals = [aval for form in forms for aval in form.payload_avals]
     return Checked(joined[0], sites, avals, False).split(outs)
 
 
-def _padded(forms: Sequence[Checked]) -> list[ClosedJaxpr]:
-    """Checked branches that return the values of the checks of all of them."""
-    return [_pad(forms, number) for number in range(len(forms))]
+def _padded(forms: Sequence[Checked], avals: Sequence[Any], places: Sequence[Sequence[int]]) -> list[ClosedJaxpr]:
+    """Checked branches that return the values of the checks of all of them: of these types, theirs in these slots."""
+    ends = itertools.accumulate(len(form.sites) for form in forms)
+    return [
+        _pad(form, end - len(form.sites), avals, slots) for form, end, slots in zip(forms, ends, places, strict=True)
+    ]
 
 
-def _pad(forms: Sequence[Checked], number: int) -> ClosedJaxpr:
-    own, before = forms[number], sum(len(form.sites) for form in forms[:number])
-
+def _pad(own: Checked, before: int, avals: Sequence[Any], slots: Sequence[int]) -> ClosedJaxpr:
     def flat(*args: Any) -> list[Any]:
         program = own.program
         (found,), outs = own.split(eval_jaxpr(program.jaxpr, program.consts, *args))
         code = found.code if not before else select(eq(found.code, np.int32(0)), found.code, found.code + before)
-        rows = [form.no_finding()[1:] for form in forms]
-        rows[number] = found.payload
-        return [code, *(value for row in rows for value in row), *outs]
+        payload = _zeros(avals)
+        for slot, value in zip(slots, found.payload, strict=True):
+            payload[slot] = value
+        return [code, *payload, *outs]
 
     return ClosedJaxpr(*stage(flat, own.program.in_avals, own.program.jaxpr.debug_info))
 
@@ -192,7 +198,7 @@ def _shard_map(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[li
     outs = bind_shard_map(program, operands, region, ins, outs_specs, params["name"])
     found, rest = split_list(outs, [count])
     failed = reduce_or(ne(found[0], np.int32(0)), (0,))
-    return [Finding(code_where(failed), (mapped_site(inner.sites),), found)], rest
+    return [Finding(code_where(failed), (mapped_site(inner.sites, count - 1),), found)], rest
 
 
 def _kept(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:

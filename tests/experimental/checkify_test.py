@@ -355,3 +355,27 @@ def test_fields_without_values_name_the_text():
     with pytest.raises(IndexError) as error:
         check(True, "{} of {}", 1)
     assert "check: fields and values do not fit together in '{} of {}'" in error.value.__notes__
+
+
+def test_errors_have_as_many_results_as_the_check_with_most_values():
+    def f(x, i):
+        check(x > 0, "first {}", x)
+        y = ROWS[i, i] + lax.cond(x > 1, lambda: ROWS[i].sum(), lambda: ROWS[0, i])
+        check(x > 2, "second {} and {}", x, jnp.arange(2.0) + y)
+        return lax.fori_loop(0, 3, lambda k, y: y + ROWS[k, i], y)
+
+    checked = arrax.jit(checkify.checkify(f, errors=checkify.all_checks))
+    error, _ = checked(3.0, 1)
+    assert [leaf.shape for leaf in arrax.tree.leaves(error)] == [(), (), (), (2,)]  # code, x, index, what both have
+    assert checked(-1.0, 9)[0].get().startswith("first -1.0")
+    assert "index 9 is out of bounds for axis 0 with size 3" in checked(3.0, 9)[0].get()
+    assert checked(2.0, 2)[0].get().startswith("second 2.0 and [5. 6.] (`check` failed)")
+    x, i = jnp.array([1.0, 3.0, -2.0, 3.0, 3.0]), jnp.array([1, 3, 0, 2, -9])
+    error, _ = arrax.vmap(checkify.checkify(f, errors=checkify.all_checks))(x, i)
+    outside = "out-of-bounds indexing for array of shape (3, 4): index {} is out of bounds for axis 0 with size 3"
+    assert [line.split(" at /")[0].split(": ", 1) for line in error.get().split("\n")] == [
+        ["at mapped index 0", "second 1.0 and [2. 3.] (`check` failed)"],
+        ["at mapped index 1", outside.format(3)],
+        ["at mapped index 2", "first -2.0 (`check` failed)"],
+        ["at mapped index 4", outside.format(-6)],
+    ]
