@@ -25,7 +25,7 @@ from docs import related, value_examples
 CHAPTERS = {
     "Transformations, devices, settings": (
         "arrax", "arrax.ad_checkpoint", "arrax.custom_batching", "arrax.custom_derivatives", "arrax.custom_transpose", "arrax.export", "arrax.ffi", "arrax.stages", "arrax.errors", "arrax.debug",
-        "arrax.profiler", "arrax.monitoring", "arrax.collect_profile", "arrax.test_util",
+        "arrax.profiler", "arrax.monitoring", "arrax.collect_profile", "arrax.tools.jax_to_ir", "arrax.test_util",
     ),
     "Arrays": (
         "arrax.numpy", "arrax.numpy.linalg", "arrax.numpy.fft", "arrax.lax", "arrax.lax.linalg", "arrax.ref", "arrax.dtypes",
@@ -50,13 +50,13 @@ CHAPTERS = {
     "Many devices, many processes": ("arrax.sharding", "arrax.memory", "arrax.distributed"),
     "Experimental": (
         "arrax.experimental", "arrax.experimental.array_api", "arrax.experimental.array_api.fft",
-        "arrax.experimental.array_api.linalg", "arrax.experimental.array_serialization.serialization",
+        "arrax.experimental.array_api.linalg", "arrax.experimental.array_serialization.serialization", "arrax.experimental.buffer_callback",
         "arrax.experimental.checkify", "arrax.experimental.colocated_python",
         "arrax.experimental.compilation_cache.compilation_cache", "arrax.experimental.compute_on", "arrax.experimental.custom_partitioning",
         "arrax.experimental.export", "arrax.experimental.host_callback", "arrax.experimental.jet", "arrax.experimental.key_reuse", "arrax.experimental.layout",
         "arrax.experimental.maps", "arrax.experimental.mesh_utils", "arrax.experimental.multihost_utils",
-        "arrax.experimental.ode", "arrax.experimental.pallas", "arrax.experimental.pallas.tpu", "arrax.experimental.pjit", "arrax.experimental.rnn", "arrax.experimental.shard_alike", "arrax.experimental.shard_map",
-        "arrax.experimental.sparse", "arrax.experimental.sparse.linalg", "arrax.experimental.x64_context",
+        "arrax.experimental.ode", "arrax.experimental.pallas", "arrax.experimental.pallas.tpu", "arrax.experimental.pjit", "arrax.experimental.rnn", "arrax.experimental.serialize_executable", "arrax.experimental.shard_alike", "arrax.experimental.shard_map",
+        "arrax.experimental.sparse", "arrax.experimental.sparse.linalg", "arrax.experimental.topologies", "arrax.experimental.x64_context",
     ),
     "For libraries": (
         "arrax.api_util", "arrax.core", "arrax.extend.backend", "arrax.extend.core", "arrax.extend.core.primitives", "arrax.extend.ffi",

@@ -23,6 +23,12 @@ from arrax.core.interpreter import Tracer
 # Modules of the served name that stand elsewhere in arrax.
 ELSEWHERE = {"jax.version": "arrax.as_jax.version"}
 
+# Modules that arrax leaves out, and what to use.
+INSTEAD = {
+    "jax.experimental.jax2tf": "it needs TensorFlow, which arrax does not use; jax.export writes programs as StableHLO, which "
+    "TensorFlow calls with XlaCallModule",
+}
+
 
 class _Loader(importlib.abc.Loader):
     """Gives a module that is there already."""
@@ -52,7 +58,8 @@ class Finder(importlib.abc.MetaPathFinder):
             return None
         module = module_for(fullname)
         if module is None:
-            raise ModuleNotFoundError(f"No module named {fullname!r}: arrax has none of this name yet", name=fullname)
+            reason = INSTEAD.get(fullname, "arrax has none of this name yet")
+            raise ModuleNotFoundError(f"No module named {fullname!r}: {reason}", name=fullname)
         return importlib.machinery.ModuleSpec(fullname, _Loader(module), is_package=hasattr(module, "__path__"))
 
     def find_distributions(

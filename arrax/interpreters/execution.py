@@ -119,7 +119,7 @@ def lower_program(
     jaxpr = in_order(jaxpr)
     const_args = [value for value, keep in zip(passed, kept[:count], strict=True) if keep]
     kept = kept[count:]
-    spread = _Spread.of(placement, const_args, kept, jaxpr)
+    spread = Spread.of(placement, const_args, kept, jaxpr)
     donate = [d for d, keep in zip(donated, kept, strict=True) if keep] if donated is not None else []
     attributes = _donation_attributes(jaxpr, len(const_args), donate, placement, spread)
     results: list[dict[str, str]] = []
@@ -189,7 +189,7 @@ def _names_of(jaxpr: Jaxpr, kept: Sequence[bool]) -> list[str]:
     return [name for name, keep in zip(names, kept, strict=True) if keep]
 
 
-class _Spread(NamedTuple):
+class Spread(NamedTuple):
     """How a module's inputs and outputs lie over several devices."""
 
     devices: Any
@@ -200,7 +200,7 @@ class _Spread(NamedTuple):
     @classmethod
     def of(
         cls, placement: Placement | None, const_args: Sequence[Any], kept: Sequence[bool], jaxpr: Jaxpr
-    ) -> _Spread | None:
+    ) -> Spread | None:
         """None for one device."""
         if placement is None or placement.devices is None:
             return None
@@ -260,7 +260,7 @@ class CompiledProgram:
 
     __slots__ = (
         "executable", "placement", "kept", "const_args", "out_avals", "in_shardings", "out_shardings", "handlers", "effects",
-        "name", "donated", "lowered", "physical", "paced", "to_agree", "names", "_keys", "_on_host", "in_orders",
+        "name", "donated", "lowered", "physical", "paced", "to_agree", "names", "compiled_here", "_keys", "_on_host", "in_orders",
     )  # fmt: skip
 
     def __init__(
@@ -270,10 +270,14 @@ class CompiledProgram:
         name: str,
         compiler_options: Any = None,
         afresh: bool = False,
+        executable: Any = None,
     ):
+        """With ``executable``, it is there already, and ``lowered`` has no module."""
         self.placement, self.name = placement, name
-        self.executable = self._compile(lowered, compiler_options, afresh)
-        self.names = compilation.latest.names
+        self._prepare(lowered)
+        self.executable = self._compile(lowered, compiler_options, afresh) if executable is None else executable
+        latest = compilation.latest
+        self.names, self.compiled_here = latest.names, executable is None and latest.source == "compiler"
         self.lowered = lowered._replace(module=None, locations=None)  # type: ignore[arg-type]  # whose memory is freed
         self.kept, self.donated, self.effects = lowered.kept, lowered.donated, lowered.effects
         self.out_avals = [atom.aval for atom in lowered.jaxpr.outvars]
@@ -292,7 +296,7 @@ class CompiledProgram:
             for aval, sharding in zip(self.physical, self.out_shardings, strict=True)
         ]
 
-    def _compile(self, lowered: LoweredProgram, compiler_options: Any, afresh: bool) -> Any:
+    def _prepare(self, lowered: LoweredProgram) -> None:
         device, spread = self.placement.device, lowered.spread
         if lowered.host_callbacks:
             drain.expect(device)
@@ -300,6 +304,9 @@ class CompiledProgram:
         self.to_agree = spread is not None and not spread.devices.is_fully_addressable
         if self.paced:
             pace.watch()
+
+    def _compile(self, lowered: LoweredProgram, compiler_options: Any, afresh: bool) -> Any:
+        device, spread = self.placement.device, lowered.spread
         # Small programs that are many, and no user's: with names of their operations they would take a tenth longer to load.
         source: Source = ModuleAsItIs(lowered.module) if lowered.eager else lowered.locations
         return compilation.compile_module(

@@ -282,7 +282,7 @@ def ffi_call(
         operands = [checked_operand("ffi_call", arg) for arg in args]
         avals = list(map(typeof, operands))
         aliases = tuple(sorted((input_output_aliases or {}).items()))
-        _check_aliases(aliases, avals, result_avals)
+        check_aliases(aliases, avals, result_avals)
         outs = ffi_call_p.bind(
             *operands, target_name=target_name, result_avals=result_avals, has_side_effect=bool(has_side_effect),
             vmap_method=vmap_method, input_layouts=checked_layouts("input", input_layouts, [aval.ndim for aval in avals]),
@@ -295,7 +295,12 @@ def ffi_call(
     return call
 
 
-def _check_aliases(aliases: Any, avals: Sequence[ShapedArray], result_avals: Sequence[ShapedArray]) -> None:
+def check_aliases(aliases: Any, avals: Sequence[ShapedArray], result_avals: Sequence[ShapedArray]) -> None:
+    """Refuse results that are to be written over arguments that are not there, or of other types.
+
+    Raises:
+      ValueError: there are such.
+    """
     for operand, result in aliases:
         mapping = f"input_output_aliases contains the mapping '{operand}:{result}'"
         for kind, number, count in (("input", operand, len(avals)), ("output", result, len(result_avals))):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,14 @@ from arrax.core.types import ShapedArray, abstract_token
 from arrax.interpreters.execution import check_special_values
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.builder import physical_aval
+from arrax.interpreters.lowering.custom_calls import aliases_of
 from arrax.interpreters.lowering.other_axes import other_axes, over_axes
 from arrax.xla import host_failures
 from arrax.xla.devices import client_of
 from arrax.xla.placement import array_from_host
 
 logger = logging.getLogger("arrax")
-_TARGETS = {"cpu": "python_cpu_callback", "cuda": "python_gpu_callback", "rocm": "python_gpu_callback"}
+_PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu"}
 
 
 class HostFunction:
@@ -194,37 +196,44 @@ def emit_python_callback(
 
 def call_host(
     module: Any, name: str, entry: Callable[..., tuple], operands: Sequence[Any], avals_in: Sequence[Any],
-    avals_out: Sequence[Any], *, side_effect: bool, partitioned: bool = False,
+    avals_out: Sequence[Any], *, side_effect: bool, partitioned: bool = False, in_place: bool = False,
+    aliases: Mapping[int, int] = MappingProxyType({}),
 ) -> list[Any]:  # fmt: skip
     """The operation that calls a function of NumPy arrays; types and results are not looked at.
 
     Args:
       module: context of the module that it stands in.
       name: of the public function behind it, for messages.
-      entry: gives a tuple of arrays of the types ``avals_out``.
+      entry: gives a tuple of arrays of the types ``avals_out``; ``in_place``, it is given the runtime's context, and the memory
+        of the results after that of the operands, and gives an empty tuple.
       partitioned: whether each device calls it.
+      aliases: from numbers of operands to those of results that take their memory.
     Raises:
       NotImplementedError: the platform has no such calls.
     """
-    target = _TARGETS.get(module.platform)
-    if target is None:
+    platform = _PLATFORMS.get(module.platform)
+    if platform is None:
         raise NotImplementedError(f"{name} is not supported on platform {module.platform}")
     rest = other_axes(module) if side_effect and abstract_token not in avals_in else []
     if rest and not operands:  # of what takes nothing the compiler forgets that each device does it by itself
         operands, avals_in, alone = [builder.constant(np.int32(0))], [ShapedArray((), np.dtype(np.int32))], entry
 
-        def entry(_: Any) -> tuple[Any, ...]:
-            return alone()
+        def entry(context: Any, *memory: Any) -> tuple[Any, ...]:
+            return alone(context, *memory[1:]) if in_place else alone()
 
     number = len(module.host_callbacks)
     module.host_callbacks.append(entry)
     attributes = {
-        "call_target_name": builder.string(f"xla_ffi_{'partitioned_' * partitioned}{target}"),
+        "call_target_name": builder.string(
+            f"xla_{'buffer' if in_place else 'ffi'}_{'partitioned_' * partitioned}python_{platform}_callback"
+        ),
         "api_version": builder.integer(4, 32),
         "has_side_effect": builder.attribute("true" if side_effect else "false"),
         "backend_config": builder.attribute(f"{{index = {number} : ui64}}"),
         "operand_layouts": builder.row_major(avals_in), "result_layouts": builder.row_major(avals_out),
     }  # fmt: skip
+    if aliases:
+        attributes["output_operand_aliases"] = aliases_of(aliases, len(operands), len(avals_out))
     if partitioned:
         attributes["sdy.sharding"] = sharding_text.on_each_device(module)
     elif module.num_devices > 1 and module.manual is None:  # one device calls the host, with the whole values

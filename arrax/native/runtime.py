@@ -27,6 +27,7 @@ PjitFunctionCache = _jax.PjitFunctionCache
 Sharding = _jax.Sharding
 SingleDeviceSharding = _jax.SingleDeviceSharding
 Traceback = _jax.Traceback
+Buffer, ExecutionContext, ExecutionStage = _jax.ffi.Buffer, _jax.ffi.ExecutionContext, _jax.ffi.ExecutionStage
 approx_top_k_reduction_output_size = _jax.approx_top_k_reduction_output_size
 array_result_handler = _jax.array_result_handler
 batched_copy_array_to_devices_with_sharding = _jax.batched_copy_array_to_devices_with_sharding

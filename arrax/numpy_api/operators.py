@@ -10,6 +10,7 @@ from typing import Any
 
 from arrax import dtypes
 from arrax.core.functions import name_function
+from arrax.lax import arithmetic
 from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import kind_of
 from arrax.numpy_api import elementwise, logic, powers, products
@@ -51,11 +52,14 @@ def _compiled(
     return make_api(operator, kind=kind)
 
 
+_square = make_api(lambda x: arithmetic.integer_pow(x, 2))
+
+
 def _power(self: Any, other: Any) -> Any:
     """``power`` as an operator; small integer exponents multiply repeatedly."""
     if type(other) is int:
         if other == 2 and kind_of(self.dtype) != "bool":
-            return elementwise.square(self)
+            return _square(self)
         return powers.power(self, other)
     return powers.power(self, other) if accepts_operand(other) or _number(other) else NotImplemented
 

@@ -223,17 +223,24 @@ class Compiled(_Stage):
         return "\n\n".join(module.to_string() for module in self._own_modules())
 
     def _own_modules(self) -> list[Any]:
-        """What was compiled, with the names and lines of this function's operations.
-
-        The executable may have been found, and compiled for another function with the same operations.
-        """
+        """What was compiled, with the names and lines of this function's operations."""
         if self._modules is None:
-            traced = Traced(self._jitted, self._traced, self._names, self._donated, self._placement)
-            lowered, program = traced.lower()._lowering, self._program
-            if names_of(lowered.locations) != program.names:
-                program = CompiledProgram(lowered, self._placement, self._jitted.name, self._options, afresh=True)
-            self._modules = list(program.executable.hlo_modules())
+            self._modules = list(self.own_program().executable.hlo_modules())
         return self._modules
+
+    def own_program(self, as_it_is: bool | None = None) -> CompiledProgram:
+        """The program compiled for this function: the executable may have been found, and compiled for one of the same operations.
+
+        Args:
+          as_it_is: whether the one that runs will do; by default, where it has the names and lines of this function's operations.
+        """
+        program = self._program
+        if as_it_is:
+            return program
+        lowered = Traced(self._jitted, self._traced, self._names, self._donated, self._placement).lower()._lowering
+        if as_it_is is None and names_of(lowered.locations) == program.names:
+            return program
+        return CompiledProgram(lowered, self._placement, self._jitted.name, self._options, afresh=True)
 
     def cost_analysis(self) -> Any:
         """Costs as the compiler estimates them, such as ``{'flops': …}``; None where it can't."""

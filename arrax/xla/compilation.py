@@ -207,10 +207,7 @@ def compile_module(
     if config.dump_ir_to.value:
         dump(module, name, config.dump_ir_to.value)
     client = devices[0].client
-    if at_once and not host_callbacks:
-        host_callbacks = (
-            _not_called,
-        )  # the runtime does not hand over programs that may need this thread's interpreter lock
+    host_callbacks = _callbacks(host_callbacks, at_once)
     options = options_for(client, devices, quickly, compiler_options, num_replicas, propagated)
     with_places = config.compilation_cache_include_metadata_in_key.value
     bytecode = module.full_bytecode() if with_places else module.plain_bytecode()
@@ -237,6 +234,27 @@ def compile_module(
         with executables.lock:
             executables.compiling.pop(key, None)
     return found
+
+
+def _callbacks(host_callbacks: Sequence[Any], at_once: bool) -> Sequence[Any]:
+    """The functions that a program gets; the runtime hands none over that may need this thread's interpreter lock."""
+    return (_not_called,) if at_once and not host_callbacks else host_callbacks
+
+
+def load_executable(
+    payload: bytes, devices: Sequence[Any], host_callbacks: Sequence[Any] = (), at_once: bool = False
+) -> Any:
+    """The executable of its serialized form, on as many devices as it was compiled for.
+
+    Args:
+      host_callbacks, at_once: as for ``compile_module``.
+    Raises:
+      RuntimeError: the runtime refuses it.
+    """
+    client = devices[0].client
+    options = options_for(client, devices, quickly=False)
+    callbacks = list(_callbacks(host_callbacks, at_once))
+    return client.deserialize_executable(payload, device_list(tuple(devices)), options, host_callbacks=callbacks)
 
 
 def _not_called(context: Any, *buffers: Any) -> tuple:

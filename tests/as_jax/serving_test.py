@@ -218,3 +218,15 @@ assert jax.core.Trace(None).full_raise(3) == 3
 """,
     )
     assert done.stdout.strip() == "True", done.stderr
+
+
+def test_lines_of_operations_are_those_of_the_program_that_is_run(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import jax\nprint(jax.jit(lambda x: x**2).lower(1.0).as_text(debug_info=True))")
+    done = run("-m", "arrax.as_jax", str(program))
+    assert f'loc("{program}":2:' in done.stdout and "runpy" not in done.stdout, done.stderr
+
+
+def test_what_is_left_out_says_what_to_use():
+    done = run("-m", "arrax.as_jax", "-c", "import jax.experimental.jax2tf")
+    assert "jax.export writes programs as StableHLO" in done.stderr

@@ -26,7 +26,7 @@ PROGRAMS = {  # name: (function, arguments, the primitives of its equations in o
     "quotient": (lambda x, y: x / y, (X, Y), "div"),
     "quotient of integers": (lambda i: i / 2, (WHOLE,), "convert_element_type div"),
     "negative": (lambda x: -x, (X,), "neg"),
-    "square": (lambda x: x**2, (X,), "square"),
+    "square": (lambda x: x**2, (X,), "integer_pow"),
     "cube": (lambda x: x**3, (X,), "integer_pow"),
     "power": (lambda x: x**0.5, (X,), "pow"),
     "comparison": (lambda x: x > 0, (X,), "gt"),

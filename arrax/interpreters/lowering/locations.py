@@ -23,7 +23,8 @@ from arrax.core.name_stacks import stack_text
 from arrax.interpreters.lowering import builder
 from arrax.xla.modules import bytecode_of
 
-_BETWEEN = frozenset((contextlib.__file__, functools.__file__))
+# Frames that no user wrote: between those of this package, and what Python begins a program with (``python -m``).
+_NOBODYS = frozenset((contextlib.__file__, functools.__file__, "<frozen runpy>"))
 
 
 # What operations are lowered from: the equation; what holds its program (an origin, or a text in front of all names); and
@@ -137,7 +138,7 @@ def _places_for(limit: int, cut: str | None) -> Any:
     def file_of(code: CodeType) -> str | None:
         """The file of a frame, None for those that are not shown."""
         path = code.co_filename
-        if is_internal(path) or path in _BETWEEN:
+        if is_internal(path) or path in _NOBODYS:
             return None
         return printable(path if cut is None else re.sub(cut, "", path))
 
