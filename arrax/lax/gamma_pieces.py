@@ -61,17 +61,23 @@ def scaled_complement(x: Real) -> Real:
     return far.where(1 / math.sqrt(math.pi) / far.where(x, 1), near)
 
 
-def excess(x: Real) -> Real:
-    """(x - log(1 + x)) / x^2, smooth at 0: with s = x / (2 + x), log(1 + x) is 2 (s + s^3/3 + s^5/5 + …)."""
-    near = abs(x) < 0.3
-    small = near.where(x, 0)
-    inverse = 1 / (2 + small)
-    s = small * inverse
+def _excess_near_0(x: Real) -> Real:
+    """(x - log(1 + x)) / x^2 for |x| < 0.3: with s = x / (2 + x), log(1 + x) is 2 (s + s^3/3 + s^5/5 + …)."""
+    inverse = 1 / (2 + x)
+    s = x * inverse
     tail = (s * s).polynomial([1 / odd for odd in range(3, 25, 2)])
+    return inverse * (1 - 2 * (s * inverse) * tail)
+
+
+def excess(x: Real) -> Real:
+    """(x - log(1 + x)) / x^2, smooth at 0."""
+    near = abs(x) < 0.3
     far = near.where(1, x)
-    return near.where(inverse * (1 - 2 * (s * inverse) * tail), (far - (1 + far).log()) / (far * far))
+    return near.where(_excess_near_0(near.where(x, 0)), (far - (1 + far).log()) / (far * far))
 
 
 def log_one_plus(x: Real) -> Real:
     """log(1 + x), with all digits below 0, too: the compiler's own loses two for x around -0.4."""
-    return x - x * x * excess(x)
+    near = abs(x) < 0.3
+    small = near.where(x, 0)
+    return near.where(small - small * small * _excess_near_0(small), (1 + near.where(1, x)).log())

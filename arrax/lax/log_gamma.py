@@ -1,4 +1,4 @@
-"""The logarithm of the gamma function and its derivative, the digamma function, as formulas in double precision."""
+"""The logarithm of the gamma function, as a formula in double precision."""
 
 from __future__ import annotations
 
@@ -33,33 +33,19 @@ _LOG_GAMMA_AROUND_2 = (
     3.801021892031957e-18, -6.238290254064288e-19, 1.0257883130864376e-19,
 )
 
-# digamma(x) / (x - root) on 1 to 2
-_DIGAMMA = (
-    0.983570260441567, -0.2270640863346444, 0.03336889902393011, -0.005320077271596548, 0.0008788656937820505,
-    -0.00014773492650606044, 2.5060543468359146e-05, -4.2721034029993324e-06, 7.302769272465923e-07,
-    -1.2502886813559594e-07, 2.1425009322359472e-08, -3.673295918565179e-09, 6.299717236108931e-10,
-    -1.080593028883266e-10, 1.853735192053638e-11, -3.18023536582553e-12, 5.456147570322795e-13, -9.360993131036438e-14,
-    1.606064636295075e-14, -2.7555431377438815e-15, 4.727736178601912e-16, -8.11148420346509e-17, 1.391707769474154e-17,
-    -2.3877901082188625e-18, 4.096797187161558e-19,
-)
-
-# Of log x - 1/(2x) - digamma(x) in 1/x^2, from 1/x^2 on (DLMF 5.11.2).
-_DIGAMMA_TAIL = (0.0, 1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
 # fmt: on
-_DIGAMMA_ROOT = 1.4616321449683622  # the nearest float
-_DIGAMMA_AT_ROOT = -9.241265521729427e-17
-_STEPS = int(LARGE) - 2
+STEPS = int(LARGE) - 2
 # Of sin(pi u) / u and cos(pi u) in u^2
 _SINE = [(-1) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(10)]
 _COSINE = [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k) for k in range(10)]
 
 
-def _kept(series: Sequence[float], precision: float) -> list[float]:
+def kept(series: Sequence[float], precision: float) -> list[float]:
     """The coefficients of a Chebyshev series that count."""
     return [coefficient for coefficient in series if abs(coefficient) > precision / 1000]
 
 
-def _half_turns(x: Real) -> tuple[Real, Real, Real, Flags]:
+def half_turns(x: Real) -> tuple[Real, Real, Real, Flags]:
     """r in [-1/2, 1/2], by which x is more than a whole number; sine and cosine of pi u, and whether u is |r|, else 1/2 - |r|."""
     r = x - (x + 0.5).floor()
     near = abs(r) <= 0.25
@@ -68,9 +54,9 @@ def _half_turns(x: Real) -> tuple[Real, Real, Real, Flags]:
     return r, u * square.polynomial(_SINE), square.polynomial(_COSINE), near
 
 
-def _down(x: Real) -> tuple[Real, Real]:
+def down(x: Real) -> tuple[Real, Real]:
     """x in [2, 10) less the whole number that leaves it in [2, 3), and that number."""
-    steps = (x.floor() - 2).maximum(0).minimum(_STEPS)
+    steps = (x.floor() - 2).maximum(0).minimum(STEPS)
     return x - steps, steps
 
 
@@ -78,14 +64,14 @@ def _log_gamma_of_positive(x: Real, precision: float) -> Real:
     """Its zeros 1 and 2 are factors, so that the relative error stays small beside them."""
     small = x < 0.5
     base = small.where(x, x - 1)
-    series = base.maximum(-0.5).minimum(0.5).chebyshev(-0.5, 0.5, _kept(_LOG_GAMMA_AROUND_1, precision))
+    series = base.maximum(-0.5).minimum(0.5).chebyshev(-0.5, 0.5, kept(_LOG_GAMMA_AROUND_1, precision))
     around_one = base * series - small.where(x, 1).log()
     inner = x.maximum(1.5).minimum(LARGE)
-    reduced, steps = _down(inner)
+    reduced, steps = down(inner)
     product = x.like(1)
-    for k in range(1, _STEPS + 1):
+    for k in range(1, STEPS + 1):
         product = product * (steps >= k).where(inner - k, 1)
-    series = reduced.maximum(1.5).minimum(3).chebyshev(1.5, 3, _kept(_LOG_GAMMA_AROUND_2, precision))
+    series = reduced.maximum(1.5).minimum(3).chebyshev(1.5, 3, kept(_LOG_GAMMA_AROUND_2, precision))
     middle = (reduced - 2) * series + product.log()
     large = x.maximum(LARGE)
     far = (large - 0.5) * (large.log() - 1) + (0.5 * math.log(2 * math.pi) - 0.5) + stirling(large)
@@ -96,44 +82,10 @@ def _log_gamma_of_positive(x: Real, precision: float) -> Real:
 def log_gamma(x: Real, precision: float, order: int) -> Real:
     """log |Gamma(x)|; below 0 by reflection (DLMF 5.5.3)."""
     size = abs(x)
-    _, sine, cosine, near = _half_turns(size)
+    _, sine, cosine, near = half_turns(size)
     product = size * near.where(sine, cosine)
     pole = product.equals(0) | size.equals(np.inf)
     positive = _log_gamma_of_positive(size, precision)
     reflected = pole.where(np.inf, math.log(math.pi) - pole.where(1, product).log() - positive)
     reflected = (size < 1e-100).where(positive, reflected)  # whose square is no number
     return (x < 0).where(reflected, x.equals(0).where(np.inf, positive))
-
-
-def _digamma_of_positive(x: Real, precision: float) -> Real:
-    """By the polynomial over its root between 1 and 2, the recurrence (DLMF 5.5.2), and Stirling's series for large x."""
-    below = x < 1
-    near = below.where(x + 1, x.minimum(LARGE))
-    reduced, steps = _down(near)
-    low = near < 2
-    start, count = low.where(near, reduced - 1), low.where(0, steps + 1)
-    total = below.where(-1 / below.where(x, 1), 0)
-    for k in range(1, _STEPS + 2):
-        taken = count >= k
-        total = total + taken.where(1 / taken.where(near - k, 1), 0)
-    series = start.maximum(1).minimum(2).chebyshev(1, 2, _kept(_DIGAMMA, precision))
-    small = total + ((start - _DIGAMMA_ROOT) * series + _DIGAMMA_AT_ROOT)
-    large = x.maximum(LARGE)
-    inverse = 1 / (large * large)
-    far = large.log() - 0.5 / large - inverse.polynomial(_DIGAMMA_TAIL)
-    return (x < LARGE).where(small, x.equals(np.inf).where(np.inf, far))
-
-
-def digamma(x: Real, precision: float, order: int) -> Real:
-    """The digamma function; below 0 by reflection (DLMF 5.5.4)."""
-    size = abs(x)
-    r, sine, cosine, near = _half_turns(x)
-    whole = r.equals(0)
-    cotangent = near.where(cosine / whole.where(1, sine), sine / cosine)
-    cotangent = whole.where(np.nan, (r < 0).where(-cotangent, cotangent))
-    inverse = 1 / x
-    positive = _digamma_of_positive(size, precision)
-    reflected = positive - inverse - math.pi * cotangent
-    reflected = (size < 1e-16).where(-inverse - np.euler_gamma, reflected)
-    negative = x.equals(-np.inf).where(np.nan, reflected)
-    return x.equals(0).where(-inverse, (x < 0).where(negative, positive))

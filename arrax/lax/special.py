@@ -13,6 +13,7 @@ import numpy as np
 
 from arrax.core.types import typeof
 from arrax.interpreters.lowering.module import cached_lower_fun
+from arrax.lax import digamma_formulas
 from arrax.lax.arithmetic import abs_, add, div, le, lt, max_, min_, mul, neg, scalar, sign, square, sub
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.cpu.error_function import error_function
@@ -21,7 +22,6 @@ from arrax.lax.double_formulas import Derivatives, Formula, Real, in_double
 from arrax.lax.exponential import exp, rsqrt
 from arrax.lax.families import binary, lower_named, unary
 from arrax.lax.filled_arrays import full_like
-from arrax.lax.log_gamma import digamma as digamma_of
 from arrax.lax.log_gamma import log_gamma
 from arrax.lax.operand_checks import floating
 from arrax.lax.selection import select
@@ -152,7 +152,7 @@ def _bessel_i1e_jvp(x: Any, ans: Any, t: Any) -> Any:
 
 
 def _polygamma(m: Real, x: Real, precision: float, order: int) -> Real:
-    return m.equals(0).where(digamma_of(x, precision, order), polygamma_of_orders(m, x, precision, order))
+    return m.equals(0).where(digamma_formulas.digamma(x, precision, order), polygamma_of_orders(m, x, precision, order))
 
 
 def _narrow_by(formula: Formula, name: str) -> Callable[..., Any]:
@@ -180,8 +180,11 @@ lgamma    = unary("lgamma",  floating, _narrow_by(log_gamma, "lgamma"), cost=200
 # What the documented random streams are made of: their draws depend on its last bits.
 xla_lgamma = unary("xla_lgamma", floating, "chlo.lgamma", cost=100, doc="logarithm of the magnitude of the gamma function, by XLA",
                    jvp=lambda x, ans, t: mul(t, digamma(x)))
-digamma   = unary("digamma", floating, _narrow_by(digamma_of, "digamma"), cost=200, doc="digamma function, the derivative of lgamma",
-                  jvp=lambda x, ans, t: mul(t, polygamma(scalar(1, x), x)))
+digamma   = unary("digamma", floating, _narrow_by(digamma_formulas.digamma, "digamma"), cost=200, doc="digamma function, the derivative of lgamma",
+                  jvp=lambda x, ans, t: mul(t, trigamma(x)))
+trigamma  = unary("trigamma", floating, in_double(digamma_formulas.trigamma, "trigamma"), cost=200,
+                  doc="trigamma function, the derivative of digamma",
+                  jvp=lambda x, ans, t: mul(t, polygamma(scalar(2, x), x)))
 polygamma = binary("polygamma", floating, in_double(_polygamma, "polygamma"), cost=500, operands=("m", "x"),
                    doc="m-th derivative of the digamma function at x",
                    jvp=(no_derivative("polygamma", "the order m"),

@@ -21,6 +21,7 @@ OPERATIONS = {  # operation: (SciPy's, where its arguments may lie)
     special.lgamma:     (scipy.special.gammaln, [(2.5, 9)]),
     special.xla_lgamma: (scipy.special.gammaln, [(2.5, 9)]),
     special.digamma:    (scipy.special.digamma, [(2, 9)]),
+    special.trigamma:   (lambda x: scipy.special.polygamma(1, x), [(1, 9)]),
     special.polygamma:  (lambda m, x: scipy.special.polygamma(np.round(m), x), [(2, 2), (1, 9)]),
     special.zeta:       (scipy.special.zeta, [(1.5, 4), (1, 9)]),
     special.bessel_i0e: (scipy.special.i0e, [(-20, 20)]),

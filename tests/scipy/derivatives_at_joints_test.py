@@ -15,6 +15,8 @@ LOG_2 = math.log(2)
 CASES = {  # (function, place, order): the derivative
     "log_ndtr":          (special.log_ndtr, 0.0, 2, -2 / math.pi),
     "log_ndtr, third":   (special.log_ndtr, 0.0, 3, (4 / math.pi - 1) * math.sqrt(2 / math.pi)),
+    "xlogy, both":       (lambda x: arrax.grad(special.xlogy, 1)(x, 2.0), 0.0, 1, 1 / 2),
+    "xlog1py, both":     (lambda x: arrax.grad(special.xlog1py, 1)(x, 2.0), 0.0, 1, 1 / 3),
     "boxcox":            (lambda power: special.boxcox(2.0, power), 0.0, 1, LOG_2**2 / 2),
     "boxcox, second":    (lambda power: special.boxcox(2.0, power), 0.0, 2, LOG_2**3 / 3),
     "boxcox1p":          (lambda power: special.boxcox1p(1.0, power), 0.0, 1, LOG_2**2 / 2),

@@ -10,6 +10,7 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.types import typeof
+from arrax.lax import digamma_formulas, special
 from arrax.lax import log_gamma as formulas
 from arrax.lax.double_formulas import Real
 from arrax.numpy_api.operands import as_operand, check_arraylike, concrete_int
@@ -214,10 +215,10 @@ def whole_where(condition: Any, value: Any) -> Any:
 # ---- logarithmic derivatives ------------------------------------------------------------------------------------------
 
 
-@analytic(lambda ans, x: lax.polygamma(jnp.ones_like(x), x))
+@analytic(lambda ans, x: special.trigamma(x))
 def digamma_function(x: Any, precision: float, order: int) -> Any:
     """The digamma function of floating numbers."""
-    return formulas.digamma(Real(x), precision, order).value
+    return digamma_formulas.digamma(Real(x), precision, order).value
 
 
 @elementwise()
@@ -298,7 +299,7 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     Args:
       a, b: positive arrays or numbers.
       x: array or number from 0 to 1.
-    Returns: array; NaN outside of the domain. It can be differentiated in ``x``.
+    Returns: array; NaN outside of the domain. It can be differentiated in all three.
     Example: ``special.betainc(2., 2., 0.5)`` is 0.5. Source: ``scipy.special.betainc``; DLMF 8.17.2.
     """
     return lax.betainc(*jnp.broadcast_arrays(a, b, x))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import numpy as jnp
+from arrax.lax import digamma_formulas
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.double_formulas import TWO_PI, Real
 from arrax.lax.gamma_pieces import LARGE, excess, log_one_plus, reciprocal_factorial, rounding_of_sum, stirling
@@ -95,6 +96,12 @@ def _at_poles(a: Any, b: Any) -> _Poles:
 
 
 @analytic(None, None)
+def _digamma_difference(x: Any, d: Any, precision: float, order: int) -> Any:
+    """digamma(x + d) - digamma(x) of floating numbers of one dtype."""
+    return digamma_formulas.digamma_difference(Real(x), Real(d), precision, order).value
+
+
+@analytic(lambda ans, a, b: -_digamma_difference(a, b), lambda ans, a, b: -_digamma_difference(b, a))
 def log_beta(a: Any, b: Any, precision: float, order: int) -> Any:
     """log |B(a, b)| of floating numbers of one dtype."""
     known = _at_poles(a, b)
@@ -111,7 +118,7 @@ def _is_nothing(a: Any, b: Any) -> Any:
     return (jnp.maximum(a, b) == np.inf) & (jnp.minimum(a, b) > 0)
 
 
-@analytic(None, None)
+@analytic(lambda ans, a, b: -ans * _digamma_difference(a, b), lambda ans, a, b: -ans * _digamma_difference(b, a))
 def beta_function(a: Any, b: Any, precision: float, order: int) -> Any:
     """B(a, b) of floating numbers of one dtype."""
     known = _at_poles(a, b)

@@ -19,9 +19,15 @@ from arrax.xla.arrays import Array, ArrayLike
 # ---- x log y --------------------------------------------------------------------------------------------------------
 
 
+def _quotient(x: Any, y: Any) -> Any:
+    """x / y, 0 where both are 0; its own slope in x stays 1 / y where x alone is 0."""
+    both = (x == 0) & (y == 0)
+    return jnp.where(both, 0, x / jnp.where(both, 1, y))
+
+
 @with_slopes(
     lambda ans, x, y: jnp.log(y),
-    lambda ans, x, y: jnp.where(x == 0, 0, x / jnp.where(x == 0, 1, y)),
+    lambda ans, x, y: _quotient(x, y),
 )
 def times_log(x: Any, y: Any) -> Any:
     """x log y, 0 where x is 0 and y is no NaN."""
@@ -31,7 +37,7 @@ def times_log(x: Any, y: Any) -> Any:
 
 @with_slopes(
     lambda ans, x, y: jnp.log1p(y),
-    lambda ans, x, y: jnp.where(x == 0, 0, x / jnp.where(x == 0, 1, 1 + y)),
+    lambda ans, x, y: _quotient(x, 1 + y),
 )
 def times_log1p(x: Any, y: Any) -> Any:
     """x log(1 + y), 0 where x is 0 and y is no NaN."""
