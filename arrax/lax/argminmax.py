@@ -92,15 +92,16 @@ def _index_by_fours(ctx: Any, x: Any, optimum: Monoid, direction: str) -> Any:
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     shape = (*aval.shape[:-1], aval.shape[-1] // 4, 4)
     values, places = ShapedArray(shape, aval.dtype), ShapedArray(shape, out.dtype)
-    four, place = (
-        builder.op("iota", places, iota_dimension=builder.integer(axis)) for axis in (aval.ndim - 1, aval.ndim)
-    )
-    indices = builder.op("add", places, builder.op("multiply", places, four, builder.full(4, places)), place)
+    # The place in the four alone: indices in the row would be computed before a loop around, and then read from memory.
+    place = builder.op("iota", places, iota_dimension=builder.integer(aval.ndim))
     pairs = _best_pair(
-        ctx, [builder.op("reshape", values, x), indices], [values, places], (aval.ndim,), optimum, direction
+        ctx, [builder.op("reshape", values, x), place], [values, places], (aval.ndim,), optimum, direction
     )
     avals = [ShapedArray(shape[:-1], each.dtype) for each in (values, places)]
-    return _best_pair(ctx, pairs, avals, (aval.ndim - 1,), optimum, direction)[1]
+    four = builder.op("iota", avals[1], iota_dimension=builder.integer(aval.ndim - 1))
+    start = builder.op("multiply", avals[1], four, builder.full(4, avals[1]))
+    indices = builder.op("add", avals[1], start, pairs[1])
+    return _best_pair(ctx, [pairs[0], indices], avals, (aval.ndim - 1,), optimum, direction)[1]
 
 
 def _best_pair(

@@ -321,8 +321,8 @@ reduce_max.primitive.lower["cpu"] = _short_rows_lowering(reduce_max.primitive, c
 reduce_min.primitive.lower["cpu"] = _short_rows_lowering(reduce_min.primitive, computations.minimum)
 reduce_and.primitive.forms["cpu"] = reduce_form("logical_and")
 reduce_or.primitive.forms["cpu"] = reduce_form("logical_or")
-reduce_max.primitive.forms["cpu"] = extreme_form(max_, reduce_form("maximum"))
-reduce_min.primitive.forms["cpu"] = extreme_form(min_, reduce_form("minimum"))
+reduce_max.primitive.forms["cpu"] = extreme_form(max_, reduce_max, reduce_form("maximum"))
+reduce_min.primitive.forms["cpu"] = extreme_form(min_, reduce_min, reduce_form("minimum"))
 
 _NAMED: dict[Monoid, Any] = {
     computations.sum_: reduce_sum,

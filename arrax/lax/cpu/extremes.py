@@ -1,7 +1,8 @@
-"""Greatest and least floats over short leading axes on the CPU, half against half: operations on whole arrays, which keep NaN.
+"""Greatest and least floats on the CPU by operations on whole arrays, which keep NaN.
 
 The compiler's library drops NaN, so that its result needs a second look at all elements, and over short axes it may read
-memory in an order that takes ten times longer. Over long ones it is as fast, and needs less to be compiled.
+memory in an order that takes ten times longer. Over short leading axes, half of the array is compared with the other half,
+and so on. Over long axes, some windows that cover them are compared, and the library sees what that leaves.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from arrax.core.program import JaxprEqn
 from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.barriers import optimization_barrier_p
 from arrax.lax.cpu import thresholds
 from arrax.lax.operand_checks import kind_of
 from arrax.lax.shapes import reshape
@@ -19,13 +21,16 @@ from arrax.lax.structure import concatenate, slice_in_dim
 
 
 def extreme_form(
-    combine: Callable[[Any, Any], Any], otherwise: Callable[[JaxprEqn, Around], Form | None]
+    combine: Callable[[Any, Any], Any],
+    reduce: Callable[[Any, tuple[int, ...]], Any],
+    otherwise: Callable[[JaxprEqn, Around], Form | None],
 ) -> Callable[[JaxprEqn, Around], Form | None]:
     """The form of reductions to an extreme.
 
     Args:
       combine: the greater, or the lesser, of two values; NaN where one is.
-      otherwise: the form of reductions of other types, over axes apart, and along rows.
+      reduce: the reduction itself, over axes.
+      otherwise: the form of reductions of other types, over axes apart, and of small arrays.
     """
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
@@ -34,17 +39,23 @@ def extreme_form(
             return otherwise(eqn, around)
         first, last = axes[0], axes[-1] + 1
         before, length, after = (math.prod(aval.shape[a:b]) for a, b in ((0, first), (first, last), (last, aval.ndim)))
-        if last - first > len(axes) or not 2 <= length <= thresholds.EXTREME_MAX_HALVED or after == 1:
+        if last - first > len(axes):
             return otherwise(eqn, around)
-        shape = eqn.outvars[0].aval.shape
-        return Form(_halved, (("block", (before, length, after)), ("combine", combine), ("shape", shape)))
+        block = (before, length, after) if after > 1 else (before, length)
+        params = (("block", block), ("combine", combine), ("shape", eqn.outvars[0].aval.shape))
+        if after > 1 and 2 <= length <= thresholds.EXTREME_MAX_HALVED:
+            return Form(_halved, params)
+        seen_anyway = eqn.params.get("may_drop_nan", False)
+        large = aval.size >= thresholds.EXTREME_MIN_SIZE and length >= thresholds.EXTREME_MIN_LENGTH
+        if large and not seen_anyway:
+            computed = around.maker(eqn.invars[0]) is not None
+            return Form(_folded, (*params, ("reduce", reduce), ("computed", computed)))
+        return otherwise(eqn, around)
 
     return rule
 
 
-def _halved(
-    x: Any, *, block: tuple[int, int, int], combine: Callable[[Any, Any], Any], shape: tuple[int, ...]
-) -> list[Any]:
+def _halved(x: Any, *, block: tuple[int, ...], combine: Callable[[Any, Any], Any], shape: tuple[int, ...]) -> list[Any]:
     x, length = reshape(x, block), block[1]
     while length > 1:
         half = length // 2
@@ -54,6 +65,27 @@ def _halved(
             halves = concatenate([first, _entries(halves, 1, half)], 1) if half > 1 else first
         x, length = halves, half
     return [reshape(x, shape)]
+
+
+def _folded(
+    x: Any,
+    *,
+    block: tuple[int, ...],
+    combine: Callable[[Any, Any], Any],
+    shape: tuple[int, ...],
+    reduce: Callable[[Any, tuple[int, ...]], Any],
+    computed: bool,
+) -> list[Any]:
+    """By windows that lie at equal distances, the first at the beginning and the last at the end; they may overlap."""
+    if computed:
+        (x,) = optimization_barrier_p.bind(x)  # once, not once for each window
+    x, length, count = reshape(x, block), block[1], thresholds.EXTREME_WINDOWS
+    width = -(-length // count)
+    starts = [(length - width) * number // (count - 1) for number in range(count)]
+    parts = [_entries(x, start, start + width) for start in starts]
+    while len(parts) > 1:
+        parts = [combine(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+    return [reshape(reduce(parts[0], (1,)), shape)]
 
 
 def _entries(x: Any, start: int, stop: int) -> Any:

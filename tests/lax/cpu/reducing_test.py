@@ -185,14 +185,14 @@ def test_convolutions_in_transformations():
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("shape", [(70_000,), (50, 1400), (1400, 50)], ids=str)
+@pytest.mark.parametrize("shape", [(70_000,), (50, 1400), (1400, 50), (6, 1203, 11)], ids=str)
 def test_extremes_of_floats_are_nan_where_there_is_any(dtype, shape):
     clean = RNG.standard_normal(shape).astype(dtype)
     for place in (0, 7, clean.size // 2, clean.size - 1):
         x = clean.copy()
         x.flat[place] = np.nan
         with arrax.enable_x64(dtype.itemsize == 8):
-            for axis in (None, -1, 0):
+            for axis in (None, -1, 0, (clean.ndim - 1) // 2):
                 for own, numpy in ((jnp.max, np.max), (jnp.min, np.min)):
                     expected = numpy(x.astype(np.float64), axis=axis)
                     np.testing.assert_array_equal(np.asarray(own(x, axis=axis), np.float64), expected)
@@ -295,7 +295,16 @@ def test_extremes_of_short_rows_look_at_each_element_once():
     assert "reduce_max_of_short_rows" not in lowered_text(lambda x: x.max(1), np.ones((9, 17), np.float32))
 
 
-@pytest.mark.parametrize("shape", [(6, 4), (4, 40), (40, 4)], ids=str)
+def test_extremes_over_long_axes_compare_windows():
+    x = np.ones((50, 1400), np.float32)
+    for shown, reduced in ((x, 1), (x.T, 0), (x.ravel(), 0)):
+        text = lowered_text(lambda x, axis=reduced: x.max(axis), shown)
+        assert text.count("stablehlo.slice") == 8 and "barrier" not in text
+    assert lowered_text(lambda x: jnp.sin(x).max(1), x).count("barrier") == 1  # the sine is computed once
+    assert "slice" not in lowered_text(arrax.nn.softmax, x)  # which needs no second look
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (4, 40), (40, 4), (300, 301), (30, 49, 50)], ids=str)
 def test_zeros_of_both_signs_have_one_greatest_and_one_least(shape):
     x = np.where(np.indices(shape).sum(0) % 2, np.float32(0), np.float32(-0.0))  # like a chessboard
     for axis in (0, 1):
