@@ -13,7 +13,7 @@ from typing import Any
 
 from arrax.core.program import JaxprEqn
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.barriers import optimization_barrier_p
+from arrax.lax.calls import call_apart
 from arrax.lax.cpu import thresholds
 from arrax.lax.operand_checks import kind_of
 from arrax.lax.shapes import reshape
@@ -77,15 +77,19 @@ def _folded(
     computed: bool,
 ) -> list[Any]:
     """By windows that lie at equal distances, the first at the beginning and the last at the end; they may overlap."""
-    if computed:
-        (x,) = optimization_barrier_p.bind(x)  # once, not once for each window
-    x, length, count = reshape(x, block), block[1], thresholds.EXTREME_WINDOWS
+    length, count = block[1], thresholds.EXTREME_WINDOWS
     width = -(-length // count)
     starts = [(length - width) * number // (count - 1) for number in range(count)]
-    parts = [_entries(x, start, start + width) for start in starts]
-    while len(parts) > 1:
-        parts = [combine(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
-    return [reshape(reduce(parts[0], (1,)), shape)]
+
+    def by_windows(x: Any) -> list[Any]:
+        parts = [_entries(x, start, start + width) for start in starts]
+        while len(parts) > 1:
+            parts = [combine(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+        return parts
+
+    x = reshape(x, block)
+    (found,) = call_apart(by_windows, x) if computed else by_windows(x)  # what computes it is not to go by windows
+    return [reshape(reduce(found, (1,)), shape)]
 
 
 def _entries(x: Any, start: int, stop: int) -> Any:

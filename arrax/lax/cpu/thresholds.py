@@ -23,6 +23,7 @@ EXTREME_MAX_HALVED    = 64       # elements over which extremes are found half a
 EXTREME_MIN_SIZE      = 65_536   # elements: extremes of floats by windows, whose results the compiler's library sees
 EXTREME_MIN_LENGTH    = 48       # elements over which extremes are found so
 EXTREME_WINDOWS       = 8        # windows: a power of two
+POOLING_MAX_PLACES    = 32       # elements of a window: extremes place by place
 SCAN_MIN_LENGTH       = 16_384   # elements of a row: running totals of integers and running minima and maxima by a kernel
 SCAN_MAX_ROWS         = 16       # rows; with more of them a loop over all at once has vectors
 FLAGS_MIN_SIZE        = 16_384   # elements: indices of flags by a kernel

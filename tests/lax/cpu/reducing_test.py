@@ -6,6 +6,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
+from arrax.lax import computations
 from tests.lax.cpu.routes import (
     FLOATS,
     INTEGERS,
@@ -209,6 +210,39 @@ def test_extremes_in_windows_are_nan_where_there_is_any():
         np.testing.assert_array_equal(found, numpy(x.reshape(32, 2, 32, 2), axis=(1, 3)))
 
 
+WINDOWS = [
+    ((2, 2), (2, 2), "VALID", (1, 1)), ((3, 3), (2, 1), "SAME", (1, 1)), ((1, 5), (1, 5), "SAME", (1, 1)),
+    ((2, 3), (1, 1), ((3, 0), (0, 2)), (2, 3)), ((4, 4), (1, 3), "SAME_LOWER", (1, 2)), ((7, 7), (1, 1), "VALID", (1, 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [FLOATS[1], FLOATS[2], np.dtype(np.int8)], ids=str)
+@pytest.mark.parametrize(("lengths", "strides", "padding", "dilation"), WINDOWS)
+def test_extremes_in_windows_are_found_place_by_place(dtype, lengths, strides, padding, dilation):
+    x, flags = without_subnormals(awkward(dtype, (23, 30))), np.zeros((23, 30), bool)
+    rest = {"window_strides": strides, "padding": padding, "window_dilation": dilation}
+    for extreme, operation in ((computations.maximum, lax.max), (computations.minimum, lax.min)):
+        init = extreme.identity(dtype)[()]
+        joined = lambda a, b, op=operation: (op(a[0], b[0]), a[1] | b[1])  # noqa: E731
+
+        def run(x, init=init, operation=operation, joined=joined):
+            yield from (lax.reduce_window(y, init, operation, lengths, **rest) for y in (x, x + x))
+            yield from (lax.reduce_window((y, flags), (init, False), joined, lengths, **rest)[0] for y in (x, x + x))
+
+        own, own_of_computed, general, general_of_computed = arrax.jit(lambda x: list(run(x)))(x)
+        np.testing.assert_array_equal(np.float64(own), np.float64(general))
+        np.testing.assert_array_equal(np.float64(own_of_computed), np.float64(general_of_computed))
+
+
+def test_windows_of_few_elements_are_slices():
+    x = np.ones((23, 30), np.float32)
+    pooled = lambda x, lengths: lax.reduce_window(x, -np.inf, lax.max, lengths, (2, 2), "VALID")  # noqa: E731
+    assert lowered_text(lambda x: pooled(x, (2, 2)), x).count("stablehlo.slice") == 4
+    assert "reduce_window" in lowered_text(lambda x: pooled(x, (7, 7)), x)
+    overlapping = lowered_text(lambda x: pooled(jnp.sin(x), (3, 3)), x)
+    assert overlapping.count("stablehlo.sine") == 1 and "by_places" in overlapping
+
+
 def test_counts_of_flags_in_rows_long_and_short():
     for shape in ((4, 20_000), (400, 300), (70, 1000)):
         x = RNG.random(shape) < 0.3
@@ -299,8 +333,8 @@ def test_extremes_over_long_axes_compare_windows():
     x = np.ones((50, 1400), np.float32)
     for shown, reduced in ((x, 1), (x.T, 0), (x.ravel(), 0)):
         text = lowered_text(lambda x, axis=reduced: x.max(axis), shown)
-        assert text.count("stablehlo.slice") == 8 and "barrier" not in text
-    assert lowered_text(lambda x: jnp.sin(x).max(1), x).count("barrier") == 1  # the sine is computed once
+        assert text.count("stablehlo.slice") == 8 and "by_windows" not in text
+    assert "by_windows" in lowered_text(lambda x: jnp.sin(x).max(1), x)  # apart from the sine, which is computed once
     assert "slice" not in lowered_text(arrax.nn.softmax, x)  # which needs no second look
 
 
