@@ -19,9 +19,8 @@ from arrax.core import printing as _printing  # noqa: F401  (gives programs thei
 from arrax.core.caches import clear_caches as clear_caches
 from arrax.core.config import array_garbage_collection_guard as array_garbage_collection_guard
 from arrax.core.config import check_tracer_leaks as check_tracer_leaks
-from arrax.core.config import check_tracer_leaks as checking_leaks
 from arrax.core.config import config as config
-from arrax.core.config import custom_jvp_rules as enable_custom_vjp_by_custom_transpose  # noqa: F401
+from arrax.core.config import custom_jvp_rules as _enable_custom_vjp_by_custom_transpose
 from arrax.core.config import debug_infs as debug_infs
 from arrax.core.config import debug_key_reuse as debug_key_reuse
 from arrax.core.config import debug_nans as debug_nans
@@ -57,7 +56,6 @@ from arrax.transforms.autodiff import linear_transpose as linear_transpose
 from arrax.transforms.autodiff import linearize as linearize
 from arrax.transforms.autodiff import vjp as vjp
 from arrax.transforms.checkpointing import checkpoint as checkpoint
-from arrax.transforms.checkpointing import checkpoint as remat
 from arrax.transforms.checkpointing import checkpoint_policies as checkpoint_policies
 from arrax.transforms.custom_jvp import custom_jvp as custom_jvp
 from arrax.transforms.custom_vjp import closure_convert as closure_convert
@@ -75,7 +73,7 @@ from arrax.transforms.inspection import eval_shape as eval_shape
 from arrax.transforms.inspection import make_jaxpr as make_jaxpr
 from arrax.transforms.inspection import named_call as named_call
 from arrax.transforms.inspection import named_scope as named_scope
-from arrax.transforms.inspection import typeof_public as typeof
+from arrax.transforms.inspection import typeof_public as _typeof
 from arrax.transforms.jit import jit as jit
 from arrax.transforms.passes import fwd_and_bwd as fwd_and_bwd
 from arrax.transforms.vectorize import vmap as vmap
@@ -97,6 +95,12 @@ from arrax.xla.devices import process_count as process_count
 from arrax.xla.devices import process_index as process_index
 from arrax.xla.devices import process_indices as process_indices
 from arrax.xla.environment import print_environment_info as print_environment_info
+
+# Names that their modules call otherwise; type checkers take them as public only when they are assigned.
+checking_leaks = check_tracer_leaks
+enable_custom_vjp_by_custom_transpose = _enable_custom_vjp_by_custom_transpose
+remat = checkpoint
+typeof = _typeof
 
 _MODULES = (
     "ad_checkpoint", "api_util", "collect_profile", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed", "dlpack",

@@ -3,14 +3,19 @@
 import typing as _typing
 
 from arrax.core.late_names import late_names as _late_names
-from arrax.lax.debug_prints import debug_log as log  # noqa: F401
-from arrax.lax.debug_prints import debug_print as print  # noqa: F401
+from arrax.lax.debug_prints import debug_log as _log
+from arrax.lax.debug_prints import debug_print as _print
 from arrax.lax.effectful_callbacks import DebugEffect as DebugEffect
 from arrax.lax.effectful_callbacks import OrderedDebugEffect as OrderedDebugEffect
-from arrax.lax.effectful_callbacks import debug_callback as callback  # noqa: F401
+from arrax.lax.effectful_callbacks import debug_callback as _callback
 from arrax.transforms.sharding_pictures import inspect_array_sharding as inspect_array_sharding
 from arrax.transforms.sharding_pictures import visualize_array_sharding as visualize_array_sharding
 from arrax.transforms.sharding_pictures import visualize_sharding as visualize_sharding
+
+# Names that their modules call otherwise; type checkers take them as public only when they are assigned.
+log = _log
+print = _print
+callback = _callback
 
 if _typing.TYPE_CHECKING:
     from arrax.transforms.debugger.breakpoints import breakpoint as breakpoint

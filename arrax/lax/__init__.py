@@ -9,10 +9,10 @@ from arrax.lax.accuracy import AccuracyMode as AccuracyMode
 from arrax.lax.accuracy import Tolerance as Tolerance
 from arrax.lax.argminmax import argmax as argmax
 from arrax.lax.argminmax import argmin as argmin
-from arrax.lax.arithmetic import abs_ as abs
+from arrax.lax.arithmetic import abs_ as _abs
 from arrax.lax.arithmetic import add as add
 from arrax.lax.arithmetic import ceil as ceil
-from arrax.lax.arithmetic import complex_ as complex
+from arrax.lax.arithmetic import complex_ as _complex
 from arrax.lax.arithmetic import conj as conj
 from arrax.lax.arithmetic import conj_p as conj_p
 from arrax.lax.arithmetic import div as div
@@ -26,13 +26,13 @@ from arrax.lax.arithmetic import integer_pow_p as integer_pow_p
 from arrax.lax.arithmetic import is_finite as is_finite
 from arrax.lax.arithmetic import le as le
 from arrax.lax.arithmetic import lt as lt
-from arrax.lax.arithmetic import max_ as max
-from arrax.lax.arithmetic import min_ as min
+from arrax.lax.arithmetic import max_ as _max
+from arrax.lax.arithmetic import min_ as _min
 from arrax.lax.arithmetic import mul as mul
 from arrax.lax.arithmetic import mul_p as mul_p
 from arrax.lax.arithmetic import ne as ne
 from arrax.lax.arithmetic import neg as neg
-from arrax.lax.arithmetic import real_part as real
+from arrax.lax.arithmetic import real_part as _real
 from arrax.lax.arithmetic import reciprocal as reciprocal
 from arrax.lax.arithmetic import rem as rem
 from arrax.lax.arithmetic import sign as sign
@@ -208,7 +208,7 @@ from arrax.lax.structure import concatenate as concatenate
 from arrax.lax.structure import concatenate_p as concatenate_p
 from arrax.lax.structure import pad as pad
 from arrax.lax.structure import pad_p as pad_p
-from arrax.lax.structure import slice_ as slice
+from arrax.lax.structure import slice_ as _slice
 from arrax.lax.structure import slice_in_dim as slice_in_dim
 from arrax.lax.structure import slice_p as slice_p
 from arrax.lax.trigonometric import acos as acos
@@ -224,6 +224,14 @@ from arrax.lax.trigonometric import sin as sin
 from arrax.lax.trigonometric import sinh as sinh
 from arrax.lax.trigonometric import tan as tan
 from arrax.lax.trigonometric import tanh as tanh
+
+# Names that their modules call otherwise; type checkers take them as public only when they are assigned.
+abs = _abs
+complex = _complex
+max = _max
+min = _min
+real = _real
+slice = _slice
 
 _find_late, __dir__, __all__ = late_names(__name__, {
     "arrax.lax.axis_contractions": ("pdot", "xeinsum",),

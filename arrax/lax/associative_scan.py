@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from arrax.core.calls import check_callable
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -14,7 +14,8 @@ from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
-from arrax.xla.arrays import Array
+
+Elements = TypeVar("Elements")
 
 # Entries from which on a level is kept apart from others: in one loop over several, an element would be computed anew from
 # the operands of the first for each. A matter of the length alone, so that a row gives the same bits in every batch.
@@ -59,7 +60,7 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
     return concatenate([joined, slice_in_dim(even, pairs, None, 1, axis)], axis)
 
 
-def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Array:
+def associative_scan(fn: Callable[..., Any], elems: Elements, reverse: bool = False, axis: int = 0) -> Elements:
     """All prefixes of a sequence under an associative operation, computed in parallel.
 
     ``result[i] = fn(…fn(fn(elems[0], elems[1]), elems[2])…, elems[i])``, in about 2 log2(n) calls on arrays.

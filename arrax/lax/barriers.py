@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from arrax.lax.shape_arguments import canonical_shape
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
+Tree = TypeVar("Tree")  # an array or a pytree of arrays
+
 stop_gradient_p = Primitive("stop_gradient")
 stop_gradient_p.type_rule, stop_gradient_p.divides = lambda aval: aval, as_typed
 stop_gradient_p.lower[None] = lambda ctx, x: [x]
@@ -39,7 +41,7 @@ stop_gradient_p.jvp = _no_tangent
 stop_gradient_p.transpose = lambda ct, x: [Zero(x.aval.to_tangent_aval())]  # of a value that is linear in others
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: Tree) -> Tree:
     """The value itself, of which no derivative is taken.
 
     Args:
@@ -76,7 +78,7 @@ optimization_barrier_p.lower[None] = _lower_barrier
 optimization_barrier_p.jvp = _barrier_jvp
 
 
-def optimization_barrier(operand: ArrayLike, /) -> tuple[Array, Array]:
+def optimization_barrier(operand: Tree, /) -> Tree:
     """The values themselves, across which the compiler moves no operation.
 
     Args:
@@ -179,7 +181,7 @@ _nothing = HostFunction("dce_sink", lambda x: None, tree_flatten(((0,), {}))[1],
 dce_sink_p.lower[None] = _lower_sink
 
 
-def dce_sink(val: ArrayLike, *, prevent_mlir_dce: bool = False) -> None:
+def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
     """Keep what computes a value in the program, although nothing uses it.
 
     Args:

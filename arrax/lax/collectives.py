@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,7 +33,9 @@ from arrax.lax.collective_rules import (
 )
 from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import checked_operand
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array
+
+Tree = TypeVar("Tree")  # an array or a pytree of arrays
 
 _CONSTANTS: Any = (bool, int, float, complex, np.ndarray, np.generic)
 
@@ -83,7 +85,7 @@ def _distinct_names(function: str, axis_name: AxisName) -> tuple[Any, ...]:
     return names
 
 
-def psum(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
+def psum(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Tree:
     """The sum over a named axis: all examples get it.
 
     Args:
@@ -114,7 +116,7 @@ def psum(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None)
     return tree_map(of, x)
 
 
-def pmean(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
+def pmean(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Tree:
     """The mean over a named axis; integers give floats.
 
     Args:
@@ -146,7 +148,7 @@ def _minmax(primitive: Primitive, x: Any, axis_name: AxisName, groups: Groups) -
     return tree_map(of, x)
 
 
-def pmax(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
+def pmax(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Tree:
     """The maximum over a named axis.
 
     Args:
@@ -158,7 +160,7 @@ def pmax(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None)
     return _minmax(pmax_p, x, axis_name, axis_index_groups)
 
 
-def pmin(x: ArrayLike, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Array:
+def pmin(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Tree:
     """The minimum over a named axis.
 
     Args:
@@ -190,7 +192,7 @@ def axis_index(axis_name: AxisName) -> Array:
     return np.int32(0) if total is None else total  # type: ignore[return-value]
 
 
-def ppermute(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Array:
+def ppermute(x: Tree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Tree:
     """Send values along a named axis.
 
     Args:
@@ -212,7 +214,7 @@ def ppermute(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]])
     return tree_map(lambda leaf: ppermute_p.bind(checked_operand("ppermute", leaf), axis_name=names, perm=pairs), x)
 
 
-def pshuffle(x: ArrayLike, axis_name: AxisName, perm: Sequence[int]) -> Array:
+def pshuffle(x: Tree, axis_name: AxisName, perm: Sequence[int]) -> Tree:
     """Permute values along a named axis: example ``i`` gets that of example ``perm[i]``.
 
     Args:
@@ -228,7 +230,7 @@ def pshuffle(x: ArrayLike, axis_name: AxisName, perm: Sequence[int]) -> Array:
     return ppermute(x, axis_name, [(source, destination) for destination, source in enumerate(perm)])
 
 
-def pbroadcast(x: ArrayLike, axis_name: AxisName, source: int) -> Array:
+def pbroadcast(x: Tree, axis_name: AxisName, source: int) -> Tree:
     """The value of example ``source`` along a named axis, for all examples.
 
     Args:
@@ -245,7 +247,7 @@ def pbroadcast(x: ArrayLike, axis_name: AxisName, source: int) -> Array:
     )
 
 
-def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
+def pcast(x: Tree, axis_name: AxisName, *, to: str) -> Tree:
     """Declare a value to vary (``to="varying"``) or not along a named axis. The value is the same.
 
     Args:
@@ -263,7 +265,7 @@ def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
     return tree_map(lambda leaf: declare_varying(checked_operand("pcast", leaf), names), x)
 
 
-def pvary(x: Any, axis_name: AxisName) -> Any:
+def pvary(x: Tree, axis_name: AxisName) -> Tree:
     """Declare a value to vary along a named axis.
 
     Example: ``lax.pvary(x, "i")``.
@@ -281,14 +283,14 @@ def _axis(name: str, axis: int, rank: int) -> int:
 
 
 def all_gather(
-    x: ArrayLike,
+    x: Tree,
     axis_name: AxisName,
     *,
     axis_index_groups: Groups = None,
     axis: int = 0,
     tiled: bool = False,
     to: str = "varying",
-) -> Array:
+) -> Tree:
     """The values of all examples along a named axis, for each of them.
 
     Args:
@@ -315,13 +317,13 @@ def all_gather(
 
 
 def psum_scatter(
-    x: ArrayLike,
+    x: Tree,
     axis_name: AxisName,
     *,
     scatter_dimension: int = 0,
     axis_index_groups: Groups = None,
     tiled: bool = False,
-) -> Array:
+) -> Tree:
     """The sum over a named axis, of which each example keeps its own part.
 
     Args:
@@ -355,14 +357,14 @@ def _check_length(name: str, length: int, size: int, tiled: bool) -> None:
 
 
 def all_to_all(
-    x: ArrayLike,
+    x: Tree,
     axis_name: AxisName,
     split_axis: int,
     concat_axis: int,
     *,
     axis_index_groups: Groups = None,
     tiled: bool = False,
-) -> Array:
+) -> Tree:
     """Divide each example's value along one axis, one piece for each example, and put together the pieces received.
 
     Args:
@@ -390,7 +392,7 @@ def all_to_all(
     return tree_map(of, x)
 
 
-def pswapaxes(x: ArrayLike, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Array:
+def pswapaxes(x: Tree, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Tree:
     """Exchange a named axis and an axis of each example's value, of equal lengths.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves p
 from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import memories_of_primitive
 from arrax.native import runtime
-from arrax.xla.annotations import OptionalDevice
 from arrax.xla.arrays import Array, ArrayLike, copy_of
 from arrax.xla.axis_orders import asked_order, in_order, note_asked
 from arrax.xla.devices import single_sharding
@@ -32,6 +31,7 @@ from arrax.xla.placement import array_from_host, host_value
 from arrax.xla.shardings import NamedSharding
 
 ArrayImpl = runtime.ArrayImpl
+Tree = TypeVar("Tree")
 
 device_put_p = Primitive("device_put")
 device_put_p.divides, device_put_p.memories = as_typed, memories_as_typed
@@ -136,9 +136,13 @@ def memory_of(device: Any) -> Any:
 memories_of_primitive[device_put_p] = lambda params: memory_of(params["device"])
 
 
+@overload
 def device_put(
-    x: ArrayLike, device: OptionalDevice = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
-) -> Array:
+    x: ArrayLike, device: Any = ..., *, src: Any = ..., donate: Any = ..., may_alias: Any = ...
+) -> Array: ...
+@overload
+def device_put(x: Tree, device: Any = ..., *, src: Any = ..., donate: Any = ..., may_alias: Any = ...) -> Tree: ...
+def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
     """Put an array, or all leaves of a pytree, on a device or over several; with one given, the result is committed.
 
     Args:
@@ -200,7 +204,11 @@ def own_sharding(x: Any, shape: tuple[int, ...]) -> Any:
     return x._sharding if single or x.aval.shape == tuple(shape) else None
 
 
-def device_get(x: ArrayLike) -> Array:
+@overload
+def device_get(x: Array) -> np.ndarray: ...
+@overload
+def device_get(x: Any) -> Any: ...
+def device_get(x: Any) -> Any:
     """All leaves of a pytree as NumPy arrays on the host; traced values and what is no array stay as they are.
 
     Args:

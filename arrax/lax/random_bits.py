@@ -116,7 +116,7 @@ def rng_bit_generator(
     algorithm: Any = RandomAlgorithm.RNG_DEFAULT,
     *,
     out_sharding: OptionalSharding = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """Random bits by the compiler's own generator, and the advanced key. The bits may differ between platforms.
 
     Args:

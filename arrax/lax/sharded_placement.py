@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from arrax.core.types import typeof
 from arrax.lax.placement import device_put
 from arrax.lax.shapes import expand_dims
 from arrax.native import runtime
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array
 from arrax.xla.distribution import make_array_from_single_device_arrays
 from arrax.xla.meshes import Mesh
 from arrax.xla.shardings import NamedSharding, PartitionSpec
+
+Tree = TypeVar("Tree")  # an array or a pytree of arrays
 
 
 def _along_devices(function: str, devices: Sequence[Any]) -> Any:
@@ -53,7 +55,7 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Array:
     return tree_map(stacked, *shards)
 
 
-def device_put_replicated(x: ArrayLike, devices: Sequence[Any]) -> Array:
+def device_put_replicated(x: Tree, devices: Sequence[Any]) -> Tree:
     """Put a value on each device; the result stacks the copies along a leading axis spread over the devices.
 
     Args:
@@ -65,4 +67,4 @@ def device_put_replicated(x: ArrayLike, devices: Sequence[Any]) -> Array:
     Example: ``arrax.device_put_replicated(jnp.ones(2), arrax.devices()[:1])``.
     """
     _along_devices("device_put_replicated", devices)
-    return device_put_sharded([x] * len(devices), devices)
+    return device_put_sharded([x] * len(devices), devices)  # type: ignore[return-value]

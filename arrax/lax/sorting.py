@@ -24,7 +24,7 @@ from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shapes import reshape
 from arrax.native import runtime
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def taken_along(x: Any, indices: Any, axis: int) -> Any:
@@ -237,7 +237,7 @@ top_k_p.batch = _top_k_batch
 _MOST_PLACES = int(np.iinfo(np.int32).max)
 
 
-def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Any]:
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     """The ``k`` greatest elements along an axis in descending order, and their indices; of equal ones the first come first.
 
     Args:
@@ -337,7 +337,7 @@ def approx_max_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> list[Any]:
+) -> list[Array]:
     """The ``k`` greatest elements along an axis, of which a share may be missed; here none is.
 
     Args:
@@ -365,7 +365,7 @@ def approx_min_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> list[Any]:
+) -> list[Array]:
     """The ``k`` least elements along an axis, of which a share may be missed; see ``approx_max_k``.
 
     Example: ``lax.approx_min_k(jnp.arange(10.), 3)``.

@@ -59,7 +59,7 @@ split_p.batch = _split_batch
 deflinear2(split_p, lambda cts, x, *, sizes, axis: [concatenate([instantiate(ct) for ct in cts], axis)])
 
 
-def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> Sequence[Array]:
     """Cut an array into consecutive pieces along an axis.
 
     Args:
@@ -153,7 +153,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Array:
     return stack_p.bind(*values, axis=at)
 
 
-def unstack(x: ArrayLike, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     """The arrays along an axis, one by one.
 
     Args:

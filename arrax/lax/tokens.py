@@ -143,7 +143,7 @@ def infeed(token: Any, shape: Shape | None = None, partitions: Any = None) -> tu
     return tree_unflatten(tree, outs), token
 
 
-def outfeed(token: Any, xs: ArrayLike, partitions: Any = None) -> Any:
+def outfeed(token: Any, xs: Any, partitions: Any = None) -> Any:
     """Put values into the queue that the host empties.
 
     Args:

@@ -27,7 +27,6 @@ from numpy.exceptions import ComplexWarning as ComplexWarning
 
 from arrax.core.late_names import late_names
 from arrax.dtypes.scalars import bfloat16 as bfloat16
-from arrax.dtypes.scalars import bool_ as bool
 from arrax.dtypes.scalars import bool_ as bool_
 from arrax.dtypes.scalars import cdouble as cdouble
 from arrax.dtypes.scalars import complex64 as complex64
@@ -163,7 +162,6 @@ from arrax.numpy_api.elementwise import reciprocal as reciprocal
 from arrax.numpy_api.elementwise import remainder as remainder
 from arrax.numpy_api.elementwise import rint as rint
 from arrax.numpy_api.elementwise import round as round
-from arrax.numpy_api.elementwise import round as round_
 from arrax.numpy_api.elementwise import sign as sign
 from arrax.numpy_api.elementwise import signbit as signbit
 from arrax.numpy_api.elementwise import sin as sin
@@ -177,7 +175,7 @@ from arrax.numpy_api.elementwise import tanh as tanh
 from arrax.numpy_api.elementwise import true_divide as true_divide
 from arrax.numpy_api.elementwise import trunc as trunc
 from arrax.numpy_api.filled_arrays import arange as arange
-from arrax.numpy_api.filled_arrays import copy_array as copy
+from arrax.numpy_api.filled_arrays import copy_array as _copy
 from arrax.numpy_api.filled_arrays import empty as empty
 from arrax.numpy_api.filled_arrays import empty_like as empty_like
 from arrax.numpy_api.filled_arrays import eye as eye
@@ -338,7 +336,13 @@ from arrax.numpy_api.ufuncs import ufunc as ufunc
 from arrax.numpy_api.vectorization import apply_along_axis as apply_along_axis
 from arrax.numpy_api.vectorization import apply_over_axes as apply_over_axes
 from arrax.numpy_api.vectorization import vectorize as vectorize
-from arrax.xla.arrays import Array as ndarray
+from arrax.xla.arrays import Array as _ndarray
+
+# Names that their modules call otherwise; type checkers take them as public only when they are assigned.
+bool = bool_
+round_ = round
+copy = _copy
+ndarray = _ndarray
 
 _find_late, __dir__, __all__ = late_names(__name__, {
     "arrax.numpy_api.adding_removing": ("delete", "insert", "trim_zeros",),

@@ -16,11 +16,13 @@ from arrax.numpy_api.logic import equal, isclose, isnan
 from arrax.numpy_api.operands import check_arraylike
 from arrax.xla.arrays import Array, ArrayLike
 
+Answer = Array  # one bool
+
 
 @api(static=("equal_nan",))
 def allclose(
     a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False
-) -> Any:
+) -> Answer:
     """Whether all elements are close. Args: as of ``isclose``.
 
     Example: ``jnp.allclose(1., 1. + 1e-9)`` is True. Source: ``numpy.allclose``.

@@ -29,8 +29,8 @@ class SlogdetResult(NamedTuple):
     Example: ``jnp.linalg.slogdet(jnp.eye(2)).sign`` is 1.0.
     """
 
-    sign: Any
-    logabsdet: Any
+    sign: Array
+    logabsdet: Array
 
 
 def _parity(pivots: Any) -> Any:

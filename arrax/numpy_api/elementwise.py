@@ -144,7 +144,7 @@ def _signbit(x: Any) -> Any:
 
 
 @api()
-def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Any, Any]:
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
     """Quotient rounded down and remainder, elementwise.
 
     Args:
@@ -157,7 +157,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Any, Any]:
 
 
 @api()
-def modf(x: ArrayLike, /, out: None = None) -> tuple[Any, Any]:
+def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     """Fractional and integral part, both of the sign of ``x``, elementwise.
 
     Args:

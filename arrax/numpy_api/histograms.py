@@ -225,7 +225,7 @@ def histogram(
     range: Sequence[Any] | ArrayLike | None = None,
     weights: OptionalArray = None,
     density: bool | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """How many elements fall into each bin.
 
     Args:
@@ -290,7 +290,7 @@ def histogramdd(
     range: Sequence[Any] | None = None,
     weights: OptionalArray = None,
     density: bool | None = None,
-) -> tuple[Any, list[Any]]:
+) -> tuple[Array, list[Array]]:
     """How many points fall into each bin of a grid.
 
     Args:
@@ -332,7 +332,7 @@ def histogram2d(
     range: Sequence[Any] | None = None,
     weights: OptionalArray = None,
     density: bool | None = None,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     """How many points fall into each bin of a grid of two axes.
 
     Args:

@@ -39,7 +39,7 @@ def _integers(*positions: np.ndarray) -> tuple[Any, ...]:
 # ---- diagonals and triangles ----------------------------------------------------------------------------------------
 
 
-def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """The indices of the main diagonal of an array with ``ndim`` axes of length ``n``.
 
     Args:
@@ -57,7 +57,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     return _integers(*[np.arange(n)] * ndim)
 
 
-def diag_indices_from(arr: ArrayLike) -> tuple[Any, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """The indices of the main diagonal of an array whose axes have equal lengths.
 
     Args:
@@ -75,7 +75,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Any, ...]:
     return diag_indices(shape[0], len(shape))
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """The indices of the lower triangle of a matrix.
 
     Args:
@@ -87,7 +87,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     return _integers(*np.tril_indices(as_index(n), as_index(k), None if m is None else as_index(m)))  # type: ignore[return-value]
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """The indices of the upper triangle of a matrix; see ``tril_indices``.
 
     Args:
@@ -106,7 +106,7 @@ def _matrix_shape(arr: Any) -> tuple[int, int]:
     return shape  # type: ignore[return-value]
 
 
-def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, Any]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """The indices of the lower triangle of a matrix like ``arr``; see ``tril_indices``.
 
     Args:
@@ -118,7 +118,7 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, Any]:
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, Any]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """The indices of the upper triangle of a matrix like ``arr``; see ``tril_indices``.
 
     Args:
@@ -132,7 +132,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Any, Any]:
 
 def mask_indices(
     n: int, mask_func: Callable[..., Any], k: ArrayLike = 0, *, size: int | None = None
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The indices where ``mask_func``, such as ``jnp.triu``, keeps the elements of an n by n matrix.
 
     Args:
@@ -155,7 +155,7 @@ def mask_indices(
 # ---- conversions between flat and multiple indices ------------------------------------------------------------------
 
 
-def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Any, ...]:
+def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
     """Indices of a flattened array as indices of each axis; those out of bounds are moved inside.
 
     Args:
@@ -269,7 +269,7 @@ def _ravel_multi_index(positions: tuple[Any, ...], lengths: tuple[int, ...], mod
 # ---- grids ----------------------------------------------------------------------------------------------------------
 
 
-def ix_(*args: Any) -> tuple[Any, ...]:
+def ix_(*args: Any) -> tuple[Array, ...]:
     """Arrays of rank 1, each along an axis of its own, which together index an open grid.
 
     Args:

@@ -299,7 +299,7 @@ def _cut(a: Any, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool) -> 
     return [shapes.squeeze(piece, (axis,)) for piece in pieces] if drop else pieces
 
 
-def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The slices of an array along an axis, without that axis.
 
     Args:
@@ -340,7 +340,7 @@ def _split(name: str, ary: Any, sections: Any, axis: int, equal: bool = True) ->
 
 
 @api(static=("indices_or_sections", "axis"), stepwise=True)
-def split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0) -> list[Any]:
+def split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0) -> list[Array]:
     """Cut an array into pieces along an axis.
 
     Args:
@@ -356,7 +356,7 @@ def split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, 
 
 
 @api(static=("indices_or_sections", "axis"), stepwise=True)
-def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0) -> list[Any]:
+def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0) -> list[Array]:
     """Cut an array into pieces along an axis; the first ones are longer where the division leaves a rest.
 
     Args:
@@ -368,7 +368,7 @@ def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | Array
     return _split("array_split", ary, indices_or_sections, axis, equal=False)
 
 
-def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Any]:
+def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
     """Cut an array along its first axis, see ``split``.
 
     Args:
@@ -379,7 +379,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike)
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
-def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Any]:
+def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
     """Cut an array along its second axis (a vector along its only one), see ``split``.
 
     Args:
@@ -391,7 +391,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike)
     return _split("hsplit", ary, indices_or_sections, 0 if typeof(ary).ndim == 1 else 1)
 
 
-def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Any]:
+def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
     """Cut an array along its third axis, see ``split``.
 
     Args:

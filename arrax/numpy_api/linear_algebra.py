@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -22,8 +22,8 @@ class QRResult(NamedTuple):
     Example: ``jnp.linalg.qr(jnp.eye(2)).R.shape`` is ``(2, 2)``.
     """
 
-    Q: Any
-    R: Any
+    Q: Array
+    R: Array
 
 
 class SVDResult(NamedTuple):
@@ -32,9 +32,9 @@ class SVDResult(NamedTuple):
     Example: ``jnp.linalg.svd(jnp.eye(2)).S`` is ``[1, 1]``.
     """
 
-    U: Any
-    S: Any
-    Vh: Any
+    U: Array
+    S: Array
+    Vh: Array
 
 
 class EighResult(NamedTuple):
@@ -43,8 +43,8 @@ class EighResult(NamedTuple):
     Example: ``values, vectors = jnp.linalg.eigh(jnp.eye(2)); values`` is ``[1, 1]``.
     """
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 class EigResult(NamedTuple):
@@ -53,8 +53,8 @@ class EigResult(NamedTuple):
     Example: ``jnp.linalg.eig(jnp.eye(2)).eigenvalues`` is ``[1, 1]``.
     """
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 def as_matrices(name: str, a: Any, square: bool = False) -> Any:
@@ -96,6 +96,12 @@ def cholesky(a: Matrices, *, upper: bool = False, symmetrize_input: bool = True)
     return parts.adjoint(factor) if upper else factor
 
 
+@overload
+def qr(a: Matrices, mode: Literal["reduced", "complete", "full"] = ...) -> QRResult: ...
+@overload
+def qr(a: Matrices, mode: Literal["r"]) -> Array: ...
+@overload
+def qr(a: Matrices, mode: str) -> Any: ...
 @api(static=("mode",))
 def qr(a: Matrices, mode: str = "reduced") -> Any:
     """QR factors: orthonormal columns times an upper triangular matrix.
@@ -119,6 +125,21 @@ def qr(a: Matrices, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
+@overload
+def svd(
+    a: Matrices, full_matrices: bool = ..., compute_uv: Literal[True] = ..., hermitian: bool = ...,
+    subset_by_index: tuple[int, int] | None = ...,
+) -> SVDResult: ...  # fmt: skip
+@overload
+def svd(
+    a: Matrices, full_matrices: bool = ..., *, compute_uv: Literal[False], hermitian: bool = ...,
+    subset_by_index: tuple[int, int] | None = ...,
+) -> Array: ...  # fmt: skip
+@overload
+def svd(
+    a: Matrices, full_matrices: bool = ..., compute_uv: bool = ..., hermitian: bool = ...,
+    subset_by_index: tuple[int, int] | None = ...,
+) -> Any: ...  # fmt: skip
 @api(static=("full_matrices", "compute_uv", "hermitian", "subset_by_index"))
 def svd(
     a: Matrices, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,

@@ -22,6 +22,8 @@ from arrax.numpy_api.operands import broadcast_to, check_arraylike, promote_inex
 from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
+Fit = tuple[Array, Array, Array, Array]  # solutions, residuals, rank, singular values
+
 
 def _solved(a: Any, b: Any) -> Any:
     """Solutions of systems of equal leading axes, with derivatives that use the factors again."""
@@ -195,9 +197,7 @@ def _hermitian_pinv_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return p, _pinv_tangent(parts.symmetrized(primals[0]), p, parts.symmetrized(tangents[0]))
 
 
-def lstsq(
-    a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
-) -> tuple[Any, Any, Any, Any]:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False) -> Fit:
     """The least-squares solution of least norm of ``a x = b``.
 
     Args:

@@ -232,7 +232,7 @@ def trace(
 # ---- grids ----------------------------------------------------------------------------------------------------------
 
 
-def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
     """The coordinates of the points of a grid: a tuple of one array per axis.
 
     Args:

@@ -114,7 +114,7 @@ def _bits_of(dtype: Any) -> tuple[Any, int, int]:
 
 
 @api()
-def frexp(x: ArrayLike, /) -> tuple[Any, Any]:
+def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     """Mantissa, of a magnitude in [0.5, 1), and exponent of floating numbers, elementwise.
 
     Args:

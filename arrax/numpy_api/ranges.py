@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from arrax.transforms.vectorize import vmap
 from arrax.xla.annotations import OptionalDevice, Shape
 from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import check_live
+
+Text = str
 
 _SCALARS = (int, float, complex, np.number)
 
@@ -86,6 +88,21 @@ def _known_steps(start: Any, stop: Any, count: int, endpoint: bool, dtype: Any, 
     return (np.floor(values) if dtypes.is_integer(chosen) else values).astype(chosen)
 
 
+@overload
+def linspace(
+    start: ArrayLike, stop: ArrayLike, num: int = ..., endpoint: bool = ..., retstep: Literal[False] = ...,
+    dtype: OptionalDType = ..., axis: int = ..., *, device: OptionalDevice = ...,
+) -> Array: ...  # fmt: skip
+@overload
+def linspace(
+    start: ArrayLike, stop: ArrayLike, num: int = ..., endpoint: bool = ..., *, retstep: Literal[True],
+    dtype: OptionalDType = ..., axis: int = ..., device: OptionalDevice = ...,
+) -> tuple[Array, Array]: ...  # fmt: skip
+@overload
+def linspace(
+    start: ArrayLike, stop: ArrayLike, num: int = ..., endpoint: bool = ..., retstep: bool = ...,
+    dtype: OptionalDType = ..., axis: int = ..., *, device: OptionalDevice = ...,
+) -> Array | tuple[Array, Array]: ...  # fmt: skip
 def linspace(
     start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: OptionalDType = None, axis: int = 0,
     *, device: OptionalDevice = None,
@@ -237,7 +254,7 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
     return mapped(*[filled_arrays.iota(chosen, length) for length in lengths])
 
 
-def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Any:
+def fromstring(string: Text, dtype: DTypeLike = float, count: int = -1, *, sep: Text) -> Array:
     """An array of the numbers in a text.
 
     Args:
@@ -250,7 +267,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
     return asarray(np.fromstring(string, dtypes.dtype(dtype), count, sep=sep))
 
 
-def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Any:
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
     """An array of the bytes of a buffer.
 
     Args:

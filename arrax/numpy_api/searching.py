@@ -71,7 +71,7 @@ def _divided(x: Any, by: int) -> Any:
     return arithmetic.div(x, np.asarray(max(by, 1)).astype(typeof(x).dtype)[()])
 
 
-def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray = None) -> tuple[Any, ...]:
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray = None) -> tuple[Array, ...]:
     """The places of the elements that are not zero.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -77,6 +77,17 @@ def _of_dtype(values: np.ndarray, dtype: Any) -> np.ndarray:
         return values.astype(dtype)
 
 
+@overload
+def where(condition: ArrayLike, /, *, size: int | None = ..., fill_value: OptionalArray = ...) -> tuple[Array, ...]: ...
+@overload
+def where(
+    condition: ArrayLike, x: ArrayLike, y: ArrayLike, /, *, size: int | None = ..., fill_value: OptionalArray = ...
+) -> Array: ...
+@overload
+def where(
+    condition: ArrayLike, x: OptionalArray = ..., y: OptionalArray = ..., /, *, size: int | None = ...,
+    fill_value: OptionalArray = ...,
+) -> Any: ...  # fmt: skip
 def where(
     condition: ArrayLike,
     x: OptionalArray = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -45,24 +45,24 @@ from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 class UniqueAllResult(NamedTuple):
     """What ``unique_all`` gives: the values, where each stands first, where each element's value is, how many there are."""
 
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
 
 
 class UniqueCountsResult(NamedTuple):
     """What ``unique_counts`` gives: the values, and how many there are of each."""
 
-    values: Any
-    counts: Any
+    values: Array
+    counts: Array
 
 
 class UniqueInverseResult(NamedTuple):
     """What ``unique_inverse`` gives: the values, and for each element the index of its value."""
 
-    values: Any
-    inverse_indices: Any
+    values: Array
+    inverse_indices: Array
 
 
 Known = int | None  # known while tracing
@@ -173,6 +173,17 @@ def _unique_of_size(name: str, rows: Any, size: int, fill_value: Any, equal_nan:
     return _unique_sized(rows, fill, size, bool(equal_nan), fill_value is not None)
 
 
+@overload
+def unique(
+    ar: Any, return_index: Literal[False] = ..., return_inverse: Literal[False] = ...,
+    return_counts: Literal[False] = ..., axis: Known = ..., *, equal_nan: bool = ..., size: Known = ...,
+    fill_value: OptionalArray = ..., sorted: bool = ...,
+) -> Array: ...  # fmt: skip
+@overload
+def unique(
+    ar: Any, return_index: bool = ..., return_inverse: bool = ..., return_counts: bool = ..., axis: Known = ..., *,
+    equal_nan: bool = ..., size: Known = ..., fill_value: OptionalArray = ..., sorted: bool = ...,
+) -> Any: ...  # fmt: skip
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
     axis: Known = None, *, equal_nan: bool = True, size: Known = None, fill_value: OptionalArray = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from arrax.core.interpreter import context
 from arrax.core.meshes import AxisType, in_mesh, mesh_state
@@ -16,12 +16,14 @@ from arrax.lax.asked_shardings import declared, laid_out, left_to_compiler
 from arrax.native import runtime
 from arrax.transforms.jit import jit
 
+Tree = TypeVar("Tree")  # an array or a pytree of arrays
+
 
 def _is_sharding(value: Any) -> bool:
     return value is None or isinstance(value, runtime.Sharding | PartitionSpec)
 
 
-def reshard(xs: Any, out_shardings: Any) -> Any:
+def reshard(xs: Tree, out_shardings: Any) -> Tree:
     """The values, laid out anew; where axes of the mesh are explicit, their types say so.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.functions import argument_names, named_like
@@ -22,6 +22,7 @@ from arrax.lax.saved_values import inline_calls, is_saved
 from arrax.transforms.arguments import AnyStaticArgument, Split, as_numbers
 from arrax.transforms.autodiff import Linearized, check_callable
 from arrax.transforms.tracing import trace, traces_of
+from arrax.transforms.wrapped import F
 
 Policy = Callable[..., bool]
 
@@ -91,6 +92,16 @@ class checkpoint_policies:
     save_from_both_policies = staticmethod(save_from_both_policies)
 
 
+@overload
+def checkpoint(
+    fun: F, *, prevent_cse: Any = ..., policy: Policy | None = ..., static_argnums: int | Sequence[int] = ...,
+    concrete: bool = ...,
+) -> F: ...  # fmt: skip
+@overload
+def checkpoint(
+    fun: None = None, *, prevent_cse: Any = ..., policy: Policy | None = ..., static_argnums: int | Sequence[int] = ...,
+    concrete: bool = ...,
+) -> Callable[[F], F]: ...  # fmt: skip
 def checkpoint(
     fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True, policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (), concrete: bool = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic
 
 from arrax import dtypes
 from arrax.core.functions import function_name, signature_of
@@ -17,6 +17,7 @@ from arrax.lax.barriers import stop_gradient
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p
 from arrax.transforms.arguments import as_numbers
 from arrax.transforms.autodiff import concrete_zero
+from arrax.transforms.wrapped import P, R
 
 
 class SymbolicZero:
@@ -101,7 +102,7 @@ def merge_arguments(dynamic: Sequence[Any], fixed: Sequence[Any], positions: Seq
     return [chosen[n] if n in chosen else next(rest) for n in range(len(dynamic) + len(fixed))]
 
 
-class custom_jvp:
+class custom_jvp(Generic[P, R]):
     """A function whose forward derivative is given by a rule.
 
     Args:
@@ -114,16 +115,15 @@ class custom_jvp:
       ``f = custom_jvp(jnp.sin); f.defjvp(lambda primals, tangents: (f(*primals), 2 * tangents[0]))``.
     """
 
-    def __init__(
-        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
-    ):
+    def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()):
         functools.update_wrapper(self, fun)
-        self.fun, self.symbolic_zeros = fun, False
+        self.fun: Callable[..., Any] = fun
+        self.symbolic_zeros = False
         self.jvp: Callable[..., Any] | None = None
         names = _positions_of(fun, nondiff_argnames)
         self.nondiff_argnums = tuple(sorted({*as_numbers("nondiff_argnums", nondiff_argnums), *names}))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> custom_jvp:
+    def __deepcopy__(self, memo: dict[int, Any]) -> custom_jvp[P, R]:
         return self  # as of functions
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -144,8 +144,10 @@ class custom_jvp:
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
 
+        function: Callable[..., Any] = self
+
         def jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-            out = self(*primals)
+            out = function(*primals)
             zeros = _zero_tangents(out)
             terms = [rule(t, out, *primals) for rule, t in zip(jvps, tangents, strict=True) if rule is not None]
             for term in terms:
@@ -155,7 +157,7 @@ class custom_jvp:
         self.defjvp(jvp)
 
     @boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp.")
         resolved = resolve_arguments(self.fun, args, kwargs)

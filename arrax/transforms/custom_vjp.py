@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 from arrax import dtypes
 from arrax.core import errors
@@ -29,6 +29,7 @@ from arrax.transforms.custom_jvp import (
     resolve_arguments,
     split_nondiff,
 )
+from arrax.transforms.wrapped import P, R
 
 
 @dataclass
@@ -52,7 +53,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     return tree_map(lambda leaf: leaf.value, tree)
 
 
-class custom_vjp:
+class custom_vjp(Generic[P, R]):
     """A function whose reverse-mode derivative is given by a pair of rules.
 
     Args:
@@ -65,17 +66,16 @@ class custom_vjp:
       ``f = custom_vjp(jnp.sin); f.defvjp(lambda x: (f(x), jnp.cos(x)), lambda c, ct: (c * ct,))``.
     """
 
-    def __init__(
-        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
-    ):
+    def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()):
         functools.update_wrapper(self, fun)
-        self.fun, self.symbolic_zeros = fun, False
+        self.fun: Callable[..., Any] = fun
+        self.symbolic_zeros = False
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
         names = _positions_of(fun, nondiff_argnames)
         self.nondiff_argnums = tuple(sorted({*as_numbers("nondiff_argnums", nondiff_argnums), *names}))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> custom_vjp:
+    def __deepcopy__(self, memo: dict[int, Any]) -> custom_vjp[P, R]:
         return self  # as of functions
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -99,7 +99,7 @@ class custom_vjp:
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
 
     @boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {function_name(self.fun)} using defvjp.")
         resolved = resolve_arguments(self.fun, args, kwargs)

@@ -24,6 +24,7 @@ from arrax.transforms.arguments import StaticArgument, as_numbers, normalize
 from arrax.transforms.jit import jit
 from arrax.transforms.shard_map import Mapped
 from arrax.transforms.vectorize import vmap
+from arrax.transforms.wrapped import P, R, Wrapped
 from arrax.xla.devices import client_of, process_count
 from arrax.xla.local_views import globalized, localized
 from arrax.xla.meshes import Mesh
@@ -35,7 +36,7 @@ AxesTree = Any  # int, None, or a pytree prefix of them
 
 
 def pmap(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     axis_name: Hashable | None = None,
     *,
     in_axes: AxesTree = 0,
@@ -46,7 +47,7 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
     global_arg_shapes: Any = None,
-) -> Any:
+) -> Wrapped[P, R]:
     """A function that runs ``fun`` on several devices at once, one slice of the mapped axes each.
 
     Args:
@@ -85,7 +86,7 @@ def pmap(
         return mapped.call(args, kwargs)
 
     wrapped.lower = mapped.lower  # type: ignore[attr-defined]
-    return wrapped
+    return wrapped  # type: ignore[return-value]
 
 
 def _is_none(entry: Any) -> bool:

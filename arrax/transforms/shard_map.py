@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from arrax.lax.placement import put_value
 from arrax.lax.shard_maps import bind_shard_map
 from arrax.transforms.arguments import Split
 from arrax.transforms.tracing import Traced, flat_names, trace, traces_of
+from arrax.transforms.wrapped import F
 from arrax.xla.meshes import physical_mesh
 from arrax.xla.shardings import NamedSharding
 
@@ -47,6 +48,16 @@ infer = Infer()
 Specs = Any  # a pytree prefix of PartitionSpecs
 
 
+@overload
+def shard_map(
+    f: F, /, *, out_specs: Specs, in_specs: Specs = ..., mesh: MeshDescription | None = ...,
+    axis_names: Iterable[Any] = ..., check_vma: bool = ...,
+) -> F: ...  # fmt: skip
+@overload
+def shard_map(
+    f: None = None, /, *, out_specs: Specs, in_specs: Specs = ..., mesh: MeshDescription | None = ...,
+    axis_names: Iterable[Any] = ..., check_vma: bool = ...,
+) -> Callable[[F], F]: ...  # fmt: skip
 def shard_map(
     f: Callable[..., Any] | None = None,
     /,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from arrax.core.pytrees import tree_leaves
 from arrax.native import runtime
 from arrax.xla.devices import client_of
 from arrax.xla.effect_tokens import pending
 
+Tree = TypeVar("Tree")
 
-def block_until_ready(x: Any) -> Any:
+
+def block_until_ready(x: Tree) -> Tree:
     """Wait for all arrays in a pytree.
 
     Args:
@@ -19,7 +21,7 @@ def block_until_ready(x: Any) -> Any:
     Example: ``arrax.block_until_ready(jnp.ones(3))``.
     """
     if type(x) is runtime.ArrayImpl:  # of which programs usually wait
-        return x.block_until_ready()
+        return x.block_until_ready()  # type: ignore[attr-defined]
     leaves = tree_leaves(x)
     runtime.batched_block_until_ready([leaf for leaf in leaves if type(leaf) is runtime.ArrayImpl])
     for leaf in leaves:
@@ -29,7 +31,7 @@ def block_until_ready(x: Any) -> Any:
     return x
 
 
-def copy_to_host_async(x: Any) -> Any:
+def copy_to_host_async(x: Tree) -> Tree:
     """Begin to copy all arrays in a pytree to the host, without waiting: to look at them then takes no longer than needed.
 
     Args:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+A = TypeVar("A")  # what is returned beside the result
 F = TypeVar("F", bound=Callable[..., Any])  # other functions with the same arguments and kinds of results
 Result = TypeVar("Result", covariant=True)
 
@@ -23,6 +24,10 @@ class Wrapped(Protocol[P, Result]):
     """
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result: ...
+
+    if TYPE_CHECKING:  # bound to an instance, it takes one argument less
+
+        def __get__(self, instance: Any, owner: Any = None) -> Wrapped[..., Result]: ...
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced: ...
 

@@ -36,7 +36,7 @@ def platform_name(client: Any) -> str:
     return "gpu" if name in ("cuda", "rocm") else name
 
 
-def devices(backend: str | None = None) -> list[Any]:
+def devices(backend: str | None = None) -> list[Device]:
     """All devices of a platform.
 
     Args:
@@ -48,7 +48,7 @@ def devices(backend: str | None = None) -> list[Any]:
 
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
-) -> list[Any]:
+) -> list[Device]:
     """Devices attached to one process, by default this one.
 
     Args:

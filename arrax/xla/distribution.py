@@ -16,7 +16,7 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 from arrax.xla import compat
-from arrax.xla.arrays import copy_of
+from arrax.xla.arrays import Array, copy_of
 from arrax.xla.axis_orders import in_order, order_of
 from arrax.xla.devices import single_sharding
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value, pieces_of
@@ -176,7 +176,7 @@ def _recut(array: Any, sharding: Any) -> Any:
 
 def make_array_from_callback(
     shape: Shape, sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
-) -> Any:
+) -> Array:
     """An array each of whose pieces a function gives.
 
     Args:
@@ -246,7 +246,7 @@ def _check_piece(aval: ShapedArray, sharding: Any, expected: Shape, shape: Shape
 
 def make_array_from_single_device_arrays(
     shape: Shape, sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
-) -> Any:
+) -> Array:
     """An array whose pieces are arrays that lie on their devices already.
 
     Args:
@@ -299,7 +299,7 @@ def make_array_from_single_device_arrays(
     return compat.make_array(placed_type(aval, sharding), sharding, [found[device] for device in wanted], True)
 
 
-def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Any:
+def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Array:
     """An array of which each process gives the part that its devices hold.
 
     Args:

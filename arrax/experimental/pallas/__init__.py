@@ -33,8 +33,10 @@ from arrax.experimental.pallas.programs import with_scoped as with_scoped
 from arrax.numpy_api.filled_arrays import empty_like as empty_like
 from arrax.numpy_api.manipulation import broadcast_to as broadcast_to
 from arrax.numpy_api.references import ds as ds
-from arrax.numpy_api.references import ds as dslice
-from arrax.numpy_api.references import ds as dynamic_slice
+
+# Names that their modules call otherwise; type checkers take them as public only when they are assigned.
+dslice = ds
+dynamic_slice = ds
 
 ANY, HOST = MemorySpace.ANY, MemorySpace.HOST
 

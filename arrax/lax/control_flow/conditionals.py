@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,18 +30,19 @@ from arrax.xla.arrays import ArrayLike
 from arrax.xla.devices import default_device, platform_name
 
 __all__ = ["cond", "cond_p", "platform_dependent", "platform_index_p", "switch"]
+Chosen = TypeVar("Chosen")
 _MISSING: Any = object()
 _HOST = (bool, int, float, np.ndarray, np.generic)
 
 
 def cond(
     pred: ArrayLike,
-    true_fun: Callable,
-    false_fun: Callable,
+    true_fun: Callable[..., Chosen],
+    false_fun: Callable[..., Any],
     *operands: Any,
     operand: Any = _MISSING,
     linear: Any = None,
-) -> Any:
+) -> Chosen:
     """Apply ``true_fun`` to the operands where ``pred`` holds, else ``false_fun``; only one of them runs.
 
     ``cond(pred, true_operand, true_fun, false_operand, false_fun)`` is an older form that gives each function its own
@@ -100,7 +101,7 @@ def _pred_hint(aval: Any) -> str:
     return "Use `jnp.where` to choose between elements, or reduce the predicate with `jnp.all` or `jnp.any`."
 
 
-def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: Any = _MISSING) -> Any:
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING) -> Any:
     """Apply one of several functions to the operands.
 
     Args:

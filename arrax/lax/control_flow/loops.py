@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,10 +22,11 @@ from arrax.lax.conversion import convert
 from arrax.xla.arrays import ArrayLike
 from arrax.xla.placement import array_from_host
 
+Carried = TypeVar("Carried")
 __all__ = ["fori_loop", "while_loop", "while_p"]
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Carried], init_val: Any) -> Carried:
     """Apply ``body_fun`` again and again while ``cond_fun`` holds.
 
     Differentiable in forward mode; reverse mode needs a number of steps that is known (``scan``, ``fori_loop``).
@@ -102,11 +103,11 @@ def _check_predicate(cond: StagedFunction) -> None:
 def fori_loop(
     lower: ArrayLike,
     upper: ArrayLike,
-    body_fun: Callable[[Any, Any], Any],
+    body_fun: Callable[[Any, Any], Carried],
     init_val: Any,
     *,
     unroll: int | bool | None = None,
-) -> Any:
+) -> Carried:
     """Apply ``body_fun(i, carry)`` for ``i`` from ``lower`` to ``upper - 1``.
 
     With bounds that are known during tracing it is a ``scan``, differentiable in both modes; else a ``while_loop``.

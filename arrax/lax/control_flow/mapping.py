@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from arrax.core.calls import check_callable
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -13,8 +13,10 @@ from arrax.lax.control_flow.scans import scan_of
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
 
+Stacked = TypeVar("Stacked")
 
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+
+def map(f: Callable[[Any], Stacked], xs: Any, *, batch_size: int | None = None) -> Stacked:
     """Apply ``f`` to each element of ``xs`` along their leading axis, one after the other, and stack the results.
 
     Takes less memory than ``vmap``, and more time.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from arrax.core import config, errors
 from arrax.core.calls import as_index
@@ -20,18 +20,20 @@ from arrax.lax.control_flow.staged_functions import StagedFunction, stage_functi
 from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.structure import concatenate, slice_in_dim
 
+Carried = TypeVar("Carried")
+Stacked = TypeVar("Stacked")
 __all__ = ["scan", "scan_p", "scan_reverse"]
 
 
 def scan(
-    f: Callable[[Any, Any], tuple[Any, Any]],
+    f: Callable[[Any, Any], tuple[Carried, Stacked]],
     init: Any,
     xs: Any | None = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
     _split_transpose: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Carried, Stacked]:
     """Carry a value over the elements of ``xs`` along their leading axis, and stack what each step returns.
 
     Args:

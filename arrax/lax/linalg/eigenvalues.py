@@ -32,7 +32,7 @@ from arrax.lax.linalg.lu_factors import lu, lu_solve
 from arrax.lax.linalg.matrices import adjoint, as_columns, as_rows, diagonal, matmul, with_diagonal
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.reductions import reduce_sum
-from arrax.xla.arrays import Matrices
+from arrax.xla.arrays import Array, Matrices
 
 eig_p = Primitive("eig", multiple_results=True, cost=work_of_rows)
 
@@ -161,7 +161,7 @@ Switch = bool
 def eig(
     x: Matrices, *, compute_left_eigenvectors: Switch = True, compute_right_eigenvectors: Switch = True,
     enable_eigvec_derivs: Switch = False, implementation: EigImplementation | None = None, use_magma: bool | None = None,
-) -> list[Any]:  # fmt: skip
+) -> list[Array]:  # fmt: skip
     """Eigenvalues and eigenvectors of any square matrices (not on TPU).
 
     Args:

@@ -206,7 +206,7 @@ lu_p.jvp = _jvp
 batch_in_front(lu_p)
 
 
-def lu(x: Matrices) -> list[Any]:
+def lu(x: Matrices) -> list[Array]:
     """LU factors with partial pivoting: ``x[permutation] = L U``.
 
     Args:

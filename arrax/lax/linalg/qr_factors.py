@@ -120,7 +120,7 @@ for _primitive in (geqrf_p, geqp3_p, householder_product_p, ormqr_p):
     batch_in_front(_primitive)
 
 
-def geqrf(a: Matrices) -> tuple[Any, Any]:
+def geqrf(a: Matrices) -> tuple[Array, Array]:
     """Reflections that make matrices upper triangular.
 
     Returns: ``(a, taus)``: R on and above the diagonal, the reflections' vectors below it, and their factors.

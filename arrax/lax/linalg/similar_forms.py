@@ -22,7 +22,7 @@ from arrax.lax.linalg.kernels import (
     succeeded,
 )
 from arrax.lax.operand_checks import checked_operand
-from arrax.xla.arrays import Matrices
+from arrax.xla.arrays import Array, Matrices
 
 hessenberg_p = Primitive("hessenberg", multiple_results=True, cost=work_of_rows)
 schur_p = Primitive("schur", multiple_results=True, cost=work_of_rows)
@@ -58,7 +58,7 @@ hessenberg_p.lower["cpu"] = _hessenberg_cpu
 batch_in_front(hessenberg_p)
 
 
-def hessenberg(a: Matrices) -> list[Any]:
+def hessenberg(a: Matrices) -> list[Array]:
     """The upper Hessenberg form of matrices, by reflections (CPU only).
 
     Args:
@@ -99,7 +99,7 @@ batch_in_front(schur_p)
 def schur(
     x: Matrices, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
     select_callable: Callable[..., Any] | None = None,
-) -> list[Any]:  # fmt: skip
+) -> list[Array]:  # fmt: skip
     """The Schur form ``x = Z T Z^H`` of matrices (CPU only).
 
     Args:
@@ -159,7 +159,7 @@ tridiagonal_p.lower["gpu"] = _tridiagonal_gpu
 batch_in_front(tridiagonal_p)
 
 
-def tridiagonal(a: Matrices, *, lower: bool = True) -> list[Any]:
+def tridiagonal(a: Matrices, *, lower: bool = True) -> list[Array]:
     """The tridiagonal form of Hermitian matrices, by reflections (CPU and GPU).
 
     Args:

@@ -30,7 +30,7 @@ from arrax.lax.linalg.kernels import (
 from arrax.lax.linalg.matrices import adjoint, as_columns, as_rows, diagonal, matmul, part, symmetrized, with_diagonal
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.structure import slice_in_dim
-from arrax.xla.arrays import Matrices
+from arrax.xla.arrays import Array, Matrices
 
 eigh_p = Primitive("eigh", multiple_results=True, cost=work_of_rows)
 
@@ -122,7 +122,7 @@ IndexRange = tuple[int, int] | None  # first, and one past the last
 def eigh(
     x: Matrices, *, lower: Switch = True, symmetrize_input: Switch = True, sort_eigenvalues: Switch = True,
     subset_by_index: IndexRange = None, implementation: EighImplementation | None = None,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Array, Array]:  # fmt: skip
     """Eigenvectors and eigenvalues of Hermitian matrices.
 
     Args:

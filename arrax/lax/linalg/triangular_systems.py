@@ -23,7 +23,9 @@ from arrax.lax.linalg.matrices import (
 )
 from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.shapes import expand_dims, reshape, squeeze
-from arrax.xla.arrays import Matrices
+from arrax.xla.arrays import Array, Matrices
+
+Solutions = Array
 
 triangular_solve_p = Primitive("triangular_solve", cost=work_of_rows)
 
@@ -128,7 +130,7 @@ triangular_solve_p.batch = _batch
 def triangular_solve(
     a: Matrices, b: Matrices, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
     conjugate_a: bool = False, unit_diagonal: bool = False,
-) -> Any:  # fmt: skip
+) -> Solutions:  # fmt: skip
     """The solutions X of ``op(A) X = B``, or of ``X op(A) = B``, where A is triangular.
 
     Args:

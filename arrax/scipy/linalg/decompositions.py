@@ -64,7 +64,7 @@ def cholesky(a: Matrices, lower: bool = False, overwrite_a: bool = False, check_
 
 def cho_factor(
     a: Matrices, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> tuple[Any, bool]:
+) -> tuple[Array, bool]:
     """The Cholesky factors for ``cho_solve``, and which ones they are.
 
     Args: as of ``cholesky``.
@@ -204,7 +204,7 @@ def _lu_factor(a: Any) -> tuple[Any, Any]:
     return factors, pivots
 
 
-def lu_factor(a: Matrices, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+def lu_factor(a: Matrices, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, Array]:
     """The LU decompositions for ``lu_solve``: both factors in one matrix, and the rows that are exchanged.
 
     Args:
@@ -293,7 +293,7 @@ def _qr_multiply(a: Any, c: Any, mode: str, pivoting: bool, conjugate: bool) -> 
 # ---- Schur, Hessenberg, polar -----------------------------------------------------------------------------------------
 
 
-def schur(a: Matrices, output: str = "real") -> tuple[Any, Any]:
+def schur(a: Matrices, output: str = "real") -> tuple[Array, Array]:
     """The Schur decompositions ``a = Z T Z^H``.
 
     Args:
@@ -329,7 +329,7 @@ def _rsf2csf(form: Any, vectors: Any) -> tuple[Any, Any]:
 
 
 @own_promotion
-def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
+def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Array, Array]:
     """The triangular complex Schur form of a real one.
 
     Args:
@@ -381,7 +381,7 @@ def polar(
     method: str = "qdwh",
     eps: float | None = None,
     max_iterations: int | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The polar decompositions ``a = U P``, or ``a = P U``: U with orthonormal rows or columns, P positive semidefinite.
 
     Args:

@@ -16,7 +16,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, own_promotion, promote_inexact
 from arrax.scipy.signal.trends import _detrend
 from arrax.scipy.signal.windows import window_values
-from arrax.xla.arrays import ArrayLike, OptionalArray
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 _EXTENSIONS = ("even", "odd", "constant", "zeros", None)
 
@@ -99,7 +99,7 @@ def _checked_trend(name: str, detrend: Any) -> Any:
 def stft(
     x: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int = 256, noverlap: int | None = None, nfft: int | None = None,
     detrend: str | bool | Callable[[Any], Any] = False, return_onesided: bool = True, boundary: str | None = "zeros", padded: bool = True, axis: int = -1,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """The short-time Fourier transform.
 
     Args:
@@ -163,7 +163,7 @@ def _stft(
 def istft(
     Zxx: Any, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: OptionalArray = None, noverlap: Any = None, nfft: Any = None,
     input_onesided: Any = True, boundary: Any = True, time_axis: int = -1, freq_axis: int = -2,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Array, Array]:  # fmt: skip
     """The inverse of ``stft``, by sums of the overlapping windows.
 
     Args:
@@ -235,7 +235,7 @@ def csd(
     x: ArrayLike, y: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int | None = None, noverlap: int | None = None,
     nfft: int | None = None, detrend: str | bool | Callable[[Any], Any] = "constant", return_onesided: bool = True, scaling: str = "density",
     axis: int = -1, average: str = "mean",
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Array, Array]:  # fmt: skip
     """The cross power spectral density of two signals, by Welch's method.
 
     Args:
@@ -264,7 +264,7 @@ def welch(
     x: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int | None = None, noverlap: int | None = None,
     nfft: int | None = None, detrend: str | bool | Callable[[Any], Any] = "constant", return_onesided: bool = True, scaling: str = "density",
     axis: int = -1, average: str = "mean",
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Array, Array]:  # fmt: skip
     """The power spectral density of a signal, by Welch's method. Args: as of ``csd``.
 
     Example: ``signal.welch(jnp.ones(8), nperseg=4)[1].shape`` is ``(3,)``. Source: ``scipy.signal.welch``; Welch (1967).

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.numpy_api.operands import is_arraylike
-from arrax.xla.arrays import Array, ArrayLike, OptionalArray
+from arrax.xla.arrays import Array, ArrayLike
+
+Tree = TypeVar("Tree")  # an array or a pytree of arrays
+LinearMap = ArrayLike | Callable[[Any], Any]  # a matrix, or what it makes of a vector
 
 Operator = Callable[[Any], Any]
 
@@ -233,15 +236,15 @@ def _solve(
 
 
 def cg(
-    A: ArrayLike,
-    b: ArrayLike,
-    x0: OptionalArray = None,
+    A: LinearMap,
+    b: Tree,
+    x0: Tree | None = None,
     *,
     tol: ArrayLike = 1e-5,
     atol: ArrayLike = 0.0,
     maxiter: int | None = None,
-    M: OptionalArray = None,
-) -> tuple[Any, None]:
+    M: LinearMap | None = None,
+) -> tuple[Tree, None]:
     """The solution of ``A x = b`` for a Hermitian positive definite operator, by conjugate gradients.
 
     Args:
@@ -261,15 +264,15 @@ def cg(
 
 
 def bicgstab(
-    A: ArrayLike,
-    b: ArrayLike,
-    x0: OptionalArray = None,
+    A: LinearMap,
+    b: Tree,
+    x0: Tree | None = None,
     *,
     tol: ArrayLike = 1e-5,
     atol: ArrayLike = 0.0,
     maxiter: int | None = None,
-    M: OptionalArray = None,
-) -> tuple[Any, None]:
+    M: LinearMap | None = None,
+) -> tuple[Tree, None]:
     """The solution of ``A x = b`` by stabilized biconjugate gradients. Args: as of ``cg``; ``A`` need not be Hermitian.
 
     Example: ``sparse.linalg.bicgstab(2 * jnp.eye(2), jnp.ones(2))[0]`` is ``[0.5, 0.5]``.
@@ -279,9 +282,9 @@ def bicgstab(
 
 
 def gmres(
-    A: ArrayLike, b: ArrayLike, x0: OptionalArray = None, *, tol: ArrayLike = 1e-5, atol: ArrayLike = 0.0, restart: int = 20, maxiter: int | None = None,
-    M: OptionalArray = None, solve_method: str = "batched",
-) -> tuple[Any, Array]:  # fmt: skip
+    A: LinearMap, b: Tree, x0: Tree | None = None, *, tol: ArrayLike = 1e-5, atol: ArrayLike = 0.0, restart: int = 20, maxiter: int | None = None,
+    M: LinearMap | None = None, solve_method: str = "batched",
+) -> tuple[Tree, Array]:  # fmt: skip
     """The solution of ``A x = b`` by minimal residuals over Krylov spaces.
 
     Args: as of ``cg``; ``A`` need not be Hermitian, and

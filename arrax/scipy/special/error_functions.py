@@ -357,7 +357,7 @@ def _fresnel_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @elementwise()
-def fresnel(x: ArrayLike) -> tuple[Any, Any]:
+def fresnel(x: ArrayLike) -> tuple[Array, Array]:
     """The Fresnel integrals: those of sin(pi t^2 / 2) and of cos(pi t^2 / 2) from 0 to x.
 
     Args:

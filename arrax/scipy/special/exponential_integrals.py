@@ -188,7 +188,7 @@ def _sici_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @elementwise()
-def sici(x: ArrayLike) -> tuple[Any, Any]:
+def sici(x: ArrayLike) -> tuple[Array, Array]:
     """The sine integral, that of sin(t) / t from 0 to x, and the cosine integral, minus that of cos(t) / t from x on.
 
     Args:
