@@ -18,14 +18,14 @@ class JaxprTypeError(TypeError):
     """
 
 
-def check_jaxpr(program: Jaxpr | ClosedJaxpr) -> None:
+def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
     """Check a program and all programs nested in it.
 
     Raises:
       JaxprTypeError: a variable used before or bound after another binding, or types that a rule does not give.
     Example: ``arrax.core.check_jaxpr(arrax.make_jaxpr(jnp.sin)(1.).jaxpr)``.
     """
-    jaxpr = open_jaxpr(program)
+    jaxpr = open_jaxpr(jaxpr)
     bound: set[Var] = set()
     for var in (*jaxpr.constvars, *jaxpr.invars):
         _bind(var, bound, jaxpr)

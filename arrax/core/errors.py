@@ -350,7 +350,7 @@ def leaked_trace(held: Sequence[Any], info: Any) -> LeakedTrace:
     """The error of the leak checker."""
     where = f" {info.describe()} traced for {info.transformation}" if info is not None else ""
     lines = "\n".join(
-        f"  a value of type {tracer.aval.str_short()}"
+        f"  a value of type {tracer.aval.str_short(True)}"
         + "".join(
             f" created on line {frame_text(frame)}" for frame in user_frames(getattr(tracer, "traceback", None), 1)
         )

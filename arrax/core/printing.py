@@ -108,7 +108,7 @@ def _typed(var: Any, names: Names) -> str:
 
 
 def _type_of(var: Any, names: Names) -> str:
-    return f":{var.aval.str_short()}" if names.shapes else ""
+    return f":{var.aval.str_short(True)}" if names.shapes else ""
 
 
 def _result(var: Any, names: Names) -> str:
@@ -126,7 +126,7 @@ def _value_text(value: Any, names: Names, column: int, key: str = "") -> str:
     if isinstance(value, np.dtype):
         return value.name
     if isinstance(value, AbstractValue):
-        return value.str_short()
+        return value.str_short(True)
     if callable(value) and hasattr(value, "__name__"):
         return value.__name__
     return str(value)

@@ -52,7 +52,7 @@ class AbstractRef(AbstractValue):
 
     to_cotangent_aval = at_least_vspace = to_tangent_aval
 
-    def str_short(self, short_dtypes: bool = True) -> str:
+    def str_short(self, short_dtypes: bool = False) -> str:
         """``Ref{f32[3]}``, or ``Ref{float32[3]}``."""
         return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
 

@@ -28,7 +28,7 @@ class AbstractValue:
     __slots__ = ("__weakref__",)
     explicit: Any = None
 
-    def str_short(self, short_dtypes: bool = True) -> str:
+    def str_short(self, short_dtypes: bool = False) -> str:
         """How programs print the type."""
         return type(self).__name__
 
@@ -129,8 +129,8 @@ class ShapedArray(AbstractValue):
     at_least_vspace = to_tangent_aval
     to_cotangent_aval = to_tangent_aval
 
-    def str_short(self, short_dtypes: bool = True) -> str:
-        """``f32[2,3]``, or ``float32[2,3]``."""
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """``float32[2,3]``, or ``f32[2,3]``."""
         name = dtypes.short_name(self.dtype) if short_dtypes else str(getattr(self.dtype, "name", self.dtype))
         name = name if self.memory_space is _DEVICE else f"{name}<{self.memory_space.name.lower()}>"
         varies = f"{{V:{_names_text(sorted(map(str, self.vma)))}}}" if self.vma else ""
@@ -192,7 +192,7 @@ class AbstractToken(AbstractValue):
         """Tokens have no tangent: themselves."""
         return self
 
-    def str_short(self, short_dtypes: bool = True) -> str:
+    def str_short(self, short_dtypes: bool = False) -> str:
         """How programs print the type."""
         return "Tok"
 
@@ -218,7 +218,7 @@ class Zero:
     from_primal_value = of
 
     def __repr__(self) -> str:
-        return f"Zero({self.aval.str_short() if isinstance(self.aval, AbstractValue) else self.aval})"
+        return f"Zero({self.aval.str_short(True) if isinstance(self.aval, AbstractValue) else self.aval})"
 
 
 class TypeSlots:

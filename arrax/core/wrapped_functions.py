@@ -211,21 +211,21 @@ def transformation_with_aux2(
     return fun.wrap(Around(gen), gen_static_args, store), store
 
 
-def merge_linear_aux(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[bool, Any]:
+def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:
     """Of two stores the one that has been filled: (whether it is the first, what is in it).
 
     Args:
-      first, second: stores, or functions without arguments.
+      aux1, aux2: stores, or functions without arguments.
     Raises:
       StoreException: both are empty, or both are filled.
     Example: ``from arrax.extend import linear_util; full, empty = Store(), Store(); full.store(7);
     linear_util.merge_linear_aux(full, empty)``
     is ``(True, 7)``.
     """
-    filled = [len(store.values) if isinstance(store, Store) else 1 for store in (first, second)]
+    filled = [len(store.values) if isinstance(store, Store) else 1 for store in (aux1, aux2)]
     if sum(filled) != 1:
         raise StoreException("neither store occupied" if not any(filled) else "both stores occupied")
-    return (True, first()) if filled[0] else (False, second())
+    return (True, aux1()) if filled[0] else (False, aux2())
 
 
 def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any]:

@@ -119,8 +119,8 @@ def _flat_slope(
     (outs, tree), (values, wanted) = tree_flatten(out), tree_flatten(value)
     if tree != wanted or [jnp.size(x) for x in outs] != [x.size for x in values]:
         raise TypeError(
-            f"odeint: {name} must give a slope like y0, {tree_map(lambda x: typeof(x).str_short(), value)}, but gave "
-            f"{tree_map(lambda x: typeof(x).str_short(), out)}"
+            f"odeint: {name} must give a slope like y0, {tree_map(lambda x: typeof(x).str_short(True), value)}, but gave "
+            f"{tree_map(lambda x: typeof(x).str_short(True), out)}"
         )
     return ravel_pytree(out)[0].astype(aval.dtype)
 

@@ -23,7 +23,7 @@ def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
     if axis is None or not isinstance(aval, ShapedArray):
         return aval
     if aval.shape[axis] != size:
-        raise ValueError(f"mapped_aval: axis {axis} of {aval.str_short()} has not the length {size}")
+        raise ValueError(f"mapped_aval: axis {axis} of {aval.str_short(True)} has not the length {size}")
     return example_type(aval, axis)
 
 

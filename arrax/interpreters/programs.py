@@ -12,12 +12,12 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import eval_jaxpr
 
 
-def jaxpr_as_fun(program: ClosedJaxpr) -> Callable[..., list[Any]]:
+def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:
     """A closed program as a function of flat arguments, with a list of results.
 
     Example: ``jaxpr_as_fun(make_jaxpr(jnp.sin)(1.))(0.)``.
     """
-    return lambda *args: eval_jaxpr(program.jaxpr, program.consts, *args)
+    return lambda *args: eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *args)
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
@@ -61,13 +61,13 @@ def concrete_or_error(force: Any, value: Any, context: str = "") -> Any:
     return force(known) if force is not None else known
 
 
-def get_aval(value: Any) -> ShapedArray:
+def get_aval(x: Any) -> ShapedArray:
     """The type of a value.
 
     Args:
-      value: array, tracer, NumPy value or Python number.
+      x: array, tracer, NumPy value or Python number.
     Raises:
       TypeError: something else.
     Example: ``arrax.core.get_aval(x).shape`` is ``(4,)``.
     """
-    return typeof(value)
+    return typeof(x)

@@ -42,6 +42,8 @@ class StagedTracer(Tracer):
         return f"Traced<{self.aval!r}>with<DynamicJaxprTrace(level=1/0)>"
 
 
+StagedTracer.__name__ = StagedTracer.__qualname__ = "DynamicJaxprTracer"  # its documented name
+StagedTracer.__module__ = "arrax.interpreters.partial_eval"
 tracer_classes: dict[type, type[StagedTracer]] = {}  # of values that are no arrays, by the class of their types
 
 
@@ -76,7 +78,7 @@ class Staging(Interpreter):
     def number(self, value: Any) -> Any:
         """The scalar of NumPy or Python behind an operand, if it is known now; otherwise None."""
         if type(value) is StagedTracer:
-            return value.variable.val if type(value.variable) is Literal else None
+            return literal(value)
         return value if type(value) in PYTHON_SCALARS or isinstance(value, np.generic) else None
 
     def atom(self, value: Any) -> Any:
@@ -132,6 +134,21 @@ class Staging(Interpreter):
         constvars = [var for var, _ in self.constants.values()]
         jaxpr = Jaxpr(constvars, self.invars, outvars, self.eqns, joined_effects(self.eqns), self.info)
         return jaxpr, [value for _, value in self.constants.values()]
+
+
+def current_recorder() -> Staging | None:
+    """The innermost interpreter that records, below transformations that run now; None where operations are evaluated."""
+    interpreter = context.interpreter
+    while not interpreter.is_evaluation:
+        if isinstance(interpreter, Staging):
+            return interpreter
+        interpreter = interpreter.parent
+    return None
+
+
+def literal(value: Any) -> Any:
+    """The number behind an operand that stands in the program as a literal; None for others."""
+    return value.variable.val if type(value) is StagedTracer and type(value.variable) is Literal else None
 
 
 def trace_to_jaxpr_dynamic(fun: WrappedFun, in_avals: Sequence[Any]) -> tuple[Jaxpr, list[Any], list[Any]]:

@@ -14,6 +14,7 @@ from arrax.core.operand_memories import memories_of_operands
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.dtypes import DTypeLike
+from arrax.dtypes.canonical import warn_user
 from arrax.interpreters.ad.transpose import instantiate_all
 from arrax.interpreters.lowering import builder
 from arrax.lax.filled_arrays import full
@@ -95,8 +96,9 @@ def tie_in(x: ArrayLike, y: ArrayLike) -> Any:
     Args:
       x: anything.
       y: the result.
-    Example: ``lax.tie_in(1., 2.)`` is 2.
+    Example: ``lax.tie_in(1., 2.)`` is 2, with a ``DeprecationWarning``.
     """
+    warn_user("lax.tie_in is deprecated: it gives its second argument, and nothing else", DeprecationWarning)
     return y
 
 

@@ -146,8 +146,8 @@ def _check_inits(name: str, avals: Sequence[ShapedArray], inits: Sequence[Shaped
     for aval, init in zip(avals, inits, strict=True):
         if aval.dtype != init.dtype:
             raise TypeError(
-                f"{name} requires operands and initial values of the same dtypes, got {aval.str_short()} with an "
-                f"initial value of type {init.str_short()}"
+                f"{name} requires operands and initial values of the same dtypes, got {aval.str_short(True)} with an "
+                f"initial value of type {init.str_short(True)}"
             )
 
 
@@ -168,7 +168,9 @@ def _stage_computation(
         raise TypeError(f"{name}: the computation must return the structure that it is given, {tree}, got {found[0]}")
     for atom, scalar in zip(jaxpr.outvars, scalars, strict=True):
         if (atom.aval.shape, atom.aval.dtype) != ((), scalar.dtype):
-            raise TypeError(f"{name}: the computation must return {scalar.str_short()}, got {atom.aval.str_short()}")
+            raise TypeError(
+                f"{name}: the computation must return {scalar.str_short(True)}, got {atom.aval.str_short(True)}"
+            )
     if any(isinstance(const, Tracer) for const in consts):
         raise TypeError(f"{name}: the computation must not close over traced values")
     return ClosedJaxpr(jaxpr, consts)

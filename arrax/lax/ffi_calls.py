@@ -308,4 +308,6 @@ def check_aliases(aliases: Any, avals: Sequence[ShapedArray], result_avals: Sequ
                 raise ValueError(f"{mapping} with {kind} index {number} outside the range [0, {count}).")
         one, other = avals[operand].strip_weak_type(), result_avals[result].strip_weak_type()
         if (one.shape, one.dtype) != (other.shape, other.dtype):
-            raise ValueError(f"{mapping} of {one.str_short()} to {other.str_short()}: the two must have one type.")
+            raise ValueError(
+                f"{mapping} of {one.str_short(True)} to {other.str_short(True)}: the two must have one type."
+            )

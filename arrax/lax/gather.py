@@ -112,7 +112,7 @@ def check_disjoint(name: str, **groups: Sequence[int]) -> None:
 def check_indices(name: str, indices: ShapedArray, index_map: Sequence[int]) -> None:
     """Refuse indices that are no integers, or whose last axis has another length than the map."""
     if not dtypes.is_integer(indices.dtype):
-        raise ValueError(f"{name}: indices must have an integer type, got {indices.str_short()}")
+        raise ValueError(f"{name}: indices must have an integer type, got {indices.str_short(True)}")
     if indices.ndim == 0:
         raise TypeError(f"{name}: indices need a last axis with the components of an index, got a scalar")
     if len(index_map) != indices.shape[-1]:
@@ -178,7 +178,7 @@ def _gather_type(
     numbers = dimension_numbers
     check_indices("gather", indices, numbers.start_index_map)
     if len(slice_sizes) != x.ndim:
-        raise TypeError(f"gather: slice_sizes must have one entry per axis of {x.str_short()}, got {slice_sizes}")
+        raise TypeError(f"gather: slice_sizes must have one entry per axis of {x.str_short(True)}, got {slice_sizes}")
     if any(not 0 <= size <= length for size, length in zip(slice_sizes, x.shape, strict=True)):
         raise TypeError(f"gather: slice_sizes must be within the operand's shape {x.shape}, got {slice_sizes}")
     absent = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)

@@ -66,7 +66,7 @@ rng_bit_generator_p = Primitive("rng_bit_generator", multiple_results=True, cost
 
 def _type_rule(key: ShapedArray, *, shape: Any, dtype: Any, algorithm: Any, out_sharding: Any) -> list[ShapedArray]:
     if kind_of(key.dtype) != "unsigned" or (key.shape, key.dtype.itemsize) not in (((4,), 4), ((2,), 8)):
-        raise TypeError(f"rng_bit_generator: the key must be of type u32[4] or u64[2], got {key.str_short()}")
+        raise TypeError(f"rng_bit_generator: the key must be of type u32[4] or u64[2], got {key.str_short(True)}")
     return [key, ShapedArray(shape, dtype)]
 
 

@@ -39,7 +39,7 @@ def shifted(x: Any, axis: int, reverse: bool, first: Any) -> Any:
 
 def _type_rule(a: ShapedArray, b: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
     if (a.shape, a.dtype) != (b.shape, b.dtype):
-        raise TypeError(f"linear_recurrence requires equal types, got {a.str_short()} and {b.str_short()}")
+        raise TypeError(f"linear_recurrence requires equal types, got {a.str_short(True)} and {b.str_short(True)}")
     return b
 
 

@@ -47,7 +47,7 @@ def check_axes(name: str, aval: ShapedArray, axes: Sequence[int]) -> None:
     if len(set(axes)) != len(axes):
         raise ValueError(f"{name}: duplicate value in axes {tuple(axes)}")
     if not all(0 <= axis < aval.ndim for axis in axes):
-        raise ValueError(f"{name}: axes {tuple(axes)} are out of bounds for an operand of type {aval.str_short()}")
+        raise ValueError(f"{name}: axes {tuple(axes)} are out of bounds for an operand of type {aval.str_short(True)}")
 
 
 def without_lengths(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:

@@ -65,7 +65,9 @@ class Site(NamedTuple):
             if dtype is not None:
                 arrays[number] = dtype.wrap(arrays[number])
         args, named = tree_unflatten(self.tree, arrays)
-        text = self.message.format(*args, **named) + (f" at {self.place}" if self.place else "")
+        text = self.message.format(*args, **named)
+        place = f" at {self.place}" if self.place else ""
+        text = f"{text} (check failed{place})" if self.category is ErrorCategory.USER else text + place
         if not index:
             return text
         mapped = f"at mapped index {', '.join(map(str, index))}"

@@ -348,7 +348,7 @@ def scatter_apply(
     jaxpr, consts = stage(lambda old, new: [func(old)], [scalar, scalar])
     out = jaxpr.outvars[0].aval
     if (out.shape, out.dtype) != ((), scalar.dtype):
-        raise TypeError(f"scatter_apply: the function must return {scalar.str_short()}, got {out.str_short()}")
+        raise TypeError(f"scatter_apply: the function must return {scalar.str_short(True)}, got {out.str_short(True)}")
     if any(isinstance(const, Tracer) for const in consts):
         raise TypeError("scatter_apply: the function must not close over traced values")
     program = ClosedJaxpr(jaxpr, consts)

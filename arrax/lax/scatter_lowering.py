@@ -61,7 +61,7 @@ def _check_shapes(
     check_indices(name, indices, numbers.scatter_dims_to_operand_dims)
     rank = indices.ndim - 1 + len(numbers.update_window_dims)
     if updates.ndim != rank:
-        raise TypeError(f"{name}: updates must be of rank {rank}, got {updates.str_short()}")
+        raise TypeError(f"{name}: updates must be of rank {rank}, got {updates.str_short(True)}")
     check_dims(name, "update_window_dims", numbers.update_window_dims, rank)
     check_dims(name, "inserted_window_dims", numbers.inserted_window_dims, x.ndim)
     check_dims(name, "scatter_dims_to_operand_dims", numbers.scatter_dims_to_operand_dims, x.ndim, ordered=False)
@@ -73,7 +73,7 @@ def _check_shapes(
     )
     window = len(numbers.update_window_dims) + len(numbers.inserted_window_dims) + len(batching)
     if window != x.ndim:
-        raise TypeError(f"{name}: the window has {window} axes, but the operand {x.str_short()} has {x.ndim}")
+        raise TypeError(f"{name}: the window has {window} axes, but the operand {x.str_short(True)} has {x.ndim}")
     sizes = window_sizes(x.shape, updates.shape, numbers)
     kept = [dim for dim in range(x.ndim) if dim not in (*numbers.inserted_window_dims, *batching)]
     if any(sizes[dim] > x.shape[dim] for dim in kept):

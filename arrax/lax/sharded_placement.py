@@ -47,7 +47,7 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Array:
         avals = [typeof(row) for row in rows]
         if len({(aval.shape, aval.dtype) for aval in avals}) > 1:
             raise ValueError(
-                f"device_put_sharded: the shards differ in shape or dtype: {[a.str_short() for a in avals]}"
+                f"device_put_sharded: the shards differ in shape or dtype: {[a.str_short(True) for a in avals]}"
             )
         pieces = [expand_dims(device_put(row, device), (0,)) for row, device in zip(rows, devices, strict=True)]
         return make_array_from_single_device_arrays((len(devices), *avals[0].shape), sharding, pieces)

@@ -130,7 +130,7 @@ def _check_explicit(x: Any, place: Any) -> None:
     if asked is not explicit:
         raise AssertionError(
             f"with_sharding_constraint: over explicit axes of a mesh it asserts how a value is laid out, but a value of type "
-            f"{x.aval.str_short()} is not laid out as {place}. Use arrax.reshard to lay it out anew."
+            f"{x.aval.str_short(True)} is not laid out as {place}. Use arrax.reshard to lay it out anew."
         )
 
 
@@ -156,7 +156,7 @@ def constraint_sharding(sharding: Any, aval: Any) -> Any:
         return NamedSharding(mesh if own or abstract.empty else abstract, sharding)
     if not isinstance(sharding, runtime.Sharding):
         raise ValueError(
-            f"with_sharding_constraint: expected a sharding for a value of type {aval.str_short()}, got {sharding!r} of "
+            f"with_sharding_constraint: expected a sharding for a value of type {aval.str_short(True)}, got {sharding!r} of "
             f"type {type(sharding)}"
         )
     return over_devices(sharding, physical_mesh())

@@ -43,7 +43,7 @@ def _index_list(name: str, indices: Any, rank: int) -> list[Any]:
         aval = typeof(indices)
         if aval.ndim != 1:
             raise ValueError(
-                f"{name}: start indices must be a sequence of scalars or an array of rank 1, got {aval.str_short()}"
+                f"{name}: start indices must be a sequence of scalars or an array of rank 1, got {aval.str_short(True)}"
             )
         if _known(indices):
             indices = list(np.asarray(indices))
@@ -66,7 +66,7 @@ def _integer_type(name: str, indices: Sequence[Any]) -> np.dtype:
     for index in indices:
         aval = typeof(index)
         if aval.shape != ():
-            raise TypeError(f"start_indices arguments to {name} must be scalars, got {aval.str_short()}")
+            raise TypeError(f"start_indices arguments to {name} must be scalars, got {aval.str_short(True)}")
         if not dtypes.is_integer(aval.dtype):
             listed = ", ".join(typeof(other).dtype.name for other in indices)
             raise TypeError(f"index arguments to {name} must be integers of the same type, got: {listed}")
@@ -136,7 +136,9 @@ dynamic_slice_p = Primitive("dynamic_slice", rounding=Rounding.NONE)
 def _dynamic_slice_type(x: ShapedArray, *indices: ShapedArray, slice_sizes: tuple[int, ...]) -> ShapedArray:
     _check_index_types("dynamic_slice", indices, x.ndim)
     if len(slice_sizes) != x.ndim:
-        raise TypeError(f"dynamic_slice slice_sizes must have one entry per axis of {x.str_short()}, got {slice_sizes}")
+        raise TypeError(
+            f"dynamic_slice slice_sizes must have one entry per axis of {x.str_short(True)}, got {slice_sizes}"
+        )
     if any(not 0 <= size <= length for size, length in zip(slice_sizes, x.shape, strict=True)):
         raise TypeError(f"dynamic_slice: slice_sizes must be within the operand's shape {x.shape}, got {slice_sizes}")
     return ShapedArray(slice_sizes, x.dtype, x.weak_type)

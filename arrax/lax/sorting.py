@@ -182,11 +182,11 @@ top_k_p = Primitive("top_k", multiple_results=True, cost=100)
 
 def _top_k_type(aval: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
     if kind_of(aval.dtype) == "complex":
-        raise ValueError(f"top_k needs real numbers, got {aval.str_short()}")
+        raise ValueError(f"top_k needs real numbers, got {aval.str_short(True)}")
     if k < 0:
         raise ValueError(f"top_k: k must not be negative, got {k}")
     if k > aval.shape[axis]:
-        raise ValueError(f"top_k: axis {axis} of {aval.str_short()} has fewer than k={k} elements")
+        raise ValueError(f"top_k: axis {axis} of {aval.str_short(True)} has fewer than k={k} elements")
     shape = (*aval.shape[:axis], k, *aval.shape[axis + 1 :])
     return [ShapedArray(shape, aval.dtype, aval.weak_type), ShapedArray(shape, np.dtype(np.int32))]
 
@@ -279,14 +279,16 @@ def _approx_type(
     reduction_input_size_override: int, aggregate_to_topk: bool,
 ) -> list[ShapedArray]:  # fmt: skip
     if kind_of(aval.dtype) != "floating":
-        raise ValueError(f"approx_max_k and approx_min_k need an operand of a floating type, got {aval.str_short()}")
+        raise ValueError(
+            f"approx_max_k and approx_min_k need an operand of a floating type, got {aval.str_short(True)}"
+        )
     if not 0 < recall_target <= 1:
         raise ValueError(f"recall_target must be in (0, 1], got {recall_target}")
     axis = reduction_dimension
     if k <= 0:
         raise ValueError(f"k must be positive, got {k}")
     if k > aval.shape[axis]:
-        raise ValueError(f"axis {axis} of {aval.str_short()} has fewer than k={k} elements")
+        raise ValueError(f"axis {axis} of {aval.str_short(True)} has fewer than k={k} elements")
     size = _approx_size(aval, k, axis, recall_target, reduction_input_size_override, aggregate_to_topk)
     shape = (*aval.shape[:axis], size, *aval.shape[axis + 1 :])
     return [ShapedArray(shape, aval.dtype), ShapedArray(shape, np.dtype(np.int32))]

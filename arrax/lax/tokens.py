@@ -41,7 +41,7 @@ after_all_p = Primitive("after_all")
 def _after_all_type(*avals: Any) -> Any:
     for aval in avals:
         if aval is not abstract_token:
-            raise TypeError(f"after_all requires tokens, got an argument of type {aval.str_short()}")
+            raise TypeError(f"after_all requires tokens, got an argument of type {aval.str_short(True)}")
     return abstract_token
 
 
@@ -84,7 +84,7 @@ infeed_p = Primitive("infeed", multiple_results=True)
 
 def _check_token(name: str, token: Any) -> None:
     if token is not abstract_token:
-        raise TypeError(f"{name} requires a token, got an argument of type {token.str_short()}")
+        raise TypeError(f"{name} requires a token, got an argument of type {token.str_short(True)}")
 
 
 def _infeed_type(token: Any, *, shapes: Sequence[ShapedArray], partitions: Any) -> list[Any]:
@@ -155,5 +155,5 @@ def outfeed(token: Any, xs: Any, partitions: Any = None) -> Any:
     """
     values = [checked_operand("outfeed", x) for x in tree_flatten(xs)[0]]
     if typeof(token) is not abstract_token:
-        raise TypeError(f"outfeed requires a token, got a value of type {typeof(token).str_short()}")
+        raise TypeError(f"outfeed requires a token, got a value of type {typeof(token).str_short(True)}")
     return outfeed_p.bind(token, *values, partitions=partitions)

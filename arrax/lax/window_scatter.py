@@ -34,8 +34,8 @@ def _type_rule(
     shape = _windows(window_dimensions, window_strides, padding).output_shape(operand.shape)
     if source.shape != shape or init_value.shape != ():
         raise TypeError(
-            f"select_and_scatter requires a source of shape {shape} and a scalar initial value, got {source.str_short()} "
-            f"and {init_value.str_short()}"
+            f"select_and_scatter requires a source of shape {shape} and a scalar initial value, got {source.str_short(True)} "
+            f"and {init_value.str_short(True)}"
         )
     return operand
 

@@ -62,9 +62,9 @@ def window_slices(x: Any, fill: Any, windows: Windows) -> list[Any]:
 
 def _check(name: str, values: ShapedArray, operand: ShapedArray, shape: tuple[int, ...]) -> ShapedArray:
     if values.dtype != operand.dtype:
-        raise TypeError(f"{name} requires equal dtypes, got {values.str_short()} and {operand.str_short()}")
+        raise TypeError(f"{name} requires equal dtypes, got {values.str_short(True)} and {operand.str_short(True)}")
     if values.shape != shape:
-        raise TypeError(f"{name} requires values of shape {shape}, got {values.str_short()}")
+        raise TypeError(f"{name} requires values of shape {shape}, got {values.str_short(True)}")
     return values
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from arrax import dtypes, lax
 from arrax.core import config
 from arrax.core.types import typeof
+from arrax.dtypes.canonical import warn_user
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.reductions import max_for_shift
 from arrax.numpy_api import averages, elementwise, logic, manipulation, reductions, selection
@@ -36,6 +37,13 @@ def _shift(x: Any, axis: Any) -> Any:
     return stop_gradient(reductions.with_kept_axes(max_for_shift(x, axes), axes, True))
 
 
+def _note_initial(name: str, initial: Any) -> None:
+    if initial is not None:
+        warn_user(
+            f"{name}: the argument initial is deprecated: it has no effect, empty inputs need none", DeprecationWarning
+        )
+
+
 def softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: OptionalArray = None) -> Array:
     """``exp(x) / sum(exp(x))`` along an axis.
 
@@ -43,9 +51,11 @@ def softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: 
       x: array.
       axis: axis, tuple of axes, or None for all.
       where: mask of the elements that take part; others give 0.
+      initial: deprecated, has no effect.
     Example: ``nn.softmax(jnp.zeros(2))`` is ``[0.5, 0.5]``.
     """
     check_arraylike("softmax", x)
+    _note_initial("softmax", initial)
     return _softmax(x, where, axis=_axes(axis), careful=config.softmax_custom_jvp.cell.value)
 
 
@@ -79,6 +89,7 @@ def log_softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initi
     Example: ``nn.log_softmax(jnp.zeros(2))`` is ``[-0.6931, -0.6931]``.
     """
     check_arraylike("log_softmax", x)
+    _note_initial("log_softmax", initial)
     return _log_softmax(x, where, axis=_axes(axis))
 
 

@@ -326,7 +326,7 @@ TRACED: dict[str, Any] = {
     "block_until_ready": lambda self: self, "copy_to_host_async": lambda self: None,
     "is_deleted": lambda self: False, "committed": False,
     "device": property(_device, doc="The device, or None for a traced array: where it will lie is not settled yet."),
-    "__copy__": lambda self: self, "__deepcopy__": lambda self, memo: self, "__reduce_ex__": _refuse_pickling,
+    "__copy__": _copy, "__deepcopy__": lambda self, memo: _copy(self), "__reduce_ex__": _refuse_pickling,
     "sharding": property(_no_sharding, doc="Only arrays in memory have one."),
     **{name: _absent(name) for name in (
         "addressable_data", "addressable_shards", "delete", "devices", "global_shards", "is_fully_addressable",

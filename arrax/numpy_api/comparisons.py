@@ -50,13 +50,12 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     Args:
       a1, a2: arrays, or what can be made one.
       equal_nan: count NaN as equal to NaN.
-    Returns: a bool array; False for what cannot be made an array.
+    Returns: a bool array.
+    Raises:
+      TypeError: what cannot be made an array.
     Example: ``jnp.array_equal(jnp.ones(2), jnp.ones(3))`` is False. Source: ``numpy.array_equal``.
     """
-    try:
-        a1, a2 = asarray(a1), asarray(a2)
-    except (TypeError, ValueError):
-        return asarray(np.bool_(False))
+    a1, a2 = asarray(a1), asarray(a2)
     if typeof(a1).shape != typeof(a2).shape:
         return asarray(np.bool_(False))
     return _all_equal(a1, a2, bool(equal_nan))
@@ -68,10 +67,12 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     Args:
       a1, a2: arrays, or what can be made one.
     Returns: a bool array; False for shapes that don't fit.
+    Raises:
+      TypeError: what cannot be made an array.
     Example: ``jnp.array_equiv(jnp.ones((2, 2)), 1.)`` is True. Source: ``numpy.array_equiv``.
     """
+    a1, a2 = asarray(a1), asarray(a2)
     try:
-        a1, a2 = asarray(a1), asarray(a2)
         shapes.broadcast_shapes(typeof(a1).shape, typeof(a2).shape)
     except (TypeError, ValueError):
         return asarray(np.bool_(False))

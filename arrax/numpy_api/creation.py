@@ -9,11 +9,12 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import in_call
-from arrax.core.interpreter import Tracer, concrete_value, context
+from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
-from arrax.interpreters.staging import PYTHON_SCALARS, Staging
+from arrax.dtypes.canonical import warn_user
+from arrax.interpreters.staging import PYTHON_SCALARS, current_recorder
 from arrax.lax import filled_arrays, shapes, structure
 from arrax.lax.conversion import convert, convert_element_type_p
 from arrax.lax.placement import copy, device_put, own_sharding
@@ -115,11 +116,11 @@ def _from_object(value: Any, dtype: Any, must_copy: bool) -> Any:
     if hasattr(value, "__array__"):
         return _from_numpy(np.asarray(value), dtype)
     if value is None:
-        raise ValueError(in_call("None is not a valid value for an array"))
+        return _from_number(_nan_for_none(), dtype)
     try:
         view = memoryview(value)
     except TypeError:
-        raise TypeError(in_call(f"Unexpected input type for array: {kind}")) from None
+        raise _no_element(value) from None
     return _from_numpy(np.asarray(view), dtype)
 
 
@@ -131,9 +132,7 @@ def _from_array(value: Any, dtype: Any, must_copy: bool) -> Any:
         isinstance(value, Tracer) and type(concrete_value(value)) in PYTHON_SCALARS
     ):  # under a derivative: an array of it
         return convert_element_type_p.bind(value, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=None)
-    if must_copy and isinstance(value, ArrayImpl | Tracer) and not isinstance(context.interpreter, Staging):
-        return copy(value)  # in a program that is recorded no buffer is shared
-    return value
+    return copy(value) if must_copy else value
 
 
 def _from_number(value: Any, dtype: Any) -> Any:
@@ -158,10 +157,15 @@ def _check_range(value: int, dtype: Any) -> None:
 
 
 def _constant(element: np.ndarray, weak: bool) -> Any:
-    """An array of a host value that nobody else holds; inside a trace, a constant of the program."""
+    """An array of a host value that nobody else holds; where a program is recorded, a constant of it."""
     if host.evaluating():
         return host.new(element, weak)
-    return array_from_host(element, ShapedArray(element.shape, element.dtype, weak), fresh=True)
+    aval = ShapedArray(element.shape, element.dtype, weak)
+    recorder = current_recorder()
+    if recorder is not None and not element.ndim:
+        return recorder.constant(element.item() if weak else element)
+    value = array_from_host(element, aval, fresh=True)
+    return value if recorder is None else recorder.value(value)
 
 
 def _from_numpy(value: np.ndarray, dtype: Any) -> Any:
@@ -175,14 +179,31 @@ def _from_numpy(value: np.ndarray, dtype: Any) -> Any:
         return _constant(np.array(value, dtype=dtype, order="C"), False)
 
 
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+def _nan_for_none() -> float:
+    warn_user(
+        "None encountered in jnp.array(); this is currently treated as NaN. In the future this will result in an error.",
+        FutureWarning,
+    )
+    return np.nan
+
+
+def _no_element(value: Any) -> TypeError:
+    return TypeError(
+        in_call(
+            f"Unexpected input type for array: {type(value)}. Value '{value}' with dtype object is not a valid JAX array "
+            "type. Only arrays of numeric types are supported."
+        )
+    )
+
+
 def _leaf_dtype(leaves: Sequence[Any]) -> Any:
     for leaf in leaves:
-        if leaf is None:
-            raise ValueError(in_call("None is not a valid value for an array"))
         if not (is_arraylike(leaf) or hasattr(leaf, "__array__")):
-            raise TypeError(
-                f"Value {leaf!r} with dtype object is not a valid array type. Only arrays of numeric types are supported."
-            )
+            raise _no_element(leaf)
     pairs = [dtypes.value_pair(leaf if is_arraylike(leaf) else np.asarray(leaf)) for leaf in leaves]
     return dtypes.result_type_of(pairs)[0]
 
@@ -211,7 +232,10 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
     flat = _from_flat_numbers(value, dtype) if value else None
     if flat is not None:
         return flat
-    leaves = tree_leaves(value, is_leaf=lambda node: node is None)
+    leaves = tree_leaves(value, is_leaf=_is_none)
+    if any(map(_is_none, leaves)):
+        nan = _nan_for_none()
+        return _from_sequence(tree_map(lambda leaf: nan if leaf is None else leaf, value, is_leaf=_is_none), dtype)
     if any(type(leaf) is range for leaf in leaves):
         return _from_sequence(tree_map(lambda leaf: list(leaf) if type(leaf) is range else leaf, value), dtype)
     if not leaves:

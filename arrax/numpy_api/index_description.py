@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -16,7 +17,8 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index, is_symbolic
 from arrax.core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
-from arrax.core.interpreter import Tracer, concrete_value, context
+from arrax.core.interpreter import Tracer, concrete_value, context, set_current_trace
+from arrax.core.pytrees import tree_leaves
 from arrax.core.types import typeof
 from arrax.native import runtime
 from arrax.numpy_api.creation import asarray
@@ -143,8 +145,12 @@ def _token(entry: Any, position: int, operands: list[Any]) -> Token:
 
 
 def _from_sequence(entry: Any) -> Any:
-    """A nested list inside of a tuple stands for an array."""
-    return asarray(entry) if len(entry) else np.zeros(0, np.int32)
+    """A nested list inside of a tuple stands for an array, whose elements are known if those of the list are."""
+    if not len(entry):
+        return np.zeros(0, np.int32)
+    known = not any(isinstance(leaf, Tracer | ArrayImpl) for leaf in tree_leaves(entry))
+    with set_current_trace(None) if known else nullcontext():
+        return asarray(entry)
 
 
 def _slice_token(entry: slice, position: int) -> Token:

@@ -12,10 +12,12 @@ from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
+from arrax.dtypes.canonical import warn_user
 from arrax.lax import shape_arguments, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 from arrax.numpy_api.operands import check_arraylike, concrete_int, promote_dtypes, refuse_out
 from arrax.numpy_api.routes import eager_operand, eager_operands, group_like, shape_of
@@ -23,13 +25,29 @@ from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def sequence_of(name: str, arrays: Any) -> list[Any]:
+def _array_of(name: str, position: int, array: Any) -> Any:
+    """An array for a list or tuple among the arrays to join, with a warning."""
+    if not isinstance(array, list | tuple):
+        return array
+    warn_user(
+        f"{name} requires ndarray or scalar arguments, got {type(array)} at position {position}: make it one with jnp.array, "
+        "since this will become an error",
+        DeprecationWarning,
+    )
+    return asarray(array)
+
+
+def sequence_of(name: str, arrays: Any, older: bool = False) -> list[Any]:
     """The arrays of a sequence of arrays, or the slices of one array along its first axis.
 
+    Args:
+      older: whether there may be lists and tuples among them.
     Raises:
       TypeError: something else.
     """
     if isinstance(arrays, Sequence) and not isinstance(arrays, str):
+        if older:
+            arrays = [_array_of(name, n, array) for n, array in enumerate(arrays)]
         return eager_operands(name, arrays)
     if isinstance(arrays, Tracer | np.ndarray | host.ArrayImpl):
         check_arraylike(name, arrays)
@@ -185,7 +203,7 @@ def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) ->
       dtype: of the result; by default the promoted one.
     Example: ``jnp.vstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``. Source: ``numpy.vstack``.
     """
-    arrays = sequence_of("vstack", tup)
+    arrays = sequence_of("vstack", tup, older=True)
     return _grown_and_joined("vstack", arrays, atleast_2d, 0, np.vstack, _chosen_dtype("vstack", dtype))
 
 
@@ -197,7 +215,7 @@ def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) ->
       dtype: of the result; by default the promoted one.
     Example: ``jnp.hstack([jnp.ones(2), jnp.zeros(1)]).shape`` is ``(3,)``. Source: ``numpy.hstack``.
     """
-    arrays = sequence_of("hstack", tup)
+    arrays = sequence_of("hstack", tup, older=True)
     axis = 0 if arrays and len(shape_of(arrays[0])) <= 1 else 1
     return _grown_and_joined("hstack", arrays, atleast_1d, axis, np.hstack, _chosen_dtype("hstack", dtype))
 
@@ -210,7 +228,7 @@ def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) ->
       dtype: of the result; by default the promoted one.
     Example: ``jnp.dstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(1, 2, 2)``. Source: ``numpy.dstack``.
     """
-    arrays = sequence_of("dstack", tup)
+    arrays = sequence_of("dstack", tup, older=True)
     return _grown_and_joined("dstack", arrays, atleast_3d, 2, np.dstack, _chosen_dtype("dstack", dtype))
 
 
@@ -222,7 +240,8 @@ def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
     Example: ``jnp.column_stack([jnp.ones(3), jnp.zeros(3)]).shape`` is ``(3, 2)``. Source: ``numpy.column_stack``.
     """
     arrays = [
-        expand_dims(a, 1) if typeof(a).ndim == 1 else _grown(atleast_2d(a))[0] for a in sequence_of("column_stack", tup)
+        expand_dims(a, 1) if typeof(a).ndim == 1 else _grown(atleast_2d(a))[0]
+        for a in sequence_of("column_stack", tup, older=True)
     ]
     return join_all("column_stack", arrays, 1, None)
 

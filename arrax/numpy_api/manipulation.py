@@ -16,9 +16,8 @@ from arrax.core.interpreter import Tracer
 from arrax.core.types import slots, typeof
 from arrax.dtypes import DTypeLike
 from arrax.dtypes.canonical import warn_user
-from arrax.lax import axis_order, shape_arguments, shapes
+from arrax.lax import axis_order, placement, shape_arguments, shapes
 from arrax.lax.conversion import convert
-from arrax.lax.placement import device_put
 from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.axis_order import axes_tuple
@@ -120,20 +119,25 @@ def _reshape(a: Any, shape: tuple[int, ...], order: str) -> Any:
 
 @api(static=("shape", "order", "copy", "out_sharding"), stepwise=True)
 def reshape(
-    a: ArrayLike, shape: Shape, order: Any = "C", *, copy: bool | None = None, out_sharding: OptionalSharding = None
-) -> Array:
+    a: ArrayLike, shape: Shape | None = None, order: Any = "C", *, newshape: Shape | None = None, copy: bool | None = None,
+    out_sharding: OptionalSharding = None,
+) -> Array:  # fmt: skip
     """Give the elements of an array another shape.
 
     Args:
       a: array.
       shape: int or sequence of ints; one of them may be -1, for whatever length is left.
       order: ``"C"`` counts the last axis fastest, ``"F"`` the first.
+      newshape: the older name of ``shape``.
       copy: accepted; results are always arrays of their own.
     Raises:
-      TypeError: a shape that is not concrete or that holds another number of elements; a list for ``a``.
+      TypeError: no shape or two, a shape that is not concrete or that holds another number of elements; a list for ``a``.
       NotImplementedError: order ``"A"``.
     Example: ``jnp.reshape(jnp.arange(6), (2, -1))``. Source: ``numpy.reshape``.
     """
+    if (shape is None) is (newshape is None):
+        raise TypeError("reshape: exactly one of shape and newshape must be given")
+    shape = newshape if shape is None else shape
     if out_sharding is not None:
         return slots.as_asked(out_sharding, functools.partial(reshape, shape=shape, order=order), a)
     a = eager_operand("reshape", a)
@@ -384,7 +388,7 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Opt
     x = eager_operand("astype", x)
     target = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("astype", dtype)
     out = _converted(x, target, copy)
-    return out if device is None else device_put(out, device)
+    return out if device is None else placement.device_put(out, device)
 
 
 @api(static=("dtype", "copy"), stepwise=True)
@@ -397,8 +401,8 @@ def _converted(x: Any, dtype: Any, copy: bool) -> Any:
             "astype: casting complex values to real discards the imaginary part",
             np.exceptions.ComplexWarning,
         )
-    if aval.dtype == dtype and not aval.weak_type and not copy and (isinstance(x, Tracer) or type(x) is host.ArrayImpl):
-        return x
+    if aval.dtype == dtype and not aval.weak_type and (isinstance(x, Tracer) or type(x) is host.ArrayImpl and not copy):
+        return placement.copy(x) if copy else x
     if host.on_host(x) and _converts_exactly(host.view(x), dtype):
         with np.errstate(all="ignore"):
             return host.back(host.view(x).astype(dtype), x, weak_type=False, fresh=True)

@@ -12,18 +12,24 @@ from arrax.core.types import typeof
 from arrax.lax import arithmetic, exponential, filled_arrays, linalg, selection, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_max, reduce_sum
+from arrax.numpy_api.accumulations import cumprod
 from arrax.numpy_api.api import api
 from arrax.numpy_api.axis_order import matrix_transpose
-from arrax.numpy_api.elementwise import divide, multiply, subtract
+from arrax.numpy_api.elementwise import abs, divide, multiply, subtract
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.filled_arrays import eye, zeros
 from arrax.numpy_api.joining import concatenate
+from arrax.numpy_api.logic import equal, less, logical_not
 from arrax.numpy_api.manipulation import atleast_1d, expand_dims
 from arrax.numpy_api.matrices import vander
 from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, promote_inexact
 from arrax.numpy_api.polynomials import stripped
 from arrax.numpy_api.products import matmul
+from arrax.numpy_api.rearranging import roll
+from arrax.numpy_api.reductions import sum
 from arrax.numpy_api.routes import eager_operand
+from arrax.numpy_api.selection import where
+from arrax.numpy_api.sorting import argsort
 from arrax.numpy_api.tensor_products import outer
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -40,13 +46,22 @@ def _companion_roots(p: Any) -> Any:
     return linalg.eig(matrix, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 
+@api()
+def _roots_of_all(p: Any) -> Any:
+    """The roots, with NaN last for each leading zero: the zeros go to the end, and as many of the least roots are NaN."""
+    zeros_in_front = sum(cumprod(equal(p, 0)))
+    found = _companion_roots(roll(p, -zeros_in_front))
+    kept = less(argsort(argsort(abs(found), descending=True)), subtract(typeof(found).size, zeros_in_front))
+    return where(kept, found, complex(np.nan, np.nan))[argsort(logical_not(kept))]
+
+
 def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     """The roots of a polynomial, as complex numbers.
 
     Args:
       p: vector of coefficients, highest power first.
-      strip_zeros: look for zeros at the ends of ``p`` first, which traced coefficients don't allow; with False, a leading
-        zero makes NaN.
+      strip_zeros: look for zeros at the ends of ``p`` first, which traced coefficients don't allow; with False, the result
+        has ``p.size - 1`` elements, of which those without a root are NaN and last.
     Raises:
       ConcretizationTypeError: traced coefficients with ``strip_zeros``.
       ValueError: more than one axis.
@@ -58,9 +73,9 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     if typeof(p).ndim > 1:
         raise ValueError(f"roots: input must be a rank-1 array, got shape {typeof(p).shape}.")
     dtype = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(typeof(p).dtype))
-    trailing = 0
-    if strip_zeros:
-        p, trailing = stripped(p)
+    if not strip_zeros:
+        return _roots_of_all(p) if typeof(p).size > 1 else zeros(0, dtype)
+    p, trailing = stripped(p)
     found = _companion_roots(p) if typeof(p).size > 1 else zeros(0, dtype)
     return concatenate([found, zeros(trailing, dtype)]) if trailing else found
 

@@ -9,6 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.interpreter import concrete_value, context
 from arrax.core.types import typeof
+from arrax.interpreters.staging import literal
 from arrax.lax import arithmetic, bitwise, exponential, selection
 from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import kind_of
@@ -87,6 +88,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 def _known_exponent(x1: Any, x2: Any) -> Any:
     """An integer exponent that is known while tracing as a NumPy scalar: powers of integers then take a few products."""
     known = None if type(x2) in (int, float, bool, complex) else concrete_value(x2)
+    known = literal(x2) if known is None else known
     if known is None or np.ndim(known) or not dtypes.is_integer(typeof(x2).dtype) or typeof(x2).weak_type:
         return x2
     return np.asarray(known)[()] if dtypes.is_integer(typeof(x1).dtype) else x2

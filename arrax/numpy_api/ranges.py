@@ -223,6 +223,7 @@ def geomspace(
     check_arraylike("geomspace", start, stop)
     count = _count("geomspace", num)
     work, chosen = _range_dtype("geomspace", dtype, start, stop)
+    work = chosen if dtypes.is_complex(chosen) else work  # numbers of two signs are joined by a spiral
     if dtypes.is_complex(work) and not dtypes.is_complex(chosen):
         raise TypeError(f"geomspace: complex numbers cannot become elements of dtype {chosen}")
     rank = len(shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)) + 1
@@ -328,13 +329,13 @@ def _on_host(values: Sequence[Any]) -> list[Any]:
     return [np.asarray(value) for value in values]
 
 
-def save(file: Any, arr: ArrayLike, allow_pickle: bool = True) -> None:
+def save(file: Any, arr: ArrayLike, allow_pickle: bool = True, fix_imports: bool = True) -> None:
     """Write an array to a file that ``load`` reads.
 
     Args:
       file: name of a file, or an open one.
       arr: array.
-      allow_pickle: accepted.
+      allow_pickle, fix_imports: accepted.
     Example: ``jnp.save("x.npy", jnp.ones(2))``. Source: ``numpy.save``.
     """
     np.save(file, np.asarray(arr), allow_pickle=allow_pickle)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, called_function
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Tracer, concrete_value
@@ -52,7 +52,11 @@ def static_axis(axis: Any) -> Any:
         return static_axis(np.asarray(axis).tolist())
     if isinstance(axis, Tracer):
         if concrete_value(axis) is None:
-            raise ConcretizationTypeError(axis, "The axis argument must be known statically.")
+            name = called_function()
+            place = "" if name.startswith("_") else f" to jnp.{name}()"
+            raise ConcretizationTypeError(
+                axis, f"The problem arose with the axis argument{place}: it must be known statically."
+            )
         axis = np.asarray(concrete_value(axis)).item()
     return as_index(axis)
 

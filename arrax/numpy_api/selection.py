@@ -13,6 +13,7 @@ from arrax.core.calls import as_sequence
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import typeof
+from arrax.dtypes.canonical import warn_user
 from arrax.interpreters.staging import Staging
 from arrax.lax import arithmetic, selection, shapes, structure
 from arrax.lax.barriers import stop_gradient
@@ -317,12 +318,17 @@ def clip(
     Args:
       arr: array or number.
       min, max: the bounds, broadcast against it; None for no bound. Where they cross, ``max`` counts.
-      a, a_min, a_max: older names of the three.
+      a, a_min, a_max: older names of the three, deprecated.
     Raises:
       ValueError: complex values, which have no order; no array.
       TypeError: lists.
     Example: ``jnp.clip(jnp.arange(4), 1, 2)`` is ``[1, 1, 2, 2]``. Source: ``numpy.clip``.
     """
+    if not a is a_min is a_max is _MISSING:
+        warn_user(
+            "clip: the arguments a, a_min and a_max are deprecated: pass the array by position, the bounds as min and max",
+            DeprecationWarning,
+        )
     arr = arr if a is _MISSING else a
     low, high = min if a_min is _MISSING else a_min, max if a_max is _MISSING else a_max
     if arr is None:

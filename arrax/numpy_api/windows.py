@@ -117,5 +117,5 @@ def kaiser(M: int, beta: ArrayLike) -> Array:
     """
     check_arraylike("kaiser", beta)
     if typeof(beta).ndim or dtypes.is_complex(typeof(beta).dtype):
-        raise TypeError(f"kaiser: beta must be a real number, got {typeof(beta).str_short()}")
+        raise TypeError(f"kaiser: beta must be a real number, got {typeof(beta).str_short(True)}")
     return _kaiser(beta, max(as_index(M), 0))

@@ -212,7 +212,7 @@ def poisson(
     Example: ``arrax.random.poisson(arrax.random.key(0), 3., (4,))``. Source: D. Knuth, TAOCP 2, 3.4.1; W. Hoermann, "The
     transformed rejection method for generating Poisson random variables", 1993.
     """
-    name = check_key("poisson", key)[0].dtype.implementation.name
+    name = check_key("poisson", key, allow_batch=True)[0].dtype.implementation.name
     if name != "threefry2x32":
         raise NotImplementedError(f"poisson takes keys of threefry2x32, got one of {name}")
     return _poisson(

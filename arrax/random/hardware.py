@@ -42,7 +42,7 @@ def fold_in(key: Any, number: Any) -> Any:
 def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     """Uniformly distributed unsigned ints of 8, 16, 32 or 64 bits."""
     if typeof(key).shape != (4,) or typeof(key).dtype != np.uint32:
-        raise TypeError(f"rbg keys are uint32 arrays of shape (4,), got {typeof(key).str_short()}")
+        raise TypeError(f"rbg keys are uint32 arrays of shape (4,), got {typeof(key).str_short(True)}")
     if bit_width not in (8, 16, 32, 64):
         raise TypeError(f"random bits come 8, 16, 32 or 64 at a time, not {bit_width}")
     return rng_bit_generator(key, shape, np.dtype(f"uint{bit_width}"))[1]

@@ -303,7 +303,7 @@ def _wrap_type(data: ShapedArray, *, impl: Implementation) -> ShapedArray:
     lead = data.shape[: data.ndim - rank]
     if data.dtype != np.uint32 or data.shape[len(lead) :] != impl.key_shape:
         raise TypeError(
-            f"key data of {impl.name} must be uint32 of shape (..., {', '.join(map(str, impl.key_shape))}), got {data.str_short()}"
+            f"key data of {impl.name} must be uint32 of shape (..., {', '.join(map(str, impl.key_shape))}), got {data.str_short(True)}"
         )
     return ShapedArray(lead, impl.dtype)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from arrax.random.key_arrays import PRNGKeyArray, is_key, unwrap, wrap
 from arrax.random.key_reuse import consume
 from arrax.random.parameters import checked_shape, placed, static_int, type_of
 from arrax.random.threefry import threefry
+from arrax.transforms.vectorize import vmap
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import array_from_host
@@ -132,6 +134,18 @@ def check_key(name: str, value: Any, allow_batch: bool = False) -> tuple[Any, bo
     raise TypeError(f"{name} takes a random key (arrax.random.key makes one), got {value!r} of type {type(value)}")
 
 
+def over_keys(name: str, keys: Any, draw: Callable[[Any], Any]) -> Any:
+    """What ``draw`` makes of each key of an array, with a warning: who wants it says ``vmap``."""
+    warn_user(
+        f"{name} takes a single key, got a key array of shape {keys.shape}, over which it is mapped: use arrax.vmap for "
+        "batching, since this will become an error",
+        FutureWarning,
+    )
+    for _ in range(keys.ndim):
+        draw = vmap(draw)
+    return draw(keys)
+
+
 def _object_to_raw_key(name: str) -> None:
     """Warn, or raise, as the option ``legacy_prng_key`` says.
 
@@ -222,7 +236,9 @@ def bits(key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_shar
 
 def random_bits(name: str, key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     """Random bits of a key of any form, in any interpretation."""
-    typed, _ = check_key(name, key)
+    typed, _ = check_key(name, key, allow_batch=True)
+    if typed.ndim:
+        return over_keys(name, typed, lambda key: random_bits(name, key, bit_width, shape))
     if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
         consume("random_bits", typed)
         return _bits_data(typed._base_array, typed._impl, bit_width, shape)

@@ -84,7 +84,7 @@ def permutation(
       ValueError: an axis that ``x`` doesn't have.
     Example: ``arrax.random.permutation(arrax.random.key(0), 5)``.
     """
-    check_key("permutation", key)
+    check_key("permutation", key, allow_batch=True)
     check_arraylike("permutation", x)
     aval = typeof(x)
     if aval.ndim:
@@ -166,7 +166,7 @@ def choice(
       ValueError: nothing to choose from, more choices than entries, or probabilities of another shape.
     Example: ``arrax.random.choice(arrax.random.key(0), 5, (3,), replace=False)``.
     """
-    check_key("choice", key)
+    check_key("choice", key, allow_batch=True)
     check_arraylike("choice", a, *(() if p is None else (p,)))
     aval, lengths, chosen = typeof(a), checked_shape("choice", shape), checked_mode("choice", mode)
     index = canonical_axis(static_int("choice", "axis", axis), aval.ndim, "choice: axis") if aval.ndim else 0
@@ -235,7 +235,7 @@ def categorical(
       ValueError: another shape, more samples without replacement than outcomes, or another mode.
     Example: ``arrax.random.categorical(arrax.random.key(0), jnp.zeros(3), shape=(4,))``. Source: the Gumbel-max trick.
     """
-    check_key("categorical", key)
+    check_key("categorical", key, allow_batch=True)
     check_arraylike("categorical", logits)
     if not dtypes.is_float(typeof(logits).dtype):
         logits = convert(logits, dtypes.canonicalize_dtype(np.float64))

@@ -12,7 +12,7 @@ from arrax.numpy_api.api import make_api
 from arrax.random import key_arrays
 from arrax.random.key_arrays import PRNGKeyArray, wrap
 from arrax.random.key_reuse import consume
-from arrax.random.keys import check_key
+from arrax.random.keys import check_key, over_keys
 from arrax.random.parameters import placed
 
 
@@ -76,7 +76,11 @@ def sampler(static: tuple[str, ...], name: str = "") -> Callable[[Callable[..., 
         def sample(key: Any, out_sharding: Any, *parameters: Any, **fixed: Any) -> Any:
             if out_sharding is not None:
                 return placed(called, sample(key, None, *parameters, **fixed), out_sharding)
-            typed = key if type(key) is PRNGKeyArray and not key.aval.ndim else check_key(called, key)[0]
+            typed = (
+                key if type(key) is PRNGKeyArray and not key.aval.ndim else check_key(called, key, allow_batch=True)[0]
+            )
+            if typed.ndim:
+                return over_keys(called, typed, lambda key: sample(key, None, *parameters, **fixed))
             if context.interpreter.is_evaluation and type(typed) is PRNGKeyArray:
                 consume("jit-compiled function", typed)
                 return compiled(typed._base_array, *parameters, implementation=typed._impl, **fixed)

@@ -52,7 +52,7 @@ threefry2x32_p = Primitive("threefry2x32", multiple_results=True, cost=16)
 @memoized_rule
 def _type_rule(*avals: ShapedArray) -> list[ShapedArray]:
     if any(aval.dtype != _u32 for aval in avals):
-        raise TypeError(f"threefry2x32 takes uint32 arrays, got {[aval.str_short() for aval in avals]}")
+        raise TypeError(f"threefry2x32 takes uint32 arrays, got {[aval.str_short(True) for aval in avals]}")
     shape = broadcast_shapes_strict("threefry2x32", avals)
     return [ShapedArray(shape, _u32)] * 2
 
@@ -93,16 +93,16 @@ def _pair(key: Any) -> tuple[Any, Any]:
 def _check_key(key: Any) -> None:
     aval = typeof(key)
     if aval.shape != (2,) or aval.dtype != _u32:
-        raise TypeError(f"threefry2x32 keys are uint32 arrays of shape (2,), got {aval.str_short()}")
+        raise TypeError(f"threefry2x32 keys are uint32 arrays of shape (2,), got {aval.str_short(True)}")
 
 
 def seed(number: Any) -> Any:
     """Key data of an integer: its high and low 32 bits."""
     aval = typeof(number)
     if aval.shape != ():
-        raise TypeError(f"a seed must be a single integer, got {aval.str_short()}")
+        raise TypeError(f"a seed must be a single integer, got {aval.str_short(True)}")
     if aval.dtype.kind not in "iu":
-        raise TypeError(f"a seed must be a single integer, got {aval.str_short()}")
+        raise TypeError(f"a seed must be a single integer, got {aval.str_short(True)}")
     low = convert(
         number if aval.dtype.itemsize < 8 else bitwise.bitwise_and(number, np.asarray(0xFFFFFFFF, aval.dtype)[()]),
         np.uint32,

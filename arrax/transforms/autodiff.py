@@ -285,7 +285,7 @@ class LinearFunction:
             if given.shape != expected.shape or given.dtype != expected.dtype:
                 raise ValueError(
                     "linearized function called on tangent values inconsistent with the original primal values: got "
-                    f"{given.str_short()} for primal aval {aval.str_short()}"
+                    f"{given.str_short(True)} for primal aval {aval.str_short(True)}"
                 )
         given = [t for t, nz in zip(leaves, in_nonzero, strict=True) if nz]
         outs = iter(eval_jaxpr(jaxpr, self._residuals, *given))
@@ -456,7 +456,7 @@ def linear_transpose(
         if dtypes.is_inexact(aval.dtype) != dtypes.is_inexact(types[0].dtype) or dtypes.is_bool(aval.dtype):
             raise TypeError(
                 "linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer functions, but "
-                f"got a value of type {aval.str_short()}"
+                f"got a value of type {aval.str_short(True)}"
             )
     return TreePartial(_transposed_of(Static((jaxpr, avals, tree, outputs["tree"]))), consts)
 
@@ -479,7 +479,7 @@ class _transposed_of:
             given = typeof(ct)
             if (given.shape, given.dtype) != (aval.shape, aval.dtype):
                 raise TypeError(
-                    f"cotangent type does not match function output, expected {aval.str_short()} but got {given.str_short()}"
+                    f"cotangent type does not match function output, expected {aval.str_short(True)} but got {given.str_short(True)}"
                 )
         outs = backward_pass(jaxpr, consts, [UndefinedPrimal(aval) for aval in avals], cts, (TRANSPOSE,))
         return tree_unflatten(in_tree, [concrete_zero(ct) for ct in outs])

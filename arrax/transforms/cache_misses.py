@@ -128,11 +128,11 @@ def _tree_differences(now: Any, before: Any) -> Iterator[Difference]:
 
 
 def _type_difference(name: str, new: Any, old: Any) -> Difference:
-    if new.str_short() != old.str_short():
+    if new.str_short(True) != old.str_short(True):
         kind = "shape" if getattr(new, "shape", ()) != getattr(old, "shape", ()) else "dtype"
-        return Difference(kind, name, f"type of {name}: now {new.str_short()}, before {old.str_short()}")
+        return Difference(kind, name, f"type of {name}: now {new.str_short(True)}, before {old.str_short(True)}")
     weak = [" weakly typed (as Python numbers are)" if getattr(aval, "weak_type", False) else "" for aval in (new, old)]
-    text = f"type of {name}: now {new.str_short()}{weak[0]}, before {old.str_short()}{weak[1]}"
+    text = f"type of {name}: now {new.str_short(True)}{weak[0]}, before {old.str_short(True)}{weak[1]}"
     return Difference("weak type" if weak[0] != weak[1] else "type", name, text)
 
 

@@ -140,9 +140,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
         error.add_note(f"check: fields and values do not fit together in {msg!r}")
         raise
     place = place_of(runtime.Traceback.get_traceback())
-    site = Site(
-        ErrorCategory.USER, f"{msg} (`check` failed)", tree, place, bool(debug), key_dtypes, tuple(range(len(leaves)))
-    )
+    site = Site(ErrorCategory.USER, msg, tree, place, bool(debug), key_dtypes, tuple(range(len(leaves))))
     bind_check(code_where(bitwise_not(pred)), leaves, (site,))
 
 

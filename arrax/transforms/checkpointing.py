@@ -229,4 +229,4 @@ def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> N
     Example: ``print_saved_residuals(jnp.sin, 1.)`` prints ``f32[] output of cos from …``.
     """
     for aval, where in saved_residuals(f, *args, **kwargs):
-        print(aval.str_short(), where)
+        print(aval.str_short(True), where)

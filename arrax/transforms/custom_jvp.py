@@ -220,7 +220,7 @@ def _checked_pair(name: str, pair: Any, trees: dict[str, Any]) -> tuple[list[Any
         if (expected.shape, expected.dtype) != (found.shape, found.dtype):
             raise TypeError(
                 f"Custom JVP rule for function {name} must produce primal and tangent outputs with equal shapes and dtypes, "
-                f"but got {typeof(out).str_short()} and tangent {found.str_short()}, expected {expected.str_short()}"
+                f"but got {typeof(out).str_short(True)} and tangent {found.str_short(True)}, expected {expected.str_short(True)}"
             )
         zero = expected.dtype == dtypes.float0 or isinstance(tangent, SymbolicZero)
         fits = found == expected
@@ -233,8 +233,8 @@ def _check_outputs(rule: str, outs: Sequence[Any], avals: Sequence[Any]) -> None
     for number, (found, aval) in enumerate(zip(map(typeof, outs), avals, strict=True)):
         if (found.shape, found.dtype) != (aval.shape, aval.dtype):
             raise TypeError(
-                f"{rule} must give the function's own value, of type {aval.str_short()} at output {number}, but gives "
-                f"{found.str_short()}"
+                f"{rule} must give the function's own value, of type {aval.str_short(True)} at output {number}, but gives "
+                f"{found.str_short(True)}"
             )
 
 

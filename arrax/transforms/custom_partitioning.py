@@ -107,7 +107,7 @@ class _Call:
             if (out.shape, out.dtype) != (wanted.shape, wanted.dtype):
                 raise ValueError(
                     f"custom_partitioning: the function that `partition` gave for {function_name(self.rules.fun)} returns "
-                    f"{out.str_short()} on each device, but its result sharding asks for {wanted.str_short()}"
+                    f"{out.str_short(True)} on each device, but its result sharding asks for {wanted.str_short(True)}"
                 )
         return lower_partition(program, self.platform, self.devices, region)
 
@@ -360,7 +360,7 @@ def shard_alike(x: Any, y: Any) -> tuple[Any, Any]:
     x, y = checked_operand("shard_alike", x), checked_operand("shard_alike", y)
     if typeof(x).shape != typeof(y).shape:
         raise ValueError(
-            f"shard_alike: both values must have the same shape, got {typeof(x).str_short()} and {typeof(y).str_short()}"
+            f"shard_alike: both values must have the same shape, got {typeof(x).str_short(True)} and {typeof(y).str_short(True)}"
         )
     first, second = shard_alike_p.bind(x, y)
     return first, second

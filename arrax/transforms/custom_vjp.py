@@ -250,8 +250,8 @@ def _checked(name: str, rule: str, ct: Any, aval: Any, index: str) -> Any:
     fits = found.dtype == expected.dtype or (not symbolic and (found.weak_type or dtypes.is_inexact(found.dtype)))
     if found.shape != expected.shape or not fits:
         raise ValueError(
-            f"Custom VJP bwd rule {rule} for function {name} produced an output{index} of type {found.str_short()}, but the "
-            f"corresponding input has type {aval.str_short()}"
+            f"Custom VJP bwd rule {rule} for function {name} produced an output{index} of type {found.str_short(True)}, but the "
+            f"corresponding input has type {aval.str_short(True)}"
         )
     return None if symbolic else slots.convert(ct, expected)
 

@@ -102,7 +102,7 @@ def _explanation(traced: Any, lowering: LoweredProgram, compiled: Compiled, time
     return Explanation(
         function=traced.fun_name,
         arguments={
-            name: aval.str_short() for name, aval in zip(traced._names, traced._traced.in_avals, strict=True)
+            name: aval.str_short(True) for name, aval in zip(traced._names, traced._traced.in_avals, strict=True)
         },
         platform=devices[0].platform,
         devices=len(devices),
@@ -164,7 +164,7 @@ def _donations(traced: Any, lowering: LoweredProgram, program: HloProgram) -> It
         if donated:
             place = results.get(number) if number is not None else None
             result = None if place is None else int(place.split(",")[0] or 0)
-            yield Donation(name, aval.str_short(), _nbytes(aval), result)
+            yield Donation(name, aval.str_short(True), _nbytes(aval), result)
 
 
 def _nbytes(aval: Any) -> int:
@@ -178,7 +178,7 @@ def _constants(lowering: LoweredProgram, instructions: Sequence[Instruction], pr
         if value.nbytes > _LARGE_CONSTANT:
             user = next((eqn for eqn in lowering.jaxpr.eqns if any(atom is var for atom in eqn.invars)), None)
             used_by, line = ("", "") if user is None else (f"used by {user.primitive.name}", _line(user))
-            yield Place("closed over", typeof(value).str_short(), value.nbytes, used_by, line)
+            yield Place("closed over", typeof(value).str_short(True), value.nbytes, used_by, line)
     for one in instructions:
         if one.opcode == "constant" and one.size > _LARGE_CONSTANT:
             yield _place(one, program)

@@ -120,7 +120,7 @@ def _constrained(x: Any, layout: Any) -> Any:
     x = checked_operand("with_layout_constraint", x)
     aval = typeof(x)
     if not isinstance(layout, Layout) or sorted(layout.major_to_minor) != list(range(aval.ndim)):
-        raise ValueError(f"with_layout_constraint: {layout!r} is no layout of a value of type {aval.str_short()}")
+        raise ValueError(f"with_layout_constraint: {layout!r} is no layout of a value of type {aval.str_short(True)}")
     return with_order(x, layout, asked_order(layout, aval.ndim))
 
 

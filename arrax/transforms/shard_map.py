@@ -313,7 +313,7 @@ class Mapped:
                 if size % count:
                     raise ValueError(
                         f"shard_map of {function_name(self.f)}: every mesh axis must divide the axis that it cuts, but the sizes of the "
-                        f"argument {name()} of type {aval.str_short()} are not evenly divisible: axis {axis} of size {size} is cut by "
+                        f"argument {name()} of type {aval.str_short(True)} are not evenly divisible: axis {axis} of size {size} is cut by "
                         f"{spec[axis]!r} into "
                         f"{count} pieces"
                     )
@@ -355,13 +355,13 @@ class Mapped:
             raise ValueError(
                 f"shard_map of {name}: an output has too few axes for its spec: "
                 f"out_specs{path} is {spec}, which needs rank at least {len(spec)}, but the output has rank {aval.ndim} "
-                f"(type {aval.str_short()})"
+                f"(type {aval.str_short(True)})"
             )
         extra = region.ordered((aval.vma & region.axes) - set(spec_names(spec))) if region.tracked else ()
         if extra:
             raise ValueError(
                 f"shard_map of {name}: that the results agree between devices can't be statically inferred: out_specs{path} is {spec}, so the output must be the same on all devices "
-                f"along the mesh axes {extra}, but its type {aval.str_short()} says that it may vary over them. Reduce it over "
+                f"along the mesh axes {extra}, but its type {aval.str_short(True)} says that it may vary over them. Reduce it over "
                 "them (such as by lax.psum), name them in out_specs, or pass check_vma=False to go unchecked"
             )
 
@@ -381,7 +381,7 @@ def _inferred(leaf: Any, region: Region) -> PartitionSpec:
     if np.ndim(leaf) and region.axes.intersection(region.mesh.auto_axes):
         raise TypeError(
             "shard_map: in_specs must be given, a pytree of PartitionSpecs: how an argument of type "
-            f"{typeof(leaf).str_short()} lies over {region.mesh} is not known"
+            f"{typeof(leaf).str_short(True)} lies over {region.mesh} is not known"
         )
     return PartitionSpec()
 

@@ -83,7 +83,8 @@ def leaf_type(value: Any, describe: Callable[[], str], advice: str = "") -> Any:
         reason = f"{error}"
         if not hasattr(value, "dtype"):
             reason = (
-                f"Cannot interpret value of type {type(value)} as an abstract array; it does not have a dtype attribute"
+                f"Argument '{value}' of type {type(value)} is not a valid JAX type. Cannot interpret value of type "
+                f"{type(value)} as an abstract array; it does not have a dtype attribute"
             )
         raise TypeError(f"{reason}. Error interpreting {describe()}.{advice}") from None
 

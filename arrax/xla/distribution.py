@@ -83,7 +83,7 @@ class naming_value(contextlib.AbstractContextManager):
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if isinstance(error, ValueError) and "One of " not in str(error):
             raise type(error)(
-                f"One of {self.function} args, of type {self.aval.str_short()}, is incompatible with its sharding annotation "
+                f"One of {self.function} args, of type {self.aval.str_short(True)}, is incompatible with its sharding annotation "
                 f"{self.sharding}: {error}"
             ) from None
 

@@ -130,7 +130,7 @@ def _assemble(array: Any) -> np.ndarray:
         return elements(pieces[0])[0]
     if not array._sharding._internal_device_list.is_fully_addressable:
         raise RuntimeError(
-            f"Fetching value for array of type {array.aval.str_short()} that spans non-addressable (non process local) "
+            f"Fetching value for array of type {array.aval.str_short(True)} that spans non-addressable (non process local) "
             "devices is not possible: each process has its own pieces, array.addressable_shards. Use "
             "multihost_utils.process_allgather to fetch the whole."
         )

@@ -24,7 +24,7 @@ def test_changed_types_keep_their_other_fields_but_other_shapes_are_undivided():
     plain = ShapedArray((2,), np.float32)
     sharding = NamedSharding(AbstractMesh((2,), ("x",), AxisType.Explicit), PartitionSpec("x"))
     divided = plain.update(sharding=sharding)
-    assert divided.sharding == sharding and divided != plain and divided.str_short() == "f32[2@x]"
+    assert divided.sharding == sharding and divided != plain and divided.str_short(True) == "f32[2@x]"
     assert divided.update(dtype=np.dtype(np.int32)).sharding == sharding
     assert divided.update(shape=(3,)) is plain.update(shape=(3,)) is ShapedArray((3,), np.float32)
     assert ShapedArray((2,), np.float32, sharding=plain.sharding) is plain

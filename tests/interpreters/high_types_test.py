@@ -18,7 +18,7 @@ class Pair:
 
 
 class PairType(HiType):
-    def str_short(self, short_dtypes=True):
+    def str_short(self, short_dtypes=False):
         return "Pair"
 
 
@@ -47,7 +47,7 @@ class Cube(HiPrimitive):
 
 def test_operations_make_values_and_tell_their_types():
     pair = Join("join").bind(1.0, 2.0)
-    assert pair.second == 2 and arrax.typeof(pair).str_short() == "Pair" and cur_qdd(pair) == 2
+    assert pair.second == 2 and arrax.typeof(pair).str_short(True) == "Pair" and cur_qdd(pair) == 2
 
 
 def test_methods_are_derivative_rules():

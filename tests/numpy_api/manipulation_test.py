@@ -9,6 +9,7 @@ from tests.numpy_api.comparison import assert_same
 
 MATRIX = np.arange(6, dtype=np.float32).reshape(2, 3) + 1
 VECTOR = np.array([3, 0, 5, 2], dtype=np.int32)
+known = np.array  # indices that stay concrete while a function is traced
 CUBE = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
 
 # Each case is a call in terms of a namespace (numpy or arrax.numpy) and the three arrays.
@@ -64,16 +65,16 @@ CASES = {
     "tile a cube":          lambda np, m, v, c: np.tile(c, 2),
     "repeat":               lambda np, m, v, c: np.repeat(m, 2),
     "repeat along":         lambda np, m, v, c: np.repeat(c, 3, axis=1),
-    "repeat by number":     lambda np, m, v, c: np.repeat(m, np.array([2, 0, 3]), axis=1),
+    "repeat by number":     lambda np, m, v, c: np.repeat(m, known([2, 0, 3]), axis=1),
     "resize":               lambda np, m, v, c: [np.resize(v, (3, 3)), np.resize(m, 2), np.resize(c, 700), np.resize(m, (0, 2))],
     "insert":               lambda np, m, v, c: np.insert(v, 1, 9),
     "insert rows":          lambda np, m, v, c: np.insert(m, 1, m, axis=0),
-    "insert many":          lambda np, m, v, c: np.insert(v, np.array([0, 2, 2, -1]), np.array([7, 8, 9, 10])),
+    "insert many":          lambda np, m, v, c: np.insert(v, known([0, 2, 2, -1]), known([7, 8, 9, 10])),
     "insert in slice":      lambda np, m, v, c: np.insert(m, slice(0, 2), 5, axis=1),
     "delete":               lambda np, m, v, c: np.delete(v, 1),
-    "delete many":          lambda np, m, v, c: np.delete(c, np.array([0, -1, 0]), axis=2),
+    "delete many":          lambda np, m, v, c: np.delete(c, known([0, -1, 0]), axis=2),
     "delete a slice":       lambda np, m, v, c: np.delete(v, slice(None, None, 2)),
-    "delete by mask":       lambda np, m, v, c: np.delete(v, np.array([True, False, False, True])),
+    "delete by mask":       lambda np, m, v, c: np.delete(v, known([True, False, False, True])),
     "tril":                 lambda np, m, v, c: np.tril(c, -1),
     "triu":                 lambda np, m, v, c: np.triu(m, 1),
     "diag of a vector":     lambda np, m, v, c: [np.diag(v), np.diag(v, 2), np.diag(v, -1)],

@@ -69,5 +69,8 @@ def test_roots_are_those_of_numpy(p):
 def test_roots_of_traced_coefficients_keep_their_zeros():
     find = arrax.jit(lambda p: jnp.roots(p, strip_zeros=False))
     np.testing.assert_allclose(np.sort_complex(find(jnp.array([1.0, -3, 2]))), [1, 2], rtol=1e-5)
+    found = np.asarray(find(jnp.array([0.0, 0, 1, -3, 2])))  # zeros in front: fewer roots, then NaN
+    np.testing.assert_allclose(np.sort_complex(found[:2]), [1, 2], rtol=1e-5)
+    assert np.isnan(found[2:]).all()
     with pytest.raises(arrax.errors.ConcretizationTypeError):
         arrax.jit(jnp.roots)(jnp.array([1.0, -3, 2]))

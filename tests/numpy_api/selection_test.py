@@ -92,7 +92,8 @@ def test_interpolation_may_extrapolate():
 
 
 def test_older_names_of_the_bounds_are_understood():
-    assert_same(jnp.clip(a=FLOATS, a_min=0, a_max=1), np.clip(FLOATS, 0, 1))
+    with pytest.warns(DeprecationWarning, match="a_min"):
+        assert_same(jnp.clip(a=FLOATS, a_min=0, a_max=1), np.clip(FLOATS, 0, 1))
 
 
 def test_derivatives_of_the_branch_that_is_not_chosen_are_zero():

@@ -21,7 +21,7 @@ def explicit_mesh():
 
 
 def short(x):
-    return arrax.typeof(x).str_short()
+    return arrax.typeof(x).str_short(True)
 
 
 def square(x):
@@ -85,7 +85,7 @@ def test_types_say_how_values_lie(expected):
                     spec = arrax.typeof(found).sharding.spec
                     assert found.sharding.is_equivalent_to(NamedSharding(explicit_mesh(), spec), found.ndim)
             program = arrax.make_jaxpr(operation)(*operands)
-            assert program.out_avals[0].str_short() == expected
+            assert program.out_avals[0].str_short(True) == expected
 
 
 def operation_on_one_device(operation):

@@ -146,7 +146,7 @@ REFUSED = {
     "mixed":    (lambda k: jnp.concatenate([k, random.split(random.key(0, impl="rbg"), (2, 3))]), "key<"),
     "words by index": (lambda k: k[0, 0, 1],  "indices for a key array"),
     "as a seed": (lambda k: random.key(k[0, 0]), "key"),
-    "a batch":  (lambda k: random.uniform(k), "vmap"),
+    "a batch":  (lambda k: random.split(k), "vmap"),
     "grad":     (lambda k: arrax.grad(lambda k: 1.0)(k[0, 0]), "key<fry>"),
 }
 # fmt: on
@@ -216,3 +216,30 @@ def test_key_arrays_join_and_compare_as_arrays():
     np.testing.assert_array_equal(keys[1] == keys, [False, True, False])
     np.testing.assert_array_equal(keys[:, None] == keys, np.eye(3, dtype=bool))
     assert bool(jnp.isclose(key, key)) and not bool(jnp.isclose(key, keys[0]))
+
+
+@pytest.mark.parametrize("form", [random.key, random.PRNGKey], ids=["typed", "raw"])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda key: random.uniform(key, (2,)),
+        lambda key: random.bits(key),
+        lambda key: random.gamma(key, np.array([1.0, 2.0])),
+        lambda key: random.permutation(key, 4),
+        lambda key: random.choice(key, 5, (3,), replace=False),
+        lambda key: random.categorical(key, np.zeros(3)),
+        lambda key: random.poisson(key, 3.0),
+        lambda key: random.orthogonal(key, 2),
+    ],
+    ids=["uniform", "bits", "gamma", "permutation", "choice", "categorical", "poisson", "orthogonal"],
+)
+def test_samplers_are_mapped_over_several_keys_with_a_warning(draw, form):
+    keys = random.split(form(0), 3)
+    with pytest.warns(FutureWarning, match="single key.*vmap"):
+        drawn = draw(keys)
+    np.testing.assert_array_equal(drawn, arrax.vmap(draw)(keys))
+
+
+def test_several_axes_of_keys():
+    with pytest.warns(FutureWarning, match=r"shape \(2, 3\)"):
+        assert arrax.jit(lambda keys: random.normal(keys, (4,)))(random.split(random.key(0), (2, 3))).shape == (2, 3, 4)

@@ -45,7 +45,7 @@ def test_print_options_and_formats_are_obeyed():
 
 def test_attributes():
     assert (X.shape, X.ndim, X.size, X.dtype, X.itemsize, X.nbytes) == ((2, 3), 2, 6, np.float32, 4, 24)
-    assert X.aval.str_short() == "f32[2,3]" and not X.weak_type
+    assert X.aval.str_short(True) == "f32[2,3]" and X.aval.str_short() == "float32[2,3]" and not X.weak_type
     assert X.devices() == {DEVICE} and X.device == DEVICE and X.sharding.device_set == {DEVICE}
     assert X.is_fully_addressable and X.is_fully_replicated and not X.committed and X.on_device_size_in_bytes() >= 24
     (shard,) = X.addressable_shards

@@ -118,7 +118,7 @@ def _check_specs(name: str, in_specs: Any, leaves: Sequence[Any], tree: Any) -> 
     for leaf, spec in zip(leaves, wanted, strict=True):
         aval = typeof(leaf)
         if (aval.shape, aval.dtype) != (tuple(spec.shape), spec.dtype):
-            raise ValueError(f"colocated_python: {name} was specialized for {spec}, got {aval.str_short()}")
+            raise ValueError(f"colocated_python: {name} was specialized for {spec}, got {aval.str_short(True)}")
 
 
 _bound_names(__name__)

@@ -182,8 +182,8 @@ class _Call:
             array, aval = arrays[source], self.outs[target].aval
             if (array.shape, array.dtype) != (aval.shape, aval.dtype):
                 raise ValueError(
-                    f"pallas_call: input_output_aliases: operand {source} of type {typeof(array).str_short()} and result "
-                    f"{target} of type {aval.str_short()} must be of one type"
+                    f"pallas_call: input_output_aliases: operand {source} of type {typeof(array).str_short(True)} and result "
+                    f"{target} of type {aval.str_short(True)} must be of one type"
                 )
             outs[target] = array
         return [blocks.padded(array) for blocks, array in zip(self.outs, outs, strict=True)]

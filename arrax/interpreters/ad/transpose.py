@@ -26,9 +26,9 @@ class UndefinedPrimal:
         return f"UndefinedPrimal({self.aval})"
 
 
-def is_undefined_primal(value: Any) -> bool:
+def is_undefined_primal(x: Any) -> bool:
     """True for linear operands."""
-    return type(value) is UndefinedPrimal
+    return type(x) is UndefinedPrimal
 
 
 def add_cotangents(x: Any, y: Any) -> Any:

@@ -11,16 +11,15 @@ from arrax.core.calls import is_internal
 from arrax.core.interpreter import Primitive
 
 
-def register_lowering(
-    primitive: Primitive, rule: Callable[..., Any], platform: str | None = None
-) -> Callable[..., Any]:
+def register_lowering(prim: Primitive, rule: Callable[..., Any], platform: str | None = None) -> Callable[..., Any]:
     """Set the lowering rule of a primitive, for all platforms or one; returns it.
 
     Args:
+      prim: the primitive.
       rule: ``rule(context, *values, **params)`` that returns a list of MLIR values.
     """
     code = getattr(rule, "__code__", None)
-    primitive.lower[platform] = rule if code is not None and is_internal(code.co_filename) else _noting(rule)
+    prim.lower[platform] = rule if code is not None and is_internal(code.co_filename) else _noting(rule)
     return rule
 
 

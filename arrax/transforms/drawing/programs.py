@@ -56,7 +56,7 @@ class _Drawing:
     def edge(self, graph: Graph, atom: Any, target: str, operand: int, makers: dict[Var, tuple[str, int]]) -> None:
         if isinstance(atom, Var) and atom in makers:
             source, result = makers[atom]
-            graph.edges.append(Edge(source, target, atom.aval.str_short(), result, operand))
+            graph.edges.append(Edge(source, target, atom.aval.str_short(True), result, operand))
 
     def equation(self, graph: Graph, eqn: JaxprEqn, makers: dict[Var, tuple[str, int]]) -> None:
         literals = [literal_text(atom.val, atom.aval) for atom in eqn.invars if isinstance(atom, Literal)]
@@ -115,7 +115,7 @@ def _title(eqn: JaxprEqn) -> str:
 
 
 def _typed(label: str, var: Any) -> str:
-    return f"{label}: {var.aval.str_short()}"
+    return f"{label}: {var.aval.str_short(True)}"
 
 
 def _detail(eqn: JaxprEqn) -> str:
