@@ -418,7 +418,11 @@ FAMILIES: Mapping[str, str] = {
         eval_jaxpr jaxpr_as_fun check_jaxpr
         subjaxprs jaxprs_in_params subprograms
         find_top_trace get_opaque_trace_state trace_state_clean
-        concrete_or_error ConcretizationTypeError
+        gensym new_jaxpr_eqn Var JaxprEqn
+        unsafe_get_axis_names_DO_NOT_USE named_axes_in_scope
+        concrete_or_error is_concrete ConcretizationTypeError
+        eval_context ensure_compile_time_eval
+        is_constant_dim max_dim min_dim
         is_arraylike valid_jaxtype
     """,
     "arrax.extend.core": """

@@ -21,12 +21,13 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "user_checks": "arrax.transforms.checkify:user_checks",
     },
     "jax._src.compiler": {},  # chex
-    "jax._src.core": {  # flax, numpyro, quax
+    "jax._src.core": {  # dynamiqs, flax, numpyro, quax
         "AbstractValue": "arrax.core.types:AbstractValue",
         "Primitive": "arrax.core.interpreter:Primitive",
         "Trace": "arrax.core.interpreter:Interpreter",
         "TraceTag": "arrax.core.interpreter:TraceTag",
         "Tracer": "arrax.core.interpreter:Tracer",
+        "concrete_or_error": "arrax.interpreters.programs:concrete_or_error",
         "get_aval": "arrax.interpreters.programs:get_aval",
         "jaxpr_as_fun": "arrax.interpreters.programs:jaxpr_as_fun",
         "set_current_trace": "arrax.core.interpreter:set_current_trace",
@@ -52,12 +53,27 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.interpreters.ad": {"CustomVJPException": "arrax.core.errors:UnexpectedTracerError"},  # diffrax, jaxopt
     "jax._src.interpreters.pxla": {},  # flax
     "jax._src.earray": {},  # flax
+    "jax._src.lax": {},
+    "jax._src.lax.control_flow": {"scan": "arrax.lax:scan"},  # pytensor
     "jax._src.literals": {  # equinox, quax
         name: f"arrax.as_jax.stand_ins:{name}" for name in ("TypedComplex", "TypedFloat", "TypedInt", "TypedNdArray")
     },
+    "jax._src.mesh": {"get_concrete_mesh": "arrax.xla.meshes:get_mesh"},  # haliax
+    "jax._src.nn": {},
+    "jax._src.nn.initializers": {  # e3x
+        "_complex_truncated_normal": "arrax.nn.initializers:_cut_complex_normal",
+        "_complex_uniform": "arrax.nn.initializers:_disk_uniform",
+    },
     "jax._src.numpy": {},
-    "jax._src.numpy.util": {  # numpyro, orthax
-        "promote_dtypes_inexact": "arrax.numpy_api.operands:promote_inexact",
+    "jax._src.numpy.einsum": {  # aqt, haliax
+        "_default_poly_einsum_handler": "opt_einsum:contract_path",
+        "_einsum": "arrax.numpy_api.einsums:einsum_of_steps",
+        "_poly_einsum_handlers": "arrax.as_jax.stand_ins:poly_einsum_handlers",
+    },
+    "jax._src.numpy.ufuncs": {"ufunc": "arrax.numpy:ufunc"},  # esquilax
+    "jax._src.numpy.util": {  # numpyro, orthax, s2fft
+        "promote_dtypes_complex": "arrax.as_jax.stand_ins:promote_dtypes_complex",
+        "promote_dtypes_inexact": "arrax.as_jax.stand_ins:promote_dtypes_inexact",
     },
     "jax._src.pjit": {"jit_p": "arrax.lax.calls:jit_p"},  # quax
     "jax._src.public_test_util": {"check_close": "arrax.transforms.derivative_checks:check_close"},  # blackjax, tinygp
@@ -68,6 +84,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "threefry_split": "arrax.random.threefry:split",
     },
     "jax._src.state": {},
+    "jax._src.state.indexing": {"Slice": "arrax.numpy_api.reference_index:Slice"},  # haliax
     "jax._src.state.types": {"AbstractRef": "arrax.core.references:AbstractRef"},  # flax.nnx
     "jax._src.traceback_util": {  # chex, equinox, flax, jaxtyping
         "UnfilteredStackTrace": "arrax.core.tracebacks:UnfilteredStackTrace",
@@ -92,6 +109,11 @@ _FORWARDS: dict[str, dict[str, str]] = {
     },
     "jax.experimental.colocated_python.func": {},  # orbax
     "jax.experimental.colocated_python.serialization": {"DeviceList": "arrax.native.runtime:DeviceList"},  # orbax
+    "jax.experimental.pallas.triton": {  # jax_md, for other devices than those that arrax runs on
+        "CompilerParams": "arrax.experimental.pallas.block_specs:CompilerParams",
+        "load": "arrax.experimental.pallas.programs:load",
+        "store": "arrax.experimental.pallas.programs:store",
+    },
     **{  # keras, for other devices than those that arrax runs on
         f"jax.experimental.pallas.ops{inner}": {}
         for inner in (
@@ -124,6 +146,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "instantiate_zeros": "arrax.interpreters.ad.rules:instantiate_zeros",
         "is_undefined_primal": "arrax.interpreters.ad.transpose:is_undefined_primal",
     },  # fmt: skip
+    "jax.experimental.pallas.ops.tpu.megablox": {"gmm": "arrax.as_jax.stand_ins:gmm"},  # haliax
     "jax.extend.ifrt_programs": {"ifrt_programs": "arrax.native.runtime:ifrt_programs"},  # orbax
     "jax.interpreters.pxla": {},  # orbax
 }

@@ -22,6 +22,35 @@ from arrax.core.interpreter import Tracer
 
 # Modules of the served name that stand elsewhere in arrax.
 ELSEWHERE = {"jax.version": "arrax.as_jax.version"}
+_COPIED = {"jax.scipy.linalg", "jax.scipy.special"}  # and jax.numpy: namespaces that libraries copy (scico)
+
+
+class _Namespace(ModuleType):
+    """A module with the served name, by which libraries recognize it. Its dictionary has the names that load late, too."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # from which libraries copy namespaces
+        names = _own_names(self)
+        for name in names["__dir__"]():
+            getattr(self, name)
+        return names
+
+    def __dir__(self) -> list[str]:
+        return _own_names(self)["__dir__"]()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return importlib.import_module, (_own_names(self)["__spec__"].name,)  # arrax's own: it loads everywhere
+
+
+def _own_names(module: ModuleType) -> dict[str, Any]:
+    names: dict[str, Any] = vars(ModuleType)["__dict__"].__get__(module)
+    return names
+
+
+def _serve_namespace(module: ModuleType) -> None:
+    module.__class__ = _Namespace
+    module.__name__ = "jax" + module.__name__.removeprefix("arrax")
+
 
 # Modules that arrax leaves out, and what to use.
 INSTEAD = {
@@ -57,6 +86,8 @@ class Finder(importlib.abc.MetaPathFinder):
         if fullname != "jax" and not fullname.startswith("jax."):
             return None
         module = module_for(fullname)
+        if fullname in _COPIED and type(module) is ModuleType:
+            _serve_namespace(module)
         if module is None:
             reason = INSTEAD.get(fullname, "arrax has none of this name yet")
             raise ModuleNotFoundError(f"No module named {fullname!r}: {reason}", name=fullname)
@@ -149,6 +180,7 @@ def serve() -> None:
     arrax.version = version  # type: ignore[attr-defined]
     _serve_logger()
     _serve_tracers()
+    _serve_namespace(arrax.numpy)
     _src.__getattr__ = attribute_of_private_package  # type: ignore[method-assign]
     for option, value in (  # the defaults of the version that is served, which warns of no recompilations
         (config.threefry_partitionable, True),

@@ -1,5 +1,11 @@
 """What private names that libraries look up stand for where arrax has no such thing."""
 
+from typing import Any, NoReturn
+
+from arrax.numpy_api import operands
+from arrax.numpy_api.creation import asarray
+from arrax.xla.arrays import Array
+
 
 class TypedNdArray:
     """Constants of traced programs are plain arrays in arrax: nothing is an instance of this class."""
@@ -15,3 +21,22 @@ class TypedFloat:
 
 class TypedComplex:
     """Like ``TypedInt``."""
+
+
+poly_einsum_handlers: dict[type, Any] = {}
+"""Formulas over symbolic lengths are planned like others: no class of lengths has a function of its own."""
+
+
+def gmm(*operands: Any, **options: Any) -> NoReturn:
+    """Products of groups of rows on a TPU: ``lax.ragged_dot`` makes them everywhere."""
+    raise NotImplementedError("megablox.gmm: arrax has no kernels for TPUs; use lax.ragged_dot.")
+
+
+def promote_dtypes_inexact(*values: Any) -> list[Array]:
+    """Operands as arrays of their common floating (or complex) dtype."""
+    return [asarray(value) for value in operands.promote_inexact(*values)]
+
+
+def promote_dtypes_complex(*values: Any) -> list[Array]:
+    """Operands as arrays of their common complex dtype."""
+    return [asarray(value) for value in operands.promote_complex(*values)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, TypeGuard
 
 from arrax.core import symbolic_bounds as _symbolic_bounds  # noqa: F401  (decides comparisons)
@@ -18,6 +19,19 @@ def is_symbolic(dimension: Any) -> TypeGuard[SymbolicDimension]:
     ``(True, False)``.
     """
     return isinstance(dimension, SymbolicDimension)
+
+
+def is_constant_dim(dimension: Any) -> bool:
+    """Whether a length of an axis is an int.
+
+    Example: ``a, n = arrax.export.symbolic_shape('a, 3'); arrax.core.is_constant_dim(a), arrax.core.is_constant_dim(n)`` is
+    ``(False, True)``.
+    """
+    try:
+        operator.index(dimension)
+    except TypeError:
+        return False
+    return not is_symbolic(dimension)
 
 
 def max_dim(first: Dimension, second: Dimension) -> Dimension:

@@ -232,7 +232,8 @@ class Primitive:
         self, name: str, *, multiple_results: bool = False, rounding: Rounding | None = None,
         cost: float | Callable[[Any], float] | None = None,
     ):  # fmt: skip
-        self.name, self.multiple_results, self.rounding, self.cost = name, multiple_results, rounding, cost
+        self.name, self.rounding, self.cost = name, rounding, cost
+        self.multiple_results = multiple_results or type(self).multiple_results  # a library's subclass may say it
         self.forms: dict[str, Callable[..., Any]] = {}
         # A library's subclass may define it as a method.
         self.own_impl: Callable[..., Any] | None = None if isinstance(type(self).impl, property) else self.impl
@@ -409,7 +410,10 @@ register_type(Tracer, lambda tracer: tracer.aval)
 
 
 def is_concrete(value: Any) -> bool:
-    """True for values whose elements can be looked at."""
+    """True for values whose elements can be looked at.
+
+    Example: ``arrax.core.is_concrete(x)`` is True; inside ``jit`` it is False of an argument.
+    """
     return value.is_concrete() if isinstance(value, Tracer) else True
 
 

@@ -17,12 +17,18 @@ from arrax.interpreters.lowering import builder
 class Precision(enum.Enum):
     """How exactly matrix products are computed on accelerators: faster, or as precise as the dtype.
 
+    They have names, too: ``Precision("float32")`` is ``HIGHEST``.
+
     Example: ``lax.dot(x, x, precision=lax.Precision.HIGHEST)`` is 14.0.
     """
 
     DEFAULT = 0
     HIGH = 1
     HIGHEST = 2
+
+    @classmethod
+    def _missing_(cls, value: object) -> Precision | None:
+        return cls.DEFAULT if value is None else _NAMES.get(str(value))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}.{self.name}"

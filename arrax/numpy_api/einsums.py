@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +20,15 @@ from arrax.lax.conversion import convert
 from arrax.lax.precision import PrecisionLike, canonical_precision
 from arrax.lax.reductions import reduce_or, reduce_sum
 from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.elementwise import multiply
 from arrax.numpy_api.matrices import diagonal_of_last
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.products import hashable_precision
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array
+
+Product = Callable[..., Array]  # of the arguments of lax.dot_general
 
 
 class Contraction(NamedTuple):
@@ -202,7 +205,9 @@ def _without_ones(x: Any, term: str, other: Any, other_term: str) -> tuple[Any, 
     return shapes.squeeze(x, axes), "".join(letter for i, letter in enumerate(term) if i not in axes)
 
 
-def _pair(x: Any, y: Any, terms: tuple[str, str], result: str, precision: Any, dtype: Any) -> Any:
+def _pair(
+    x: Any, y: Any, terms: tuple[str, str], result: str, precision: Any, dtype: Any, product: Product | None
+) -> Any:
     (x, a), (y, b) = _with_diagonals(x, terms[0]), _with_diagonals(y, terms[1])
     x, a = _without_ones(x, a, y, b)
     y, b = _without_ones(y, b, x, a)
@@ -212,7 +217,7 @@ def _pair(x: Any, y: Any, terms: tuple[str, str], result: str, precision: Any, d
     shared = [letter for letter in a if letter in b]
     contracted = [letter for letter in shared if letter not in kept]
     batch = [letter for letter in shared if letter in kept]
-    if not contracted:
+    if not contracted and product is None:
         return _elementwise(x, y, a, b, result, dtype)
     names = batch + [n for n in a if n not in shared] + [n for n in b if n not in shared]
     swapped = batch + [n for n in b if n not in shared] + [n for n in a if n not in shared]
@@ -222,7 +227,8 @@ def _pair(x: Any, y: Any, terms: tuple[str, str], result: str, precision: Any, d
         (tuple(a.index(n) for n in contracted), tuple(b.index(n) for n in contracted)),
         (tuple(a.index(n) for n in batch), tuple(b.index(n) for n in batch)),
     )
-    return _ordered(convert(dot_general(x, y, numbers, precision, dtype), dtype), "".join(names), result)
+    found = (product or dot_general)(x, y, numbers, precision, preferred_element_type=dtype)
+    return _ordered(convert(found, dtype), "".join(names), result)
 
 
 def _elementwise(x: Any, y: Any, a: str, b: str, result: str, dtype: Any) -> Any:
@@ -235,20 +241,26 @@ def _elementwise(x: Any, y: Any, a: str, b: str, result: str, dtype: Any) -> Any
     return multiply(aligned(x, a), aligned(y, b))
 
 
-@api(static=("formula", "precision", "dtype", "weak"))
-def _einsum(arrays: Sequence[Any], formula: Formula, precision: Any, dtype: Any, weak: bool) -> Any:
+def _contracted(
+    arrays: Sequence[Any], formula: Formula, precision: Any, dtype: Any, weak: bool, product: Product | None = None
+) -> Any:
     parts = list(arrays)
     for step in formula.steps:
         taken = [parts.pop(position) for position in step.positions]
         if len(taken) == 1:
             value = _single(taken[0], step.terms[0], step.result)
         else:
-            value = _many(taken, step, precision, dtype)
+            value = _many(taken, step, precision, dtype, product)
         parts.append(value)
     return convert(parts[0], dtype, weak)
 
 
-def _many(taken: list[Any], step: Contraction, precision: Any, dtype: Any) -> Any:
+@api(static=("formula", "precision", "dtype", "weak"))
+def _einsum(arrays: Sequence[Any], formula: Formula, precision: Any, dtype: Any, weak: bool) -> Any:
+    return _contracted(arrays, formula, precision, dtype, weak)
+
+
+def _many(taken: list[Any], step: Contraction, precision: Any, dtype: Any, product: Product | None) -> Any:
     """The operands of one step, two at a time."""
     value, term = taken[0], step.terms[0]
     for index in range(1, len(taken)):
@@ -259,7 +271,7 @@ def _many(taken: list[Any], step: Contraction, precision: Any, dtype: Any) -> An
         pair = (
             (value, taken[index], (term, step.terms[index])) if index > 1 else (taken[1], value, (step.terms[1], term))
         )
-        value, term = _pair(*pair, result, precision, dtype), result
+        value, term = _pair(*pair, result, precision, dtype, product), result
     return value
 
 
@@ -271,7 +283,7 @@ def _static_optimize(optimize: Any) -> Any:
 
 def einsum(
     subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: PrecisionLike = None,
-    preferred_element_type: OptionalDType = None, _dot_general: Any = None, out_sharding: OptionalSharding = None,
+    preferred_element_type: OptionalDType = None, _dot_general: Product | None = None, out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """The sum of products that a formula describes: a letter per axis, repeated letters are multiplied and summed.
 
@@ -283,6 +295,7 @@ def einsum(
         left to right, or a path.
       precision: a Precision or its name, a pair of them, or an algorithm.
       preferred_element_type: dtype to accumulate in and return.
+      _dot_general: what multiplies two operands in the place of ``lax.dot_general``, with its arguments: products of libraries.
     Returns: array with the axes after the arrow.
     Raises:
       ValueError: a formula that doesn't fit the operands.
@@ -292,22 +305,55 @@ def einsum(
     refuse_out("einsum", out)
     if isinstance(subscripts, str) and "{" in subscripts:
         plain, names = _without_names(subscripts)
-        found = einsum(plain, *operands, precision=precision, preferred_element_type=preferred_element_type)
+        found = einsum(
+            plain,
+            *operands,
+            precision=precision,
+            preferred_element_type=preferred_element_type,
+            _dot_general=_dot_general,
+        )
         return psum(found, names) if names else found
     text, arrays = _parsed("einsum", subscripts, operands)
     check_arraylike("einsum", *arrays)
     if out_sharding is not None:
         again = functools.partial(
-            einsum, text, optimize=optimize, precision=precision, preferred_element_type=preferred_element_type
-        )
+            einsum, text, optimize=optimize, precision=precision, preferred_element_type=preferred_element_type,
+            _dot_general=_dot_general,
+        )  # fmt: skip
         return slots.as_asked(out_sharding, again, *arrays)
     arrays = [as_operand(array) for array in arrays]
     formula = _read("einsum", text, tuple(typeof(array).shape for array in arrays), _static_optimize(optimize))
-    arrays = promote_dtypes(*arrays)
-    dtype, weak = typeof(arrays[0]).dtype, all(typeof(array).weak_type for array in arrays)
+    promoted = promote_dtypes(*arrays)
+    dtype, weak = typeof(promoted[0]).dtype, all(typeof(array).weak_type for array in arrays)
     if preferred_element_type is not None:
         dtype, weak = dtypes.check_user_dtype("einsum", preferred_element_type), False
-    return _einsum(arrays, formula, _static_precision(precision), dtype, weak)
+    if _dot_general is not None and getattr(_dot_general, "__wrapped__", None) is not dot_general:  # what flax passes
+        arrays = [asarray(array) for array in arrays]  # of dtypes of their own: the product sees what is multiplied
+        return _contracted(arrays, formula, precision, dtype, weak, _dot_general)
+    return _einsum(promoted, formula, _static_precision(precision), dtype, weak)
+
+
+def einsum_of_steps(
+    operands: Sequence[Any], steps: Sequence[Any], precision: PrecisionLike, preferred_element_type: OptionalDType,
+    _dot_general: Product | None = None, out_sharding: OptionalSharding = None,
+) -> Array:  # fmt: skip
+    """What ``opt_einsum.contract_path(…, einsum_call=True)`` describes: libraries that plan formulas themselves call this.
+
+    Args:
+      steps: (positions of operands, letters that are summed, formula) of each step; its result becomes the last operand.
+      others: as of ``einsum``.
+    """
+    parts = list(operands)
+    for number, (positions, _, formula, *_) in enumerate(steps):
+        taken = [parts.pop(position) for position in positions]
+        place = out_sharding if number == len(steps) - 1 else None
+        parts.append(
+            einsum(
+                formula, *taken, precision=precision, preferred_element_type=preferred_element_type, _dot_general=_dot_general,
+                out_sharding=place,
+            )
+        )  # fmt: skip
+    return parts[0]
 
 
 def _without_names(subscripts: str) -> tuple[str, tuple[str, ...]]:

@@ -165,6 +165,11 @@ def promote_inexact(*values: Any) -> list[Array]:
     return _promoted(values, _inexact)
 
 
+def promote_complex(*values: Any) -> list[Array]:
+    """Operands converted to their common complex dtype."""
+    return _promoted(values, lambda dtype: dtypes.canonicalize_dtype(dtypes.to_complex_dtype(dtype)))
+
+
 def firm_inexact(*values: Any) -> list[Array]:
     """``promote_inexact`` for functions whose result is weak only where all operands are."""
     return _promoted(values, _inexact, all(typeof(value).weak_type for value in values))

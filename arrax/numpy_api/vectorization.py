@@ -9,7 +9,7 @@ from typing import Any
 
 from arrax.core.calls import check_callable
 from arrax.core.tracebacks import boundary
-from arrax.core.types import typeof
+from arrax.core.types import is_arraylike, typeof
 from arrax.lax import shape_arguments, shapes
 from arrax.lax.operand_checks import checked_operand
 from arrax.numpy_api.creation import asarray
@@ -65,13 +65,17 @@ class _Core:
         self.learn(shape, dims)
 
 
+def _as_result(value: Any) -> Any:
+    return asarray(value) if is_arraylike(value) else value
+
+
 def _checked(fun: Callable[..., Any], core: _Core, outputs: tuple[Dims, ...] | None) -> Callable[..., Any]:
-    """The function with its results made arrays and compared with the signature."""
+    """The function with its results made arrays and compared with the signature. Results may be pytrees."""
 
     def call(*args: Any) -> Any:
         result = fun(*args)
         if outputs is None:
-            return tuple(map(asarray, result)) if isinstance(result, tuple) else asarray(result)
+            return tuple(map(_as_result, result)) if isinstance(result, tuple) else _as_result(result)
         several = isinstance(result, tuple | list)
         if len(outputs) != (len(result) if several else 1) or (
             several and len(outputs) == 1 and not isinstance(result, tuple)
@@ -80,7 +84,7 @@ def _checked(fun: Callable[..., Any], core: _Core, outputs: tuple[Dims, ...] | N
             raise TypeError(f"wrong number of output arguments: expected {len(outputs)}, got {count} {core.where}")
         values = tuple(result) if several else (result,)
         for value, dims in zip(values, outputs, strict=True):
-            core.check_result(typeof(value).shape, dims)
+            core.check_result(typeof(value).shape if is_arraylike(value) else getattr(value, "shape", ()), dims)
         return tuple(values) if len(outputs) > 1 or several else values[0]
 
     return call

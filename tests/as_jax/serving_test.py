@@ -24,7 +24,8 @@ from jax._src import traceback_util
 from jax._src.dtypes import TypePromotionError
 assert jax is arrax and jnp is arrax.numpy and jax.scipy.special is arrax.scipy.special
 assert jax.Array is arrax.Array and jax.tree_util.tree_map is arrax.tree_util.tree_map
-assert jnp.__name__ == "arrax.numpy" and jnp.__spec__.name == "arrax.numpy"
+assert jnp.__name__ == "jax.numpy" and jnp.__spec__.name == "arrax.numpy"  # by which array_api_compat recognizes it
+assert b"arrax.numpy" in pickle.dumps(jnp) and pickle.loads(pickle.dumps(jnp)) is jnp
 assert issubclass(TypePromotionError, Exception) and callable(traceback_util.register_exclusion)
 assert jax.__version__ == jax.version.__version__ == importlib.metadata.version("jax")
 assert jax.__version_info__ == tuple(map(int, jax.__version__.split(".")))
@@ -51,6 +52,12 @@ assert not jax._src.xla_bridge._backends
 jax.devices()
 assert "cpu" in jax._src.xla_bridge._backends
 assert not hasattr(jax._src, "no_such_module") and not hasattr(jax._src.core, "no_such_name")
+from jax._src.lax.control_flow import scan
+import jax.numpy as jnp, jax.scipy.special as special
+copied = {**special.__dict__}, {**jnp.__dict__}  # with what loads late
+assert copied[0]["gammaln"] is special.gammaln and copied[1]["diff"] is jnp.diff and "gammaln" in dir(special)
+from jax._src.numpy.util import promote_dtypes_complex
+assert scan is jax.lax.scan and [str(x.dtype) for x in promote_dtypes_complex(1, 2.0)] == ["complex64"] * 2
 from jax._src.tree_util import prefix_errors
 (error,) = prefix_errors([1], (1,))
 assert "in_axes" in str(error("in_axes"))

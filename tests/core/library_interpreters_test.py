@@ -164,7 +164,7 @@ def test_subclasses_of_primitives_may_have_rules_for_methods():
         def abstract_eval(self, *avals, **params):
             return list(avals), core.no_effects
 
-    tag = Tag("tag", multiple_results=True)
+    tag = Tag("tag")
     assert tag.bind(2.0, jnp.ones(2))[0] == 2
     (eqn,) = arrax.make_jaxpr(lambda x: tag.bind(x))(1.0).eqns
     assert eqn.primitive is tag and eqn.outvars[0].aval.shape == ()
@@ -178,3 +178,19 @@ def test_what_messages_say_of_a_program_has_the_names_that_libraries_look_for():
         and "library_interpreters" in info.func_src_info
     )
     assert info.result_paths is None and core.DebugInfo is extend_core.DebugInfo
+
+
+def test_older_libraries_find_names_under_core():
+    assert core.gensym is extend_core.gensym and core.new_jaxpr_eqn is extend_core.new_jaxpr_eqn
+    assert core.unsafe_get_axis_names_DO_NOT_USE is extend_core.unsafe_get_axis_names_DO_NOT_USE
+    known = []
+    arrax.jit(lambda x: known.append(core.is_concrete(x)))(1.0)
+    arrax.grad(lambda x: known.append(core.is_concrete(x)) or x)(1.0)
+    assert known == [False, True] and core.is_concrete(jnp.ones(2))
+
+    def constant(x):
+        with core.eval_context():
+            known.append(core.is_concrete(jnp.ones(2) + 1))
+        return x
+
+    assert arrax.jit(constant)(1.0) == 1 and known[-1]

@@ -30,6 +30,12 @@ def test_expressions_have_a_normal_form(expression, text):
     assert str(expression) == repr(expression) == text
 
 
+def test_lengths_that_are_ints_are_constant():
+    assert [core.is_constant_dim(length) for length in (3, np.int64(3), a, a + 1, 2.5, None)] == [True, True] + 4 * [
+        False
+    ]
+
+
 def test_what_comes_to_an_int_is_one():
     found = [a - a, a * b - b * a, (4 * a) % 2, a // a, a**0, 0 * a, (2 * a + 3) % 2, divmod(a * 6, a)[1]]
     assert found == [0, 0, 0, 1, 1, 0, 1, 0] and all(type(each) is int for each in found)

@@ -170,3 +170,7 @@ def test_small_integers_go_into_wider_products_as_they_are(dtype, wanted):
 def test_a_precision_is_written_by_its_name():
     assert [str(precision) for precision in lax.Precision] == ["DEFAULT", "HIGH", "HIGHEST"]
     assert repr(lax.Precision.HIGH) == "Precision.HIGH"
+    named = [lax.Precision(name) for name in ("default", "fastest", "tensorfloat32", "highest", "float32", 1, None)]
+    assert [precision.value for precision in named] == [0, 0, 1, 2, 2, 1, 0]
+    with pytest.raises(ValueError, match="'exact' is not a valid Precision"):
+        lax.Precision("exact")

@@ -5,6 +5,8 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax import lax
+from arrax.numpy_api.einsums import einsum_of_steps
 from tests.numpy_api.comparison import assert_same
 
 RANDOM = np.random.default_rng(0)
@@ -144,3 +146,47 @@ def test_mistakes_are_explained(case):
     call, kind, words = ERRORS[case]
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    "formula", ["ij,jk->ik", "ij,jk->ki", "ij,jk->k", "ij,jk,kl->il", "bij,bkj->bik", "ij,ji->ij", "ij->i"]
+)
+def test_libraries_bring_products_of_their_own(formula):
+    rng = np.random.default_rng(3)
+    sizes = {letter: length for length, letter in enumerate("bijkl", 2)} | ({"j": 3} if formula == "ij,ji->ij" else {})
+    operands = [
+        rng.normal(size=[sizes[n] for n in term]).astype(np.float32) for term in formula.split("->")[0].split(",")
+    ]
+    made = []
+
+    def negative(lhs, rhs, dimension_numbers, precision=None, preferred_element_type=None):
+        made.append((precision, preferred_element_type))
+        return -lax.dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+
+    steps = len(operands) - 1
+    for transform in (lambda f: f, arrax.jit):
+        made.clear()
+        got = transform(lambda *args: jnp.einsum(formula, *args, precision="highest", _dot_general=negative))(*operands)
+        np.testing.assert_allclose(got, (-1) ** steps * np.einsum(formula, *operands), rtol=1e-4, atol=1e-5)
+        assert made == steps * [("highest", np.float32)]
+    same = arrax.make_jaxpr(lambda *args: jnp.einsum(formula, *args, _dot_general=lax.dot_general))(*operands)
+    assert str(same) == str(arrax.make_jaxpr(lambda *args: jnp.einsum(formula, *args))(*operands))
+
+
+def test_products_of_libraries_see_the_dtypes_of_the_operands_and_have_derivatives():
+    seen = []
+
+    def doubled(lhs, rhs, *described, **options):
+        seen.append((lhs.dtype, rhs.dtype))
+        return 2 * lax.dot_general(lhs, rhs, *described, **options)
+
+    slope = arrax.grad(lambda x: jnp.einsum("ij,j->", x, jnp.arange(3), _dot_general=doubled))(jnp.ones((2, 3)))
+    assert seen == [(np.float32, np.int32)]
+    np.testing.assert_array_equal(slope, 2 * np.tile(np.arange(3.0), (2, 1)))
+
+
+def test_plans_of_opt_einsum_are_carried_out():
+    x, y, z = (np.arange(6.0).reshape(shape) for shape in ((2, 3), (3, 2), (2, 3)))
+    operands, steps = pytest.importorskip("opt_einsum").contract_path("ij,jk,kl->il", x, y, z, einsum_call=True)
+    got = einsum_of_steps(operands, steps, None, None)
+    np.testing.assert_allclose(got, x @ y @ z)

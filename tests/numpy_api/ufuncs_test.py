@@ -104,6 +104,29 @@ def test_vectorized_functions_broadcast_their_leading_axes():
     assert_same(jnp.vectorize(lambda x: (x, x + 1), signature="()->(),()")(VECTOR), [VECTOR, VECTOR + 1])
 
 
+def test_vectorized_functions_may_return_pytrees():
+    rows = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    found = jnp.vectorize(lambda x: {"a": [x, x + 1], "b": None})(rows)
+    assert found["b"] is None
+    assert_same(found["a"], [rows, rows + 1])
+
+    @arrax.tree_util.register_pytree_node_class
+    class Boxed:  # what has a shape is compared with the signature
+        def __init__(self, x):
+            self.x, self.shape = x, getattr(x, "shape", None)
+
+        def tree_flatten(self):
+            return (self.x,), None
+
+        @classmethod
+        def tree_unflatten(cls, _, children):
+            return cls(*children)
+
+    assert_same(jnp.vectorize(Boxed, signature="(n)->(n)")(rows).x, rows)
+    with pytest.raises(ValueError, match="output shape"):
+        jnp.vectorize(Boxed, signature="(n)->()")(rows)
+
+
 def test_functions_are_applied_along_axes():
     for axis in (0, 1):
         assert_same(jnp.apply_along_axis(jnp.cumsum, axis, MATRIX), np.apply_along_axis(np.cumsum, axis, MATRIX))
