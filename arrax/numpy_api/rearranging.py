@@ -13,7 +13,18 @@ from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import concrete_value
 from arrax.core.types import slots, typeof
-from arrax.lax import arithmetic, axis_order, cumulative, filled_arrays, selection, shape_arguments, shapes, structure
+from arrax.lax import (
+    arithmetic,
+    axis_order,
+    cumulative,
+    filled_arrays,
+    selection,
+    shape_arguments,
+    shapes,
+    slicing,
+    structure,
+)
+from arrax.lax.calls import call_apart
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import host, operands
@@ -116,18 +127,27 @@ def _roll(a: Any, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     return a
 
 
+def _rows_twice(a: Any) -> list[Any]:
+    return [structure.concatenate([a, a], typeof(a).ndim - 1)]
+
+
 @api(static=("axes",))
 def _roll_traced(a: Any, shifts: Any, axes: tuple[int, ...]) -> Any:
     for index, axis in enumerate(axes):
         length = typeof(a).shape[axis]
         if length == 0:
             continue
-        shift = structure.slice_in_dim(shifts, index, index + 1)
-        indices = arithmetic.sub(filled_arrays.iota(np.int32, length), shapes.broadcast_in_dim(shift, (length,), (0,)))
+        shift = shapes.reshape(structure.slice_in_dim(shifts, index, index + 1), ())
         n = np.int32(length)
-        remainder = arithmetic.rem(indices, n)
-        indices = selection.select(arithmetic.lt(remainder, np.int32(0)), arithmetic.add(remainder, n), remainder)
-        a = take_slices(a, indices, axis)
+        remainder = arithmetic.rem(shift, n)
+        start = arithmetic.sub(n, selection.select(arithmetic.lt(remainder, np.int32(0)), remainder + n, remainder))
+        if axis == typeof(a).ndim - 1:  # part of each row twice; elements at their places would go one by one
+            (twice,) = call_apart(_rows_twice, a)
+            a = slicing.dynamic_slice_in_dim(twice, start, length, axis)
+        else:
+            place = filled_arrays.iota(np.int32, length) + shapes.broadcast_in_dim(start, (length,), ())
+            until = shapes.broadcast_in_dim(n, (length,), ())
+            a = take_slices(a, selection.select(arithmetic.lt(place, until), place, place - until), axis)
     return a
 
 

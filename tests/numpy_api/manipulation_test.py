@@ -265,3 +265,17 @@ def test_programs_of_simple_functions_have_one_operation():
     assert operations(lambda x: jnp.concatenate([x, x]), MATRIX) == ["concatenate"]
     assert operations(jnp.flip, MATRIX) == ["rev"]
     assert operations(lambda x: jnp.squeeze(jnp.expand_dims(x, 0)), MATRIX) == ["broadcast_in_dim", "squeeze"]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_arrays_roll_by_traced_shifts(axis):
+    x = np.arange(5 * 7 * 6, dtype=np.float32).reshape(5, 7, 6)
+    rolled = arrax.jit(lambda x, shift: jnp.roll(x, shift, axis))
+    for shift in (-13, -7, -1, 0, 1, 6, 100):
+        np.testing.assert_array_equal(rolled(x, shift), np.roll(x, shift, axis))
+    shifts = np.arange(-3, 4)
+    mapped = arrax.vmap(lambda x, shift: jnp.roll(x, shift, axis), (None, 0))(x, shifts)
+    np.testing.assert_array_equal(mapped, [np.roll(x, shift, axis) for shift in shifts])
+    weights = jnp.asarray(x)
+    slope = arrax.grad(lambda x, shift: jnp.sum(jnp.roll(x, shift, axis) * weights))(x, jnp.int32(2))
+    np.testing.assert_array_equal(slope, np.roll(x, -2, axis))

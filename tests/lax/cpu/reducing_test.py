@@ -259,8 +259,8 @@ COMPARED = [np.dtype(name) for name in ("bool", "int8", "uint16", "int32", "uint
     "dtype", [np.dtype(bool), *INTEGERS[:6], FLOATS[0], FLOATS[2], FLOATS[3], np.dtype(np.complex64)], ids=str
 )
 def test_parts_are_put_side_by_side(dtype):
-    x, y = awkward(dtype, SHAPE), awkward(dtype, (40, 250), 1)
-    assert 'kernel = "concatenate"' in lowered_text(lambda x: jnp.roll(x, 9), np.ones(1 << 16, np.float32))
+    x, y = awkward(dtype, (600, 450)), awkward(dtype, (40, 450), 1)
+    assert 'kernel = "concatenate"' in lowered_text(lambda x: jnp.roll(x, 9), np.ones(1 << 18, np.float32))
 
     def everything(x, y):
         return [
