@@ -83,7 +83,8 @@ class MeshDescription:
 
     def __str__(self) -> str:
         axes = ", ".join(f"{name!r}: {size}" for name, size in self.shape_tuple)
-        return f"{type(self).__name__}({axes or '()'}, axis_types={_types_text(self.axis_types)})"
+        types = "" if self.are_all_axes_auto else f", axis_types={_types_text(self.axis_types)}"
+        return f"{type(self).__name__}({axes or '()'}{types})"
 
 
 def _types_text(types: Sequence[AxisType]) -> str:

@@ -129,7 +129,7 @@ class PartitionSpec:
         for name, names in (("unreduced", self.unreduced), ("reduced", self.reduced)):
             if names:
                 inner += f"{', ' if inner else ''}{name}={set(names)!r}"
-        return f"P({inner})"
+        return f"PartitionSpec({inner})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._partitions, self.unreduced, self.reduced)

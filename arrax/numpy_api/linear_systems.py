@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
+from arrax.dtypes.canonical import warn_user
 from arrax.lax import arithmetic, filled_arrays, linalg, selection, shapes, structure
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.solves import custom_linear_solve
@@ -44,7 +45,8 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 
     Args:
       a: array of shape ``(..., n, n)``.
-      b: array of shape ``(n,)``, or ``(..., n, k)``; leading axes broadcast.
+      b: array of shape ``(n,)``, or ``(..., n, k)``; leading axes broadcast. Vectors of shape ``(..., n)``, one for each
+        matrix, are deprecated; where they could be matrices, they are.
     Returns: array of shape ``(..., n)`` or ``(..., n, k)``.
     Raises:
       ValueError: shapes that don't fit.
@@ -59,6 +61,12 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
             f"The arguments to solve must have shapes a=[..., m, m] and b=[m] or b=[..., m, k], got {rows} and {right}"
         )
     vector = len(right) == 1
+    if len(right) > 1 and right == rows[:-1] and right[-2] != rows[-1]:
+        warn_user(
+            "solve: batches of vectors are deprecated, say solve(a, b[..., None])[..., 0]: b will be taken for matrices",
+            DeprecationWarning,
+        )
+        vector = True
     b = shapes.expand_dims(b, (-1,)) if vector else b
     if not right or typeof(b).shape[-2] != rows[-1]:
         raise ValueError(

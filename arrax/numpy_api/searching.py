@@ -94,7 +94,9 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray 
         values = known(a)
         if values is None:
             raise ConcretizationTypeError(
-                a, "How many places there are depends on the values: in transformed functions, give jnp.nonzero a static size argument.",
+                a,
+                "The error arose in jnp.nonzero: how many places there are depends on the values. In transformed functions, give "
+                "it a static size argument.",
             )  # fmt: skip
         return tuple(made_of(index.astype(index_dtype(*values.shape)), a) for index in np.nonzero(values))
     return _nonzero(a, fills, as_index(size))

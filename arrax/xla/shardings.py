@@ -130,6 +130,11 @@ COMMON: dict[str, Any] = {
 attach(Sharding, COMMON)
 
 
+def _kind_text(self: Any) -> str:
+    """Which memory a sharding is of, where that is not the devices' own."""
+    return f", memory_kind={self._memory_kind}" if self._memory_kind not in (None, "device") else ""
+
+
 # ---- one device ------------------------------------------------------------------------------------------------------
 
 
@@ -143,7 +148,7 @@ def _single_key(self: Any) -> tuple:
 
 # fmt: off
 SINGLE_DEVICE: dict[str, Any] = {
-    "__repr__": lambda self: f"SingleDeviceSharding(device={self._device!r}, memory_kind={self._memory_kind})",
+    "__repr__": lambda self: f"SingleDeviceSharding(device={self._device!r}{_kind_text(self)})",
     "device_set": property(lambda self: {self._device}, doc="The devices."),
     "num_devices": property(lambda self: 1, doc="Number of devices."),
     "is_fully_replicated": property(lambda self: True, doc="Whether each device holds the whole array."),
@@ -172,8 +177,7 @@ def make_single_device_sharding(device: Any, *, memory_kind: str | None = None) 
 
 
 def _named_repr(self: Any) -> str:
-    kind = f", memory_kind={self._memory_kind}" if self._memory_kind is not None else ""
-    return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}{kind})"
+    return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}{_kind_text(self)})"
 
 
 def _named_fully_replicated(self: Any) -> bool:
@@ -232,10 +236,6 @@ def get_replicated(device_assignment: Any, *, memory_kind: str | None = None) ->
 
 def _gspmd_key(self: Any) -> tuple:
     return self._internal_device_list, self._hlo_sharding, self._memory_kind
-
-
-def _kind_text(self: Any) -> str:
-    return f", memory_kind={self._memory_kind}" if self._memory_kind is not None else ""
 
 
 # fmt: off

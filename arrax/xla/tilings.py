@@ -86,7 +86,7 @@ def shard_shape(sharding: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
             raise IndivisibleError(
                 f"Sharding {sharding} implies that array axis {axis} is partitioned {count} times, but the dimension size "
                 f"is {size} (full shape: {shape}, per-dimension tiling factors: {list(counts)} should evenly divide the "
-                "shape)"
+                f"shape). The size of dimension {axis} should be divisible by {count}, but it is equal to {size}"
             )
     return tuple(size // count for size, count in zip(shape, counts, strict=True))
 

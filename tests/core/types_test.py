@@ -36,7 +36,7 @@ def test_shardings_without_devices_need_no_runtime():
         "from arrax.xla import startup; print(startup.started())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "P('x',)\nFalse\n", done.stderr
+    assert done.stdout == "PartitionSpec('x',)\nFalse\n", done.stderr
 
 
 def test_the_sharding_of_a_type_that_nothing_divides_asks_for_nothing():

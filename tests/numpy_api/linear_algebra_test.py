@@ -340,3 +340,13 @@ def test_inverses_and_their_derivatives():
     check_batching(jnp.linalg.inv, (a[0].astype(np.float32),), rtol=1e-4, atol=1e-4)
     assert not np.isfinite(jnp.linalg.inv(np.zeros((3, 3), np.float32))).any()
     assert jnp.linalg.inv(np.zeros((2, 0, 0), np.float32)).shape == (2, 0, 0)
+
+
+def test_batches_of_vectors_are_solved_with_a_warning():
+    matrices = np.eye(2, dtype=np.float32) * np.arange(1, 4, dtype=np.float32)[:, None, None]
+    vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
+    with pytest.warns(DeprecationWarning, match="batches of vectors"):
+        found = jnp.linalg.solve(matrices, vectors)
+    np.testing.assert_allclose(found, np.linalg.solve(matrices, vectors[..., None])[..., 0])
+    square = np.arange(4, dtype=np.float32).reshape(2, 2)  # a matrix that each of two matrices is applied to
+    np.testing.assert_allclose(jnp.linalg.solve(matrices[:2], square), np.linalg.solve(matrices[:2], square))

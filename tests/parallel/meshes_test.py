@@ -79,14 +79,17 @@ def test_structures_say_where_arrays_lie():
 
 
 def test_meshes_and_shardings_print_what_they_hold():
-    assert str(get_mesh()) == "Mesh()" and repr(P("x", unreduced={"y"})) == "P('x', unreduced={'y'})"
-    known = "AbstractMesh('x': 4, 'y': 2, axis_types=(Auto, Auto), device_kind=cpu, num_cores=None, platform=cpu)"
+    assert str(get_mesh()) == "Mesh()" and repr(P("x", unreduced={"y"})) == "PartitionSpec('x', unreduced={'y'})"
+    known = "AbstractMesh('x': 4, 'y': 2, device_kind=cpu, num_cores=None, platform=cpu)"
     assert repr(mesh().abstract_mesh) == known
-    assert repr(AbstractMesh((4,), ("x",))) == "AbstractMesh('x': 4, axis_types=(Auto,))"
+    assert repr(AbstractMesh((4,), ("x",))) == "AbstractMesh('x': 4)"
     assert repr(mesh()) == "Mesh(axis_sizes=(4, 2), axis_names=('x', 'y'), axis_types=(Auto, Auto))"
-    assert str(mesh()) == "Mesh('x': 4, 'y': 2, axis_types=(Auto, Auto))"
-    assert repr(P("x", ("x", "y"), None)) == "P('x', ('x', 'y'), None)" and repr(P("x")) == "P('x',)"
-    text = "NamedSharding(mesh=Mesh('x': 4, 'y': 2, axis_types=(Auto, Auto)), spec=P('x', None), memory_kind=device)"
+    assert str(mesh()) == "Mesh('x': 4, 'y': 2)"
+    assert (
+        repr(P("x", ("x", "y"), None)) == "PartitionSpec('x', ('x', 'y'), None)"
+        and repr(P("x")) == "PartitionSpec('x',)"
+    )
+    text = "NamedSharding(mesh=Mesh('x': 4, 'y': 2), spec=PartitionSpec('x', None))"
     assert repr(NamedSharding(mesh(), P("x", None))) == text
     positions = PositionalSharding(arrax.devices()).reshape(4, 2)
     assert repr(positions.replicate(0)) == "PositionalSharding([[{CPU 0, 2, 4, 6} {CPU 1, 3, 5, 7}]])"
