@@ -41,18 +41,19 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.dtypes": {  # equinox, flax, optree, tinygp
         "TypePromotionError": "arrax.dtypes:TypePromotionError",
         "DType": "numpy:dtype",
-        "ExtendedDType": "arrax.dtypes:ExtendedDType",
+        "ExtendedDType": "arrax.numpy_api.represented_arrays:ExtendedDType",
         "extended": "arrax.dtypes:extended",
         "dtype": "arrax.dtypes:dtype",
         "finfo": "arrax.dtypes:finfo",
         "result_type": "arrax.dtypes:result_type",
+        "supports_inf": "arrax.as_jax.stand_ins:supports_inf",
         "to_complex_dtype": "arrax.dtypes:to_complex_dtype",
     },
     "jax._src.flatten_util": {"ravel_pytree": "arrax.flatten_util:ravel_pytree"},  # blackjax
     "jax._src.interpreters": {},
     "jax._src.interpreters.ad": {"CustomVJPException": "arrax.core.errors:UnexpectedTracerError"},  # diffrax, jaxopt
     "jax._src.interpreters.pxla": {},  # flax
-    "jax._src.earray": {},  # flax
+    "jax._src.earray": {"EArray": "arrax.numpy_api.represented_arrays:EArray"},  # flax
     "jax._src.lax": {},
     "jax._src.lax.control_flow": {"scan": "arrax.lax:scan"},  # pytensor
     "jax._src.literals": {  # equinox, quax

@@ -2,6 +2,8 @@
 
 from typing import Any, NoReturn
 
+import numpy as np
+
 from arrax.numpy_api import operands
 from arrax.numpy_api.creation import asarray
 from arrax.xla.arrays import Array
@@ -40,3 +42,8 @@ def promote_dtypes_inexact(*values: Any) -> list[Array]:
 def promote_dtypes_complex(*values: Any) -> list[Array]:
     """Operands as arrays of their common complex dtype."""
     return [asarray(value) for value in operands.promote_complex(*values)]
+
+
+def supports_inf(dtype: Any) -> bool:
+    """Whether a floating dtype has infinities; some of 8 bits have none."""
+    return bool(np.isinf(np.asarray(np.inf).astype(np.dtype(dtype)).astype(np.float64)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,10 @@ class ExtendedDType:
     """The base of extended dtypes; an instance stands where a ``numpy.dtype`` stands.
 
     Equality is identity unless a subclass says otherwise; a subclass that defines ``__eq__`` defines ``__hash__`` too.
+    Libraries give theirs ``_rules``: ``physical_element_aval(dtype)`` is the type that stores an element; ``convert_from(dtype,
+    other)`` and ``convert_to(other, dtype)`` say between which dtypes elements are converted; ``tangent_dtype(dtype)`` is that
+    of tangents, by default that of integers. Where it is the dtype itself, ``add(dtype, x, y)`` sums gradients and
+    ``zero(dtype)`` is a scalar that changes no sum. ``full(shape, value, dtype)`` fills arrays.
 
     Attributes:
       name: how the dtype prints, ``key<fry>`` for one.
@@ -46,18 +51,67 @@ class ExtendedDType:
     __slots__ = ()
     name: str
     type: Any = extended
-    itemsize: int
-    physical_shape: tuple[int, ...]
-    physical_dtype: np.dtype[Any]
-    # Structural operations on arrays of the dtype, which subclasses define as methods.
-    reshape: Any
-    transpose: Any
-    broadcast_in_dim: Any
-    concatenate: Any
-    slice: Any
-    select_n: Any
-    pad: Any
-    full: Any
+    _structure: Any = None  # what does operations that only move elements, conversions and sums
+    _rules: Any = None
+
+    @property
+    def physical_shape(self) -> tuple[int, ...]:
+        return self._rules.physical_element_aval(self).shape
+
+    @property
+    def physical_dtype(self) -> np.dtype[Any]:
+        return self._rules.physical_element_aval(self).dtype
+
+    @property
+    def itemsize(self) -> int:
+        return math.prod(self.physical_shape) * self.physical_dtype.itemsize
 
     def __repr__(self) -> str:
         return self.name
+
+    def wrap(self, data: Any) -> Any:
+        """An array of the dtype from what stores its elements."""
+        return self._structure.wrap(self, data)
+
+    def unwrap(self, values: Any) -> Any:
+        """What stores the elements of an array of the dtype."""
+        return self._structure.unwrap(self, values)
+
+    def reshape(self, values: Any, shape: tuple[int, ...]) -> Any:
+        return self._structure.reshape(self, values, shape)
+
+    def transpose(self, values: Any, order: tuple[int, ...]) -> Any:
+        return self._structure.transpose(self, values, order)
+
+    def broadcast_in_dim(self, values: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+        return self._structure.broadcast_in_dim(self, values, shape, dims)
+
+    def concatenate(self, values: Any, dimension: int) -> Any:
+        return self._structure.concatenate(self, values, dimension)
+
+    def slice(self, values: Any, starts: Any, limits: Any, strides: Any) -> Any:
+        return self._structure.slice(self, values, starts, limits, strides)
+
+    def select_n(self, which: Any, *cases: Any) -> Any:
+        return self._structure.select_n(self, which, *cases)
+
+    def equal(self, x: Any, y: Any) -> Any:
+        return self._structure.equal(self, x, y)
+
+    def full(self, shape: tuple[int, ...], value: Any) -> Any:
+        return self._structure.full(self, shape, value)
+
+    def pad(self, values: Any, value: Any, config: Any) -> Any:
+        return self._structure.pad(self, values, value, config)
+
+    def dynamic_slice(self, values: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
+        return self._structure.dynamic_slice(self, values, indices, sizes)
+
+    def dynamic_update_slice(self, values: Any, new: Any, indices: Any) -> Any:
+        return self._structure.dynamic_update_slice(self, values, new, indices)
+
+    def gather(self, values: Any, indices: Any, **params: Any) -> Any:
+        return self._structure.gather(self, values, indices, **params)
+
+    def scatter(self, name: str, values: Any, indices: Any, new: Any, **params: Any) -> Any:
+        return self._structure.scatter(self, name, values, indices, new, **params)

@@ -149,13 +149,16 @@ def is_extended(dtype: Any) -> TypeGuard[ExtendedDType]:
 
 
 def tangent_dtype(primal_dtype: Any) -> Any:
-    """The dtype of tangents of values: their own where it is inexact, otherwise ``float0``.
+    """The dtype of tangents of values: their own where it is inexact, what an extended dtype says, otherwise ``float0``.
 
     Args:
       primal_dtype: of the values.
     Example: ``arrax.extend.core.primal_dtype_to_tangent_dtype(jnp.dtype('int32')) == arrax.float0`` is True.
     """
-    return primal_dtype if not is_extended(primal_dtype) and is_inexact(primal_dtype) else float0
+    if is_extended(primal_dtype):
+        rule = getattr(primal_dtype._rules, "tangent_dtype", None)
+        return float0 if rule is None else rule(primal_dtype)
+    return primal_dtype if is_inexact(primal_dtype) else float0
 
 
 def _bits_of(dtype: np.dtype) -> int:

@@ -8,6 +8,7 @@ __getattr__, __dir__, __all__ = late_names(
     {
         "arrax.experimental.x64_context": ("disable_x64", "enable_x64"),
         "arrax.interpreters.high_types": ("cur_qdd",),
+        "arrax.numpy_api.represented_arrays": ("EArray", "primal_tangent_dtype"),
     },
     submodules=(
         "array_api", "array_serialization", "buffer_callback", "checkify", "colocated_python", "compilation_cache", "compute_on", "custom_partitioning", "export",

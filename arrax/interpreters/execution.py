@@ -445,7 +445,7 @@ class CompiledProgram:
 def _in_its_type(out: Any, aval: Any) -> Any:
     """A result of a type that no buffer has: keys around their words, float0 on the host."""
     if isinstance(aval.dtype, dtypes.ExtendedDType):
-        return aval.dtype.wrap(out)  # type: ignore[attr-defined]
+        return aval.dtype.wrap(out)
     return np.zeros(aval.shape, dtypes.float0) if aval.dtype == dtypes.float0 else out
 
 

@@ -131,9 +131,11 @@ def convert(x: Any, new_dtype: Any, weak_type: bool = False) -> Array:
     if new_dtype is None:
         dtype = aval.dtype
     elif isinstance(new_dtype, dtypes.ExtendedDType) or isinstance(aval.dtype, dtypes.ExtendedDType):
-        if new_dtype != aval.dtype:
-            raise ValueError(f"Cannot convert_element_type from {aval.dtype} to {new_dtype}")
-        return x
+        if new_dtype == aval.dtype:
+            return x
+        if isinstance(aval.dtype, dtypes.ExtendedDType):
+            return aval.dtype._structure.number(aval.dtype, x, new_dtype)
+        return new_dtype._structure.converted(new_dtype, x)
     else:
         dtype = dtypes.canonicalize_dtype(dtypes.dtype(new_dtype))
     if (

@@ -27,8 +27,18 @@ def _convert(value: Any, aval: ShapedArray) -> Any:
     return convert(value, aval.dtype, aval.weak_type)
 
 
-slots.zeros = zeros_of
-slots.add = add
+def _zeros(aval: ShapedArray) -> Any:
+    dtype = aval.dtype
+    return dtype._structure.zeros(dtype, aval.shape) if isinstance(dtype, dtypes.ExtendedDType) else zeros_of(aval)
+
+
+def _add(x: Any, y: Any) -> Any:
+    dtype = typeof(x).dtype
+    return dtype._structure.add(dtype, x, y) if isinstance(dtype, dtypes.ExtendedDType) else add(x, y)
+
+
+slots.zeros = _zeros
+slots.add = _add
 slots.broadcast = _broadcast
 slots.move_axis = move_axis
 slots.convert = _convert

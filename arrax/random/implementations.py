@@ -41,7 +41,7 @@ class Implementation:
 
 
 class KeyDType(dtypes.ExtendedDType):
-    """The dtype of typed keys, ``key<fry>``. Structural operations act on the key data underneath (see key_arrays)."""
+    """The dtype of typed keys, ``key<fry>``. Structural operations act on the key data underneath (see key_structure)."""
 
     __slots__ = ("implementation", "name")
     type = dtypes.prng_key
@@ -69,56 +69,6 @@ class KeyDType(dtypes.ExtendedDType):
 
     def __reduce__(self) -> tuple:
         return dtype_of, (self.implementation.name,)
-
-    # Structural operations: filled by key_arrays, which can make primitives.
-    structure: Any = None
-
-    def wrap(self, data: Any) -> Any:
-        """A key array of key data."""
-        return KeyDType.structure.wrap(self, data)
-
-    def unwrap(self, keys: Any) -> Any:
-        """The data of a key array."""
-        return KeyDType.structure.unwrap(self, keys)
-
-    def reshape(self, keys: Any, shape: tuple[int, ...]) -> Any:
-        return KeyDType.structure.reshape(self, keys, shape)
-
-    def transpose(self, keys: Any, order: tuple[int, ...]) -> Any:
-        return KeyDType.structure.transpose(self, keys, order)
-
-    def broadcast_in_dim(self, keys: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
-        return KeyDType.structure.broadcast_in_dim(self, keys, shape, dims)
-
-    def concatenate(self, keys: Any, dimension: int) -> Any:
-        return KeyDType.structure.concatenate(self, keys, dimension)
-
-    def slice(self, keys: Any, starts: Any, limits: Any, strides: Any) -> Any:
-        return KeyDType.structure.slice(self, keys, starts, limits, strides)
-
-    def select_n(self, which: Any, *cases: Any) -> Any:
-        return KeyDType.structure.select_n(self, which, *cases)
-
-    def equal(self, x: Any, y: Any) -> Any:
-        return KeyDType.structure.equal(self, x, y)
-
-    def full(self, shape: tuple[int, ...], value: Any) -> Any:
-        return KeyDType.structure.full(self, shape, value)
-
-    def pad(self, keys: Any, value: Any, config: Any) -> Any:
-        return KeyDType.structure.pad(self, keys, value, config)
-
-    def dynamic_slice(self, keys: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
-        return KeyDType.structure.dynamic_slice(self, keys, indices, sizes)
-
-    def dynamic_update_slice(self, keys: Any, new: Any, indices: Any) -> Any:
-        return KeyDType.structure.dynamic_update_slice(self, keys, new, indices)
-
-    def gather(self, keys: Any, indices: Any, **params: Any) -> Any:
-        return KeyDType.structure.gather(self, keys, indices, **params)
-
-    def scatter(self, name: str, keys: Any, indices: Any, new: Any, **params: Any) -> Any:
-        return KeyDType.structure.scatter(self, name, keys, indices, new, **params)
 
 
 _implementations: dict[str, Implementation] = {}

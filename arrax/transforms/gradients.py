@@ -13,6 +13,7 @@ from arrax.core.functions import named_like
 from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.dtypes.kinds import tangent_dtype
 from arrax.lax.conversion import convert
 from arrax.lax.placement import device_put, own_sharding
 from arrax.lax.shapes import reshape
@@ -73,7 +74,7 @@ def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> No
         raise TypeError(f"{name} requires arrays to differentiate with respect to, but got a value of type {aval!r}")
     dtype = aval.dtype
     if isinstance(dtype, dtypes.ExtendedDType):
-        if not allow_int:
+        if not allow_int and tangent_dtype(dtype) == dtypes.float0:
             raise TypeError(
                 f"{name} without allow_int requires real- or complex-valued inputs, of a floating or complex dtype, "
                 f"but got {dtype}."
