@@ -59,6 +59,7 @@ ELSEWHERE = {
     "lt_to",
     "le_to",
     "xla_lgamma",
+    "trigamma",
     "pvary",
     "gamma_density",
     "register_subprocess",

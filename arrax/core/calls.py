@@ -123,7 +123,7 @@ def _described(frame: Any) -> tuple[str, Iterator[tuple[str, Any]]]:
         fun, args, kwargs = _wrappers[code](local)
         return function_name(fun), zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False)
     count = code.co_argcount + code.co_kwonlyargcount
-    return code.co_name, ((key, local.get(key)) for key in code.co_varnames[:count] if key != "self")
+    return code.co_name.removesuffix("_"), ((key, local.get(key)) for key in code.co_varnames[:count] if key != "self")
 
 
 def _holds(given: Any, value: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from arrax.core import config
 from arrax.core.calls import is_internal, pass_over
+from arrax.core.error_messages import complete, frames_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,7 +72,7 @@ def _in_ipython() -> bool:
 
 
 def _mark(error: BaseException) -> bool:
-    for each in _chain(error.__traceback__):
+    for each in frames_of(error.__traceback__):
         if is_internal(each.tb_frame.f_code.co_filename):
             each.tb_frame.f_locals["__tracebackhide__"] = True
     return False
@@ -81,7 +82,7 @@ def _cut(error: BaseException) -> bool:
     """Leave only frames outside of this package; whether any is gone."""
     before = getattr(error, "unfiltered_traceback", None)
     left, whole = (before.left, before.whole) if isinstance(before, UnfilteredTraceback) else (None, None)
-    new = list(_chain(error.__traceback__))
+    new = list(frames_of(error.__traceback__))
     if left is not None:
         place = next((n for n, each in enumerate(new) if each is left), None)
         if place is None:  # the user gave it another traceback
@@ -98,12 +99,6 @@ def _cut(error: BaseException) -> bool:
         return False
     error.__traceback__ = left
     return True
-
-
-def _chain(traceback: TracebackType | None) -> Iterator[TracebackType]:
-    while traceback is not None:
-        yield traceback
-        traceback = traceback.tb_next
 
 
 def _outside(tracebacks: list[TracebackType]) -> Iterator[TracebackType]:
@@ -147,6 +142,7 @@ def boundary(fun: Callable[P, R]) -> Callable[P, R]:
         try:
             return fun(*args, **kwargs)
         except BaseException as error:
+            complete(error, fun, args, kwargs)
             hide_internal_frames(error)
             raise
 
@@ -173,8 +169,8 @@ def published(value: Any, module: str, name: str) -> Any:
     Pickles look for functions where these say that they are.
     """
     found = bounded(value)
-    if found is not value and found.__module__ == value.__module__ and found.__qualname__ == name:
-        found.__module__ = module
+    if found is not value and found.__module__ == value.__module__ and found.__qualname__.removesuffix("_") == name:
+        found.__module__, found.__name__, found.__qualname__ = module, name, name  # slice_ is slice to users
     return found
 
 

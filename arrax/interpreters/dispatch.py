@@ -17,6 +17,7 @@ from typing import Any
 from arrax.core import config
 from arrax.core.caches import cleared_by
 from arrax.core.calls import Call, register_wrapper
+from arrax.core.error_messages import complete
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.tracebacks import hide_internal_frames
 from arrax.interpreters import masked_arrays as masked_arrays
@@ -62,6 +63,7 @@ def callable_of(
             made = reference()
             if made is not None:
                 made._clear_cache()  # the signature of a failed call would stay slow for ever
+            complete(error, *_users_call(locals()))
             hide_internal_frames(error)
             raise
 

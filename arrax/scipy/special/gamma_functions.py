@@ -10,9 +10,10 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.types import typeof
-from arrax.lax import digamma_formulas, special
+from arrax.lax import digamma_formulas
 from arrax.lax import log_gamma as formulas
 from arrax.lax.double_formulas import Real
+from arrax.lax.special import trigamma
 from arrax.numpy_api.operands import as_operand, check_arraylike, concrete_int
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import (
@@ -215,7 +216,7 @@ def whole_where(condition: Any, value: Any) -> Any:
 # ---- logarithmic derivatives ------------------------------------------------------------------------------------------
 
 
-@analytic(lambda ans, x: special.trigamma(x))
+@analytic(lambda ans, x: trigamma(x))
 def digamma_function(x: Any, precision: float, order: int) -> Any:
     """The digamma function of floating numbers."""
     return digamma_formulas.digamma(Real(x), precision, order).value

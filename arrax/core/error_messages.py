@@ -1,0 +1,80 @@
+"""Errors that Python itself raises inside of this package, completed with the function that the user called and its argument.
+
+Of ``'NoneType' object is not iterable`` users cannot tell what was wrong. Here it becomes ``rev: argument dimensions:
+'NoneType' object is not iterable``. Messages that this package raises say so themselves (``core.calls.in_call``).
+"""
+
+from __future__ import annotations
+
+import dis
+import os
+import re
+import reprlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from arrax.core.calls import is_internal
+from arrax.core.functions import argument_names, function_name
+
+_CLASSES = (TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError, AssertionError)
+_RAISE = dis.opmap["RAISE_VARARGS"]
+# The type that Python names: 'NoneType' object …, unhashable type: 'list', non-iterable NoneType object, not NoneType
+_TYPES = re.compile(
+    r"'(\w+)' object|type: '(\w+)'|-iterable (\w+) object|of '(\w+)' and '(\w+)'|not '?(\w+)'?$|and '(\w+)'$|type '(\w+)'|: '(\w+)'$"
+)
+_NUMPY, _STANDARD = (os.path.join(os.path.dirname(os.path.abspath(str(module.__file__))), "") for module in (np, os))
+
+
+def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Say in an error's message which call of a user's it comes from, if only this package's code ran in between.
+
+    It is called where the error leaves the function, in the frame that the user's code called.
+    """
+    if type(error) not in _CLASSES or len(error.args) > 1 or is_internal(sys._getframe(2).f_code.co_filename):
+        return
+    if not _raised_by_python(error):
+        return
+    name, message = function_name(fun), str(error)
+    if re.search(rf"\b{re.escape(name)}\b", message) or not name.isidentifier() or name.startswith("_"):
+        return
+    given = list(zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False))
+    types = {word for words in _TYPES.findall(message) for word in words if word}
+    found = [key for key, value in given if type(value).__name__ in types]
+    if len(found) == 1:
+        error.args = (f"{name}: argument {found[0]}: {message}",)
+    else:
+        call = ", ".join(f"{key}={_short(value)}" for key, value in given)
+        error.args = (f"{name}: {message or type(error).__name__}, in {name}({call})",)
+
+
+def _raised_by_python(error: BaseException) -> bool:
+    """Whether the frames are this package's, or of what it calls, and none of these has raised the error by a statement."""
+    last = None
+    hidden = getattr(error, "unfiltered_traceback", None)  # what inner calls have cut
+    for last in [*frames_of(error.__traceback__), *frames_of(getattr(hidden, "whole", None))]:
+        path = last.tb_frame.f_code.co_filename
+        standard = path.startswith(_STANDARD) and f"-packages{os.sep}" not in path
+        if not (is_internal(path) or standard or path.startswith((_NUMPY, "<frozen "))):
+            return False
+    if last is None or not is_internal(last.tb_frame.f_code.co_filename):
+        return last is not None
+    return last.tb_frame.f_code.co_code[last.tb_lasti] != _RAISE
+
+
+def frames_of(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    """A traceback and those after it."""
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _short(value: Any) -> str:
+    """An argument in few characters: arrays by dtype and shape."""
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    if isinstance(shape, tuple) and dtype is not None:
+        return f"{dtype}[{','.join(map(str, shape))}]"
+    return reprlib.repr(value)

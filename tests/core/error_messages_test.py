@@ -1,0 +1,55 @@
+"""Errors that Python raises inside of the package say which function the user called, and with which argument."""
+
+import re
+
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+from arrax.scipy import linalg
+
+X = jnp.ones((3, 4))
+# fmt: off
+CALLS = {
+    "an argument, by its type":   (lambda: lax.rev(X, None), TypeError, "rev: argument dimensions: 'NoneType' object"),
+    "a static argument":          (lambda: jnp.fft.fft(X, norm=[]), TypeError, "fft: argument norm: unhashable type: 'list'"),
+    "what cannot be unpacked":    (lambda: linalg.cho_solve(None, X), TypeError, "cho_solve: argument c_and_lower: cannot unpack"),
+    "no type in the message":     (lambda: jnp.linalg.cross(-7, X), IndexError, r"cross: .*, in cross\(x1=-7, x2=float32\[3,4\]\)"),
+    "in a mapped function":       (lambda: arrax.vmap(lambda v: lax.rev(v, None))(X), TypeError, "rev: argument dimensions"),
+    "in a compiled function":     (lambda: arrax.jit(lambda v: jnp.fft.fft(v, norm=[]))(X), TypeError, "fft: argument norm"),
+    "a name that Python has too": (lambda: lax.slice(X, None, (1, 1)), TypeError, "^slice: 'NoneType'"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", CALLS.values(), ids=CALLS)
+def test_the_call_is_named(case):
+    call, kind, message = case
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def user_error(x):
+    return x.missing
+
+
+def own_type_error(x):
+    raise TypeError("mine")
+
+
+@pytest.mark.parametrize("fun", [user_error, own_type_error], ids=["by Python", "by a statement"])
+@pytest.mark.parametrize(
+    "transformed",
+    [arrax.jit, arrax.vmap, lambda f: lambda x: lax.map(f, x), lambda f: lambda x: lax.cond(True, f, f, x)],
+)
+def test_errors_of_the_users_code_stay(fun, transformed):
+    with pytest.raises((AttributeError, TypeError)) as caught:
+        transformed(fun)(X)
+    assert re.fullmatch(r"mine|'\w+' object has no attribute 'missing'", str(caught.value).split("\n")[0])
+
+
+def test_messages_that_name_the_function_stay():
+    with pytest.raises(TypeError) as caught:
+        jnp.sin("text")
+    assert str(caught.value).count("sin") == 1
