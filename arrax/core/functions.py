@@ -60,10 +60,19 @@ def unwrap(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def named_like(fun: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that gives a function the name, place and documentation of the user's, as far as that has them."""
+    """A decorator that gives a function the name, place and documentation of the user's, as far as that has them.
+
+    The user's annotations are not kept: a transformed function has arguments and results of other types.
+    """
     names = ("__module__", "__name__", "__qualname__", "__doc__")
     texts = [name for name in names if isinstance(getattr(fun, name, None), str)]
-    return functools.wraps(fun, assigned=texts)
+
+    def name(function: Callable[..., Any]) -> Callable[..., Any]:
+        function = functools.wraps(fun, assigned=texts)(function)
+        function.__annotations__ = {}
+        return function
+
+    return name
 
 
 def function_name(fun: Callable[..., Any]) -> str:

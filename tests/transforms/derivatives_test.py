@@ -309,3 +309,19 @@ def test_derivatives_that_are_zero_are_arrays_in_programs_too():
     assert [float(found) for found in arrax.jit(check)(np.float32(1))] == [2.0, 0.0]
     program = arrax.make_jaxpr(arrax.grad(lambda y: 3.0))(1.0)
     assert not program.eqns and str(program.jaxpr.outvars[0]) == "0.0"
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [arrax.grad, arrax.value_and_grad, arrax.jacfwd, arrax.jacrev, arrax.vmap, arrax.checkpoint, arrax.pmap, arrax.jit],
+    ids=lambda transform: transform.__name__,
+)
+def test_transformed_functions_tell_of_the_users(transform):
+    def squared(x: float) -> float:
+        """The square."""
+        return x * x
+
+    made = transform(squared)
+    assert made.__wrapped__ is squared
+    assert (made.__name__, made.__doc__) == ("squared", "The square.")
+    assert not getattr(made, "__annotations__", {})
