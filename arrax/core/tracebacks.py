@@ -146,7 +146,7 @@ def boundary(fun: Callable[P, R]) -> Callable[P, R]:
             hide_internal_frames(error)
             raise
 
-    call.__wrapped__ = getattr(fun, "__wrapped__", fun)  # type: ignore[attr-defined]  # for transformed functions, the user's
+    call.__wrapped__ = getattr(fun, "__wrapped__", fun)  # of transformed functions, the user's
     return call
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -99,11 +100,35 @@ attach(ArrayImpl, {"__dlpack__": export, "__dlpack_device__": device_pair})
 # ---- import ---------------------------------------------------------------------------------------------------------
 
 
+class _Capsule:
+    """A capsule of ``to_dlpack`` as the array that it was made of; it can be taken once."""
+
+    def __init__(self, capsule: Any):
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """(kind, number), which stand behind the pointer to the elements.
+
+        Raises:
+          ValueError: a capsule of something else, or one that was taken.
+        """
+        pointer = _capsule_pointer(self.capsule, b"dltensor")
+        kind, number = (ctypes.c_int32.from_address(pointer + place).value for place in (8, 12))
+        return kind, number
+
+
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
 def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
     """An array with the elements of another library's array; they share memory where that is possible.
 
     Args:
-      external_array: object with ``__dlpack__`` and ``__dlpack_device__``.
+      external_array: object with ``__dlpack__`` and ``__dlpack_device__``, or a capsule of ``to_dlpack``.
       device: device, or sharding of one device, to put the result on; by default where the elements are.
       copy: True for memory of its own, False to refuse where a copy is needed, None to copy only where needed.
     Returns: array, committed to its device.
@@ -113,6 +138,8 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
       BufferError: a dtype that arrays cannot have.
     Example: ``arrax.dlpack.from_dlpack(numpy.ones(2))``.
     """
+    if type(external_array).__name__ == "PyCapsule":
+        external_array = _Capsule(external_array)
     if not (hasattr(external_array, "__dlpack__") and hasattr(external_array, "__dlpack_device__")):
         raise TypeError(
             f"from_dlpack: expected an object with __dlpack__ and __dlpack_device__, got {type(external_array).__name__}."

@@ -81,6 +81,16 @@ def test_numpy_takes_our_arrays():
 
 def test_a_capsule_can_be_made():
     assert "dltensor" in repr(dlpack.to_dlpack(jnp.ones(2)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "bool", "complex64"])
+def test_a_capsule_can_be_taken_once(dtype):
+    x = jnp.arange(4).astype(dtype)
+    capsule = dlpack.to_dlpack(x)
+    taken = dlpack.from_dlpack(capsule)
+    assert taken.dtype == x.dtype and (taken == x).all()
+    with pytest.raises(ValueError, match="PyCapsule"):
+        dlpack.from_dlpack(capsule)
     with pytest.raises(BufferError, match="device"):
         jnp.ones(2).__dlpack__(dl_device=(2, 0))
 
