@@ -4,7 +4,7 @@ Public names only. Modules that an array program does not need load on first use
 """
 
 import importlib as _importlib
-import pkgutil as _pkgutil
+import os as _os
 import typing as _typing
 import warnings as _warnings
 from typing import Any as _Any
@@ -159,5 +159,6 @@ else:
 
 
 def __dir__() -> list[str]:
-    there = {found.name for found in _pkgutil.iter_modules(__path__)}  # noqa: F405
+    folders = filter(_os.path.isdir, __path__)  # noqa: F405
+    there = {name.partition(".")[0] for folder in folders for name in _os.listdir(folder)}
     return sorted({*_list_names(), *_HERE, *(there & {*_MODULES}), "__version__"})

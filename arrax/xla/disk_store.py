@@ -8,7 +8,6 @@ damaged, swapped, planted) is noticed and counts as absent. Entries are bytes to
 import contextlib
 import hashlib
 import os
-import random
 import stat
 import struct
 import sys
@@ -95,7 +94,7 @@ class DiskStore:
         self._warn, self._raises = warn, raises
         self._warnings_left = [True]  # a list, since its pop is atomic between threads
         # Starting anywhere makes sweeps as frequent per byte written among many short processes as in one long one.
-        self._until_sweep = random.SystemRandom().uniform(0, max_bytes * disk_eviction.HEADROOM)
+        self._until_sweep = int.from_bytes(os.urandom(4)) / 2**32 * max_bytes * disk_eviction.HEADROOM
 
     def get(self, key: bytes) -> bytes | None:
         """The payload stored under a key, or None.

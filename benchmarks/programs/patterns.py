@@ -1,7 +1,8 @@
-"""Programs with one pattern at their heart: stencils, prefixes, updates in loops, normalizations over leading axes."""
+"""Programs with one pattern at their heart: stencils, prefixes, updates in loops, reductions over leading axes, windows, checks."""
 
 from __future__ import annotations
 
+import importlib
 from types import ModuleType
 from typing import Any
 
@@ -139,6 +140,91 @@ def embedding(lib: ModuleType, jnp: ModuleType) -> Any:
     return run, (x, start)
 
 
+def pooling(lib: ModuleType, jnp: ModuleType) -> Any:
+    """A classifier of images with max pooling, with gradients."""
+    kernels = [*normal(lib, 0, (3, 3, 3, 16), scale=0.2), *normal(lib, 1, (3, 3, 16, 32), scale=0.1)]
+    (weights,), (images,) = normal(lib, 2, (8 * 8 * 32, 10), scale=0.05), normal(lib, 3, (16, 32, 32, 3), scale=1.0)
+
+    def loss(kernels: Any, weights: Any) -> Any:
+        x, layout = images, ("NHWC", "HWIO", "NHWC")
+        for kernel in kernels:
+            x = lib.nn.relu(lib.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=layout))
+            x = lib.lax.reduce_window(x, -jnp.inf, lib.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+        logits = lib.nn.log_softmax(x.reshape(16, -1) @ weights)
+        return -logits[jnp.arange(16), jnp.arange(16) % 10].mean()
+
+    return lib.jit(lib.value_and_grad(loss, (0, 1))), (kernels, weights)
+
+
+def random_field(lib: ModuleType, jnp: ModuleType) -> Any:
+    """A linear chain of labels: its likelihood with gradients, and the best labels of each sequence."""
+    scores, moves = normal(lib, 0, (32, 50, 12), (12, 12), scale=1.0)
+    labels = (scores[..., :1] > 0).astype(jnp.int32)[..., 0]
+
+    def loss(scores: Any, moves: Any) -> Any:
+        def one(scores: Any, labels: Any) -> Any:
+            step = lambda total, score: (lib.nn.logsumexp(total[:, None] + moves, axis=0) + score, None)  # noqa: E731
+            total = lib.lax.scan(step, scores[0], scores[1:])[0]
+            chosen = jnp.take_along_axis(scores, labels[:, None], 1).sum() + moves[labels[:-1], labels[1:]].sum()
+            return lib.nn.logsumexp(total) - chosen
+
+        return lib.vmap(one)(scores, labels).mean()
+
+    def best(scores: Any, moves: Any) -> Any:
+        def step(total: Any, score: Any) -> Any:
+            through = total[:, None] + moves
+            return through.max(0) + score, through.argmax(0)
+
+        total, before = lib.lax.scan(step, scores[0], scores[1:])
+        return lib.lax.scan(lambda label, row: (row[label], label), total.argmax(), before, reverse=True)[1]
+
+    @lib.jit
+    def run(scores: Any, moves: Any) -> Any:
+        return lib.value_and_grad(loss, (0, 1))(scores, moves), lib.vmap(best, (0, None))(scores, moves)
+
+    return run, (scores, moves)
+
+
+def tomography(lib: ModuleType, jnp: ModuleType) -> Any:
+    """Five steps of gradient descent from projections of an image: updates of bins, and lookups of them."""
+    size = 64
+    image = jnp.abs(normal(lib, 0, (size, size), scale=1.0)[0])
+    places = jnp.arange(size) - size / 2 + 0.5
+
+    def projected(image: Any) -> Any:
+        def one(angle: Any) -> Any:
+            along = places[:, None] * jnp.cos(angle) + places * jnp.sin(angle) + size / 2
+            first = jnp.floor(along).astype(jnp.int32)
+            part = along - first
+            bins = jnp.zeros(size + 2).at[jnp.clip(first, 0, size)].add(image * (1 - part))
+            return bins.at[jnp.clip(first + 1, 0, size + 1)].add(image * part)
+
+        return lib.vmap(one)(jnp.linspace(0, jnp.pi, 60))
+
+    @lib.jit
+    def run(measured: Any) -> Any:
+        def step(image: Any, _: Any) -> Any:
+            slope = lib.grad(lambda image: jnp.sum((projected(image) - measured) ** 2) / 2)(image)
+            return jnp.maximum(image - 1e-4 * slope, 0), None
+
+        return lib.lax.scan(step, jnp.zeros((size, size)), None, length=5)[0]
+
+    return run, (projected(image),)
+
+
+def checked_lookups(lib: ModuleType, jnp: ModuleType) -> Any:
+    """A bag of words with checks of all indices."""
+    checkify = importlib.import_module(f"{lib.__name__}.experimental.checkify")
+    table, weights = normal(lib, 0, (5000, 64), (64, 20), scale=0.3)
+    words = (jnp.arange(128 * 50) * 7919 % 5000).reshape(128, 50)
+
+    def scored(table: Any, weights: Any, words: Any) -> Any:
+        logits = lib.nn.log_softmax(jnp.tanh(table[words].mean(1)) @ weights)
+        return logits[jnp.arange(128), words[:, 0] % 20].mean()
+
+    return lib.jit(checkify.checkify(scored, errors=checkify.index_checks)), (table, weights, words)
+
+
 PROGRAMS = [
     Program("wave equation", wave),
     Program("game of life", life),
@@ -146,4 +232,8 @@ PROGRAMS = [
     Program("L-BFGS", quasi_newton),
     Program("Sinkhorn", transport),
     Program("t-SNE", embedding),
+    Program("max pooling", pooling),
+    Program("conditional random field", random_field),
+    Program("tomography", tomography),
+    Program("checked lookups", checked_lookups),
 ]

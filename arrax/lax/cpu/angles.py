@@ -5,7 +5,6 @@ Polynomials are such that their greatest error is least; it is far less than hal
 
 from __future__ import annotations
 
-import decimal
 import functools
 import math
 
@@ -16,16 +15,17 @@ from arrax.lax.cpu.expressions import Expression, looked_up
 # Added to a whole number of moderate size, it brings that to the last bits.
 TO_LAST_BITS = 1.5 * 2.0**52
 
-_PI_DIGITS = "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211707"
+_PI = 314159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211707
+_UNITS = 10**98
 
 
-def _in_parts(number: decimal.Decimal, bits: int) -> list[float]:
-    """A number as the sum of two floats, the first a multiple of 2^-bits."""
-    first = decimal.Decimal(round(number * 2**bits)) / 2**bits
-    return [float(first), float(number - first)]
+def _in_parts(number: int, bits: int) -> list[float]:
+    """A number, given in units of ``1 / _UNITS``, as the sum of two floats, the first a multiple of 2^-bits."""
+    first = (2 * number * 2**bits + _UNITS) // (2 * _UNITS)
+    return [first / 2**bits, (number * 2**bits - first * _UNITS) / (_UNITS * 2**bits)]
 
 
-def _folding(pi: decimal.Decimal) -> np.ndarray:
+def _folding() -> np.ndarray:
     """For each exponent of a float32: a factor that leaves its numbers moderate, and what multiples of 2 pi leave of them.
 
     Of a power of two 2^e, multiples of 2 pi leave t; so of m 2^e they leave m t, for whole numbers m. The factor t / 2^e is
@@ -34,8 +34,8 @@ def _folding(pi: decimal.Decimal) -> np.ndarray:
     factors = np.zeros((2, 256))
     factors[0] = 1
     for biased in range(127 + 23, 255):
-        power = decimal.Decimal(2) ** (biased - 127 - 23)
-        left = power - round(power / (2 * pi)) * 2 * pi
+        power = 2 ** (biased - 127 - 23) * _UNITS
+        left = power - (power + _PI) // (2 * _PI) * 2 * _PI
         if left != power:
             factors[:, biased] = np.ldexp(_in_parts(left, 26), 127 + 23 - biased)
     return factors
@@ -44,10 +44,7 @@ def _folding(pi: decimal.Decimal) -> np.ndarray:
 @functools.cache
 def _constants() -> tuple[list[float], np.ndarray]:
     """Pi in two parts, and the factors of ``_folding``; made at the first use."""
-    with decimal.localcontext() as exactly:
-        exactly.prec = 150
-        pi = decimal.Decimal(_PI_DIGITS)
-        return _in_parts(pi, 25), _folding(pi)  # products of the first part with whole numbers of 25 bits are exact
+    return _in_parts(_PI, 25), _folding()  # products of the first part with whole numbers of 25 bits are exact
 
 
 _SHORT_SINE = (  # the same on [0, pi/4]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from arrax.lax.cpu.expressions import Expression
@@ -12,7 +14,12 @@ _ATANH = (
     4.036869036640762e-09, 1.00492602719776e-10, 2.562636311589187e-12, 6.653828157688297e-14, 1.7520188318298278e-15,
     4.6651628430668434e-17, 1.253627767573718e-18,
 )  # fmt: skip
-_POWERS = np.polynomial.chebyshev.cheb2poly(_ATANH).tolist()
+
+
+@functools.cache
+def _powers() -> list[float]:
+    """The coefficients of powers; made at the first use, since NumPy loads its polynomials late."""
+    return np.polynomial.chebyshev.cheb2poly(_ATANH).tolist()
 
 
 def log_one_plus(x: Expression) -> Expression:
@@ -20,5 +27,5 @@ def log_one_plus(x: Expression) -> Expression:
     near = (x > -0.5) & (x < 1)
     small = near.where(x, 0)
     s = small / (small + 2)
-    series = s * (s * s * 18 - 1).polynomial(_POWERS)
+    series = s * (s * s * 18 - 1).polynomial(_powers())
     return near.where(series + series, (near.where(x.like(1), x) + 1).log())
