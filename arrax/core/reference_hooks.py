@@ -15,6 +15,7 @@ class ReferenceHooks:
     Attributes:
       refuse: raises where a program that was recorded returns a reference: ``(outputs, what the function is)``.
       discharge: from a program to the same one without references of its own.
+      read: a staged function that may close over references, as one of what these hold.
       holds: whether a traced function takes references or closes over them: ``(types of its arguments, program)``.
       run: the call of such a jitted function: ``(jitted, trace, leaves, call)``.
       lowered, run_compiled: its stages: the program to be lowered, and the call of the compiled one.
@@ -25,7 +26,19 @@ class ReferenceHooks:
       join: an argument of ``vmap`` or ``jvp``, as the function sees it: ``(interpreter, value, axis or tangent)``.
     """
 
-    __slots__ = ("refuse", "discharge", "holds", "run", "lowered", "run_compiled", "among", "shard", "returned", "join")
+    __slots__ = (
+        "refuse",
+        "discharge",
+        "read",
+        "holds",
+        "run",
+        "lowered",
+        "run_compiled",
+        "among",
+        "shard",
+        "returned",
+        "join",
+    )
     holds: Callable[[Any, Any], bool]
     lowered: Callable[..., Any]
     run_compiled: Callable[..., Any]
@@ -36,6 +49,7 @@ class ReferenceHooks:
     def __init__(self) -> None:
         self.refuse: Callable[..., None] | None = None
         self.discharge: Callable[..., Any] | None = None
+        self.read: Callable[..., Any] | None = None
         self.run: Callable[..., Any] | None = None
         self.join: Callable[[Any, Any, Any], Any] | None = None
 

@@ -32,7 +32,7 @@ from arrax.lax.calls import core_call_p, jit_p
 from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p, settings_of
-from arrax.lax.control_flow.staged_functions import known_scalar, rearranged
+from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, rearranged
 from arrax.lax.custom_rules import custom_jvp_call_p, custom_vjp_call_p
 from arrax.lax.references import get_p, swap_p
 from arrax.lax.remat import remat_p
@@ -152,7 +152,13 @@ def _with_effects(primitive: Primitive, layout: Layout) -> Callable[..., Any]:
         for program, places in layout(eqn.params, len(eqn.invars)):
             jaxpr = open_jaxpr(program)
             operands = dict(zip(jaxpr.invars, (eqn.invars[place] for place in places), strict=True))
-            effects |= {type(e)(operands[e.variable]) for e in jaxpr.effects if isinstance(e, RefEffect)}
+            own = [effect for effect in jaxpr.effects if isinstance(effect, RefEffect)]
+            if any(effect.variable not in operands for effect in own):
+                raise NotImplementedError(
+                    f"{primitive.name}: a derivative rule uses a reference that it closes over; pass the reference to the "
+                    "function as an argument, which its rules get, too"
+                )
+            effects |= {type(effect)(operands[effect.variable]) for effect in own}
         interpreter.eqns[-1] = eqn.replace(effects=frozenset(effects))
         return outs
 
@@ -346,6 +352,24 @@ def takes_refs(avals: Sequence[Any], program: ClosedJaxpr) -> bool:
     return bool(ref_places(avals)) or holds_refs(program.consts)
 
 
+def _reading(staged: StagedFunction, name: str) -> StagedFunction:
+    """A function that reads the references that it closes over, as one of what they hold now.
+
+    Raises:
+      NotImplementedError: it writes to one.
+    """
+    if not holds_refs(staged.consts):
+        return staged
+    pure, written = discharged(staged.program)
+    if written:
+        raise NotImplementedError(
+            f"{name}: a function writes to a reference that it closes over; it may read them, but how often it is called is not "
+            "settled"
+        )
+    return staged._replace(program=pure, consts=_values(staged.consts))
+
+
 reference_hooks.refuse = refuse_returned
+reference_hooks.read = _reading
 reference_hooks.discharge = without_own_refs
 reference_hooks.holds = takes_refs

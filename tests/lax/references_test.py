@@ -318,6 +318,33 @@ def test_references_leave_mapped_functions_and_auxiliary_data():
     np.testing.assert_array_equal([refs[...], gradients], [[[6, 2, 3]] * 2, [[0, 4, 1]] * 2])
 
 
+def test_solvers_read_references_that_their_functions_close_over():
+    def solve(scale, b):
+        ref = arrax.new_ref(scale)
+        x = lax.custom_linear_solve(lambda x: ref[...] * x, b, lambda matvec, b: b / ref[...], symmetric=True)
+        ref[...] = 100.0  # which is later
+        return x.sum()
+
+    def root(scale, b):
+        ref = arrax.new_ref(scale)
+        return lax.custom_root(
+            lambda x: x * ref[...] - b, b, lambda f, x: b / ref[...], lambda g, y: y / g(jnp.ones(3))
+        ).sum()
+
+    for function in (solve, root):
+        for form in (function, arrax.jit(function)):
+            np.testing.assert_allclose(form(2.0, X), X.sum() / 2)
+        check_gradients(function, [np.float64(2.0), X.astype(np.float64)])
+        np.testing.assert_allclose(arrax.vmap(function, (0, None))(np.float32([1, 2]), X), [6, 3])
+
+
+def noted(ref):
+    """The identity, whose cotangents are added to a reference that its rule closes over."""
+    tap = arrax.custom_vjp(lambda x: x)
+    tap.defvjp(lambda x: (x, None), lambda _, ct: (ref.__setitem__(0, ref[0] + ct), (ct,))[1])
+    return tap
+
+
 @pytest.mark.parametrize(
     ("use", "error", "words"),
     [
@@ -333,7 +360,12 @@ def test_references_leave_mapped_functions_and_auxiliary_data():
         (lambda ref: lax.scan(lambda c, r: (c + ref[0] + r[...], None), 0.0, ref), ValueError, "there twice"),
         (lambda ref: lax.cond(True, lambda a, b: a[0] + b[0], lambda a, b: 0.0, ref, ref), ValueError, "there twice"),
         (
-            lambda ref: lax.custom_linear_solve(lambda x: x * ref[1], X, lambda mv, b: b), NotImplementedError, "references",
+            lambda ref: lax.custom_linear_solve(lambda x: (ref.__setitem__(0, 1.0), x)[1], X, lambda mv, b: b),
+            NotImplementedError, "custom_linear_solve: a function writes to a reference",
+        ),
+        (
+            lambda ref: arrax.grad(lambda x: lax.scan(lambda c, _: (noted(ref)(c), None), x, None, length=2)[0])(1.0),
+            NotImplementedError, "scan: a derivative rule uses a reference that it closes over",
         ),
         (
             lambda ref: lax.while_loop(lambda n: (ref.__setitem__(0, 0.0), n < 1)[1], lambda n: n + 1, 0),

@@ -9,6 +9,7 @@ from arrax.core.calls import check_callable
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
+from arrax.core.reference_hooks import reference_hooks
 from arrax.core.sequences import split_list
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.jvp import jvp_jaxpr
@@ -242,6 +243,12 @@ root_p.lower[None] = _root_lower
 # ---- the functions ---------------------------------------------------------------------------------------------------
 
 
+def _staged(fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any], name: str) -> StagedFunction:
+    """A staged function, of what references hold that it closes over."""
+    staged = stage_function(fun, in_tree, avals, name)
+    return staged if reference_hooks.read is None else reference_hooks.read(staged, name)
+
+
 def _check_like(
     construct: str, name: str, wanted: PyTreeDef, avals: Sequence[Any], tree: PyTreeDef, outs: Sequence[Any]
 ) -> None:
@@ -298,9 +305,9 @@ def custom_linear_solve(
     avals = [typeof(leaf).strip_weak_type() for leaf in leaves]
     leaves = [slots.convert(x, aval) for x, aval in zip(leaves, avals, strict=True)]
     in_tree = tree_structure((b,))
-    product = stage_function(matvec, in_tree, avals, "custom_linear_solve")
+    product = _staged(matvec, in_tree, avals, "custom_linear_solve")
     _check_like("custom_linear_solve", "matvec", tree, avals, product.out_tree, product.program.out_avals)
-    solver = stage_function(lambda b: solve(matvec, b), in_tree, avals, "custom_linear_solve")
+    solver = _staged(lambda b: solve(matvec, b), in_tree, avals, "custom_linear_solve")
     aux_tree = _solution("custom_linear_solve", "solve", solver, tree, avals, has_aux)
     count, consts = len(leaves), [product.consts, [], solver.consts, []]
     programs = LinearPrograms(product.program, None, solver.program, None)
@@ -314,7 +321,7 @@ def custom_linear_solve(
             flat, vector_tree = tree_flatten(vector)
             return tree_unflatten(vector_tree, _run(back, *product.consts, *flat))
 
-        backwards = stage_function(lambda b: transpose_solve(vecmat, b), in_tree, avals, "custom_linear_solve")
+        backwards = _staged(lambda b: transpose_solve(vecmat, b), in_tree, avals, "custom_linear_solve")
         _solution("custom_linear_solve", "transpose_solve", backwards, tree, avals, has_aux)
         programs = programs._replace(vecmat=back, transpose_solve=backwards.program)
         consts = [product.consts, product.consts, solver.consts, backwards.consts]
@@ -351,9 +358,9 @@ def custom_root(
     avals = [typeof(leaf).strip_weak_type() for leaf in leaves]
     leaves = [slots.convert(x, aval) for x, aval in zip(leaves, avals, strict=True)]
     count = len(leaves)
-    function = stage_function(f, in_tree, avals, "custom_root")
+    function = _staged(f, in_tree, avals, "custom_root")
     _check_like("custom_root", "f", tree, avals, function.out_tree, function.program.out_avals)
-    solver = stage_function(lambda guess: solve(f, guess), in_tree, avals, "custom_root")
+    solver = _staged(lambda guess: solve(f, guess), in_tree, avals, "custom_root")
     aux_tree = _solution("custom_root", "solve", solver, tree, avals, has_aux)
     slope = _slope(function.program, len(function.consts), count)
 
@@ -367,7 +374,7 @@ def custom_root(
         return tangent_solve(g, y)
 
     pair = tree_structure((initial_guess, initial_guess))
-    tangents = stage_function(linear_solve, pair, [*avals, *avals], "custom_root")
+    tangents = _staged(linear_solve, pair, [*avals, *avals], "custom_root")
     _check_like("custom_root", "tangent_solve", tree, avals, tangents.out_tree, tangents.program.out_avals)
     consts = [function.consts, solver.consts, tangents.consts]
     programs = RootPrograms(function.program, solver.program, tangents.program)
