@@ -23,6 +23,7 @@ from arrax import dtypes, grad, image, jit, lax, make_jaxpr, nn, random, vmap
 from arrax.example_libraries import optimizers, stax
 from arrax.experimental import array_api as xp
 from arrax.experimental import pallas as pl
+from arrax.experimental import sparse as sp
 from arrax.experimental.pallas import tpu as pltpu
 from arrax.sharding import PartitionSpec as P
 """
@@ -36,6 +37,28 @@ log = []
 _DOWN = "lax.reduce_window(x, -jnp.inf, lax.max, (2,), (1,), 'VALID')"
 # fmt: off
 PROGRAMS = {
+    "bcoo_dot_general":         "sp.bcoo_dot_general(sp.eye(3), x[:3], dimension_numbers=(((1,), (0,)), ((), ())))",
+    "bcoo_dot_general_sampled": "sp.bcoo_dot_general_sampled(jnp.eye(3), jnp.eye(3), sp.eye(3).indices, dimension_numbers=(((1,), (0,)), ((), ())))",
+    "bcoo_extract":             "sp.bcoo_extract(sp.eye(3), jnp.eye(3))",
+    "bcoo_fromdense":           "sp.bcoo_fromdense(jnp.eye(3), nse=3)",
+    "bcoo_sort_indices":        "sp.bcoo_sort_indices(sp.eye(3))",
+    "bcoo_spdot_general":       "sp.bcoo_dot_general(sp.eye(3), sp.eye(3), dimension_numbers=(((1,), (0,)), ((), ())))",
+    "bcoo_sum_duplicates":      "sp.bcoo_sum_duplicates(sp.eye(3), nse=3)",
+    "bcoo_todense":             "sp.bcoo_todense(sp.eye(3))",
+    "bcoo_transpose":           "sp.bcoo_transpose(sp.eye(3), permutation=(1, 0))",
+    "bcsr_dot_general":         "sp.bcsr_dot_general(sp.bcsr_fromdense(jnp.eye(3), nse=3), x[:3], dimension_numbers=(((1,), (0,)), ((), ())))",
+    "bcsr_extract":             "sp.bcsr_extract(jnp.arange(3), jnp.arange(4), jnp.eye(3))",
+    "bcsr_fromdense":           "sp.bcsr_fromdense(jnp.eye(3), nse=3)",
+    "bcsr_todense":             "sp.bcsr_todense(sp.bcsr_fromdense(jnp.eye(3), nse=3))",
+    "coo_fromdense":            "sp.coo_fromdense(jnp.eye(3), nse=3)",
+    "coo_matmat":               "sp.coo_matmat(sp.coo_fromdense(jnp.eye(3), nse=3), jnp.eye(3))",
+    "coo_matvec":               "sp.coo_matvec(sp.coo_fromdense(jnp.eye(3), nse=3), x[:3])",
+    "coo_todense":              "sp.coo_todense(sp.coo_fromdense(jnp.eye(3), nse=3))",
+    "csr_fromdense":            "sp.csr_fromdense(jnp.eye(3), nse=3)",
+    "csr_matmat":               "sp.csr_matmat(sp.csr_fromdense(jnp.eye(3), nse=3), jnp.eye(3))",
+    "csr_matvec":               "sp.csr_matvec(sp.csr_fromdense(jnp.eye(3), nse=3), x[:3])",
+    "csr_todense":              "sp.csr_todense(sp.csr_fromdense(jnp.eye(3), nse=3))",
+    "todense":                  "sp.todense(sp.eye(3))",
     "all_gather":                  "lax.all_gather(x, 'i')",
     "all_to_all":                  "lax.all_to_all(x, 'i', 0, 0, tiled=True)",
     "and":                         "lax.bitwise_and(1, 3)",

@@ -20,7 +20,7 @@ from arrax.core.types import Zero, typeof
 from arrax.interpreters.batching import batch, running_batch
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import eq, ne
-from arrax.lax.calls import bind_program, consts_as_inputs, core_call_p, jit_p
+from arrax.lax.calls import bind_program, consts_as_inputs, core_call_p, jit_p, program_type_rule
 from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p, settings_of
@@ -85,6 +85,8 @@ def run_checked(program: ClosedJaxpr, args: Sequence[Any], errors: Errors) -> tu
 
 def _apply(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]]:
     rule = _RULES.get(eqn.primitive)
+    if rule is None and eqn.primitive.type_rule is program_type_rule:  # of a library, it only calls its program
+        rule = _call
     if rule is not None:
         ruled = rule(eqn, values, errors)
         if ruled is not None:

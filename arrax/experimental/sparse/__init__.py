@@ -5,7 +5,6 @@ from arrax.experimental.sparse.base import CuSparseEfficiencyWarning as CuSparse
 from arrax.experimental.sparse.base import JAXSparse as JAXSparse
 from arrax.experimental.sparse.base import SparseEfficiencyError as SparseEfficiencyError
 from arrax.experimental.sparse.base import SparseEfficiencyWarning as SparseEfficiencyWarning
-from arrax.experimental.sparse.base import todense as todense
 from arrax.experimental.sparse.bcoo import BCOO as BCOO
 from arrax.experimental.sparse.bcoo import bcoo_extract as bcoo_extract
 from arrax.experimental.sparse.bcoo import bcoo_fromdense as bcoo_fromdense
@@ -57,4 +56,15 @@ from arrax.experimental.sparse.shapes import bcoo_squeeze as bcoo_squeeze
 from arrax.experimental.sparse.shapes import bcoo_transpose as bcoo_transpose
 from arrax.experimental.sparse.sparsification import sparsify as sparsify
 
-__getattr__, __dir__, __all__ = _late_names(__name__, {}, submodules=("linalg",))
+__getattr__, __dir__, __all__ = _late_names(
+    __name__,
+    {
+        "arrax.experimental.sparse.primitives": (
+            "bcoo_dot_general_p", "bcoo_dot_general_sampled_p", "bcoo_extract_p", "bcoo_fromdense_p", "bcoo_sort_indices_p",
+            "bcoo_spdot_general_p", "bcoo_sum_duplicates_p", "bcoo_todense_p", "bcoo_transpose_p", "bcsr_dot_general_p",
+            "bcsr_extract_p", "bcsr_fromdense_p", "bcsr_todense_p", "coo_fromdense_p", "coo_matmat_p", "coo_matvec_p",
+            "coo_todense_p", "csr_fromdense_p", "csr_matmat_p", "csr_matvec_p", "csr_todense_p", "todense", "todense_p",
+        ),
+    },
+    submodules=("linalg",),
+)  # fmt: skip

@@ -170,13 +170,3 @@ def check_vector_or_matrix(name: str, other: Any) -> Any:
     if typeof(value).ndim not in (1, 2):
         raise TypeError(f"{name}: the operand must be a vector or a matrix, got shape {value.shape}")
     return value
-
-
-def todense(arr: Any) -> Any:
-    """The dense array of a sparse one; a dense one as it is.
-
-    Args:
-      arr: array or sparse array.
-    Example: ``todense(BCOO.fromdense(jnp.eye(3)))`` is ``jnp.eye(3)``.
-    """
-    return arr.todense() if isinstance(arr, JAXSparse) else arr

@@ -18,6 +18,7 @@ from arrax.core import errors
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_nodes import register_pytree_node_class
 from arrax.experimental.sparse.base import Batches, Count
+from arrax.experimental.sparse.recorded import recorded
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array
 
@@ -214,6 +215,7 @@ def known_count(name: str, count: Any, given: Count) -> int:
 # ---- from dense arrays and back -------------------------------------------------------------------------------------------
 
 
+@recorded("bcoo_todense", 1)
 def bcoo_todense(mat: BCOO) -> Array:
     """The dense array; what is stored several times is added up.
 
@@ -239,6 +241,7 @@ def _entries(arr: Array, indices: Array) -> Array:
     return arr.at[columns(indices)].get(mode="fill", fill_value=0, wrap_negative_indices=False)
 
 
+@recorded("bcoo_fromdense", 1)
 def bcoo_fromdense(
     mat: Any, *, nse: Count = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
 ) -> BCOO:
@@ -278,6 +281,7 @@ def bcoo_fromdense(
     return BCOO(made, shape=mat.shape, indices_sorted=True, unique_indices=n_sparse > 0 or stored <= 1)
 
 
+@recorded("bcoo_extract", 2)
 def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) -> BCOO:
     """The elements of a dense array at the indices of a sparse one.
 
@@ -326,6 +330,7 @@ def _is_first(indices: Array) -> Array:
     return jnp.zeros(indices.shape[0], np.bool_).at[order].set(_is_new(indices[order]))
 
 
+@recorded("bcoo_sort_indices", 1)
 def bcoo_sort_indices(mat: BCOO) -> BCOO:
     """The same array with indices in order.
 
@@ -343,6 +348,7 @@ def bcoo_sort_indices(mat: BCOO) -> BCOO:
     return BCOO(made, shape=mat.shape, indices_sorted=True, unique_indices=mat.unique_indices)
 
 
+@recorded("bcoo_sum_duplicates", 1)
 def bcoo_sum_duplicates(mat: BCOO, nse: Count = None) -> BCOO:
     """The same array with each index once, in order.
 

@@ -21,6 +21,7 @@ from arrax.experimental.sparse.bcoo import (
     over_batch,
 )
 from arrax.experimental.sparse.products import Dimensions, bcoo_dot_general
+from arrax.experimental.sparse.recorded import recorded
 from arrax.experimental.sparse.shapes import bcoo_broadcast_in_dim, bcoo_concatenate
 from arrax.xla.arrays import Array
 
@@ -160,6 +161,7 @@ class BCSR(Batches):
         return BCSR.from_bcoo(self.to_bcoo().transpose(permutation))
 
 
+@recorded("bcsr_fromdense", 1)
 def bcsr_fromdense(
     mat: Any, *, nse: Count = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
 ) -> BCSR:
@@ -182,6 +184,7 @@ def bcsr_fromdense(
     return BCSR.from_bcoo(bcoo_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype))
 
 
+@recorded("bcsr_todense", 1)
 def bcsr_todense(mat: BCSR) -> Array:
     """The dense array; what is stored several times is added up.
 
@@ -192,6 +195,7 @@ def bcsr_todense(mat: BCSR) -> Array:
     return mat.todense()
 
 
+@recorded("bcsr_extract", 3)
 def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Array:
     """The elements of a dense array at the indices of a sparse one.
 
@@ -209,6 +213,7 @@ def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Array:
     return bcoo_extract(pattern.to_bcoo(), mat).data
 
 
+@recorded("bcsr_dot_general", 2)
 def bcsr_dot_general(
     lhs: Any, rhs: Any, *, dimension_numbers: Dimensions, precision: Any = None, preferred_element_type: Any = None,
     out_sharding: Any = None,

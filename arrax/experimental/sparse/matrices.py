@@ -12,6 +12,7 @@ from arrax.core.pytree_nodes import register_pytree_node_class
 from arrax.experimental.sparse.base import Count, JAXSparse, check_vector_or_matrix
 from arrax.experimental.sparse.bcoo import BCOO, bcoo_fromdense
 from arrax.experimental.sparse.compressed import BCSR
+from arrax.experimental.sparse.recorded import recorded
 from arrax.xla.arrays import Array
 
 
@@ -184,6 +185,7 @@ class CSC(_Matrix):
 # ---- functions of the older interface -------------------------------------------------------------------------------------
 
 
+@recorded("coo_fromdense", 1)
 def coo_fromdense(mat: Any, *, nse: Count = None, index_dtype: Any = np.int32) -> COO:
     """A COO matrix of the nonzero elements of a dense one.
 
@@ -196,6 +198,7 @@ def coo_fromdense(mat: Any, *, nse: Count = None, index_dtype: Any = np.int32) -
     return COO.fromdense(mat, nse=nse, index_dtype=index_dtype)
 
 
+@recorded("coo_todense", 1)
 def coo_todense(mat: COO) -> Array:
     """The dense matrix of a COO one.
 
@@ -211,6 +214,7 @@ def _product(name: str, mat: _Matrix, other: Any, transpose: bool, ndim: int) ->
     return (mat.T if transpose else mat).to_bcoo() @ other
 
 
+@recorded("coo_matvec", 2)
 def coo_matvec(mat: COO, v: Any, transpose: bool = False) -> Array:
     """The product of a COO matrix, or of its transpose, and a dense vector.
 
@@ -223,6 +227,7 @@ def coo_matvec(mat: COO, v: Any, transpose: bool = False) -> Array:
     return _product("coo_matvec", mat, v, transpose, 1)
 
 
+@recorded("coo_matmat", 2)
 def coo_matmat(mat: COO, B: Any, *, transpose: bool = False) -> Array:
     """The product of a COO matrix, or of its transpose, and a dense matrix.
 
@@ -236,6 +241,7 @@ def coo_matmat(mat: COO, B: Any, *, transpose: bool = False) -> Array:
     return _product("coo_matmat", mat, B, transpose, 2)
 
 
+@recorded("csr_fromdense", 1)
 def csr_fromdense(mat: Any, *, nse: Count = None, index_dtype: Any = np.int32) -> CSR:
     """A CSR matrix of the nonzero elements of a dense one.
 
@@ -248,6 +254,7 @@ def csr_fromdense(mat: Any, *, nse: Count = None, index_dtype: Any = np.int32) -
     return CSR.fromdense(mat, nse=nse, index_dtype=index_dtype)
 
 
+@recorded("csr_todense", 1)
 def csr_todense(mat: CSR) -> Array:
     """The dense matrix of a CSR one.
 
@@ -256,6 +263,7 @@ def csr_todense(mat: CSR) -> Array:
     return mat.todense()
 
 
+@recorded("csr_matvec", 2)
 def csr_matvec(mat: CSR, v: Any, transpose: bool = False) -> Array:
     """The product of a CSR matrix, or of its transpose, and a dense vector.
 
@@ -268,6 +276,7 @@ def csr_matvec(mat: CSR, v: Any, transpose: bool = False) -> Array:
     return _product("csr_matvec", mat, v, transpose, 1)
 
 
+@recorded("csr_matmat", 2)
 def csr_matmat(mat: CSR, B: Any, *, transpose: bool = False) -> Array:
     """The product of a CSR matrix, or of its transpose, and a dense matrix.
 

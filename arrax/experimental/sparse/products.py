@@ -19,6 +19,7 @@ from arrax.experimental.sparse.bcoo import (
     where_inside,
 )
 from arrax.experimental.sparse.layouts import bcoo_update_layout
+from arrax.experimental.sparse.recorded import recorded
 from arrax.experimental.sparse.shapes import bcoo_broadcast_in_dim, bcoo_transpose
 from arrax.lax.contractions import dot_general
 from arrax.transforms.vectorize import vmap
@@ -128,6 +129,7 @@ def check_dimension_numbers(name: str, lhs: Any, rhs: Any, numbers: Dimensions) 
     return (lhs_contract, rhs_contract), (lhs_batch, rhs_batch)
 
 
+@recorded("bcoo_dot_general", 2, of_two="bcoo_spdot_general")
 def bcoo_dot_general(
     lhs: Any, rhs: Any, *, dimension_numbers: Dimensions, precision: Any = None, preferred_element_type: Any = None,
     out_sharding: Any = None,
@@ -284,6 +286,7 @@ def _of_two_sparse_in_general(lhs: BCOO, rhs: BCOO, contract: Any, batch: Any) -
     return out
 
 
+@recorded("bcoo_dot_general_sampled", 3)
 def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers: Dimensions) -> Array:
     """The elements of a contraction of dense arrays at some indices.
 

@@ -18,6 +18,7 @@ from arrax.experimental.sparse.bcoo import (
     inside,
     where_inside,
 )
+from arrax.experimental.sparse.recorded import recorded
 from arrax.xla.arrays import Array
 
 
@@ -44,6 +45,7 @@ def checked_axes(name: str, mat: BCOO, axes: Sequence[Any]) -> tuple[int, ...]:
 # ---- the same elements ----------------------------------------------------------------------------------------------------
 
 
+@recorded("bcoo_transpose", 1)
 def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     """The array with its axes in another order.
 
