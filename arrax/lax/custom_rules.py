@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from arrax import dtypes
 from arrax.core import errors
 from arrax.core.interpreter import Primitive, context
@@ -20,7 +22,7 @@ from arrax.interpreters.ad.transpose import backward_pass, is_undefined_primal
 from arrax.interpreters.batching import batch, move_batch_axis, running_batch
 from arrax.interpreters.lowering.module import call_program
 from arrax.interpreters.ordering import call_with_token
-from arrax.interpreters.staging import Staging, eval_jaxpr, stage
+from arrax.interpreters.staging import PYTHON_SCALARS, Staging, current_recorder, eval_jaxpr, stage
 from arrax.lax.shape_slots import shape_slots
 
 Flat = Callable[..., Sequence[Any]]
@@ -169,13 +171,21 @@ custom_jvp_call_p.transpose = _transpose
 # ---- custom_jvp -------------------------------------------------------------------------------------------------------
 
 
+def _recorded(operands: Sequence[Any], call_jaxpr: ClosedJaxpr | None) -> Sequence[Any]:
+    """The operands of a recorded call as values of the program that is recorded now: rules ask for the shapes of literals, too."""
+    recorder = current_recorder() if call_jaxpr is not None else None
+    if recorder is None:
+        return operands
+    return [recorder.constant(x) if type(x) in PYTHON_SCALARS or isinstance(x, np.generic) else x for x in operands]
+
+
 def _custom_jvp_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, fun: Any, call_jaxpr: Any, jvp_jaxpr_fun: Hidden, num_consts: int,
     symbolic_zeros: bool, name: str,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     if any(type(t) is not Zero for t in tangents[:num_consts]):
         raise errors.closed_over("custom_jvp")
-    return jvp_jaxpr_fun.call(primals[num_consts:], tangents[num_consts:])
+    return jvp_jaxpr_fun.call(_recorded(primals[num_consts:], call_jaxpr), tangents[num_consts:])
 
 
 class _Batched:
@@ -276,7 +286,7 @@ def _custom_vjp_jvp(
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     if any(type(t) is not Zero for t in tangents[:num_consts]):
         raise errors.closed_over("custom_vjp")
-    primals, tangents = primals[num_consts:], tangents[num_consts:]
+    primals, tangents = _recorded(primals[num_consts:], call_jaxpr), tangents[num_consts:]
     nonzero = tuple(type(t) is not Zero for t in tangents)
     outs, residuals = fwd_jaxpr_thunk.call(primals, nonzero)
     avals = tuple(typeof(out).to_tangent_aval() for out in outs)

@@ -217,7 +217,8 @@ def _pair(
     shared = [letter for letter in a if letter in b]
     contracted = [letter for letter in shared if letter not in kept]
     batch = [letter for letter in shared if letter in kept]
-    if not contracted and product is None:
+    outer = set(a) - set(b) and set(b) - set(a)  # whose derivatives are contractions
+    if not contracted and product is None and not outer:
         return _elementwise(x, y, a, b, result, dtype)
     names = batch + [n for n in a if n not in shared] + [n for n in b if n not in shared]
     swapped = batch + [n for n in b if n not in shared] + [n for n in a if n not in shared]

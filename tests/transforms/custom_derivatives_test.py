@@ -238,3 +238,33 @@ def test_backward_rules_may_give_one_cotangent_for_the_leaves_of_a_subtree():
     gradient = arrax.grad(f)({"a": (1.0, 3.0), "b": 2.0})
     assert arrax.tree.map(float, gradient) == {"a": (2.0, 2.0), "b": 0.0}
     assert isinstance(seen[0], arrax.Array)
+
+
+def test_rules_of_recorded_calls_get_literals_as_values_of_the_program():
+    seen = []
+
+    @arrax.custom_vjp
+    def scaled(x, factor):
+        return x * factor
+
+    def forward(x, factor):
+        seen.append((factor.shape, factor.dtype.name))
+        return scaled(x, factor), factor
+
+    scaled.defvjp(forward, lambda factor, ct: (ct * factor, None))
+
+    @arrax.custom_jvp
+    def shifted(x, offset):
+        return x + offset
+
+    @shifted.defjvp
+    def _(primals, tangents):
+        seen.append((primals[1].shape, primals[1].dtype.name))
+        return shifted(*primals), tangents[0]
+
+    def both(x):
+        return scaled(shifted(x, jnp.asarray(3.0)), 2)
+
+    assert arrax.grad(arrax.jit(both))(1.0) == 2
+    assert arrax.jit(arrax.grad(arrax.checkpoint(both)))(1.0) == 2
+    assert set(seen) == {((), "float32"), ((), "int32")}

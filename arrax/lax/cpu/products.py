@@ -1,5 +1,5 @@
-"""Products on the CPU that the compiler's code is slow at: many small matrices, sums over several axes, and transposed matrices
-by vectors."""
+"""Products on the CPU that the compiler's code is slow at: many small matrices, products without sums, sums over several axes,
+and transposed matrices by vectors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HALVES = ("float16", "bfloat16")
 
 def product_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The form of ``dot_general``."""
-    return _small_products_form(eqn) or _merged_form(eqn, around) or _untransposed_form(eqn, around)
+    return _small_products_form(eqn) or _outer_form(eqn) or _merged_form(eqn, around) or _untransposed_form(eqn, around)
 
 
 def _small_products_form(eqn: JaxprEqn) -> Form | None:
@@ -66,10 +66,34 @@ def _entry_of_all(
 ) -> Any:
     """An operand at one index of its contracted axis, repeated along the other operand's axes."""
     piece = convert_element_type(squeeze(slice_in_dim(x, entry, entry + 1, axis=axis), (axis,)), dtype)
+    return _along_all(piece, [dim for dim in range(typeof(x).ndim) if dim != axis], batch, first_free, shape)
+
+
+def _along_all(piece: Any, kept: Sequence[int], batch: Sequence[int], first_free: int, shape: tuple[int, ...]) -> Any:
+    """An operand's axes, of which ``kept`` are left, at their places in the result; it is repeated along the others."""
     free = iter(range(first_free, len(shape)))
-    kept = [dim for dim in range(typeof(x).ndim) if dim != axis]
     targets = [list(batch).index(dim) if dim in batch else next(free) for dim in kept]
     return broadcast_in_dim(transpose(piece, tuple(np.argsort(targets).tolist())), shape, sorted(targets))
+
+
+def _outer_form(eqn: JaxprEqn) -> Form | None:
+    """Products without a sum are multiplied, which the compiler fuses with what comes before and after."""
+    (contracted, batch), out = eqn.params["dimension_numbers"], eqn.outvars[0].aval
+    numbers = out.dtype.name in _HALVES or isinstance(out.dtype, np.dtype) and out.dtype.kind in "iuf"
+    if contracted[0] or not numbers or not isinstance(eqn.params["precision"], tuple | None):
+        return None
+    batches = tuple(batch[0]), tuple(batch[1])
+    return Form(_multiplied, (("batch", batches), ("shape", out.shape), ("dtype", out.dtype)))
+
+
+def _multiplied(
+    x: Any, y: Any, *, batch: tuple[Sequence[int], Sequence[int]], shape: tuple[int, ...], dtype: Any
+) -> list[Any]:
+    factors = []
+    for operand, own_batch, first_free in ((x, batch[0], len(batch[0])), (y, batch[1], typeof(x).ndim)):
+        kept = range(typeof(operand).ndim)
+        factors.append(_along_all(convert_element_type(operand, dtype), kept, own_batch, first_free, shape))
+    return [mul(*factors)]
 
 
 def _merged_form(eqn: JaxprEqn, around: Around) -> Form | None:

@@ -103,3 +103,33 @@ def test_gradients_of_weights_of_a_layer_are_sums_over_one_axis():
     assert "contracting_dims = [0] x [0]" in text and "contracting_dims = [0, 1]" not in text
     rows = places.reshape(20, 3)
     np.testing.assert_allclose(gradient(weights), 2 * rows.T @ (rows @ weights), rtol=1e-4)
+
+
+@pytest.mark.parametrize("formula", ["bi,bj->bij", "ib,jb->jbi", "i,j->ij", "bi,bjk->ikbj"])
+def test_products_without_sums_are_multiplied_and_their_derivatives_are_contractions(formula):
+    sizes = {"b": 5, "i": 3, "j": 4, "k": 2}
+    operands = [whole(np.float32, [sizes[n] for n in term]) for term in formula.split("->")[0].split(",")]
+
+    def product(*args):
+        return jnp.einsum(formula, *args)
+
+    text = lowered_text(product, *operands)
+    assert "dot_general" not in text and "multiply" in text
+    for own, general in zip(*on_both_routes(product, *operands), strict=True):
+        np.testing.assert_array_equal(own, np.einsum(formula, *operands))
+        np.testing.assert_array_equal(general, own)
+    slope = arrax.grad(lambda *args: (product(*args) ** 2).sum(), (0, 1))
+    backward = str(arrax.make_jaxpr(arrax.vjp(product, *operands)[1])(product(*operands)))
+    assert "dot_general" in backward and "reduce_sum" not in backward
+    for own, general in zip(*on_both_routes(slope, *operands), strict=True):
+        np.testing.assert_array_equal(own, general)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float16", "bfloat16", "float32", "complex64"])
+def test_products_without_sums_have_the_same_bits_in_every_dtype(dtype):
+    x, y = (jnp.asarray(RNG.standard_normal((6, n)) * 3).astype(dtype) for n in (3, 4))
+    numbers = (((), ()), ((0,), (0,)))
+    for wide in (None, "float32") if dtype.endswith("float16") else (None,):
+        both = on_both_routes(lambda x, y, w=wide: lax.dot_general(x, y, numbers, preferred_element_type=w), x, y)
+        assert both[0][0].dtype == (wide or dtype)
+        np.testing.assert_array_equal(*(route[0].astype(np.complex64) for route in both))
