@@ -49,6 +49,17 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "supports_inf": "arrax.as_jax.stand_ins:supports_inf",
         "to_complex_dtype": "arrax.dtypes:to_complex_dtype",
     },
+    "jax._src.effects": {"ordered_effects": "arrax.lax.effectful_callbacks:ordered_effects"}  # mpi4jax
+    | {
+        name: f"arrax.core.effects:{name}"
+        for name in (
+            "Effect",
+            "control_flow_allowed_effects",
+            "custom_derivatives_allowed_effects",
+            "lowerable_effects",
+            "remat_allowed_effects",
+        )
+    },
     "jax._src.flatten_util": {"ravel_pytree": "arrax.flatten_util:ravel_pytree"},  # blackjax
     "jax._src.interpreters": {},
     "jax._src.interpreters.ad": {"CustomVJPException": "arrax.core.errors:UnexpectedTracerError"},  # diffrax, jaxopt

@@ -38,3 +38,23 @@ def refuse_repetition(effects: Iterable[Any], where: str) -> None:
 def any_ordered(effects: Iterable[Any]) -> bool:
     """Whether the order of some effects counts."""
     return any(effect.ordered for effect in effects)
+
+
+class EffectTypes:
+    """Classes of effects that something is allowed for. All of them may be lowered, and occur in loops and branches."""
+
+    def add_type(self, effect: type[Effect]) -> None:
+        """Accepted."""
+
+
+class OrderedEffectTypes(EffectTypes):
+    """Classes of effects whose order counts."""
+
+    def add_type(self, effect: type[Effect]) -> None:
+        """Let effects of a class happen in the order in which programs are written."""
+        effect.ordered = True
+
+
+lowerable_effects = control_flow_allowed_effects = EffectTypes()
+custom_derivatives_allowed_effects = remat_allowed_effects = EffectTypes()
+ordered_effects = OrderedEffectTypes()

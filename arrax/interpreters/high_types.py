@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from arrax.core.effects import control_flow_allowed_effects as control_flow_allowed_effects
 from arrax.core.interpreter import Primitive
 from arrax.core.types import AbstractValue, register_type
 from arrax.interpreters.staging import Staging
@@ -71,16 +72,6 @@ class HiPrimitive(Primitive):
             f"{self.name}: an operation on values of types of its own, in a function that is traced for {interpreter.describe()}: "
             "arrax has such types only where operations run at once"
         )
-
-
-class EffectTypes:
-    """Classes of effects; all effects may occur in loops and branches."""
-
-    def add_type(self, effect: type) -> None:
-        """Accepted."""
-
-
-control_flow_allowed_effects = EffectTypes()
 
 
 def register_hitype(cls: type, type_of: Callable[[Any], AbstractValue]) -> None:

@@ -11,10 +11,11 @@ from arrax.interpreters.lowering.custom_calls import custom_call as custom_call
 from arrax.interpreters.lowering.module import LoweringContext as LoweringRuleContext
 from arrax.interpreters.lowering.module import ir_constant as ir_constant
 from arrax.interpreters.lowering.module import lower_fun as lower_fun
+from arrax.interpreters.lowering.own_rules import TokenSet as TokenSet
 from arrax.interpreters.lowering.own_rules import register_lowering as register_lowering
 
 __all__ = [  # noqa: F822
-    "LoweringRuleContext", "aval_to_ir_type", "custom_call", "dtype_to_ir_type", "emit_python_callback", "ir_constant", "ir_constants",
+    "LoweringRuleContext", "TokenSet", "aval_to_ir_type", "custom_call", "dtype_to_ir_type", "emit_python_callback", "ir_constant", "ir_constants",
     "lower_fun", "register_lowering", "tensor_type",
 ]  # fmt: skip
 

@@ -51,7 +51,8 @@ def in_order(jaxpr: Jaxpr) -> Jaxpr:
     """A whole program whose ordered effects happen in their order: its token begins and ends inside."""
     if not any_ordered(jaxpr.effects):
         return jaxpr
-    assert slots.create_token is not None
+    if slots.create_token is None:
+        raise NotImplementedError("ordered effects: arrax.experimental, which has what orders them, is not imported")
     threaded = with_tokens(jaxpr)
     begin = JaxprEqn([], [threaded.invars[0]], slots.create_token, {})
     return threaded.replace(invars=threaded.invars[1:], outvars=threaded.outvars[1:], eqns=[begin, *threaded.eqns])

@@ -8,6 +8,7 @@ from typing import Any
 
 from arrax.core.calls import check_callable
 from arrax.core.effects import Effect
+from arrax.core.effects import ordered_effects as ordered_effects
 from arrax.core.interpreter import Primitive
 from arrax.core.operand_memories import memories_as_typed
 from arrax.core.pytrees import tree_flatten, tree_unflatten

@@ -37,6 +37,7 @@ def _add(x: Any, y: Any) -> Any:
     return dtype._structure.add(dtype, x, y) if isinstance(dtype, dtypes.ExtendedDType) else add(x, y)
 
 
+_add.primitive = add.primitive  # type: ignore[attr-defined]  # which libraries give rules to
 slots.zeros = _zeros
 slots.add = _add
 slots.broadcast = _broadcast

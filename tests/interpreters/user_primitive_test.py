@@ -1,10 +1,15 @@
 """A user's own primitive passes through every interpreter, and each missing rule is named (chapter "How primitives work")."""
 
+import re
+
 import numpy as np
 import pytest
 
 import arrax
+import arrax.experimental
 from arrax import core, lax
+from arrax.core import Primitive
+from arrax.core.effects import Effect, ordered_effects
 from arrax.interpreters import ad, batching, mlir, xla
 from arrax.lax import linalg
 
@@ -142,3 +147,67 @@ def test_calls_of_functions_of_the_runtime_are_checked():
         lowered(operand_output_aliases={0: 1})
     with pytest.raises(ValueError, match="api_version=4"):
         lowered(backend_config={})
+
+
+# ---- ordered effects -----------------------------------------------------------------------------------------------------
+
+
+class Noted(Effect):
+    """An entry in a log."""
+
+
+ordered_effects.add_type(Noted)
+noted_effect = Noted()
+
+
+def noting_primitive(log, tells=True):
+    """Notes its operand, after what was noted before, and adds 1 to it."""
+    primitive = Primitive("note")
+    primitive.def_effectful_abstract_eval(lambda x: (x, {noted_effect}))
+
+    def note(x):
+        log.append(float(x))
+        return [np.asarray(x) + np.float32(1)]
+
+    def rule(ctx, x):
+        token = ctx.tokens_in.get(noted_effect)
+        outs, after, _ = mlir.emit_python_callback(
+            ctx, note, token, [x], ctx.avals_in, ctx.avals_out, has_side_effect=True
+        )
+        if tells:
+            ctx.set_tokens_out(ctx.tokens_in.update_tokens(mlir.TokenSet({noted_effect: after})))
+        return outs
+
+    mlir.register_lowering(primitive, rule)
+    return primitive.bind
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_lowering_rules_order_their_effects_by_tokens(tells):
+    log = []
+    note = noting_primitive(log, tells)
+
+    def f(x):
+        for _ in range(2):
+            x = note(x)
+        x = lax.fori_loop(0, 3, lambda i, x: note(x), x)
+        return lax.cond(x > 0, note, lambda x: x, x)
+
+    assert arrax.jit(f)(1.0) == 7
+    arrax.effects_barrier()
+    assert log == [1, 2, 3, 4, 5, 6]
+    assert noted_effect in arrax.make_jaxpr(f)(1.0).effects
+    text = arrax.jit(lambda x: note(note(x))).lower(1.0).as_text()
+    first, second = re.findall(r"custom_call @xla_ffi_python_cpu_callback\((%\d+)(?:#\d)?, ", text)
+    assert first != second or not tells
+
+
+def test_sets_of_tokens_are_tables_by_effect():
+    other = Noted("other")
+    tokens = mlir.TokenSet({noted_effect: 1, other: 2})
+    assert tokens.get(other) == 2 and tokens.effects() == {noted_effect, other}
+    assert tokens.items() == ((noted_effect, 1), (other, 2)) and mlir.TokenSet().items() == ()
+    assert tokens.subset([other]).items() == ((other, 2),)
+    assert tokens.update_tokens(mlir.TokenSet({other: 3})).items() == ((noted_effect, 1), (other, 3))
+    with pytest.raises(KeyError):
+        mlir.TokenSet().get(other)

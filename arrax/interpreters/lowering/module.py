@@ -93,7 +93,11 @@ class LoweringContext:
 
     dim_var_values: tuple[Any, ...] = ()
     tokens_in = property(lambda self: self.tokens, doc="Tokens of ordered effects.")
-    tokens_out = property(lambda self: self.tokens, doc="Tokens of ordered effects.")
+    tokens_out = property(lambda self: self.tokens, doc="Tokens of ordered effects, after the operation.")
+
+    def set_tokens_out(self, tokens: Any) -> None:
+        """Say which tokens there are after the operation: a ``TokenSet``."""
+        self.tokens = tokens
 
     def replace(self, **changes: Any) -> LoweringContext:
         """A copy with some fields replaced."""

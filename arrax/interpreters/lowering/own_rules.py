@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from arrax import native
 from arrax.core.calls import is_internal
+from arrax.core.effects import Effect
 from arrax.core.interpreter import Primitive
+from arrax.interpreters.ordering import operation_with_token
+
+Value = Any  # of MLIR
 
 
 def register_lowering(prim: Primitive, rule: Callable[..., Any], platform: str | None = None) -> Callable[..., Any]:
@@ -19,8 +23,68 @@ def register_lowering(prim: Primitive, rule: Callable[..., Any], platform: str |
       rule: ``rule(context, *values, **params)`` that returns a list of MLIR values.
     """
     code = getattr(rule, "__code__", None)
-    prim.lower[platform] = rule if code is not None and is_internal(code.co_filename) else _noting(rule)
+    if code is not None and is_internal(code.co_filename):
+        prim.lower[platform] = rule
+        return rule
+    prim.lower[platform] = _noting(_in_order(rule))
+    if prim.with_token is None:
+        prim.with_token = operation_with_token
     return rule
+
+
+class TokenSet:
+    """The tokens of ordered effects: what an operation comes after, or what comes after it.
+
+    Args:
+      tokens: by effect.
+    Example: ``from arrax.interpreters import mlir; mlir.TokenSet().items()`` is ``()``.
+    """
+
+    def __init__(self, tokens: Mapping[Effect, Value] | None = None):
+        self._tokens = dict(tokens or {})
+
+    def get(self, effect: Effect) -> Value:
+        """The token of an effect.
+
+        Raises:
+          KeyError: it has none.
+        """
+        return self._tokens[effect]
+
+    def items(self) -> tuple[tuple[Effect, Value], ...]:
+        """Effects and their tokens."""
+        return tuple(self._tokens.items())
+
+    def effects(self) -> set[Effect]:
+        """The effects."""
+        return set(self._tokens)
+
+    def subset(self, effects: Iterable[Effect]) -> TokenSet:
+        """The tokens of some effects."""
+        return TokenSet({effect: self._tokens[effect] for effect in effects})
+
+    def update_tokens(self, tokens: TokenSet) -> TokenSet:
+        """These tokens, of which others take the place that have the same effects."""
+        return TokenSet({**self._tokens, **tokens._tokens})
+
+
+def _in_order(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule of an operation that may have ordered effects: it finds its token in the context, and puts another one there."""
+
+    @functools.wraps(rule)
+    def ordered(ctx: Any, *values: Any, **params: Any) -> Any:
+        effects = [effect for effect in ctx.eqn.effects if effect.ordered] if ctx.eqn is not None else []
+        if not effects:
+            return rule(ctx, *values, **params)
+        own = ctx.replace(
+            avals_in=ctx.avals_in[1:], avals_out=ctx.avals_out[1:], tokens=TokenSet(dict.fromkeys(effects, values[0]))
+        )
+        out = rule(own, *values[1:], **params)
+        # There is one order of all effects: those that the rule says nothing of come where they did.
+        after = [token for _, token in own.tokens_out.items() if token is not values[0]]
+        return [*after[:1], *out] if after else [values[0], *out]
+
+    return ordered
 
 
 def _noting(rule: Callable[..., Any]) -> Callable[..., Any]:
