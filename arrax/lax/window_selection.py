@@ -21,7 +21,7 @@ from arrax.lax import computations
 from arrax.lax.arithmetic import add, eq, ge, le, scalar
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_ir
-from arrax.lax.filled_arrays import full_like
+from arrax.lax.filled_arrays import full, full_like
 from arrax.lax.reductions import accumulator
 from arrax.lax.selection import select
 from arrax.lax.structure import pad, slice_
@@ -51,6 +51,8 @@ def window_slices(x: Any, fill: Any, windows: Windows) -> list[Any]:
     counts = windows.output_shape(typeof(x).shape)
     spread = spread_operand(x, fill, windows)
     steps = windows.window_strides
+    if 0 in counts:  # windows may begin behind the end
+        return [full(counts, fill, typeof(x).dtype) for _ in windows.offsets()]
     return [
         slice_(spread, starts, [s + dilated(n, step) for s, n, step in zip(starts, counts, steps, strict=True)], steps)
         for starts in windows.offsets()
