@@ -9,7 +9,7 @@ import operator
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from arrax import dtypes
@@ -34,6 +34,14 @@ def register_wrapper(wrapper: Callable[..., Any], call_of: Callable[[Mapping[str
 def pass_over(code: CodeType) -> None:
     """Let calls by this code, which only hands its arguments on, not count as the user's."""
     _passed_over.add(code)
+
+
+def called_from_outside(frame: FrameType) -> bool:
+    """Whether the function of a frame was called by code of users or libraries, not by this package."""
+    caller = frame.f_back
+    if caller is not None and caller.f_code in _passed_over:
+        caller = caller.f_back
+    return caller is not None and not is_internal(caller.f_code.co_filename)
 
 
 class Paths:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import in_call
+from arrax.core.calls import called_from_outside, in_call
 from arrax.core.interpreter import Tracer
 from arrax.core.types import ShapedArray, typeof
 from arrax.lax.shape_slots import shape_slots
@@ -102,13 +103,16 @@ _RANKS = {"bool": 0, "signed": 1, "unsigned": 1, "floating": 2, "complex": 3}
 
 
 def match_scalars(name: str, x: Any, y: Any) -> tuple[Any, Any]:
-    """Operands where a Python scalar beside an array takes the array's dtype, and axes of length 1 the other's length."""
+    """Operands where a Python scalar beside an array takes the array's dtype, and axes of length 1 the other's length.
+
+    Where users call the operation, scalars must have the array's dtype by default: they promote explicitly.
+    """
     x, y = checked_operand(name, x), checked_operand(name, y)
     if type(x) in _PYTHON:
         if type(y) not in _PYTHON:
-            return _fitting(name, x, y), y
+            return _fitting(x, y), y
     elif type(y) in _PYTHON:
-        return x, _fitting(name, y, x)
+        return x, _fitting(y, x)
     return _of_equal_lengths(x, y)
 
 
@@ -125,12 +129,14 @@ def _of_equal_lengths(x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _fitting(name: str, scalar: Any, beside: Any) -> Any:
-    aval = typeof(beside)
+def _fitting(scalar: Any, beside: Any) -> Any:
+    aval, own = typeof(beside), typeof(scalar).dtype
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return scalar
-    if _RANKS[kind_of(typeof(scalar).dtype)] > _RANKS[kind_of(aval.dtype)]:
+    if _RANKS[kind_of(own)] > _RANKS[kind_of(aval.dtype)]:
         return scalar  # the type rule refuses it, naming both types
+    if own != aval.dtype and called_from_outside(sys._getframe(2)):
+        return scalar
     return scalar_like(scalar, aval)
 
 

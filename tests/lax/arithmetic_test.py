@@ -186,8 +186,9 @@ def test_mistakes_name_the_types(call, message):
 
 
 def test_numbers_take_the_type_of_the_array_beside_them():
-    for dtype in (np.int8, np.float32, arrax.numpy.bfloat16):
-        assert lax.add(np.ones(2, dtype), 1).dtype == dtype
+    for dtype, number in ((np.int32, 1), (np.float32, 1.0), (np.complex64, 1j)):
+        out = arrax.eval_shape(lambda x, number=number: lax.add(x, number), np.ones(2, dtype))
+        assert out.dtype == dtype and not out.weak_type
     out = arrax.eval_shape(lambda: lax.add(1.0, 2.0))
     assert out.weak_type and out.dtype == np.float32
 

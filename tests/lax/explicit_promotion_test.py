@@ -1,0 +1,65 @@
+"""Operations of lax promote nothing: the documented table of ``lax.add`` with 64-bit types."""
+
+import itertools
+
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+
+DTYPES = {
+    "b": "bool", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "i8": "int8", "i16": "int16", "i32": "int32",
+    "i64": "int64", "bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float64", "c64": "complex64",
+    "c128": "complex128",
+}  # fmt: skip
+NUMBERS = {"i*": (int, "i64"), "f*": (float, "f64"), "c*": (complex, "c128")}
+KINDS = [*DTYPES, *NUMBERS]
+
+
+@pytest.fixture(autouse=True)
+def wide_types():
+    with arrax.enable_x64(True):
+        yield
+
+
+def zero(kind):
+    return NUMBERS[kind][0](0) if kind in NUMBERS else jnp.zeros((), DTYPES[kind])
+
+
+def expected(first, second):
+    """The dtype of the sum; None where it is refused."""
+    if "b" in (first, second):
+        return None
+    dtypes = {NUMBERS[kind][1] if kind in NUMBERS else kind for kind in (first, second)}
+    return DTYPES[dtypes.pop()] if len(dtypes) == 1 else None
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(KINDS, KINDS)))
+def test_sums(first, second):
+    x, y, dtype = zero(first), zero(second), expected(first, second)
+    if dtype is None:
+        for add in (lax.add, arrax.jit(lax.add), arrax.jit(lambda x, y: lax.add(x, y))):
+            with pytest.raises(TypeError):
+                add(x, y)
+    else:
+        total = lax.add(x, y)
+        assert total.dtype == dtype
+        assert total.weak_type is (first in NUMBERS and second in NUMBERS)
+
+
+@pytest.mark.parametrize("operation", [lax.mul, lax.max, lax.div, lax.atan2, lax.lt, lax.pow], ids=lambda f: f.__name__)
+def test_other_operations_want_numbers_of_the_arrays_dtype(operation):
+    narrow = jnp.ones(2, jnp.float32)
+    with pytest.raises(TypeError):
+        operation(narrow, 2.0)
+    with arrax.enable_x64(False):
+        assert operation(narrow, 2.0).shape == (2,)
+        if operation is not lax.pow:  # exponents may be integers
+            with pytest.raises(TypeError):
+                operation(narrow, 2)
+
+
+def test_functions_of_numpy_promote():
+    assert jnp.add(jnp.ones(2, jnp.bfloat16), 1).dtype == jnp.bfloat16
+    assert arrax.grad(lambda x: jnp.sum(x * 3 + 1))(jnp.ones(2, jnp.float16)).dtype == jnp.float16
