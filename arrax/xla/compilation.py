@@ -27,6 +27,7 @@ from arrax.xla import compat
 from arrax.xla.devices import device_list
 from arrax.xla.disk_store import DiskStore, default_folder
 from arrax.xla.ir_dumps import dump
+from arrax.xla.mapped_regions import watch
 from arrax.xla.modules import Source, copy_apart
 
 logger = logging.getLogger("arrax")
@@ -233,6 +234,7 @@ def compile_module(
     finally:
         with executables.lock:
             executables.compiling.pop(key, None)
+    watch.executable_made()
     return found
 
 
