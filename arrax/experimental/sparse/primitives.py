@@ -16,7 +16,7 @@ def todense(arr: Any) -> Any:
 
     Args:
       arr: array or sparse array.
-    Example: ``todense(BCOO.fromdense(jnp.eye(3)))`` is ``jnp.eye(3)``.
+    Example: ``todense(arrax.experimental.sparse.BCOO.fromdense(jnp.eye(3)))`` is ``jnp.eye(3)``.
     """
     return _dense(arr) if isinstance(arr, JAXSparse) else arr
 
