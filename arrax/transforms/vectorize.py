@@ -120,7 +120,9 @@ def vmap(
             )
         leaves, tree = tree_flatten((args, kwargs))
         axes = _axes_of_arguments(tree, in_axes)
-        lengths = [None if is_spec(axis) else axis for axis in axes] if vmappables else axes
+        lengths: list[Any] = axes
+        if vmappables:  # whose specs may be ints, and say nothing of a length
+            lengths = [None if type(leaf) in vmappables else axis for leaf, axis in zip(leaves, axes, strict=True)]
         size = _common_size("vmap", fun, (args, kwargs), leaves, lengths, axis_size)
         result, batch = _mapped(fun, leaves, tree, axes, out_axes, size, axis_name, spmd_axis_name)
         if config.check_tracer_leaks.cell.value:
@@ -145,12 +147,16 @@ def _mapped(
     batch = Batch(context.interpreter, size, axis_name, spmd_axis_name)
 
     def mapped() -> Any:
+        join = batch.join if reference_hooks.join is None else functools.partial(reference_hooks.join, batch)
+
+        def element(x: Any, axis: Any) -> Any:
+            return join(x, None if axis is None else axis % typeof(x).ndim)
+
+        entries = zip(leaves, axes, strict=True)
         if vmappables:
-            inputs = [element_of(batch, x, axis) for x, axis in zip(leaves, axes, strict=True)]
+            inputs = [element_of(batch, x, axis) if type(x) in vmappables else element(x, axis) for x, axis in entries]
         else:
-            dims = [None if a is None else a % typeof(x).ndim for a, x in zip(axes, leaves, strict=True)]
-            join = batch.join if reference_hooks.join is None else functools.partial(reference_hooks.join, batch)
-            inputs = [join(x, dim) for x, dim in zip(leaves, dims, strict=True)]
+            inputs = [element(x, axis) for x, axis in entries]
         with named_axes(*(((axis_name, size),) if axis_name is not None else ())):
             mapped_args, mapped_kwargs = tree_unflatten(tree, inputs)
             return tree_flatten(fun(*mapped_args, **mapped_kwargs))

@@ -58,3 +58,23 @@ def test_classes_without_from_elt_are_no_results():
         arrax.vmap(lambda rows: rows, in_axes=(ByRow(3),), out_axes=ByRow(3), axis_size=2)(Rows(jnp.ones(6), 3))
     with pytest.raises(NotImplementedError, match="axis_size_type"):
         batching.register_vmappable(Rows, ByRow, float, None, None, None)
+
+
+def test_classes_whose_specs_are_ints_leave_arrays_as_they_are():
+    class Simulation:
+        def __init__(self, steps):
+            self.steps = steps
+
+    batching.register_vmappable(
+        Simulation, int, int, lambda inner, index, value, axis: Simulation(inner(value.steps, axis)), None, None
+    )
+    try:
+        rows = jnp.arange(6.0).reshape(2, 3)
+        np.testing.assert_array_equal(arrax.vmap(lambda row, x: row.sum() + x)(rows, jnp.ones(2)), [4, 13])
+        np.testing.assert_array_equal(arrax.vmap(lambda column: column.sum(), in_axes=1)(rows), [3, 5, 7])
+        mapped = arrax.vmap(lambda simulation, x: simulation.steps * x)
+        np.testing.assert_array_equal(mapped(Simulation(jnp.array([1, 2])), rows), rows * np.array([[1], [2]]))
+        with pytest.raises(ValueError, match="in_axes needs at least one"):
+            arrax.vmap(lambda x: x, in_axes=(None,))(rows)
+    finally:
+        batching.unregister_vmappable(Simulation)
