@@ -78,7 +78,8 @@ def new(value: np.ndarray, weak_type: bool = False) -> Any:
     """A fresh, uncommitted device array with the elements of a host array that nobody else holds."""
     device = default_device()
     aval = ShapedArray(value.shape, value.dtype, weak_type)
-    return _put(aval, single_sharding(device), [value], [device], False, False)
+    must_copy = not value.ndim  # a number gets memory of the runtime, which takes it for a result where it is donated
+    return _put(aval, single_sharding(device), [value], [device], False, must_copy)
 
 
 def common_like(arrays: Any) -> Any:

@@ -32,6 +32,7 @@ _BROADCASTS = "counts the operations of a program: arrax writes out that an axis
 _TYPES_OF_THEIR_OWN = (
     "variables as types of their own (hijax) in functions that are traced: arrax has them only outside"
 )
+_CHECK_MESSAGE = "reads the message of a failed check, which arrax words as the documentation shows it"
 _NNX_TYPES = (
     "integration_test.TestIntegration::test_example_mutable_arrays",
     "mutable_array_test.TestOptimizer::test_optimize_hijax",
@@ -74,17 +75,13 @@ LIBRARIES = {
             "JAX_NUMPY_RANK_PROMOTION": "raise", "FLAX_PROFILE": "1",
             "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
         },
-        known={
-            f"tests.linen.linen_test.Fp8Test::test_fp8_meta_dtype{number}":
-                "needs dtypes with rules of their own for sums of gradients, which arrax does not have yet"
-            for number in range(4)
-        },
     ),
     "flax.nnx": Library(
         "https://github.com/google/flax", "v0.12.7", (("tests/nnx", "--continue-on-collection-errors", *_NO_ASYNC),),
         package="flax", environment={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
         known={f"tests.nnx.{name}": _TYPES_OF_THEIR_OWN for name in _NNX_TYPES}
-        | {"tests.nnx.spmd_test.TestSPMD::test_out_sharding_embed": "expects that a look-up over two explicit axes is refused"},
+        | {"tests.nnx.spmd_test.TestSPMD::test_out_sharding_embed": "expects that a look-up over two explicit axes is refused"}
+        | {f"tests.nnx.transforms_test.TestCheckify::test_basic{number}": _CHECK_MESSAGE for number in range(3)},
     ),
     "jaxtyping": Library("https://github.com/patrick-kidger/jaxtyping", "v0.3.11", (("test",),), environment=_SEED),
     "treescope": Library(

@@ -490,3 +490,12 @@ def test_rounding_has_no_slope_where_it_overflows_either():
     x = jnp.array([1.2, jnp.inf, jnp.nan, 3e38])
     for decimals in (0, 1, -2):
         np.testing.assert_array_equal(arrax.grad(lambda x, d=decimals: jnp.round(x, d).sum())(x), np.zeros(4))
+
+
+def test_memory_of_donated_numbers_is_taken_for_the_result():
+    add = arrax.jit(lambda x: x + 1, donate_argnums=0)
+    for number in range(20):
+        given = jnp.array(float(number))
+        place = given.unsafe_buffer_pointer()
+        result = add(given)
+        assert given.is_deleted() and result.unsafe_buffer_pointer() == place and result == number + 1
