@@ -10,8 +10,10 @@ from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, cont
 from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.types import typeof
 from arrax.interpreters.dispatch import operation_callable
-from arrax.interpreters.execution import CompiledProgram, SpecialValueFound, lower_program
+from arrax.interpreters.execution import CompiledProgram
+from arrax.interpreters.lowered_programs import lower_program
 from arrax.interpreters.placements import decide_placement, placements_of_results
+from arrax.interpreters.special_values import SpecialValueFound
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.xla.devices import platform_name

@@ -7,7 +7,8 @@ from typing import Any
 
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray
-from arrax.interpreters.execution import CompiledProgram, lower_program
+from arrax.interpreters.execution import CompiledProgram
+from arrax.interpreters.lowered_programs import lower_program
 from arrax.interpreters.placements import Placement
 from arrax.interpreters.staging import stage
 from arrax.xla.axis_orders import Order, order_of, reorderers

@@ -15,11 +15,11 @@ from arrax.core import config
 from arrax.core.errors import JaxRuntimeError
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 from arrax.core.types import ShapedArray, abstract_token
-from arrax.interpreters.execution import check_special_values
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.lowering.custom_calls import aliases_of
 from arrax.interpreters.lowering.other_axes import other_axes, over_axes
+from arrax.interpreters.special_values import check_special_values
 from arrax.xla import host_failures
 from arrax.xla.devices import client_of
 from arrax.xla.placement import array_from_host

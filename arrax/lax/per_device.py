@@ -14,7 +14,7 @@ from arrax.core.meshes import in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import typeof
-from arrax.interpreters.execution import SpecialValueFound
+from arrax.interpreters.special_values import SpecialValueFound
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.manual_regions import Region
 from arrax.lax.placement import put_value

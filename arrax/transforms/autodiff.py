@@ -6,11 +6,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
-import numpy as np
-
 from arrax import dtypes
 from arrax.core.functions import function_name
-from arrax.core.interpreter import Tracer, context, current_interpreters, run_in
+from arrax.core.interpreter import context, run_in
 from arrax.core.name_stacks import JVP as JVP_NAME
 from arrax.core.name_stacks import TRANSPOSE
 from arrax.core.program import ClosedJaxpr, Jaxpr
@@ -20,131 +18,24 @@ from arrax.core.pytrees import Partial as TreePartial
 from arrax.core.pytrees import PyTreeDef, register_pytree_node, tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
-from arrax.core.types import ShapedArray, Zero, instantiate, typeof
+from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.jvp import JVP
 from arrax.interpreters.ad.jvp import jvp as jvp_flat
 from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.ad.transpose import UndefinedPrimal, backward_pass
 from arrax.interpreters.dce import dce_jaxpr
-from arrax.interpreters.staging import Staging, eval_jaxpr, stage
-from arrax.native import runtime
+from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.transforms.differentiated_functions import (
+    aux_from,
+    check_callable,
+    check_leaf,
+    check_tangents,
+    concrete_zero,
+    flat_function,
+    symbolic_tangent,
+    tangent_beside,
+)
 from arrax.transforms.wrapped import A, R
-from arrax.xla.placement import to_device_array
-
-_PLAIN = frozenset({int, float, complex})
-
-
-def check_callable(fun: Any) -> None:
-    """Raise TypeError for what cannot be called."""
-    if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun!r}")
-
-
-def flat_function(
-    fun: Callable[..., Any], in_tree: PyTreeDef, has_aux: bool, outputs: dict[str, Any]
-) -> Callable[..., list[Any]]:
-    """``fun`` as a function of leaves; the tree of its output (and its auxiliary output) go to ``outputs``."""
-
-    def flat(*leaves: Any) -> list[Any]:
-        out = fun(*tree_unflatten(in_tree, leaves))
-        if has_aux:
-            if not isinstance(out, tuple | list) or len(out) != 2:
-                raise TypeError(
-                    f"expected a pair as the output of {function_name(fun)}, since has_aux=True: (result, auxiliary data); "
-                    f"got {type(out)}"
-                )
-            out, outputs["aux"] = out
-        values, outputs["tree"] = tree_flatten(out)
-        for value in values:
-            check_output(fun, value)
-        return values
-
-    return flat
-
-
-def check_output(fun: Callable[..., Any], value: Any) -> None:
-    """Raise TypeError where a function's output is no array."""
-    try:
-        typeof(value)
-    except TypeError:
-        raise TypeError(
-            f"differentiated function {function_name(fun)} returned a value of type {type(value)}, "
-            "which is not a valid array type"
-        ) from None
-    if reference_hooks.refuse is not None:
-        reference_hooks.refuse((value,), None)
-
-
-def check_leaf(name: str, value: Any) -> Any:
-    """The type of an argument's leaf; TypeError naming the function where it is no array."""
-    try:
-        return typeof(value)
-    except TypeError:
-        raise TypeError(f"Argument '{value}' of type {type(value)} to {name} is not a valid JAX type") from None
-
-
-def aux_from(outputs: dict[str, Any], interpreter: Any) -> Any:
-    """Auxiliary output with the tracers of a finished interpreter unwrapped."""
-    leaves, tree = tree_flatten(outputs["aux"])
-
-    def lowered(leaf: Any) -> Any:
-        if reference_hooks.run is not None and reference_hooks.among((leaf,)):
-            own = getattr(leaf, "interpreter", None) in interpreter
-            return reference_hooks.returned("auxiliary data", leaf, lowered) if own else leaf
-        while isinstance(leaf, Tracer) and leaf.interpreter in interpreter and hasattr(leaf, "primal"):
-            leaf = leaf.primal
-        return leaf
-
-    return tree_unflatten(tree, list(map(lowered, leaves)))
-
-
-def _check_tangents(name: str, primals: Sequence[Any], tangents: Sequence[Any]) -> None:
-    for primal, tangent in zip(primals, tangents, strict=True):
-        aval, given = typeof(primal), typeof(tangent)
-        if not isinstance(aval, ShapedArray) and given == aval:  # a reference, and one that holds tangents
-            continue
-        expected = aval.to_tangent_aval()
-        if given.dtype != expected.dtype:
-            raise TypeError(
-                f"primal and tangent arguments to {name} do not match: a primal of dtype {aval.dtype} has tangents of dtype "
-                f"{expected.dtype} (float0 for ints and bools), but got {given.dtype}."
-            )
-        if given.shape != aval.shape:
-            raise ValueError(
-                f"{name} called with different primal and tangent shapes; Got primal shape {aval.shape} and tangent shape "
-                f"as {given.shape}"
-            )
-
-
-def symbolic_tangent(tangent: Any) -> Any:
-    """float0 tangents become symbolic zeros."""
-    aval = typeof(tangent)
-    return Zero(aval) if aval.dtype == dtypes.float0 else tangent
-
-
-def concrete_zero(tangent: Any) -> Any:
-    """An array for a tangent that may be symbolic or a plain number: of float0 for integers."""
-    if type(tangent) is Zero:
-        if tangent.aval.dtype == dtypes.float0:
-            return np.zeros(tangent.aval.shape, dtypes.float0)
-        tangent = instantiate(tangent)
-    if type(tangent) in _PLAIN or isinstance(tangent, np.generic | np.ndarray) and tangent.dtype != dtypes.float0:
-        return _as_array(tangent)
-    return tangent
-
-
-def _as_array(value: Any) -> Any:
-    """A constant as an array: in a program that is recorded, a value of it, for which no operation is recorded."""
-    if context.interpreter.is_evaluation:
-        return to_device_array(value)
-    recording = next((each for each in current_interpreters() if isinstance(each, Staging)), None)
-    return value if recording is None else recording.value(value)
-
-
-def _tangent_beside(value: Any, tangent: Any) -> Any:
-    """A tangent as it leaves ``jvp``: an array beside an array, and as the user gave it where nothing was computed."""
-    computed = isinstance(value, runtime.Array | Tracer)
-    return concrete_zero(tangent) if computed or type(tangent) is Zero else tangent
 
 
 @overload
@@ -188,7 +79,7 @@ def jvp(
         )
     for leaf in flat_primals:
         check_leaf("jvp", leaf)
-    _check_tangents("jvp", flat_primals, flat_tangents)
+    check_tangents("jvp", flat_primals, flat_tangents)
     outputs: dict[str, Any] = {}
     flat = flat_function(fun, tree, has_aux, outputs)
     interpreter = JVP(context.interpreter)
@@ -197,7 +88,7 @@ def jvp(
     outs = run_in(interpreter, flat, *inputs, name=JVP_NAME)
     pairs = [interpreter.lift(out) for out in outs]
     value = tree_unflatten(outputs["tree"], [x for x, _ in pairs])
-    tangent = tree_unflatten(outputs["tree"], [_tangent_beside(x, t) for x, t in pairs])
+    tangent = tree_unflatten(outputs["tree"], [tangent_beside(x, t) for x, t in pairs])
     return (value, tangent, aux_from(outputs, (interpreter,))) if has_aux else (value, tangent)
 
 

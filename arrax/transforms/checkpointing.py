@@ -20,7 +20,8 @@ from arrax.lax.operand_checks import checked_operand
 from arrax.lax.remat import name_p, remat_p
 from arrax.lax.saved_values import inline_calls, is_saved
 from arrax.transforms.arguments import AnyStaticArgument, Split, as_numbers
-from arrax.transforms.autodiff import Linearized, check_callable
+from arrax.transforms.autodiff import Linearized
+from arrax.transforms.differentiated_functions import check_callable
 from arrax.transforms.tracing import trace, traces_of
 from arrax.transforms.wrapped import F
 

@@ -16,7 +16,7 @@ from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p
 from arrax.transforms.arguments import as_numbers
-from arrax.transforms.autodiff import concrete_zero
+from arrax.transforms.differentiated_functions import concrete_zero
 from arrax.transforms.wrapped import P, R
 
 

@@ -19,7 +19,6 @@ from arrax.core.types import Zero, slots, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.custom_rules import Hidden, custom_vjp_call_p
 from arrax.transforms.arguments import as_numbers
-from arrax.transforms.autodiff import check_callable, concrete_zero
 from arrax.transforms.custom_jvp import (
     SymbolicZero,
     _check_leaves,
@@ -29,6 +28,7 @@ from arrax.transforms.custom_jvp import (
     resolve_arguments,
     split_nondiff,
 )
+from arrax.transforms.differentiated_functions import check_callable, concrete_zero
 from arrax.transforms.wrapped import P, R
 
 

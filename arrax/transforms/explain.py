@@ -12,7 +12,7 @@ from arrax.core.functions import function_name, unwrap
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, open_jaxpr, subprograms
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
-from arrax.interpreters.execution import LoweredProgram
+from arrax.interpreters.lowered_programs import LoweredProgram
 from arrax.lax.control_flow.reported_loops import report_p
 from arrax.lax.host_functions import HostFunction
 from arrax.transforms.arguments import jitted_of, unbound

@@ -14,7 +14,7 @@ from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.execution import lower_program
+from arrax.interpreters.lowered_programs import lower_program
 from arrax.interpreters.lowering.builder import ir_context, physical_aval
 from arrax.interpreters.lowering.symbol_values import scopes_of, symbols_of
 from arrax.interpreters.staging import eval_jaxpr

@@ -19,15 +19,8 @@ from arrax.lax.placement import device_put, own_sharding
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import slice_in_dim
 from arrax.native import runtime
-from arrax.transforms.autodiff import (
-    Linearized,
-    aux_from,
-    check_callable,
-    check_leaf,
-    concrete_zero,
-    flat_function,
-    jvp,
-)
+from arrax.transforms.autodiff import Linearized, jvp
+from arrax.transforms.differentiated_functions import aux_from, check_callable, check_leaf, concrete_zero, flat_function
 from arrax.transforms.vectorize import vmap
 from arrax.transforms.wrapped import P, R
 

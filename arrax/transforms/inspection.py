@@ -23,7 +23,7 @@ from arrax.core.types import ShapedArray, register_type, typeof
 from arrax.interpreters.evaluation import KnownEvaluation
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, as_numbers, jitted_of, unbound
-from arrax.transforms.autodiff import check_callable
+from arrax.transforms.differentiated_functions import check_callable
 from arrax.transforms.tracing import leaf_type, trace
 from arrax.xla.axis_orders import asked_order
 from arrax.xla.shardings import NamedSharding

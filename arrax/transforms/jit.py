@@ -17,12 +17,8 @@ from arrax.core.reference_hooks import reference_hooks
 from arrax.dtypes.canonical import warn_user
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.dispatch import callable_of
-from arrax.interpreters.execution import (
-    CompiledProgram,
-    SpecialValueFound,
-    check_special_values,
-    lower_program,
-)
+from arrax.interpreters.execution import CompiledProgram
+from arrax.interpreters.lowered_programs import lower_program
 from arrax.interpreters.placements import (
     Placement,
     common_placement,
@@ -31,6 +27,7 @@ from arrax.interpreters.placements import (
     over_mesh_in_force,
     placements_in,
 )
+from arrax.interpreters.special_values import SpecialValueFound, check_special_values
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.calls import consts_as_inputs, jit_p
 from arrax.lax.sharding_constraints import constrained

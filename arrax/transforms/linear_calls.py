@@ -14,7 +14,7 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.linear_calls import Opened, Reverse, linear_call_p
 from arrax.lax.operand_checks import checked_operand
-from arrax.transforms.autodiff import check_callable
+from arrax.transforms.differentiated_functions import check_callable
 
 Linear = Callable[[Any, Any], Any]  # of residuals and linear arguments
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from arrax.transforms.autodiff import check_callable, vjp
+from arrax.transforms.autodiff import vjp
+from arrax.transforms.differentiated_functions import check_callable
 from arrax.transforms.gradients import Chosen
 from arrax.transforms.jit import jit
 

@@ -21,7 +21,8 @@ from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Var, no_effects
 from arrax.core.pytrees import PyTreeDef
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.execution import CompiledProgram, LoweredProgram, Spread
+from arrax.interpreters.execution import CompiledProgram
+from arrax.interpreters.lowered_programs import LoweredProgram, Spread
 from arrax.interpreters.placements import Placement
 from arrax.native import runtime
 from arrax.transforms.jit import JitOptions, Jitted

@@ -13,7 +13,8 @@ from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.dispatch import operation_callable
-from arrax.interpreters.execution import CompiledProgram, LoweredProgram, lower_program
+from arrax.interpreters.execution import CompiledProgram
+from arrax.interpreters.lowered_programs import LoweredProgram, lower_program
 from arrax.interpreters.placements import Placement, check_operand
 from arrax.native import runtime
 from arrax.transforms.inspection import ShapeDtypeStruct, shaped_type, struct_of

@@ -14,7 +14,7 @@ from arrax.interpreters.ad.taylor import taylor
 from arrax.lax import taylor_rules as _taylor_rules  # noqa: F401  (gives primitives their rules)
 from arrax.lax.filled_arrays import full, full_like
 from arrax.lax.operand_checks import checked_operand
-from arrax.transforms.autodiff import check_callable
+from arrax.transforms.differentiated_functions import check_callable
 
 
 @boundary

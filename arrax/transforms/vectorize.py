@@ -20,7 +20,7 @@ from arrax.core.types import typeof
 from arrax.interpreters.batched_types import element_of, is_spec, together, vmappables
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.interpreters.staging import refuse_leaks
-from arrax.transforms.autodiff import check_callable, check_leaf
+from arrax.transforms.differentiated_functions import check_callable, check_leaf
 from arrax.transforms.tracing import flat_names
 from arrax.transforms.wrapped import F
 

@@ -12,14 +12,14 @@ from arrax.core.meshes import AbstractMesh
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
-from arrax.interpreters.execution import match_donations
+from arrax.interpreters.lowered_programs import match_donations
 from arrax.interpreters.lowering.module import lower_module
 from arrax.interpreters.ordering import in_order
 from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401  (gives them their lowering)
 from arrax.lax.manual_regions import Region
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, as_numbers
-from arrax.transforms.autodiff import check_callable
+from arrax.transforms.differentiated_functions import check_callable
 from arrax.transforms.inspection import shaped_type, struct_of
 from arrax.transforms.jit import donated_leaves
 from arrax.transforms.tracing import trace
