@@ -21,6 +21,7 @@ from arrax.lax.conversion import convert
 from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.axis_order import axes_tuple
+from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, is_arraylike
 from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OptionalDevice, OptionalSharding, Shape
@@ -316,7 +317,7 @@ def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: OptionalShardi
         raise ValueError(
             f"Incompatible shapes for broadcasting: broadcast_to got array shape {own} and requested shape {lengths}"
         )
-    return _broadcast_to(array, lengths)
+    return _broadcast_to(array, lengths) if lengths else asarray(array)  # of a number, too
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
@@ -350,6 +351,8 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
         return ()
     arrays = [eager_operand("broadcast_arrays", a) for a in args]
     common = shapes.broadcast_shapes(*map(shape_of, arrays))
+    if not common:
+        return tuple(map(asarray, arrays))
     return tuple(
         a if shape_of(a) == common and not isinstance(a, np.ndarray) else broadcast_to(a, common) for a in arrays
     )

@@ -499,3 +499,11 @@ def test_memory_of_donated_numbers_is_taken_for_the_result():
         place = given.unsafe_buffer_pointer()
         result = add(given)
         assert given.is_deleted() and result.unsafe_buffer_pointer() == place and result == number + 1
+
+
+def test_numbers_that_are_broadcast_become_arrays_where_programs_are_recorded():
+    def rows(x):
+        (both, _), alone = jnp.broadcast_arrays(2.5, 1), jnp.broadcast_to(1.5, ())
+        return jnp.stack([x[None], both[None], alone[None]])
+
+    np.testing.assert_array_equal(arrax.jit(rows)(1.0), [[1.0], [2.5], [1.5]])
