@@ -286,6 +286,8 @@ def advice(history: History) -> str:
     if not counted:
         return "What changed is not known any more."
     (kind, what), _ = counted.most_common(1)[0]
+    if kind == "function" and not history.place:
+        return "It is a function of the library, whose variants are programs of their own."
     if kind == "static" and not history.place:
         return f"The argument {what} of a function of the library keeps changing: each value of it is another program."
     return _REMEDIES[kind].format(what=what or "an argument") + "."

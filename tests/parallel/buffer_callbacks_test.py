@@ -23,7 +23,7 @@ def calls():
 def test_each_device_calls_with_the_whole_values():
     shapes, double = calls()
     sharding = NamedSharding(Mesh(np.array(arrax.devices()), ("x",)), P("x"))
-    found = arrax.jit(lambda x: double(x) + 1)(arrax.device_put(TABLE, sharding))
+    found = arrax.jit(lambda x: double(x) + 1)(arrax.device_put(TABLE, sharding)).block_until_ready()  # on all devices
     np.testing.assert_array_equal(found, 2 * TABLE + 1)
     assert shapes == [(8, 4)] * 8
 
@@ -32,5 +32,6 @@ def test_each_device_calls_with_its_part_of_a_shard_map():
     shapes, double = calls()
     mesh = Mesh(np.array(arrax.devices()), ("x",))
     found = arrax.jit(arrax.shard_map(double, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False))(TABLE)
+    found.block_until_ready()
     np.testing.assert_array_equal(found, 2 * TABLE)
     assert shapes == [(1, 4)] * 8

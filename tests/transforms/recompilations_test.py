@@ -16,6 +16,8 @@ from tests.support import run_python
 @pytest.fixture(autouse=True)
 def forgotten():
     recompiles(clear=True)
+    with config.recompilation_warnings("warn"):
+        yield
 
 
 def history_of(name):
