@@ -22,6 +22,7 @@ def _errors(ours: float, reference: float) -> str:
 
 _SLOPES = "places outside of the support are led by a place inside, so that slopes there are finite"
 _COSINES = "SciPy has a kernel of its own for cosine transforms; here other passes over memory stand beside a Fourier transform"
+_SILENT = "no NaN is made on the way where x is 0, so that checks for NaN stay silent"
 REASONS = {
     "special.erf": _errors(0.5, 4.9), "special.erfc": _errors(7.4, 32), "special.erfcx": _errors(4.0, 31),
     "special.erfinv": _errors(3.2, 11), "special.ndtr": _errors(4.3, 56), "special.log_ndtr": _errors(6.5, 1e6),
@@ -33,6 +34,8 @@ REASONS = {
     "stats.poisson.logpmf": _errors(1.2, 7.5), "stats.t.logpdf": _errors(2.0, 5.1),
     "stats.binom.logpmf": "many trials keep the digits that differences of gammaln lose: of 1e8 trials 1e-12 instead of 1e-8",
     "stats.gamma.logpdf": _SLOPES, "stats.pareto.logpdf": _SLOPES, "stats.truncnorm.logpdf": _SLOPES,
+    "special.xlogy": _SILENT, "special.xlog1py": _SILENT,
+    "linalg.expm 200": "one approximant, of degree 13, for all dtypes: float32 could do with fewer products",
     "linalg.toeplitz 1000": "SciPy copies a strided view, which XLA does not have",
     "fft.dct": _COSINES, "fft.idct": _COSINES, "fft.dctn": _COSINES,
 }  # fmt: skip
