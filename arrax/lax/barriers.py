@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,8 @@ from arrax.lax.filled_arrays import full
 from arrax.lax.host_functions import HostFunction, lower_host_call
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shape_arguments import canonical_shape
-from arrax.xla.annotations import OptionalSharding, Shape
+from arrax.xla.annotations import OptionalSharding, Shape, Tree
 from arrax.xla.arrays import Array, ArrayLike
-
-Tree = TypeVar("Tree")  # an array or a pytree of arrays
 
 stop_gradient_p = Primitive("stop_gradient")
 stop_gradient_p.type_rule, stop_gradient_p.divides = lambda aval: aval, as_typed

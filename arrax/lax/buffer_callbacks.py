@@ -10,12 +10,11 @@ from arrax.core import config
 from arrax.core.calls import check_callable
 from arrax.core.interpreter import Primitive
 from arrax.core.pytrees import PyTreeDef, tree_unflatten
-from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.batching import running_batch
+from arrax.core.types import typeof
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.lax.ffi_calls import check_aliases, foreign_effect
 from arrax.lax.host_functions import call_host
-from arrax.lax.pure_callbacks import METHODS, batched_operands, flat_arguments, in_turn, result_types
+from arrax.lax.pure_callbacks import METHODS, batched_call, flat_arguments, result_types
 from arrax.native import runtime
 from arrax.xla import host_failures
 
@@ -33,21 +32,13 @@ def _refuse_derivative(primals: Any, tangents: Any, **params: Any) -> Any:
     )
 
 
-def _batch(
-    values: Sequence[Any], dims: Sequence[int | None], *, vmap_method: str | None, result_avals: tuple[ShapedArray, ...],
-    **params: Any,
-) -> tuple[list[Any], list[int]]:  # fmt: skip
-    if vmap_method is None:
+def _batch(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[list[Any], list[int]]:
+    if params["vmap_method"] is None:
         raise NotImplementedError(
             f"vmap of buffer_callback needs its vmap_method, one of {', '.join(map(repr, METHODS))}; that of "
             f"{params['callback']} is None"
         )
-    if vmap_method.startswith("sequential"):
-        own = {**params, "vmap_method": vmap_method, "result_avals": result_avals}
-        return in_turn(buffer_callback_p, values, dims, own, unrolled=vmap_method == "sequential_unrolled")
-    moved, size = batched_operands(values, dims, vmap_method), running_batch().size
-    wide = tuple(aval.update(shape=(size, *aval.shape)) for aval in result_avals)
-    return buffer_callback_p.bind(*moved, vmap_method=vmap_method, result_avals=wide, **params), [0] * len(wide)
+    return batched_call(buffer_callback_p, values, dims, params)
 
 
 def _lower(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +33,8 @@ from arrax.lax.collective_rules import (
 )
 from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import checked_operand
+from arrax.xla.annotations import Tree
 from arrax.xla.arrays import Array
-
-Tree = TypeVar("Tree")  # an array or a pytree of arrays
 
 _CONSTANTS: Any = (bool, int, float, complex, np.ndarray, np.generic)
 

@@ -10,11 +10,10 @@ import numpy as np
 from arrax.core.effects import Effect
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.batching import running_batch
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.custom_calls import custom_call, ir_attribute
 from arrax.lax.operand_checks import checked_operand
-from arrax.lax.pure_callbacks import METHODS, batched_operands, in_turn, result_types
+from arrax.lax.pure_callbacks import METHODS, batched_call, result_types
 from arrax.xla.arrays import Array
 
 Layout = Sequence[int]  # the axes of an array, that of the most distant elements first
@@ -85,30 +84,20 @@ def _refuse_derivative(primals: Any, tangents: Any, *, target_name: str, **param
     )
 
 
-def _batch(
-    values: Sequence[Any], dims: Sequence[int | None], *, vmap_method: str | None, result_avals: tuple[ShapedArray, ...],
-    input_layouts: Any, output_layouts: Any, **params: Any,
-) -> tuple[list[Any], list[int]]:  # fmt: skip
-    if vmap_method is None:
+def _batch(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[list[Any], list[int]]:
+    if params["vmap_method"] is None:
         raise NotImplementedError(
             f"vmap of ffi_call needs its vmap_method, one of {', '.join(map(repr, METHODS))}; the call of "
             f"{params['target_name']} has None"
         )
-    if vmap_method.startswith("sequential"):
-        own = {
-            **params, "vmap_method": vmap_method, "result_avals": result_avals, "input_layouts": input_layouts,
-            "output_layouts": output_layouts,
-        }  # fmt: skip
-        return in_turn(ffi_call_p, values, dims, own, unrolled=vmap_method == "sequential_unrolled")
-    moved = batched_operands(values, dims, vmap_method)
-    size = running_batch().size
-    wide = tuple(aval.update(shape=(size, *aval.shape)) for aval in result_avals)
-    outs = ffi_call_p.bind(
-        *moved, vmap_method=vmap_method, result_avals=wide,
-        input_layouts=tuple(map(_with_axis, input_layouts, (typeof(x).ndim for x in moved))),
-        output_layouts=tuple(map(_with_axis, output_layouts, (aval.ndim for aval in wide))), **params,
-    )  # fmt: skip
-    return outs, [0] * len(outs)
+
+    def widened(moved: list[Any], wide: tuple[ShapedArray, ...]) -> dict[str, Any]:
+        return {
+            "input_layouts": tuple(map(_with_axis, params["input_layouts"], (typeof(x).ndim for x in moved))),
+            "output_layouts": tuple(map(_with_axis, params["output_layouts"], (aval.ndim for aval in wide))),
+        }
+
+    return batched_call(ffi_call_p, values, dims, params, widened)
 
 
 def _with_axis(layout: tuple[int, ...], rank: int) -> tuple[int, ...]:

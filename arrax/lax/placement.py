@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves p
 from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import memories_of_primitive
 from arrax.native import runtime
+from arrax.xla.annotations import Tree
 from arrax.xla.arrays import Array, ArrayLike, copy_of
 from arrax.xla.axis_orders import asked_order, in_order, note_asked
 from arrax.xla.devices import single_sharding
@@ -31,7 +32,6 @@ from arrax.xla.placement import array_from_host, host_value
 from arrax.xla.shardings import NamedSharding
 
 ArrayImpl = runtime.ArrayImpl
-Tree = TypeVar("Tree")
 
 device_put_p = Primitive("device_put")
 device_put_p.divides, device_put_p.memories = as_typed, memories_as_typed

@@ -36,16 +36,29 @@ def _no_derivative(primals: Any, tangents: Any, **params: Any) -> Any:
 
 
 def _batch(
-    values: Sequence[Any], dims: Sequence[int | None], *, callback: HostFunction, result_avals: Any, vmap_method: Any,
-    **params: Any,
+    values: Sequence[Any], dims: Sequence[int | None], *, callback: HostFunction, **params: Any
+) -> tuple[list[Any], list[int]]:
+    def widened(_: Any, wide: tuple[ShapedArray, ...]) -> dict[str, Any]:
+        return {"callback": HostFunction(callback.name, callback.function, callback.in_tree, callback.out_tree, wide)}
+
+    return batched_call(pure_callback_p, values, dims, {**params, "callback": callback}, widened)
+
+
+def batched_call(
+    primitive: Primitive, values: Sequence[Any], dims: Sequence[int | None], params: dict[str, Any],
+    widened: Callable[[list[Any], tuple[ShapedArray, ...]], dict[str, Any]] = lambda moved, wide: {},
 ) -> tuple[list[Any], list[int]]:  # fmt: skip
-    if vmap_method is None or vmap_method.startswith("sequential"):
-        own = {**params, "callback": callback, "result_avals": result_avals, "vmap_method": vmap_method}
-        return in_turn(pure_callback_p, values, dims, own, unrolled=vmap_method == "sequential_unrolled")
-    size, moved = running_batch().size, batched_operands(values, dims, vmap_method)
-    wide = tuple(ShapedArray((size, *aval.shape), aval.dtype, aval.weak_type) for aval in result_avals)
-    batched = HostFunction(callback.name, callback.function, callback.in_tree, callback.out_tree, wide)
-    outs = pure_callback_p.bind(*moved, callback=batched, result_avals=wide, vmap_method=vmap_method, **params)
+    """A call of the host or of a library for a batch, as its ``vmap_method`` says: in turn (None, too), or one for all.
+
+    Args:
+      widened: from the operands and the types of the results of one call for all, what else changes in ``params``.
+    """
+    method = params["vmap_method"]
+    if method is None or method.startswith("sequential"):
+        return in_turn(primitive, values, dims, params, unrolled=method == "sequential_unrolled")
+    size, moved = running_batch().size, batched_operands(values, dims, method)
+    wide = tuple(ShapedArray((size, *aval.shape), aval.dtype, aval.weak_type) for aval in params["result_avals"])
+    outs = primitive.bind(*moved, **{**params, "result_avals": wide, **widened(moved, wide)})
     return outs, [0] * len(outs)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,11 @@ from arrax.core.types import typeof
 from arrax.lax.placement import device_put
 from arrax.lax.shapes import expand_dims
 from arrax.native import runtime
+from arrax.xla.annotations import Tree
 from arrax.xla.arrays import Array
 from arrax.xla.distribution import make_array_from_single_device_arrays
 from arrax.xla.meshes import Mesh
 from arrax.xla.shardings import NamedSharding, PartitionSpec
-
-Tree = TypeVar("Tree")  # an array or a pytree of arrays
 
 
 def _along_devices(function: str, devices: Sequence[Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from arrax.core.explicit_axes import as_typed, explicit_sharding, placed_type
 from arrax.core.interpreter import Primitive, Tracer, context
@@ -19,12 +19,11 @@ from arrax.lax.layout_constraints import with_order
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.placement import device_put_p, put_value
 from arrax.native import runtime
+from arrax.xla.annotations import Tree
 from arrax.xla.axis_orders import asked_order
 from arrax.xla.distribution import naming_value
 from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.tilings import with_axis
-
-Tree = TypeVar("Tree")  # an array or a pytree of arrays
 
 NamedSharding = runtime.NamedSharding
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from arrax.core.interpreter import context
 from arrax.core.meshes import AxisType, in_mesh, mesh_state
@@ -15,8 +15,7 @@ from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.lax.asked_shardings import declared, laid_out, left_to_compiler
 from arrax.native import runtime
 from arrax.transforms.jit import jit
-
-Tree = TypeVar("Tree")  # an array or a pytree of arrays
+from arrax.xla.annotations import Tree
 
 
 def _is_sharding(value: Any) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from arrax.core.pytrees import tree_leaves
 from arrax.native import runtime
+from arrax.xla.annotations import Tree
 from arrax.xla.devices import client_of
 from arrax.xla.effect_tokens import pending
-
-Tree = TypeVar("Tree")
 
 
 def block_until_ready(x: Tree) -> Tree:

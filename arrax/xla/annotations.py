@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from arrax.core.partition_specs import PartitionSpec
 from arrax.native import runtime
@@ -14,3 +15,4 @@ ShardingLike = runtime.Sharding | PartitionSpec  # a spec where a mesh is in for
 OptionalDevice = DeviceLike | None
 OptionalSharding = ShardingLike | None
 OneAxis = int | None  # None: all elements as one axis
+Tree = TypeVar("Tree")  # an array or a pytree of arrays, of which a result is another one

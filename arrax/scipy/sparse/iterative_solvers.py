@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.numpy_api.operands import is_arraylike
+from arrax.xla.annotations import Tree
 from arrax.xla.arrays import Array, ArrayLike
 
-Tree = TypeVar("Tree")  # an array or a pytree of arrays
 LinearMap = ArrayLike | Callable[[Any], Any]  # a matrix, or what it makes of a vector
 
 Operator = Callable[[Any], Any]
