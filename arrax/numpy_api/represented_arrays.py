@@ -24,10 +24,11 @@ from arrax.numpy_api.api import register_operand
 from arrax.numpy_api.array_methods import METHODS
 from arrax.numpy_api.operators import OPERATORS
 from arrax.xla.arrays import attach
+from arrax.xla.overlaid_arrays import OverlaidArray
 from arrax.xla.placement import array_from_host
 
 
-class EArray(runtime.Array):
+class EArray(OverlaidArray):
     """An array of an extended dtype: its type, and the array that stores its elements.
 
     Args:
@@ -48,48 +49,11 @@ class EArray(runtime.Array):
             )
         self.aval, self._base_array = aval, data
 
-    shape = property(lambda self: self.aval.shape, doc="Tuple of lengths.")
-    dtype = property(lambda self: self.aval.dtype, doc="The extended dtype.")
-    ndim = property(lambda self: self.aval.ndim, doc="Number of dimensions.")
-    size = property(lambda self: self.aval.size, doc="Number of elements.")
-    itemsize = property(lambda self: self.aval.dtype.itemsize, doc="Bytes per element.")
     nbytes = property(lambda self: self._base_array.nbytes, doc="Bytes of all elements.")
-    weak_type = False
-    sharding = property(lambda self: self._base_array.sharding, doc="How the elements lie on devices.")
-    committed = property(lambda self: self._base_array.committed, doc="Whether they are bound to their devices.")
-    _committed = property(lambda self: self._base_array._committed)
-    device = property(lambda self: self._base_array.device, doc="The device.")
-    is_fully_addressable = property(lambda self: self._base_array.is_fully_addressable)
-    is_fully_replicated = property(lambda self: self._base_array.is_fully_replicated)
-    __hash__ = None  # type: ignore[assignment]
-    __array_priority__ = 100
-
-    def devices(self) -> set[Any]:
-        """The devices that hold the elements."""
-        return self._base_array.devices()
-
-    def block_until_ready(self) -> EArray:
-        """Wait for the elements."""
-        self._base_array.block_until_ready()
-        return self
-
-    def is_deleted(self) -> bool:
-        """True where the elements are gone."""
-        return self._base_array.is_deleted()
-
-    def delete(self) -> None:
-        """Free the elements."""
-        self._base_array.delete()
 
     def on_device(self, device: Any) -> EArray:
         """The array on a device: what ``device_put`` does with it."""
         return EArray(self.aval, put_value(self._base_array, device))
-
-    def _is_traced_array(self) -> bool:
-        return True
-
-    def __len__(self) -> int:
-        return len(self.aval)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(

@@ -25,10 +25,11 @@ from arrax.random.implementations import Implementation, KeyDType, implementatio
 from arrax.random.materialized import materialized
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import attach
+from arrax.xla.overlaid_arrays import OverlaidArray
 from arrax.xla.placement import array_from_host
 
 
-class PRNGKeyArray(runtime.Array):
+class PRNGKeyArray(OverlaidArray):
     """An array of keys. Looks like an array of dtype ``key<fry>``; its data is an array of unsigned ints underneath."""
 
     def __init__(self, implementation: Implementation, data: Any):
@@ -42,49 +43,12 @@ class PRNGKeyArray(runtime.Array):
             )
         self.aval = ShapedArray(shape, implementation.dtype)
 
-    shape = property(lambda self: self.aval.shape, doc="Tuple of lengths.")
-    dtype = property(lambda self: self.aval.dtype, doc="The key dtype.")
-    ndim = property(lambda self: self.aval.ndim, doc="Number of dimensions.")
-    size = property(lambda self: self.aval.size, doc="Number of keys.")
-    itemsize = property(lambda self: self.aval.dtype.itemsize, doc="Bytes per key.")
     nbytes = property(lambda self: self.aval.size * self.aval.dtype.itemsize, doc="Bytes of all keys.")
-    weak_type = False
-    sharding = property(lambda self: self._base_array.sharding, doc="How the key data lies on devices.")
-    committed = property(lambda self: self._base_array.committed, doc="Whether the data is bound to its devices.")
-    _committed = property(lambda self: self._base_array._committed)
-    device = property(lambda self: self._base_array.device, doc="The device.")
-    is_fully_addressable = property(lambda self: self._base_array.is_fully_addressable)
-    is_fully_replicated = property(lambda self: self._base_array.is_fully_replicated)
     _consumed = False  # the key-reuse checker sets it
-    __hash__ = None  # type: ignore[assignment]
-    __array_priority__ = 100
-
-    def devices(self) -> set[Any]:
-        """The devices that hold the key data."""
-        return self._base_array.devices()
-
-    def block_until_ready(self) -> PRNGKeyArray:
-        """Wait for the key data."""
-        self._base_array.block_until_ready()
-        return self
 
     def copy_to_host_async(self) -> None:
         """Start copying the key data to the host."""
         self._base_array.copy_to_host_async()
-
-    def is_deleted(self) -> bool:
-        """True where the key data is gone."""
-        return self._base_array.is_deleted()
-
-    def delete(self) -> None:
-        """Free the key data."""
-        self._base_array.delete()
-
-    def _is_traced_array(self) -> bool:
-        return True
-
-    def __len__(self) -> int:
-        return len(self.aval)
 
     def __iter__(self) -> Iterator[PRNGKeyArray]:
         if not self.shape:
