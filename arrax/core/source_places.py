@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
+from arrax.core.calls import is_internal
 from arrax.core.errors import blame_line, frame_text, user_frames
+from arrax.core.functions import function_place
 from arrax.core.interpreter import context
 from arrax.core.name_stacks import Names, NameStack
 from arrax.core.program import SourceInfo, no_source
 from arrax.native import runtime
 
 Traceback = runtime.Traceback
+R = TypeVar("R")
 
 
 def current() -> SourceInfo:
@@ -99,6 +102,21 @@ def transform_name_stack(name: str) -> Any:
     Example: ``with arrax.extend.source_info_util.transform_name_stack('jvp') as stack: log.append(str(stack))``.
     """
     return _in_scopes(current_name_stack().transform(name).stack)
+
+
+def call_at_own_lines(rule: Callable[..., R], *args: Any) -> R:
+    """Call a rule of the user's, whose operations are recorded with the rule's own lines.
+
+    What applies rules goes through programs, and records what it makes as coming from the equation that it is at. That stays
+    so for rules of this package: their lines tell users nothing.
+    """
+    if context.source is None or is_internal(function_place(rule)):
+        return rule(*args)
+    outside, context.source = context.source, None
+    try:
+        return rule(*args)
+    finally:
+        context.source = outside
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from arrax import dtypes
 from arrax.core.functions import function_name, signature_of
 from arrax.core.interpreter import Tracer
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
+from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import boundary
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.lax.barriers import stop_gradient
@@ -149,7 +150,8 @@ class custom_jvp(Generic[P, R]):
         def jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
             out = function(*primals)
             zeros = _zero_tangents(out)
-            terms = [rule(t, out, *primals) for rule, t in zip(jvps, tangents, strict=True) if rule is not None]
+            pairs = [(rule, t) for rule, t in zip(jvps, tangents, strict=True) if rule is not None]
+            terms = [call_at_own_lines(rule, t, out, *primals) for rule, t in pairs]
             for term in terms:
                 zeros = _add_trees(zeros, term)
             return out, zeros
@@ -186,7 +188,9 @@ class custom_jvp(Generic[P, R]):
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             given = [(SymbolicZero(t.aval) if symbolic else instantiate(t)) if type(t) is Zero else t for t in tangents]
-            pair = jvp(*fixed, tuple(tree_unflatten(in_tree, primals)), tuple(tree_unflatten(in_tree, given)))
+            pair = call_at_own_lines(
+                jvp, *fixed, tuple(tree_unflatten(in_tree, primals)), tuple(tree_unflatten(in_tree, given))
+            )
             return _checked_pair(name, pair, trees)
 
         return rule

@@ -14,6 +14,7 @@ from arrax.core.interpreter import Tracer
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import register_pytree_node, tree_flatten, tree_map, tree_unflatten
+from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import boundary
 from arrax.core.types import Zero, slots, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
@@ -136,7 +137,7 @@ class custom_vjp(Generic[P, R]):
             values: Sequence[Any] = primals
             if symbolic:
                 values = [CustomVJPPrimal(x, nz) for x, nz in zip(primals, nonzero, strict=True)]
-            pair = fwd(*merge_arguments(tree_unflatten(in_tree, values), fixed, positions))
+            pair = call_at_own_lines(fwd, *merge_arguments(tree_unflatten(in_tree, values), fixed, positions))
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise TypeError(
                     f"Custom VJP fwd rule {function_name(fwd)} of {name} must produce a pair: the output of {name}, and the residuals "
@@ -162,7 +163,9 @@ class custom_vjp(Generic[P, R]):
 
         def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
             given = [SymbolicZero(ct.aval) if symbolic and type(ct) is Zero else _array(ct) for ct in cts]
-            found = bwd(*fixed, tree_unflatten(trees["residuals"], residuals), tree_unflatten(trees["out"], given))
+            found: Any = call_at_own_lines(
+                bwd, *fixed, tree_unflatten(trees["residuals"], residuals), tree_unflatten(trees["out"], given)
+            )
             if isinstance(found, list):
                 found = tuple(found)
             return _flat_cotangents(name, function_name(bwd), found, in_tree, avals)

@@ -8,6 +8,7 @@ from typing import Any
 
 from arrax.core.functions import function_name
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
+from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.staging import stage
@@ -73,7 +74,9 @@ class custom_vmap:
         name = function_name(rule)
 
         def flat_rule(size: int, mapped: Sequence[bool], values: Sequence[Any]) -> tuple[list[Any], list[bool]]:
-            found = rule(size, list(tree_unflatten(in_tree, mapped)), *tree_unflatten(in_tree, values))
+            found = call_at_own_lines(
+                rule, size, list(tree_unflatten(in_tree, mapped)), *tree_unflatten(in_tree, values)
+            )
             if not isinstance(found, tuple | list) or len(found) != 2:
                 raise TypeError(f"the custom vmap rule {name} must give a pair, (out, out_batched), but gave {found}")
             outs, tree = tree_flatten(found[0])

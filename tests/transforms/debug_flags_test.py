@@ -88,6 +88,42 @@ def test_a_nan_of_the_backward_pass_names_the_line_of_the_forward_one(wrap, loop
     assert "(backward_only)" in caught.value.__notes__[-1]
 
 
+@arrax.custom_vjp
+def with_rules(x):
+    return x
+
+
+@arrax.custom_jvp
+def with_tangents(x):
+    return x
+
+
+def infinite_over(x):
+    zero = x * 0
+    return zero / zero
+
+
+with_rules.defvjp(lambda x: (x, x), lambda x, ct: (infinite_over(ct),))
+with_tangents.defjvp(lambda primals, tangents: (primals[0], infinite_over(tangents[0])))
+RULES_CALLED = {
+    "reverse": lambda: arrax.grad(with_rules)(2.0),
+    "of jit": lambda: arrax.grad(arrax.jit(with_rules))(2.0),
+    "jit": lambda: arrax.jit(arrax.grad(with_rules))(2.0),
+    "scan": lambda: arrax.grad(lambda x: lax.scan(lambda c, _: (with_rules(c), None), x, None, length=2)[0])(2.0),
+    "vmap": lambda: arrax.vmap(arrax.grad(arrax.jit(with_rules)))(jnp.ones(2)),
+    "forward": lambda: arrax.jvp(lambda x: lax.cond(x > 0, with_tangents, jnp.sin, x), (2.0,), (1.0,)),
+    "forward of jit": lambda: arrax.jvp(arrax.jit(with_tangents), (2.0,), (1.0,)),
+}
+
+
+@pytest.mark.parametrize("name", RULES_CALLED)
+def test_a_nan_of_a_derivative_rule_names_the_rules_own_line(name):
+    with arrax.debug_nans(True), pytest.raises(FloatingPointError, match=r"encountered in div") as caught:
+        RULES_CALLED[name]()
+    frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert "infinite_over" in frames or any("(infinite_over)" in note for note in caught.value.__notes__)
+
+
 def test_infinities_are_found_alike_and_apart():
     inverse = lambda x: 1 / x  # noqa: E731
     for program in (inverse, arrax.jit(inverse), lambda x: lax.map(inverse, x[None])):

@@ -18,11 +18,12 @@ from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, open_jaxpr, subprogr
 from arrax.core.types import ShapedArray
 from arrax.interpreters.batching import bdim_at_front, running_batch
 from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.other_axes import other_axes
 from arrax.lax.arithmetic import add, lt
 from arrax.lax.host_functions import call_host
 from arrax.xla import host_failures
 
-STEPS, _FLAG = ShapedArray((), np.int64), ShapedArray((), np.bool_)
+STEPS, _FLAG, _DEVICE = ShapedArray((), np.int64), ShapedArray((), np.bool_), ShapedArray((), np.uint32)
 UNKNOWN = -1
 
 
@@ -30,7 +31,7 @@ class Listener(Protocol):
     """Who hears of a loop's steps. Hashable: it is a parameter of operations."""
 
     def __call__(
-        self, handle: int, steps: int, total: int, ended: bool, values: Sequence[np.ndarray]
+        self, handle: int, steps: int, total: int, ended: bool, repeated: bool, values: Sequence[np.ndarray]
     ) -> tuple[int, int]:
         """Hear that a loop has taken some steps; give a handle of this run, and how many steps to take next, 0 to end it.
 
@@ -38,6 +39,7 @@ class Listener(Protocol):
           handle: what the last call of this run has given; 0 at first.
           total: how many steps there will be, or ``UNKNOWN``.
           ended: whether these were all.
+          repeated: whether another device reports of the same loop.
           values: those of the last step that go with the mark; zeros before the first.
         """
 
@@ -142,6 +144,8 @@ def loop_ir(
     total: Callable[[], Any],
     value_avals: Sequence[ShapedArray] = (),
     steps_per_turn: int = 1,
+    last: Callable[[list[Any]], list[Any]] = lambda state: state,
+    last_steps: int = 0,
 ) -> list[Any]:
     """Like ``while_ir``; if the steps' program is marked, the loop reports.
 
@@ -151,19 +155,24 @@ def loop_ir(
       total: gives the number of steps in the program, or None.
       value_avals: types of the values of the mark.
       steps_per_turn: how many steps ``body`` takes.
+      last: takes the steps that are left when the loop ends; from what ``body`` gives to the same after them.
+      last_steps: how many these are.
     """
     listener = listener_of(program)
     if listener is None:
-        return while_ir(init, avals, cond, body)
+        return last(while_ir(init, avals, cond, body))
     count = len(avals)
     number = lambda value: builder.constant(np.int64(value))  # noqa: E731
     whole = total()
     whole = number(UNKNOWN) if whole is None else whole
+    repeated = _is_repeated(ctx.module_context)
 
     def call(handle: Any, turns: Any, values: list[Any], ended: bool) -> list[Any]:
         steps = builder.op("multiply", STEPS, turns, number(steps_per_turn))
-        operands = [handle, steps, whole, builder.constant(np.bool_(ended)), *values]
-        kinds = [STEPS, STEPS, STEPS, _FLAG, *value_avals]
+        if ended and last_steps:
+            steps = builder.op("add", STEPS, steps, number(last_steps))
+        operands = [handle, steps, whole, builder.constant(np.bool_(ended)), repeated, *values]
+        kinds = [STEPS, STEPS, STEPS, _FLAG, _FLAG, *value_avals]
         name, entry = "debug.progress", _entry(listener)
         return call_host(ctx.module_context, name, entry, operands, kinds, [STEPS, STEPS], side_effect=True)
 
@@ -188,15 +197,24 @@ def loop_ir(
     carried = [*avals, *value_avals]
     start = [number(0), number(0), cond(list(init)), *init, *(builder.full(0, aval) for aval in value_avals)]
     handle, turns, _, *carry = while_ir(start, [STEPS, STEPS, _FLAG, *carried], lambda state: state[2], outer)
+    carry = last(carry)
     call(handle, turns, carry[count:], True)
     return carry[:count]
 
 
+def _is_repeated(module: Any) -> Any:
+    """Whether another device than the first one runs the loop, where each does so by itself."""
+    if module.manual is None or other_axes(module):
+        return builder.constant(np.bool_(False))
+    number = builder.op("partition_id", _DEVICE)
+    return builder.compare("NE", (), number, builder.constant(np.uint32(0)))
+
+
 def _entry(listener: Listener) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
     def run(*values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        handle, steps, total, ended = (value.item() for value in values[:4])
+        handle, steps, total, ended, repeated = (value.item() for value in values[:5])
         try:
-            handle, following = listener(handle, steps, total, ended, values[4:])
+            handle, following = listener(handle, steps, total, ended, repeated, values[5:])
         except BaseException as error:
             host_failures.remember(error)
             raise

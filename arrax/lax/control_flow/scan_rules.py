@@ -273,31 +273,39 @@ def _lower(
         ]
         return outs[:num_carry], new, outs[rows:]
 
-    def body(state: list[Any]) -> list[Any]:
-        counter, carry, ys = state[0], state[1 : 1 + num_carry], state[1 + num_carry :]
-        for offset in range(per_turn):
-            shift = builder.constant(np.int32(offset))
-            position = counter if offset == 0 else builder.op("add", _COUNTER, counter, shift)
+    def steps(positions: Sequence[Any], state: list[Any]) -> list[Any]:
+        counter, carry, ys, values = (
+            state[0],
+            state[1 : 1 + num_carry],
+            state[1 + num_carry : rows + 1],
+            state[rows + 1 :],
+        )
+        for position in positions:
             carry, ys, values = step(position, carry, ys)
+        return [counter, *carry, *ys, *values]
+
+    def body(state: list[Any]) -> list[Any]:
+        counter = state[0]
+        shifts = [builder.constant(np.int32(offset)) for offset in range(per_turn)]
+        positions = [counter, *(builder.op("add", _COUNTER, counter, shift) for shift in shifts[1:])]
         following = builder.op("add", _COUNTER, counter, builder.constant(np.int32(per_turn)))
-        return [following, *carry, *ys, *values]
+        return [following, *steps(positions, state)[1:]]
 
     def goes_on(state: list[Any]) -> Any:
         return builder.compare("LT", (), state[0], builder.length(length - length % per_turn))
 
     per_turn = steps_per_turn(unroll, length)
-    carry, ys, done = list(init), buffers, 0
-    known = not is_symbolic(length)
-    if not known or length > per_turn:
-        start = [builder.constant(np.int32(0)), *carry, *ys]
+    start = [builder.constant(np.int32(0)), *init, *buffers]
+    if is_symbolic(length) or length > per_turn:
+        left = () if is_symbolic(length) else range(length - length % per_turn, length)
         state = loop_ir(
             ctx, jaxpr, start, [_COUNTER, *carry_avals, *stacks], goes_on, body,
             lambda: builder.constant(np.int64(length)), value_avals, per_turn,
+            lambda state: steps(left, state), len(left),
         )  # fmt: skip
-        carry, ys, done = state[1 : 1 + num_carry], state[1 + num_carry :], length - length % per_turn
-    for position in range(done, length) if known else ():
-        carry, ys, _ = step(position, carry, ys)
-    return [*carry, *map(with_type, ys, results)]
+    else:
+        state = steps(range(length), start)
+    return [*state[1 : 1 + num_carry], *map(with_type, state[1 + num_carry : rows + 1], results)]
 
 
 def steps_per_turn(unroll: Any, length: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmd
 import contextlib
 import pprint
+import re
 import sys
 import threading
 import traceback
@@ -13,6 +14,8 @@ from typing import IO, Any
 
 from arrax.transforms.debugger.frames import Frame
 
+_TAKE_ARGUMENTS = ("p", "pp", "u", "up", "d", "down", "l", "list", "help")
+_ASSIGNS = re.compile(r"\w+\s*[^\w\s(]*=")  # also one that compares
 _AROUND = 5  # lines of code shown before and after the frame's own
 _lock = threading.RLock()  # one prompt at a time
 
@@ -105,6 +108,18 @@ class Prompt(cmd.Cmd):
         self._show_code(2)
 
     # ---- commands --------------------------------------------------------------------------------------------------
+
+    def parseline(self, line: str) -> tuple[str | None, str | None, str]:
+        """Commands are told from Python by what follows: ``c`` resumes, ``c = 1``, ``c + 1``, ``c.shape`` and ``!c`` are Python."""
+        text = line.strip()
+        command, argument, parsed = super().parseline(text)
+        if text.startswith("!"):
+            return None, None, text[1:].lstrip()
+        if command and argument:
+            follows = parsed[len(command)].isspace() or argument.startswith("(")
+            if command not in _TAKE_ARGUMENTS or not follows or _ASSIGNS.match(text):
+                return None, None, text
+        return command, argument, parsed
 
     def default(self, line: str) -> None:
         """Evaluate an expression, or run a statement: names that it binds belong to the frame from then on."""

@@ -69,7 +69,7 @@ class Reporter:
     names: tuple[str, ...] = ()  # of the values that are shown
 
     def __call__(
-        self, handle: int, steps: int, total: int, ended: bool, values: Sequence[np.ndarray]
+        self, handle: int, steps: int, total: int, ended: bool, repeated: bool, values: Sequence[np.ndarray]
     ) -> tuple[int, int]:
         if handle == 0:
             return (0 if ended else self._begin()), 1
@@ -79,7 +79,7 @@ class Reporter:
             _runs.pop(handle, None)
             return handle, 0
         try:
-            if ended or run.bar is not None or now - run.began >= self.delay:
+            if not repeated and (ended or run.bar is not None or now - run.began >= self.delay):
                 words = ", ".join(f"{name}={_text(value)}" for name, value in zip(self.names, values, strict=False))
                 self._show(run, steps, total, now, ended, words)
         except Exception:  # what watches a program does not end it

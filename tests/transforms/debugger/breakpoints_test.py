@@ -211,6 +211,22 @@ def test_commands(wrap):
     assert next(answers) == where
 
 
+def test_what_is_no_command_is_python():
+    def f(c, q, w):
+        debug.breakpoint(**session.streams)
+        return c * q * w
+
+    session = Session(
+        "c + 1", "q = 5", "p q", "w.shape", "w[0] * 2", "!c", "p == 3", "p(c)", "c += 40", "p c", "?p", "c"
+    )
+    arrax.jit(f)(1.0, 2.0, jnp.ones(3))
+    (found,) = session.answers()
+    plus, bound, q, shape, element, whole, compared, called, added, c, told, _ = found
+    assert number(plus) == 2 and bound == "" and q == "5" and shape == "(3,)" and number(element) == 2
+    assert number(whole) == 1 and compared.startswith("*** NameError") and number(called) == 1
+    assert added == "" and number(c) == 41 and told.startswith("p EXPRESSION")
+
+
 @pytest.mark.parametrize("word", ["c", "cont", "continue"])
 def test_words_that_resume(word):
     session = Session(word)
