@@ -24,11 +24,10 @@ from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
 from arrax.lax import computations
-from arrax.lax.arithmetic import div, eq, max_, min_, mul, ne
+from arrax.lax.arithmetic import div, eq, mul, ne
 from arrax.lax.axis_order import transpose
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_element_type, convert_ir
-from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.extremes import extreme_form
 from arrax.lax.cpu.reducing import reduce_form
 from arrax.lax.families import compose_jvp
@@ -276,53 +275,10 @@ def max_for_shift(x: Any, axes: Sequence[int]) -> Any:
 reduce_sum.primitive.forms["cpu"] = reduce_form("add")
 
 
-def _short_rows_lowering(reduction_p: Primitive, monoid: Monoid) -> Any:
-    """Extremes of short rows, one row after the other, NaN by a second look at each element.
-
-    The compiler unrolls loops of so few turns; its library, which is quicker with longer rows, takes some 3 ns for each.
-    """
-    # With what computes the elements, the loop over a row is too long to be unrolled, and several times slower.
-    rows_p = Primitive(f"{reduction_p.name}_of_short_rows")
-    rows_p.type_rule = lambda aval, *, axes: ShapedArray(without_lengths(aval.shape, axes), aval.dtype)
-
-    def lower_rows(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any]:
-        (aval,), (out,) = ctx.avals_in, ctx.avals_out
-        scalar = ShapedArray((), aval.dtype)
-
-        def better(a: Any, b: Any) -> list[Any]:
-            is_nan = builder.compare("NE", (), b, b)
-            return [builder.op("select", scalar, is_nan, b, monoid.lower(ctx, aval.dtype, a, b))]
-
-        return [reduce_ir(ctx, [x], [builder.constant(monoid.identity(aval.dtype))], axes, [out], better)[0]]
-
-    rows_p.lower[None] = lower_rows
-    apart, otherwise = cached_lower_fun(rows_p.bind, rows_p.name, apart=True), reduction_p.lower[None]
-
-    def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], may_drop_nan: bool = False) -> list[Any]:
-        aval = ctx.avals_in[0]
-        known = type(aval.size) is int  # not an expression of symbols
-        short = (
-            known
-            and tuple(axes) == (aval.ndim - 1,)
-            and aval.shape[-1] <= thresholds.ARGMAX_PAIRS_LENGTH
-            and aval.ndim > 1
-        )
-        alone = (
-            ctx.module_context.num_devices == 1
-        )  # the partitioner adds up such reductions only by one plain operation
-        if alone and short and aval.size and not may_drop_nan and aval.dtype in (np.float32, np.float64):
-            return list(apart(ctx, x, axes=tuple(axes)))
-        return otherwise(ctx, x, axes=axes, may_drop_nan=may_drop_nan)
-
-    return rule
-
-
-reduce_max.primitive.lower["cpu"] = _short_rows_lowering(reduce_max.primitive, computations.maximum)
-reduce_min.primitive.lower["cpu"] = _short_rows_lowering(reduce_min.primitive, computations.minimum)
 reduce_and.primitive.forms["cpu"] = reduce_form("logical_and")
 reduce_or.primitive.forms["cpu"] = reduce_form("logical_or")
-reduce_max.primitive.forms["cpu"] = extreme_form(max_, reduce_max, reduce_form("maximum"))
-reduce_min.primitive.forms["cpu"] = extreme_form(min_, reduce_min, reduce_form("minimum"))
+reduce_max.primitive.forms["cpu"] = extreme_form(True, reduce_max, reduce_form("maximum"))
+reduce_min.primitive.forms["cpu"] = extreme_form(False, reduce_min, reduce_form("minimum"))
 
 _NAMED: dict[Monoid, Any] = {
     computations.sum_: reduce_sum,

@@ -1,96 +1,158 @@
 """Greatest and least floats on the CPU by operations on whole arrays, which keep NaN.
 
-The compiler's library drops NaN, so that its result needs a second look at all elements, and over short axes it may read
-memory in an order that takes ten times longer. Over short leading axes, half of the array is compared with the other half,
-and so on. Over long axes, some windows that cover them are compared, and the library sees what that leaves.
+The compiler's library drops NaN, so that its result needs a second look at all elements. Here every element is looked at once:
+windows that cover an axis are compared place by place until few places are left. Those of columns go half against half. Those
+of rows become integers of the same order, with NaN at its end, for which the compiler's own loops have vectors.
+
+Zeros have their order too: the greatest of both is 0, the least is -0, wherever they lie.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from arrax.core.program import JaxprEqn
+from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.arithmetic import gt, max_, min_, ne
+from arrax.lax.bitcast import bitcast_convert_type
+from arrax.lax.bitwise import bitwise_and, bitwise_xor, shift_right_arithmetic
 from arrax.lax.calls import call_apart
 from arrax.lax.cpu import thresholds
-from arrax.lax.operand_checks import kind_of
+from arrax.lax.filled_arrays import full_like
+from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
 
+_ORDERED = (
+    "bfloat16",
+    "float16",
+    "float32",
+    "float64",
+)  # dtypes whose bits, read as a sign and a magnitude, have their order
+
 
 def extreme_form(
-    combine: Callable[[Any, Any], Any],
+    largest: bool,
     reduce: Callable[[Any, tuple[int, ...]], Any],
     otherwise: Callable[[JaxprEqn, Around], Form | None],
 ) -> Callable[[JaxprEqn, Around], Form | None]:
     """The form of reductions to an extreme.
 
     Args:
-      combine: the greater, or the lesser, of two values; NaN where one is.
+      largest: whether it is the greatest, or the least.
       reduce: the reduction itself, over axes.
-      otherwise: the form of reductions of other types, over axes apart, and of small arrays.
+      otherwise: the form of reductions of other types, over axes apart, and of those that may drop NaN along rows.
     """
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         aval, axes = eqn.invars[0].aval, sorted(eqn.params["axes"])
-        if kind_of(aval.dtype) != "floating" or not aval.size or not axes or not around.host_kernels:
+        if aval.dtype.name not in _ORDERED or not aval.size or not axes or not around.host_kernels:
             return otherwise(eqn, around)
         first, last = axes[0], axes[-1] + 1
         before, length, after = (math.prod(aval.shape[a:b]) for a, b in ((0, first), (first, last), (last, aval.ndim)))
-        if last - first > len(axes):
+        if last - first > len(axes) or length < 2:
             return otherwise(eqn, around)
-        block = (before, length, after) if after > 1 else (before, length)
-        params = (("block", block), ("combine", combine), ("shape", eqn.outvars[0].aval.shape))
-        if after > 1 and 2 <= length <= thresholds.EXTREME_MAX_HALVED:
-            return Form(_halved, params)
-        seen_anyway = eqn.params.get("may_drop_nan", False)
-        large = aval.size >= thresholds.EXTREME_MIN_SIZE and length >= thresholds.EXTREME_MIN_LENGTH
-        if large and not seen_anyway:
+        params = (("block", (before, length, after)), ("largest", largest), ("shape", eqn.outvars[0].aval.shape))
+        if after > 1 and (length <= thresholds.EXTREME_MAX_HALVED or not eqn.params.get("may_drop_nan", False)):
+            return Form(_of_columns, params)
+        if after == 1 and not eqn.params.get("may_drop_nan", False):
             computed = around.maker(eqn.invars[0]) is not None
-            return Form(_folded, (*params, ("reduce", reduce), ("computed", computed)))
+            return Form(_of_rows, (*params, ("reduce", reduce), ("computed", computed)))
         return otherwise(eqn, around)
 
     return rule
 
 
-def _halved(x: Any, *, block: tuple[int, ...], combine: Callable[[Any, Any], Any], shape: tuple[int, ...]) -> list[Any]:
-    x, length = reshape(x, block), block[1]
-    while length > 1:
-        half = length // 2
-        halves = combine(_entries(x, 0, half), _entries(x, half, 2 * half))
-        if length % 2:
-            first = combine(_entries(halves, 0, 1), _entries(x, 2 * half, length))
-            halves = concatenate([first, _entries(halves, 1, half)], 1) if half > 1 else first
-        x, length = halves, half
-    return [reshape(x, shape)]
+def _of_columns(x: Any, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...]) -> list[Any]:
+    x, dtype = reshape(x, block), typeof(x).dtype
+    keyed = dtype.itemsize < 4  # comparisons of such floats are computed in wider ones
+    found = _halved(_by_windows(_keys(x, largest) if keyed else x, thresholds.EXTREME_MAX_HALVED, largest), largest)
+    return [reshape(_numbers(found, dtype) if keyed else found, shape)]
 
 
-def _folded(
+def _of_rows(
     x: Any,
     *,
     block: tuple[int, ...],
-    combine: Callable[[Any, Any], Any],
+    largest: bool,
     shape: tuple[int, ...],
     reduce: Callable[[Any, tuple[int, ...]], Any],
     computed: bool,
 ) -> list[Any]:
-    """By windows that lie at equal distances, the first at the beginning and the last at the end; they may overlap."""
-    length, count = block[1], thresholds.EXTREME_WINDOWS
-    width = -(-length // count)
-    starts = [(length - width) * number // (count - 1) for number in range(count)]
+    x = reshape(x, block[:2])
+    dtype = typeof(x).dtype
 
     def by_windows(x: Any) -> list[Any]:
+        if dtype.itemsize < 4:
+            return [_by_windows(_keys(x, largest), thresholds.EXTREME_MAX_ROW, largest)]
+        return [_keys(_by_windows(x, thresholds.EXTREME_MAX_ROW, largest), largest)]
+
+    (few,) = call_apart(by_windows, x) if computed else by_windows(x)  # what computes it is not to go by windows
+    return [reshape(_numbers(reduce(few, (1,)), dtype), shape)]
+
+
+def _by_windows(x: Any, limit: int, largest: bool) -> Any:
+    """The extremes of windows at equal distances along axis 1, the first at the beginning and the last at the end, until no
+    more than ``limit`` are left; windows may overlap."""
+    while (length := typeof(x).shape[1]) > limit:
+        count = min(thresholds.EXTREME_WINDOWS, -(-length // limit))
+        width = -(-length // count)
+        starts = [(length - width) * number // (count - 1) for number in range(count)]
         parts = [_entries(x, start, start + width) for start in starts]
         while len(parts) > 1:
-            parts = [combine(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
-        return parts
+            odd = parts[len(parts) // 2 * 2 :]
+            parts = [*map(functools.partial(_better, largest), parts[::2], parts[1::2]), *odd]
+        (x,) = parts
+    return x
 
-    x = reshape(x, block)
-    (found,) = call_apart(by_windows, x) if computed else by_windows(x)  # what computes it is not to go by windows
-    return [reshape(reduce(found, (1,)), shape)]
+
+def _halved(x: Any, largest: bool) -> Any:
+    length = typeof(x).shape[1]
+    while length > 1:
+        half = length // 2
+        halves = _better(largest, _entries(x, 0, half), _entries(x, half, 2 * half))
+        if length % 2:
+            first = _better(largest, _entries(halves, 0, 1), _entries(x, 2 * half, length))
+            halves = concatenate([first, _entries(halves, 1, half)], 1) if half > 1 else first
+        x, length = halves, half
+    return x
+
+
+def _better(largest: bool, a: Any, b: Any) -> Any:
+    return (max_ if largest else min_)(a, b)
 
 
 def _entries(x: Any, start: int, stop: int) -> Any:
     return slice_in_dim(x, start, stop, axis=1)
+
+
+def _keys(x: Any, largest: bool) -> Any:
+    """Integers in the order of floats; those of NaN come after the greatest, or before the least."""
+    dtype = typeof(x).dtype
+    bits = bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))
+    infinity, nan = (np.array(value, dtype).view(typeof(bits).dtype)[()] for value in (np.inf, np.nan))
+    is_nan = gt(bitwise_and(bits, full_like(bits, _magnitude(bits))), full_like(bits, infinity))
+    return select(is_nan, full_like(bits, nan if largest else ~nan), _turned(bits))
+
+
+def _numbers(keys: Any, dtype: np.dtype) -> Any:
+    """The floats of integers in their order."""
+    found = bitcast_convert_type(_turned(keys), dtype)
+    return select(ne(found, found), full_like(found, np.nan), found)
+
+
+def _turned(bits: Any) -> Any:
+    """With the magnitudes of negative numbers the other way round, which is undone by the same."""
+    width = 8 * typeof(bits).dtype.itemsize
+    sign = shift_right_arithmetic(bits, full_like(bits, width - 1))
+    return bitwise_xor(bits, bitwise_and(sign, full_like(bits, _magnitude(bits))))
+
+
+def _magnitude(bits: Any) -> int:
+    return int(np.iinfo(typeof(bits).dtype).max)

@@ -322,24 +322,42 @@ def test_extremes_over_leading_axes_go_half_against_half():
     )
 
 
-def test_extremes_of_short_rows_look_at_each_element_once():
-    text = lowered_text(lambda x: x.max(1), np.ones((9, 16), np.float32))
-    assert (
-        "reduce_max_of_short_rows" in text and text.count("stablehlo.reduce(") + text.count('"stablehlo.reduce"') == 1
-    )
-    assert "reduce_max_of_short_rows" not in lowered_text(lambda x: x.max(1), np.ones((9, 17), np.float32))
+def reductions_in(text):
+    return text.count("stablehlo.reduce(") + text.count('"stablehlo.reduce"')
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("length", [2, 16, 32, 33, 1400])
+def test_extremes_of_rows_look_at_each_element_once_as_an_integer(dtype, length):
+    with x64_for(dtype):
+        text = lowered_text(lambda x: x.max(1), np.ones((9, length), dtype))
+    assert reductions_in(text) == 1 and "stablehlo.bitcast_convert" in text
+    assert ("stablehlo.slice" in text) == (length > 32)
 
 
 def test_extremes_over_long_axes_compare_windows():
     x = np.ones((50, 1400), np.float32)
-    for shown, reduced in ((x, 1), (x.T, 0), (x.ravel(), 0)):
-        text = lowered_text(lambda x, axis=reduced: x.max(axis), shown)
-        assert text.count("stablehlo.slice") == 8 and "by_windows" not in text
+    for shown, axis in ((x, 1), (x.T, 0), (x.ravel(), 0)):
+        text = lowered_text(lambda x, axis=axis: x.max(axis), shown)
+        assert text.count("stablehlo.slice") >= 8 and "by_windows" not in text
+        assert reductions_in(text) == (axis == shown.ndim - 1)  # over columns there is nothing left to reduce
     assert "by_windows" in lowered_text(lambda x: jnp.sin(x).max(1), x)  # apart from the sine, which is computed once
     assert "slice" not in lowered_text(arrax.nn.softmax, x)  # which needs no second look
 
 
-@pytest.mark.parametrize("shape", [(6, 4), (4, 40), (40, 4), (300, 301), (30, 49, 50)], ids=str)
+@pytest.mark.parametrize("shape", [(20, 17), (20, 31), (17, 33), (12, 47), (5, 65), (3, 257), (2, 300, 3)], ids=str)
+def test_extremes_of_axes_of_any_length_see_every_place(shape):
+    length = shape[1]
+    x = np.zeros((length, *shape), np.float32)
+    x[np.arange(length), :, np.arange(length)] = 1  # in each batch at another place
+    nan = np.where(x == 1, np.float32(-np.nan), np.float32(-3))
+    found, lost = arrax.jit(lambda x, nan: (jnp.stack([x.max(2), -(-x).min(2)]), jnp.stack([nan.max(2), nan.min(2)])))(
+        x, nan
+    )
+    assert (np.asarray(found) == 1).all() and np.isnan(lost).all()
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (4, 17), (4, 40), (40, 4), (300, 301), (30, 49, 50), (2, 30_001)], ids=str)
 def test_zeros_of_both_signs_have_one_greatest_and_one_least(shape):
     x = np.where(np.indices(shape).sum(0) % 2, np.float32(0), np.float32(-0.0))  # like a chessboard
     for axis in (0, 1):
