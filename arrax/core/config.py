@@ -263,6 +263,20 @@ def transfers_guarded() -> bool:
 
 
 @contextmanager
+def copy_in_place() -> Iterator[None]:
+    """What is copied where it lies is no transfer between devices, though the runtime copies it as if it was."""
+    if not transfers_guarded():
+        yield
+        return
+    state = runtime.guard_lib.thread_local_state()
+    before, state.device_to_device = state.device_to_device, runtime.guard_lib.TransferGuardLevel.ALLOW
+    try:
+        yield
+    finally:
+        state.device_to_device = before
+
+
+@contextmanager
 def explicit_transfer(direction: str) -> Iterator[None]:
     """What the user asked for by name: guarded only at the ``…_explicit`` levels. ``direction`` is "put" or "get"."""
     if not transfers_guarded():

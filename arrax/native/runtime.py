@@ -8,6 +8,7 @@ from arrax.native.versions import jaxlib_version as jaxlib_version
 
 # isort: split
 # weakref_lru_cache must be imported before typed ndarray types are registered, or the process dies (see xla/startup.py).
+from jaxlib import _hlo as _hlo  # type: ignore[attr-defined,unused-ignore]
 from jaxlib import _jax as _jax  # type: ignore[attr-defined,unused-ignore]
 from jaxlib import utils as native_utils  # type: ignore[attr-defined]  # noqa: F401
 from jaxlib import xla_client as xla_client
@@ -38,6 +39,8 @@ collect_garbage = _jax.collect_garbage
 config_cells = _jax.config
 dlpack_managed_tensor_to_buffer = _jax.dlpack_managed_tensor_to_buffer
 guard_lib = _jax.guard_lib
+hlo_module_cost_analysis = _jax.hlo_module_cost_analysis
+hlo_module_from_text = _hlo.hlo_module_from_text
 ifrt_programs = _jax.ifrt_programs
 call_states = _jax.jax_jit
 pjit = _jax.pjit

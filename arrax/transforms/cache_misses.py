@@ -39,6 +39,43 @@ class TraceKey(NamedTuple):
     axes: tuple[Any, ...]
 
 
+class _Outline(NamedTuple):
+    """Stands for a static value that must not be kept alive: what is said of it, and whether it was the same."""
+
+    kind: str
+    hash: int
+
+    def __repr__(self) -> str:
+        return f"a value of type {self.kind}"
+
+    @property
+    def value(self) -> _Outline:
+        """What is shown."""
+        return self
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in _PLAIN or (type(value) is tuple and len(value) < 9 and all(map(_is_plain, value)))
+
+
+def outline_of(key: tuple[Any, ...]) -> TraceKey:
+    """What can be kept of a ``TraceKey``'s entries when the values are gone: of a structure and of static values little more
+    than whether they were the same.
+    """
+    tree, avals, static, positional, settings, axes = key
+    kept = tuple(
+        tuple(
+            (name, one if _is_plain(one.value) else _Outline(type(one.value).__name__, hash(one)))
+            for name, one in entries
+        )
+        for entries in static
+    )
+    return TraceKey(hash(tree), avals, kept, positional, settings, axes)
+
+
 def explain(
     fun: Callable[..., Any], key: tuple[Any, ...], earlier: Sequence[tuple[Any, ...]], names: Sequence[str] | None
 ) -> None:
@@ -114,6 +151,9 @@ def _static_differences(now: Any, before: Any) -> Iterator[Difference]:
 
 
 def _tree_differences(now: Any, before: Any) -> Iterator[Difference]:
+    if isinstance(now, int):  # of outlines
+        yield Difference("tree", "", "structure of the arguments: another one than before")
+        return
     if now.children()[1] != before.children()[1]:
         new, old = (sorted(map(str, tree.children()[1].node_data()[1])) for tree in (now, before))
         if new != old:

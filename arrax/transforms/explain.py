@@ -24,6 +24,7 @@ from arrax.transforms.waiting import block_until_ready
 from arrax.xla import compilation
 from arrax.xla.hlo_text import HloProgram, Instruction, read_hlo
 from arrax.xla.live_buffers import buffers_at_peak
+from arrax.xla.loop_costs import costs_with_turns
 
 _LARGE_CONSTANT = 1_000_000  # bytes
 _LISTED = 8
@@ -90,12 +91,12 @@ def _time_of(compiled: Compiled, args: Sequence[Any], kwargs: dict[str, Any]) ->
 
 
 def _explanation(traced: Any, lowering: LoweredProgram, compiled: Compiled, times: Times) -> Explanation:
-    modules = [read_hlo(module.to_string()) for module in compiled._own_modules()]
-    program = modules[0]
+    text = compiled._own_modules()[0].to_string()
+    program = read_hlo(text)
     placement = compiled._placement
     devices = [placement.device] if placement.devices is None else list(placement.devices)
-    costs = compiled.cost_analysis() or {}
-    flops, moved = (max(0.0, costs.get(name, 0.0)) for name in ("flops", "bytes accessed"))
+    costs, uncounted = costs_with_turns(program, text, devices[0].client, compiled.cost_analysis() or {})
+    flops, moved = costs["flops"], costs["bytes accessed"]
     best = roofline(flops * len(devices), moved * len(devices), devices[0], len(devices))
     buffers = buffers_at_peak(program)
     instructions = list(program.instructions())
@@ -107,7 +108,7 @@ def _explanation(traced: Any, lowering: LoweredProgram, compiled: Compiled, time
         platform=devices[0].platform,
         devices=len(devices),
         times=times,
-        work=Work(flops, max(0.0, costs.get("transcendentals", 0.0)), moved, best.seconds, best.bound, *best.pace),
+        work=Work(flops, costs["transcendentals"], moved, best.seconds, best.bound, *best.pace, uncounted),
         memory=_memory(compiled.memory_analysis(), sum(buffer.size for buffer in buffers)),
         largest=tuple(_place(buffer.maker, program) for buffer in buffers[:_LISTED]),
         donations=tuple(_donations(traced, lowering, program)),

@@ -30,7 +30,8 @@ class Times:
 class Work:
     """What a call does, by the compiler's estimate, and the least seconds that this takes at the device's best pace.
 
-    ``bound`` says by what: ``"computing"`` or ``"memory"``.
+    ``bound`` says by what: ``"computing"`` or ``"memory"``. Loops count with all their turns, but for ``uncounted_loops``, whose
+    number is known only when they run: these count as one turn.
     """
 
     flops: float
@@ -40,6 +41,7 @@ class Work:
     bound: str
     peak_flops_per_second: float
     peak_bytes_per_second: float
+    uncounted_loops: int = 0
 
 
 @dataclass(frozen=True)
@@ -161,11 +163,16 @@ class Explanation(Report):
         yield f"trace {trace}, lower {seconds_text(times.lower)}, compile {seconds_text(times.compile)}{source}"
         if times.run is not None:
             share = self.work.least_seconds / times.run if times.run else 0.0
-            yield f"run {seconds_text(times.run)}, {share:.0%} of the best pace"
+            cached = share > 1 and self.work.bound == "memory"
+            pace = "faster than memory: from caches" if cached else f"{min(share, 1):.0%} of the best pace"
+            yield f"run {seconds_text(times.run)}, {pace}"
 
     def _work_lines(self) -> Iterator[str]:
         work = self.work
         yield f"{_scaled(work.flops)} operations on numbers, {bytes_text(work.bytes_accessed)} read and written"
+        if work.uncounted_loops:
+            loops = "a loop" if work.uncounted_loops == 1 else f"each of {work.uncounted_loops} loops"
+            yield f"with one turn of {loops} whose number of turns nobody knows before"
         yield (
             f"at least {seconds_text(work.least_seconds)} here, bound by {work.bound} (at best "
             f"{_scaled(work.peak_flops_per_second)} operations and {bytes_text(work.peak_bytes_per_second)} a second)"

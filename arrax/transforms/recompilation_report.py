@@ -93,19 +93,18 @@ def _is_repeated(history: History) -> bool:
 
 def _described(history: History) -> FunctionHistory:
     changes: list[Change] = []
-    traced = None  # by the event before
+    waiting: dict[Any, int] = {}  # the places of changes whose traces were not compiled yet
     for event, differences in history.changes():
-        if event.source is not None and event.traced is traced:
-            changes[-1] = replace(changes[-1], compile_seconds=event.seconds, source=event.source)
-            traced = None
-            continue
         texts = tuple(difference.text for difference in differences)
-        if event.source is None:
+        trace = id(event.function), event.outline
+        place = None if event.source is None else waiting.pop(trace, None)
+        if place is not None:
+            changes[place] = replace(changes[place], compile_seconds=event.seconds, source=event.source)
+        elif event.source is None:
+            waiting[trace] = len(changes)
             changes.append(Change(event.seconds, 0.0, None, texts))
-            traced = event.traced  # the same object for the same trace, which may be gone
         else:
             changes.append(Change(0.0, event.seconds, event.source, texts))
-            traced = None
     return FunctionHistory(
         history.describe(), history.traces, history.compilations, history.sources["compiler"], history.seconds,
         tuple(changes), advice(history) if history.compilations > 1 else "",

@@ -1,6 +1,6 @@
 """How often each function is traced and compiled, and a word where that goes on and on. Only first calls come here.
 
-What a trace depends on may be large, and belongs to the function: of traces that are gone only numbers remain.
+What a trace depends on may be large, and belongs to the function: of traces that are gone outlines remain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from arrax.core.errors import user_frames
 from arrax.core.functions import function_name, function_place, signature_of
 from arrax.core.interpreter import context
 from arrax.native import runtime
-from arrax.transforms.cache_misses import Difference, nearest_differences
+from arrax.transforms.cache_misses import Difference, nearest_differences, outline_of
 from arrax.xla import compilation
 
 _FUNCTIONS, _EVENTS = 4096, 64
@@ -47,13 +47,15 @@ class Event:
 
     Attributes:
       seconds: what that took. source: for a compilation, "compiler", "disk" or "memory"; for a trace None.
-      traced, function: weak references to the trace and the function object. key: for a compilation, what else it depends on.
+      traced, function: weak references to the trace and the function object: one object for each, also when these are gone.
+      key: for a compilation, what else it depends on. outline: of the trace's key. names: of its flat arguments.
     """
 
-    __slots__ = ("seconds", "source", "traced", "key", "function")
+    __slots__ = ("seconds", "source", "traced", "key", "function", "outline", "names")
 
     def __init__(self, seconds: float, source: str | None, traced: Any, key: Any, function: Any):
         self.seconds, self.source, self.traced, self.key = seconds, source, weakref.ref(traced), key
+        self.outline, self.names = outline_of(traced.key), traced.info.argument_names or ()
         try:
             self.function = weakref.ref(function)
         except TypeError:
@@ -202,31 +204,31 @@ def _complain(history: History) -> None:
 
 def _change(event: Event, earlier: list[Event]) -> list[Difference]:
     """What was new about an event against earlier ones of its kind."""
-    traced = event.traced()
     others = [other for other in earlier if (other.source is None) is (event.source is None)]
     if not others:
         return []
-    if traced is None:
-        return [Difference("function", "", "another function object of this definition, which is gone")]
     if event.source is not None:  # of one trace, only the place or the settings of a call can be new
-        same = [other for other in others if other.traced() is traced]
+        same = [other for other in others if other.traced is event.traced]
         if same:
-            return [_placement_change(event.key, same[-1].key, traced.info.argument_names or ())]
-    function = event.function()
-    known = [other.traced() for other in others if other.function() is function]
-    keys = [one.key for one in known if one is not None]
-    if keys:
-        differences = nearest_differences(traced.key, keys, traced.info.argument_names)
-        differences = [_with_name(one, function) for one in differences]
-        return differences or [
-            Difference("forgotten", "", "the same call: caches were cleared, or it was one of too many")
-        ]
-    return [Difference("function", "", "another function object of this definition")]
+            return [_placement_change(event.key, same[-1].key, event.names)]
+    known = [other for other in others if other.function is event.function]
+    if not known:
+        return [Difference("function", "", "another function object of this definition")]
+    traced, function = event.traced(), event.function()
+    alive = [one.key for one in (other.traced() for other in known) if one is not None]
+    if traced is not None and alive:
+        differences = nearest_differences(traced.key, alive, event.names)
+    else:
+        differences = nearest_differences(event.outline, [other.outline for other in known], event.names)
+    return [_with_name(one, function) for one in differences] or [
+        Difference("forgotten", "", "the same call: caches were cleared, or it was one of too many")
+    ]
 
 
 def _with_name(difference: Difference, function: Any) -> Difference:
     """A difference in a static argument by position, with the argument's name."""
-    signature = signature_of(function) if difference.kind == "static" and difference.what.isdigit() else None
+    by_position = function is not None and difference.kind == "static" and difference.what.isdigit()
+    signature = signature_of(function) if by_position else None
     position = int(difference.what) if signature is not None else 0
     if signature is None or position >= len(signature.parameters):
         return difference

@@ -50,6 +50,7 @@ class Discharged:
         self.forwarded = [n for n, var in enumerate(jaxpr.invars) if id(var) in returned]
         tree = tree_structure((0,) * len(jaxpr.outvars))
         self.traced = Traced(ClosedJaxpr(jaxpr, whole.consts), [], tree, traced.info, jaxpr.in_avals, traced.in_tree)
+        self.traced.key = traced.key
 
     def donated(self, by_user: Flags) -> tuple[bool, ...]:
         """Which arguments the program may write over: those that the user donates, and references that it writes to."""

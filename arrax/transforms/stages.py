@@ -176,7 +176,7 @@ class Lowered(_Stage):
         """Estimated costs, such as ``{'flops': …}``."""
         computation = self.compiler_ir("hlo")
         client = self._placement.device.client
-        return runtime._jax.hlo_module_cost_analysis(client, computation.as_hlo_module())
+        return runtime.hlo_module_cost_analysis(client, computation.as_hlo_module())
 
     @boundary
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:

@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import in_call
-from arrax.core.config import explicit_transfer
+from arrax.core.config import copy_in_place
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
 from arrax.xla.placement import array_from_host, check_live, host_value, pieces_of
@@ -196,7 +196,7 @@ def copy_of(array: Any) -> Any:
     check_live(array)  # the runtime would crash
     sharding = array._sharding
     devices, semantics = [sharding._internal_device_list], [runtime.ArrayCopySemantics.ALWAYS_COPY]
-    with explicit_transfer("put"):
+    with copy_in_place():
         (moved,) = runtime.batched_copy_array_to_devices_with_sharding([array], devices, [sharding], semantics)
     return moved
 

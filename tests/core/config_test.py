@@ -1,5 +1,6 @@
 """Settings: read and set by name, attribute, context, environment, command line; each thread may have its own."""
 
+import copy
 import gc
 import os
 import subprocess
@@ -193,6 +194,8 @@ def test_transfers_are_guarded():
             jnp.sin(host)
         with pytest.raises(RuntimeError, match="host-to-device"):
             arrax.jit(lambda x: x + 1)(host)
+    with arrax.transfer_guard("disallow_explicit"):  # copies stay where they are
+        assert x.copy().unsafe_buffer_pointer() != copy.deepcopy(x).unsafe_buffer_pointer()
     with arrax.transfer_guard_host_to_device("disallow_explicit"), pytest.raises(RuntimeError, match="host-to-device"):
         arrax.device_put(host)
     assert jnp.sin(host).shape == (3,)

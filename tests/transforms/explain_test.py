@@ -46,6 +46,31 @@ def test_a_report_counts_work_and_memory():
     assert report.equations == 2 and report.instructions > 3
 
 
+def scanned(a, n):
+    return arrax.lax.scan(lambda c, _: (jnp.tanh(c @ a), None), a, None, length=n)[0]
+
+
+# fmt: off
+LOOPED = {  # a function of a matrix, how many products it takes, and how many loops nobody knows the turns of
+    "scan":        (lambda a: scanned(a, 50), 50, 0),
+    "nested":      (lambda a: arrax.lax.fori_loop(0, 7, lambda i, c: scanned(c, 5) @ a, a), 42, 0),
+    "gradient":    (arrax.grad(lambda a: scanned(a, 10).sum()), 29, 0),
+    "branch":      (lambda a: arrax.lax.cond(a[0, 0] > 0, lambda: scanned(a, 9), lambda: a), 9, 0),
+    "no number":   (lambda a: arrax.lax.while_loop(lambda c: c[0, 0] < 9, lambda c: jnp.tanh(c @ a), a), 1, 1),
+    "in a number": (lambda a: arrax.lax.fori_loop(0, 4, lambda i, c: arrax.lax.while_loop(
+        lambda c: c[0, 0] < 9, lambda c: jnp.tanh(c @ a), c), a), 4, 1),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", LOOPED)
+def test_work_counts_all_turns_of_loops(name):
+    fun, products, uncounted = LOOPED[name]
+    report = explain(fun)(jnp.ones((48, 48)))
+    assert report.work.flops == pytest.approx(products * 2 * 48**3, rel=0.15)
+    assert report.work.uncounted_loops == uncounted and ("one turn of a loop" in str(report)) == bool(uncounted)
+
+
 def test_the_least_time_follows_from_the_pace_of_the_device():
     work = explain(product)(jnp.ones((64, 128)), jnp.ones((128, 32))).work
     times = work.flops / work.peak_flops_per_second, work.bytes_accessed / work.peak_bytes_per_second

@@ -1,5 +1,6 @@
 """Recompilations are counted and explained, and warned of once where they go on."""
 
+import gc
 import json
 import sys
 import warnings
@@ -27,6 +28,45 @@ def history_of(name):
 
 def changes_of(name):
     return [change.changed for change in history_of(name).changes]
+
+
+class Setting:
+    """Compared by identity."""
+
+
+def test_changes_are_known_when_the_function_is_gone():
+    def calls():
+        fun = arrax.jit(lambda x, n=None, **rest: x, static_argnames="n")
+        for x in (jnp.ones(3), jnp.ones(4), jnp.ones(4, jnp.int32)):
+            fun(x)
+        for n in ("one", ("two", 2), Setting(), Setting()):
+            fun(x, n=n)
+        fun((x, x), n=n)
+
+    calls()
+    gc.collect()
+    assert changes_of("<lambda>") == [
+        (), ("type of x: now f32[4], before f32[3]",), ("type of x: now i32[4], before f32[4]",),
+        ("static keyword argument n: now 'one', before not static",), ("static keyword argument n: now ('two', 2), before 'one'",),
+        ("static keyword argument n: now a value of type Setting, before ('two', 2)",),
+        ("static keyword argument n: now a value of type Setting, before a value of type Setting",),
+        ("structure of the arguments: another one than before",),
+    ]  # fmt: skip
+    assert "The static argument n keeps changing" in history_of("<lambda>").advice
+
+
+def test_functions_of_references_are_listed_like_others():
+    @arrax.jit
+    def add_to(total, x):
+        total[...] += x
+
+    for length, x in ((3, 1.0), (3, jnp.ones(3)), (4, 1.0)):
+        add_to(arrax.new_ref(jnp.zeros(length)), x)
+    found = history_of("add_to")
+    assert [change.changed for change in found.changes] == [
+        (), ("type of x: now f32[3], before f32[]",), ("type of total: now Ref{f32[4]}, before Ref{f32[3]}",),
+    ]  # fmt: skip
+    assert all(change.source and change.trace_seconds and change.compile_seconds for change in found.changes)
 
 
 def test_each_change_is_listed_with_what_it_cost():

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from arrax.transforms.drawing.graph import Edge, Graph, Node, Part
 from arrax.xla.hlo_text import HloProgram, Instruction, size_of_type
+from arrax.xla.loop_costs import turns_of
 
 _OPERATIONS_PER_BYTE = 8  # of products, while one byte is moved
 
@@ -80,8 +81,7 @@ class _Drawing:
         if one.opcode in ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"):
             return 0.0
         if one.opcode in ("while", "conditional", "call"):
-            turns = re.search(r'known_trip_count":\{"n":"(\d+)"', one.rest)
-            return (int(turns[1]) if turns else 1) * sum(map(self.cost_of_computation, one.called))
+            return (turns_of(one) or 1) * sum(map(self.cost_of_computation, one.called))
         moved = one.size + sum(size_of_type(types.get(used, "")) for used in one.operands)
         inner = [each for called in one.called for each in self.program.computations.get(called, [])]
         inner_types = {each.name: each.type for each in inner}

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core.calls import check_callable
+from arrax.core.functions import function_name
 from arrax.core.interpreter import context
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_unflatten
@@ -158,6 +159,13 @@ class Watched:
             by_place.setdefault(sample.place, []).append(sample)
         for place in sorted(by_place, key=lambda place: place.number):
             rows.append(_row(place, by_place[place]))
+        if self.calls and not self.places:
+            said = (
+                "No value is watched"
+                if not self._patterns
+                else f"Nothing matches {' or '.join(map(repr, self._patterns))}"
+            )
+            return f"{said} in {function_name(self._own.fun)}"
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
