@@ -1,22 +1,16 @@
 """arrax: arrays, composable transformations, and compilation by XLA.
 
-Public names only. Modules that an array program does not need load on first use.
+Public names only. Settings are here from the start; everything else loads on first use.
 """
 
-import importlib as _importlib
-import os as _os
+import operator as _operator
+import sys as _sys
 import typing as _typing
 import warnings as _warnings
 from typing import Any as _Any
 
-from arrax import dtypes as dtypes
-from arrax import errors as errors
-from arrax import lax as lax
-from arrax import numpy as numpy
-from arrax import tree as tree
-from arrax import tree_util as tree_util
-from arrax.core import printing as _printing  # noqa: F401  (gives programs their text)
-from arrax.core.caches import clear_caches as clear_caches
+from arrax.core import ownership as _ownership  # (refuses a process that another front end owns)
+from arrax.core.completion import complete_with as _complete_with
 from arrax.core.config import array_garbage_collection_guard as array_garbage_collection_guard
 from arrax.core.config import check_tracer_leaks as check_tracer_leaks
 from arrax.core.config import config as config
@@ -45,110 +39,68 @@ from arrax.core.config import transfer_guard_device_to_host as transfer_guard_de
 from arrax.core.config import transfer_guard_host_to_device as transfer_guard_host_to_device
 from arrax.core.late_names import late_names as _late_names
 from arrax.core.version import VERSION as __version__
-from arrax.dtypes import float0 as float0
-from arrax.lax.placement import device_get as device_get
-from arrax.lax.placement import device_put as device_put
-from arrax.transforms import layouts as _layouts  # noqa: F401  (gives arrays their format)
-from arrax.transforms import pickled_functions as _pickled_functions  # lets jitted functions be pickled
-from arrax.transforms import stages as _stages  # noqa: F401  (gives jitted functions lower, trace, eval_shape)
-from arrax.transforms.autodiff import jvp as jvp
-from arrax.transforms.autodiff import linear_transpose as linear_transpose
-from arrax.transforms.autodiff import linearize as linearize
-from arrax.transforms.autodiff import vjp as vjp
-from arrax.transforms.checkpointing import checkpoint as checkpoint
-from arrax.transforms.checkpointing import checkpoint_policies as checkpoint_policies
-from arrax.transforms.custom_jvp import custom_jvp as custom_jvp
-from arrax.transforms.custom_vjp import closure_convert as closure_convert
-from arrax.transforms.custom_vjp import custom_gradient as custom_gradient
-from arrax.transforms.custom_vjp import custom_vjp as custom_vjp
-from arrax.transforms.gradients import grad as grad
-from arrax.transforms.gradients import hessian as hessian
-from arrax.transforms.gradients import jacfwd as jacfwd
-from arrax.transforms.gradients import jacobian as jacobian
-from arrax.transforms.gradients import jacrev as jacrev
-from arrax.transforms.gradients import value_and_grad as value_and_grad
-from arrax.transforms.inspection import ShapeDtypeStruct as ShapeDtypeStruct
-from arrax.transforms.inspection import ensure_compile_time_eval as ensure_compile_time_eval
-from arrax.transforms.inspection import eval_shape as eval_shape
-from arrax.transforms.inspection import make_jaxpr as make_jaxpr
-from arrax.transforms.inspection import named_call as named_call
-from arrax.transforms.inspection import named_scope as named_scope
-from arrax.transforms.inspection import typeof_public as _typeof
-from arrax.transforms.jit import jit as jit
-from arrax.transforms.passes import fwd_and_bwd as fwd_and_bwd
-from arrax.transforms.vectorize import vmap as vmap
-from arrax.transforms.waiting import block_until_ready as block_until_ready
-from arrax.transforms.waiting import effects_barrier as effects_barrier
-from arrax.transforms.waiting import live_arrays as live_arrays
-from arrax.xla import forking as _forking  # warns of forks
-from arrax.xla import plugins as _plugins  # finds GPU and TPU plugins at the first use of a device
-from arrax.xla import shardings as _shardings  # gives shardings their attributes
-from arrax.xla.arrays import Array as Array
-from arrax.xla.arrays import Shard as Shard
-from arrax.xla.devices import Device as Device
-from arrax.xla.devices import default_backend as default_backend
-from arrax.xla.devices import device_count as device_count
-from arrax.xla.devices import devices as devices
-from arrax.xla.devices import local_device_count as local_device_count
-from arrax.xla.devices import local_devices as local_devices
-from arrax.xla.devices import process_count as process_count
-from arrax.xla.devices import process_index as process_index
-from arrax.xla.devices import process_indices as process_indices
-from arrax.xla.environment import print_environment_info as print_environment_info
 
-# Names that their modules call otherwise; type checkers take them as public only when they are assigned.
+# Names that their module calls otherwise; type checkers take them as public only when they are assigned.
 checking_leaks = check_tracer_leaks
 enable_custom_vjp_by_custom_transpose = _enable_custom_vjp_by_custom_transpose
-remat = checkpoint
-typeof = _typeof
 
-_MODULES = (
-    "ad_checkpoint", "api_util", "collect_profile", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed", "dlpack",
-    "example_libraries", "experimental", "export", "extend", "ffi", "flatten_util", "image", "interpreters", "lib", "memory", "monitoring", "nn", "ops",
-    "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util", "typing", "util",
-)  # fmt: skip
-
-_LATE = {  # modules that are loaded for their names
+_complete_with("arrax._initialization")
+_find_late, _list_names, _ = _late_names(__name__, {
+    "arrax.core.caches": ("clear_caches",),
+    "arrax.core.partition_specs": ("P",),
+    "arrax.dtypes": ("float0",),
+    "arrax.lax.placement": ("device_get", "device_put",),
     "arrax.lax.pure_callbacks": ("pure_callback",),
-    "arrax.xla.distribution": (
-        "make_array_from_callback", "make_array_from_process_local_data", "make_array_from_single_device_arrays",
-    ),
-    "arrax.lax.sharded_placement": ("device_put_replicated", "device_put_sharded"),
-    "arrax.numpy_api.references": ("Ref", "ds", "empty_ref", "free_ref", "freeze", "new_ref"),
+    "arrax.lax.sharded_placement": ("device_put_replicated", "device_put_sharded",),
+    "arrax.numpy_api.references": ("Ref", "ds", "empty_ref", "free_ref", "freeze", "new_ref",),
+    "arrax.transforms.autodiff": ("jvp", "linear_transpose", "linearize", "vjp",),
     "arrax.transforms.axis_types": ("reshard",),
+    "arrax.transforms.checkpointing": ("checkpoint", "checkpoint as remat", "checkpoint_policies",),
+    "arrax.transforms.custom_jvp": ("custom_jvp",),
+    "arrax.transforms.custom_vjp": ("closure_convert", "custom_gradient", "custom_vjp",),
+    "arrax.transforms.gradients": ("grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad",),
+    "arrax.transforms.inspection": (
+        "ShapeDtypeStruct", "ensure_compile_time_eval", "eval_shape", "make_jaxpr", "named_call", "named_scope",
+        "typeof_public as typeof",
+    ),
+    "arrax.transforms.jit": ("jit",),
+    "arrax.transforms.passes": ("fwd_and_bwd",),
     "arrax.transforms.pmap": ("pmap",),
     "arrax.transforms.shard_map": ("shard_map",),
     "arrax.transforms.smap": ("smap",),
-    "arrax.transforms.waiting": ("copy_to_host_async",),
-    "arrax.xla.backends": ("clear_backends",),
+    "arrax.transforms.vectorize": ("vmap",),
+    "arrax.transforms.waiting": ("block_until_ready", "copy_to_host_async", "effects_barrier", "live_arrays",),
     "arrax.transforms.xla_computation": ("xla_computation",),
-    "arrax.xla.meshes": ("make_mesh", "set_mesh"),
-    "arrax.core.partition_specs": ("P",),
+    "arrax.xla.arrays": ("Array", "Shard",),
+    "arrax.xla.backends": ("clear_backends",),
+    "arrax.xla.devices": (
+        "Device", "default_backend", "device_count", "devices", "local_device_count", "local_devices",
+        "process_count", "process_index", "process_indices",
+    ),
+    "arrax.xla.distribution": (
+        "make_array_from_callback", "make_array_from_process_local_data", "make_array_from_single_device_arrays",
+    ),
+    "arrax.xla.environment": ("print_environment_info",),
+    "arrax.xla.meshes": ("make_mesh", "set_mesh",),
     "arrax.xla.shardings": ("NamedSharding",),
-}  # fmt: skip
-_find_late, _list_names, _ = _late_names(__name__, _LATE)
-_HERE = ("dtypes", "errors", "lax", "numpy", "tree", "tree_util")
+}, submodules=(
+    "ad_checkpoint", "api_util", "collect_profile", "core", "custom_batching", "custom_derivatives",
+    "custom_transpose", "debug", "distributed", "dlpack", "dtypes", "errors", "example_libraries", "experimental",
+    "export", "extend", "ffi", "flatten_util", "image", "interpreters", "lax", "lib", "memory", "monitoring", "nn",
+    "numpy", "ops", "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util", "tree", "tree_util",
+    "typing", "util",
+))  # fmt: skip
 
 _RENAMED = {  # names that go on working, with a warning
-    "tree_map": ("tree.map", lambda: tree.map),
-    "host_count": ("process_count", lambda: process_count),
-    "host_id": ("process_index", lambda: process_index),
-    "host_ids": ("process_indices", lambda: process_indices),
-}
+    "tree_map": "tree.map", "host_count": "process_count", "host_id": "process_index", "host_ids": "process_indices",
+}  # fmt: skip
 
 
 def _find(name: str) -> _Any:
-    if name in _MODULES:
-        try:
-            return _importlib.import_module(f"arrax.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"arrax.{name}":
-                raise
-            raise AttributeError(f"arrax {__version__} has no module {name!r} yet") from None
     if name in _RENAMED:
-        new, find = _RENAMED[name]
+        new = _RENAMED[name]
         _warnings.warn(f"arrax.{name} is deprecated: use arrax.{new}.", DeprecationWarning, stacklevel=2)
-        return find()
+        return _operator.attrgetter(new)(_sys.modules[__name__])
     return _find_late(name)
 
 
@@ -159,6 +111,7 @@ else:
 
 
 def __dir__() -> list[str]:
-    folders = filter(_os.path.isdir, __path__)  # noqa: F405
-    there = {name.partition(".")[0] for folder in folders for name in _os.listdir(folder)}
-    return sorted({*_list_names(), *_HERE, *(there & {*_MODULES}), "__version__"})
+    return sorted([*_list_names(), "__version__"])
+
+
+_ownership.refuse_other_from_now_on()

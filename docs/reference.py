@@ -102,7 +102,7 @@ def public_modules(module: ModuleType = arrax) -> Iterator[str]:
     """The modules that are public names of a public module, theirs, and so on."""
     names = {*_names(module)}
     if module.__name__ in IMPORTED_BY_NAME:
-        found = {room.name for room in pkgutil.iter_modules(module.__path__)}
+        found = {room.name for room in pkgutil.iter_modules(module.__path__) if room.name[0] != "_"}
         for name in found - names:
             importlib.import_module(f"{module.__name__}.{name}")
         names |= found

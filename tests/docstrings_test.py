@@ -86,7 +86,7 @@ def documented(package):
     """(name, docstring, names of the module) of what a package itself defines with an example."""
     seen = set()
     for module in modules(package):
-        names = {name: value for name, value in vars(module).items() if not name.startswith("__")}
+        names = {name: getattr(module, name) for name in dir(module) if not name.startswith("__")}
         for name, value in names.items():
             members = vars(value).items() if inspect.isclass(value) else ()
             for label, one in [(name, value), *((f"{name}.{key}", member) for key, member in members)]:

@@ -22,7 +22,7 @@ from arrax.core.interpreter import Tracer
 
 # Modules of the served name that stand elsewhere in arrax.
 ELSEWHERE = {"jax.version": "arrax.as_jax.version"}
-_COPIED = {"jax.scipy.linalg", "jax.scipy.special"}  # and jax.numpy: namespaces that libraries copy (scico)
+_COPIED = {"jax.scipy.linalg", "jax.scipy.special"}  # and jax.lax, jax.numpy: namespaces that libraries copy (scico)
 
 
 class _Namespace(ModuleType):
@@ -174,13 +174,14 @@ def serve() -> None:
         )
     sys.meta_path.insert(0, Finder())
     sys.modules["jax"] = arrax
-    here = (*arrax._HERE, "core")
+    here = ("core", "dtypes", "errors", "lax", "numpy", "tree", "tree_util")
     sys.modules.update({f"jax.{name}": getattr(arrax, name) for name in here})  # some look there for what is imported
     arrax.__version__, arrax.__version_info__ = version.__version__, version.__version_info__  # type: ignore[attr-defined]
     arrax.version = version  # type: ignore[attr-defined]
     _serve_logger()
     _serve_tracers()
-    _serve_namespace(arrax.numpy)
+    for copied in (arrax.lax, arrax.numpy):
+        _serve_namespace(copied)
     _src.__getattr__ = attribute_of_private_package  # type: ignore[method-assign]
     for option, value in (  # the defaults of the version that is served, which warns of no recompilations
         (config.threefry_partitionable, True),

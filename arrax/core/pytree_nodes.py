@@ -8,7 +8,6 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from arrax.core import ownership as _ownership  # noqa: F401  (before anything is registered)
 from arrax.core.pytree_mismatch import child_keys
 from arrax.native.runtime import pytree
 

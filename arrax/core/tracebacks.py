@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from arrax.core import config
 from arrax.core.calls import is_internal, pass_over
+from arrax.core.completion import complete_package
 from arrax.core.error_messages import complete, frames_of
 
 P = ParamSpec("P")
@@ -176,7 +177,13 @@ def published(value: Any, module: str, name: str) -> Any:
 
 
 def bound_names(module: str) -> None:
-    """Let all public functions of a public module be boundaries; it calls this after its imports."""
+    """Let all public functions of a public module be boundaries, and the package whole; it calls this after its imports."""
+    publish_names(module)
+    complete_package()
+
+
+def publish_names(module: str) -> None:
+    """Let all public functions of a module be boundaries."""
     names = sys.modules[module].__dict__
     for name, value in names.items():
         if not name.startswith("_"):

@@ -3,243 +3,47 @@
 import typing as _typing
 
 from arrax.core.late_names import late_names
-from arrax.lax import asked_shardings as _asked_shardings  # (fills slots of types, too)
-from arrax.lax import type_slots as _type_slots  # (fills the slots of types)
-from arrax.lax.accuracy import AccuracyMode as AccuracyMode
-from arrax.lax.accuracy import Tolerance as Tolerance
-from arrax.lax.argminmax import argmax as argmax
-from arrax.lax.argminmax import argmin as argmin
-from arrax.lax.arithmetic import abs_ as _abs
-from arrax.lax.arithmetic import add as add
-from arrax.lax.arithmetic import ceil as ceil
-from arrax.lax.arithmetic import complex_ as _complex
-from arrax.lax.arithmetic import conj as conj
-from arrax.lax.arithmetic import conj_p as conj_p
-from arrax.lax.arithmetic import div as div
-from arrax.lax.arithmetic import eq as eq
-from arrax.lax.arithmetic import floor as floor
-from arrax.lax.arithmetic import ge as ge
-from arrax.lax.arithmetic import gt as gt
-from arrax.lax.arithmetic import imag as imag
-from arrax.lax.arithmetic import integer_pow as integer_pow
-from arrax.lax.arithmetic import integer_pow_p as integer_pow_p
-from arrax.lax.arithmetic import is_finite as is_finite
-from arrax.lax.arithmetic import le as le
-from arrax.lax.arithmetic import lt as lt
-from arrax.lax.arithmetic import max_ as _max
-from arrax.lax.arithmetic import min_ as _min
-from arrax.lax.arithmetic import mul as mul
-from arrax.lax.arithmetic import mul_p as mul_p
-from arrax.lax.arithmetic import ne as ne
-from arrax.lax.arithmetic import neg as neg
-from arrax.lax.arithmetic import real_part as _real
-from arrax.lax.arithmetic import reciprocal as reciprocal
-from arrax.lax.arithmetic import rem as rem
-from arrax.lax.arithmetic import sign as sign
-from arrax.lax.arithmetic import square as square
-from arrax.lax.arithmetic import sub as sub
-from arrax.lax.associative_scan import associative_scan as associative_scan
-from arrax.lax.axis_order import rev as rev
-from arrax.lax.axis_order import rev_p as rev_p
-from arrax.lax.axis_order import transpose as transpose
-from arrax.lax.axis_order import transpose_p as transpose_p
-from arrax.lax.barriers import dce_sink as dce_sink
-from arrax.lax.barriers import dce_sink_p as dce_sink_p
-from arrax.lax.barriers import dtype as dtype
-from arrax.lax.barriers import empty as empty
-from arrax.lax.barriers import optimization_barrier as optimization_barrier
-from arrax.lax.barriers import optimization_barrier_p as optimization_barrier_p
-from arrax.lax.barriers import shape_as_value as shape_as_value
-from arrax.lax.barriers import stage as stage
-from arrax.lax.barriers import stage_p as stage_p
-from arrax.lax.barriers import stop_gradient as stop_gradient
-from arrax.lax.barriers import stop_gradient_p as stop_gradient_p
-from arrax.lax.barriers import tie_in as tie_in
-from arrax.lax.bitcast import bitcast_convert_type as bitcast_convert_type
-from arrax.lax.bitcast import bitcast_convert_type_p as bitcast_convert_type_p
-from arrax.lax.bitwise import bitwise_and as bitwise_and
-from arrax.lax.bitwise import bitwise_not as bitwise_not
-from arrax.lax.bitwise import bitwise_or as bitwise_or
-from arrax.lax.bitwise import bitwise_xor as bitwise_xor
-from arrax.lax.bitwise import clz as clz
-from arrax.lax.bitwise import nextafter as nextafter
-from arrax.lax.bitwise import population_count as population_count
-from arrax.lax.bitwise import shift_left as shift_left
-from arrax.lax.bitwise import shift_right_arithmetic as shift_right_arithmetic
-from arrax.lax.bitwise import shift_right_logical as shift_right_logical
-from arrax.lax.calls import core_call_p as core_call_p
-from arrax.lax.calls import jit_p as jit_p
-from arrax.lax.collective_rules import all_gather_p as all_gather_p
-from arrax.lax.collective_rules import all_to_all_p as all_to_all_p
-from arrax.lax.collective_rules import axis_index_p as axis_index_p
-from arrax.lax.collective_rules import pbroadcast_p as pbroadcast_p
-from arrax.lax.collective_rules import pmax_p as pmax_p
-from arrax.lax.collective_rules import pmin_p as pmin_p
-from arrax.lax.collective_rules import ppermute_p as ppermute_p
-from arrax.lax.collective_rules import psum_p as psum_p
-from arrax.lax.collective_rules import reduce_scatter_p as reduce_scatter_p
-from arrax.lax.contractions import DotDimensionNumbers as DotDimensionNumbers
-from arrax.lax.contractions import batch_matmul as batch_matmul
-from arrax.lax.contractions import dot as dot
-from arrax.lax.contractions import dot_general as dot_general
-from arrax.lax.contractions import dot_general_p as dot_general_p
-from arrax.lax.control_flow.conditional_rules import cond_p as cond_p
-from arrax.lax.control_flow.conditional_rules import platform_index_p as platform_index_p
-from arrax.lax.control_flow.conditionals import cond as cond
-from arrax.lax.control_flow.conditionals import platform_dependent as platform_dependent
-from arrax.lax.control_flow.conditionals import switch as switch
-from arrax.lax.control_flow.loop_rules import while_p as while_p
-from arrax.lax.control_flow.loops import fori_loop as fori_loop
-from arrax.lax.control_flow.loops import while_loop as while_loop
-from arrax.lax.control_flow.mapping import map as map
-from arrax.lax.control_flow.scan_rules import scan_p as scan_p
-from arrax.lax.control_flow.scans import scan as scan
-from arrax.lax.control_flow.solves import custom_linear_solve as custom_linear_solve
-from arrax.lax.control_flow.solves import custom_root as custom_root
-from arrax.lax.control_flow.solves import linear_solve_p as linear_solve_p
-from arrax.lax.control_flow.solves import root_p as root_p
-from arrax.lax.conversion import convert_element_type as convert_element_type
-from arrax.lax.conversion import convert_element_type_p as convert_element_type_p
-from arrax.lax.convolution_rules import conv_general_dilated_p as conv_general_dilated_p
-from arrax.lax.cumulative import cumlogsumexp as cumlogsumexp
-from arrax.lax.cumulative import cummax as cummax
-from arrax.lax.cumulative import cummin as cummin
-from arrax.lax.cumulative import cumprod as cumprod
-from arrax.lax.cumulative import cumsum as cumsum
-from arrax.lax.custom_rules import custom_jvp_call_p as custom_jvp_call_p
-from arrax.lax.custom_rules import custom_linear_p as custom_linear_p
-from arrax.lax.custom_rules import custom_vjp_call_p as custom_vjp_call_p
-from arrax.lax.exponential import cbrt as cbrt
-from arrax.lax.exponential import exp as exp
-from arrax.lax.exponential import exp2 as exp2
-from arrax.lax.exponential import expm1 as expm1
-from arrax.lax.exponential import log as log
-from arrax.lax.exponential import log1p as log1p
-from arrax.lax.exponential import logistic as logistic
-from arrax.lax.exponential import pow as pow
-from arrax.lax.exponential import pow_p as pow_p
-from arrax.lax.exponential import rsqrt as rsqrt
-from arrax.lax.exponential import sqrt as sqrt
-from arrax.lax.filled_arrays import broadcasted_iota as broadcasted_iota
-from arrax.lax.filled_arrays import full as full
-from arrax.lax.filled_arrays import full_like as full_like
-from arrax.lax.filled_arrays import iota as iota
-from arrax.lax.filled_arrays import iota_p as iota_p
-from arrax.lax.filled_arrays import zeros_like_array as zeros_like_array
-from arrax.lax.gather import GatherDimensionNumbers as GatherDimensionNumbers
-from arrax.lax.gather import GatherScatterMode as GatherScatterMode
-from arrax.lax.gather import gather as gather
-from arrax.lax.gather import gather_p as gather_p
-from arrax.lax.order_statistics import order_statistics_p as order_statistics_p
-from arrax.lax.order_statistics import partition_p as partition_p
-from arrax.lax.placement import copy_p as copy_p
-from arrax.lax.placement import device_put_p as device_put_p
-from arrax.lax.precision import DotAlgorithm as DotAlgorithm
-from arrax.lax.precision import DotAlgorithmPreset as DotAlgorithmPreset
-from arrax.lax.precision import Precision as Precision
-from arrax.lax.precision import PrecisionLike as PrecisionLike
-from arrax.lax.recurrence import linear_recurrence_p as linear_recurrence_p
-from arrax.lax.reductions import reduce as reduce
-from arrax.lax.reductions import reduce_and as reduce_and
-from arrax.lax.reductions import reduce_max as reduce_max
-from arrax.lax.reductions import reduce_min as reduce_min
-from arrax.lax.reductions import reduce_or as reduce_or
-from arrax.lax.reductions import reduce_p as reduce_p
-from arrax.lax.reductions import reduce_prod as reduce_prod
-from arrax.lax.reductions import reduce_sum as reduce_sum
-from arrax.lax.reductions import reduce_xor as reduce_xor
-from arrax.lax.remat import name_p as name_p
-from arrax.lax.remat import remat_p as remat_p
-from arrax.lax.rounding import RoundingMethod as RoundingMethod
-from arrax.lax.rounding import reduce_precision as reduce_precision
-from arrax.lax.rounding import reduce_precision_p as reduce_precision_p
-from arrax.lax.rounding import round as round
-from arrax.lax.rounding import round_p as round_p
-from arrax.lax.scatter import scatter as scatter
-from arrax.lax.scatter import scatter_add as scatter_add
-from arrax.lax.scatter import scatter_add_p as scatter_add_p
-from arrax.lax.scatter import scatter_apply as scatter_apply
-from arrax.lax.scatter import scatter_max as scatter_max
-from arrax.lax.scatter import scatter_max_p as scatter_max_p
-from arrax.lax.scatter import scatter_min as scatter_min
-from arrax.lax.scatter import scatter_min_p as scatter_min_p
-from arrax.lax.scatter import scatter_mul as scatter_mul
-from arrax.lax.scatter import scatter_mul_p as scatter_mul_p
-from arrax.lax.scatter import scatter_p as scatter_p
-from arrax.lax.scatter import scatter_sub as scatter_sub
-from arrax.lax.scatter import scatter_sub_p as scatter_sub_p
-from arrax.lax.scatter_lowering import ScatterDimensionNumbers as ScatterDimensionNumbers
-from arrax.lax.selection import clamp as clamp
-from arrax.lax.selection import clamp_p as clamp_p
-from arrax.lax.selection import select as select
-from arrax.lax.selection import select_n as select_n
-from arrax.lax.selection import select_n_p as select_n_p
-from arrax.lax.shapes import broadcast as broadcast
-from arrax.lax.shapes import broadcast_in_dim as broadcast_in_dim
-from arrax.lax.shapes import broadcast_in_dim_p as broadcast_in_dim_p
-from arrax.lax.shapes import broadcast_like as broadcast_like
-from arrax.lax.shapes import broadcast_shapes as broadcast_shapes
-from arrax.lax.shapes import broadcast_to_rank as broadcast_to_rank
-from arrax.lax.shapes import collapse as collapse
-from arrax.lax.shapes import expand_dims as expand_dims
-from arrax.lax.shapes import reshape as reshape
-from arrax.lax.shapes import reshape_p as reshape_p
-from arrax.lax.shapes import squeeze as squeeze
-from arrax.lax.shapes import squeeze_p as squeeze_p
-from arrax.lax.slicing import dynamic_index_in_dim as dynamic_index_in_dim
-from arrax.lax.slicing import dynamic_slice as dynamic_slice
-from arrax.lax.slicing import dynamic_slice_in_dim as dynamic_slice_in_dim
-from arrax.lax.slicing import dynamic_slice_p as dynamic_slice_p
-from arrax.lax.slicing import dynamic_update_index_in_dim as dynamic_update_index_in_dim
-from arrax.lax.slicing import dynamic_update_slice as dynamic_update_slice
-from arrax.lax.slicing import dynamic_update_slice_in_dim as dynamic_update_slice_in_dim
-from arrax.lax.slicing import dynamic_update_slice_p as dynamic_update_slice_p
-from arrax.lax.slicing import index_in_dim as index_in_dim
-from arrax.lax.slicing import index_take as index_take
-from arrax.lax.sorting import approx_max_k as approx_max_k
-from arrax.lax.sorting import approx_min_k as approx_min_k
-from arrax.lax.sorting import approx_top_k_p as approx_top_k_p
-from arrax.lax.sorting import sort as sort
-from arrax.lax.sorting import sort_key_val as sort_key_val
-from arrax.lax.sorting import sort_p as sort_p
-from arrax.lax.sorting import top_k as top_k
-from arrax.lax.sorting import top_k_p as top_k_p
-from arrax.lax.structure import concatenate as concatenate
-from arrax.lax.structure import concatenate_p as concatenate_p
-from arrax.lax.structure import pad as pad
-from arrax.lax.structure import pad_p as pad_p
-from arrax.lax.structure import slice_ as _slice
-from arrax.lax.structure import slice_in_dim as slice_in_dim
-from arrax.lax.structure import slice_p as slice_p
-from arrax.lax.trigonometric import acos as acos
-from arrax.lax.trigonometric import acosh as acosh
-from arrax.lax.trigonometric import asin as asin
-from arrax.lax.trigonometric import asinh as asinh
-from arrax.lax.trigonometric import atan as atan
-from arrax.lax.trigonometric import atan2 as atan2
-from arrax.lax.trigonometric import atanh as atanh
-from arrax.lax.trigonometric import cos as cos
-from arrax.lax.trigonometric import cosh as cosh
-from arrax.lax.trigonometric import sin as sin
-from arrax.lax.trigonometric import sinh as sinh
-from arrax.lax.trigonometric import tan as tan
-from arrax.lax.trigonometric import tanh as tanh
-
-# Names that their modules call otherwise; type checkers take them as public only when they are assigned.
-abs = _abs
-complex = _complex
-max = _max
-min = _min
-real = _real
-slice = _slice
 
 _find_late, __dir__, __all__ = late_names(__name__, {
+    "arrax.lax.accuracy": ("AccuracyMode", "Tolerance",),
+    "arrax.lax.argminmax": ("argmax", "argmin",),
+    "arrax.lax.arithmetic": (
+        "abs_ as abs", "add", "ceil", "complex_ as complex", "conj", "conj_p", "div", "eq", "floor", "ge", "gt",
+        "imag", "integer_pow", "integer_pow_p", "is_finite", "le", "lt", "max_ as max", "min_ as min", "mul", "mul_p",
+        "ne", "neg", "real_part as real", "reciprocal", "rem", "sign", "square", "sub",
+    ),
+    "arrax.lax.associative_scans": ("associative_scan",),
     "arrax.lax.axis_contractions": ("pdot", "xeinsum",),
+    "arrax.lax.axis_order": ("rev", "rev_p", "transpose", "transpose_p",),
+    "arrax.lax.barriers": (
+        "dce_sink", "dce_sink_p", "dtype", "empty", "optimization_barrier", "optimization_barrier_p",
+        "shape_as_value", "stage", "stage_p", "stop_gradient", "stop_gradient_p", "tie_in",
+    ),
+    "arrax.lax.bitcast": ("bitcast_convert_type", "bitcast_convert_type_p",),
+    "arrax.lax.bitwise": (
+        "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "clz", "nextafter", "population_count",
+        "shift_left", "shift_right_arithmetic", "shift_right_logical",
+    ),
+    "arrax.lax.calls": ("core_call_p", "jit_p",),
+    "arrax.lax.collective_rules": (
+        "all_gather_p", "all_to_all_p", "axis_index_p", "pbroadcast_p", "pmax_p", "pmin_p", "ppermute_p", "psum_p",
+        "reduce_scatter_p",
+    ),
     "arrax.lax.collectives": (
         "all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast", "pmax", "pmean", "pmin",
         "ppermute", "pshuffle", "psum", "psum_scatter", "pswapaxes",
     ),
     "arrax.lax.composites": ("composite", "composite_p",),
+    "arrax.lax.contractions": ("DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p",),
+    "arrax.lax.control_flow.conditional_rules": ("cond_p", "platform_index_p",),
+    "arrax.lax.control_flow.conditionals": ("cond", "platform_dependent", "switch",),
+    "arrax.lax.control_flow.loop_rules": ("while_p",),
+    "arrax.lax.control_flow.loops": ("fori_loop", "while_loop",),
+    "arrax.lax.control_flow.mapping": ("map",),
+    "arrax.lax.control_flow.scan_rules": ("scan_p",),
+    "arrax.lax.control_flow.scans": ("scan",),
+    "arrax.lax.control_flow.solves": ("custom_linear_solve", "custom_root", "linear_solve_p", "root_p",),
+    "arrax.lax.conversion": ("convert_element_type", "convert_element_type_p",),
     "arrax.lax.convolution": (
         "conv", "conv_general_dilated", "conv_general_dilated_local", "conv_general_dilated_patches",
         "conv_transpose", "conv_with_general_padding",
@@ -248,8 +52,16 @@ _find_late, __dir__, __all__ = late_names(__name__, {
         "ConvDimensionNumbers", "ConvGeneralDilatedDimensionNumbers", "conv_dimension_numbers",
         "conv_general_permutations", "conv_general_shape_tuple", "conv_shape_tuple", "conv_transpose_shape_tuple",
     ),
+    "arrax.lax.convolution_rules": ("conv_general_dilated_p",),
     "arrax.lax.counting": ("count_p",),
+    "arrax.lax.cumulative": ("cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",),
+    "arrax.lax.custom_rules": ("custom_jvp_call_p", "custom_linear_p", "custom_vjp_call_p",),
+    "arrax.lax.exponential": (
+        "cbrt", "exp", "exp2", "expm1", "log", "log1p", "logistic", "pow", "pow_p", "rsqrt", "sqrt",
+    ),
+    "arrax.lax.filled_arrays": ("broadcasted_iota", "full", "full_like", "iota", "iota_p", "zeros_like_array",),
     "arrax.lax.fourier_transforms": ("FftType", "fft", "fft_p",),
+    "arrax.lax.gathers": ("GatherDimensionNumbers", "GatherScatterMode", "gather", "gather_p",),
     "arrax.lax.high_products": ("mulhi", "mulhi_p",),
     "arrax.lax.incomplete_beta": ("betainc", "regularized_incomplete_beta_p",),
     "arrax.lax.incomplete_gamma": ("igamma", "igamma_grad_a", "igammac", "random_gamma_grad",),
@@ -275,21 +87,55 @@ _find_late, __dir__, __all__ = late_names(__name__, {
         "shift_left_p", "shift_right_arithmetic_p", "shift_right_logical_p", "sign_p", "sin_p", "sinh_p", "sqrt_p",
         "square_p", "sub_p", "tan_p", "tanh_p", "xor_p", "zeta_p",
     ),
+    "arrax.lax.order_statistics": ("order_statistics_p", "partition_p",),
+    "arrax.lax.placement": ("copy_p", "device_put_p",),
     "arrax.lax.point_to_point": ("precv", "precv_p", "psend", "psend_p", "ragged_all_to_all", "ragged_all_to_all_p",),
+    "arrax.lax.precision": ("DotAlgorithm", "DotAlgorithmPreset", "Precision", "PrecisionLike",),
     "arrax.lax.ragged_products": (
         "RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "ragged_dot_general_p",
     ),
     "arrax.lax.random_bits": (
         "RandomAlgorithm", "rng_bit_generator", "rng_bit_generator_p", "rng_uniform", "rng_uniform_p",
     ),
+    "arrax.lax.recurrence": ("linear_recurrence_p",),
+    "arrax.lax.reductions": (
+        "reduce", "reduce_and", "reduce_max", "reduce_min", "reduce_or", "reduce_p", "reduce_prod", "reduce_sum",
+        "reduce_xor",
+    ),
+    "arrax.lax.remat": ("name_p", "remat_p",),
+    "arrax.lax.rounding": ("RoundingMethod", "reduce_precision", "reduce_precision_p", "round", "round_p",),
     "arrax.lax.scaled_products": ("scaled_dot", "scaled_dot_p",),
+    "arrax.lax.scatters": (
+        "scatter", "scatter_add", "scatter_add_p", "scatter_apply", "scatter_max", "scatter_max_p", "scatter_min",
+        "scatter_min_p", "scatter_mul", "scatter_mul_p", "scatter_p", "scatter_sub", "scatter_sub_p",
+    ),
+    "arrax.lax.scatter_lowering": ("ScatterDimensionNumbers",),
+    "arrax.lax.selection": ("clamp", "clamp_p", "select", "select_n", "select_n_p",),
+    "arrax.lax.shapes": (
+        "broadcast", "broadcast_in_dim", "broadcast_in_dim_p", "broadcast_like", "broadcast_shapes",
+        "broadcast_to_rank", "collapse", "expand_dims", "reshape", "reshape_p", "squeeze", "squeeze_p",
+    ),
     "arrax.lax.sharding_constraints": ("sharding_constraint_p", "with_sharding_constraint",),
+    "arrax.lax.slicing": (
+        "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "dynamic_slice_p",
+        "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim",
+        "dynamic_update_slice_p", "index_in_dim", "index_take",
+    ),
+    "arrax.lax.sorting": (
+        "approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_val", "sort_p", "top_k", "top_k_p",
+    ),
     "arrax.lax.special": (
         "bessel_i0e", "bessel_i1e", "digamma", "erf", "erf_inv", "erfc", "lgamma", "polygamma", "zeta",
     ),
     "arrax.lax.stacking": ("split", "split_p", "stack", "stack_p", "tile", "tile_p", "unstack", "unstack_p",),
+    "arrax.lax.structure": (
+        "concatenate", "concatenate_p", "pad", "pad_p", "slice_ as slice", "slice_in_dim", "slice_p",
+    ),
     "arrax.lax.tokens": (
         "after_all", "after_all_p", "create_token", "create_token_p", "infeed", "infeed_p", "outfeed", "outfeed_p",
+    ),
+    "arrax.lax.trigonometric": (
+        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "sin", "sinh", "tan", "tanh",
     ),
     "arrax.lax.window_geometry": ("padtype_to_pads", "reduce_window_shape_tuple",),
     "arrax.lax.window_scatter": ("select_and_scatter_p",),

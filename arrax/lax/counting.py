@@ -16,8 +16,8 @@ from arrax.lax.conversion import convert_element_type
 from arrax.lax.cpu.flags import flags_form
 from arrax.lax.cumulative import cumsum
 from arrax.lax.filled_arrays import broadcasted_iota, full, full_like
-from arrax.lax.scatter import scatter, scatter_add
 from arrax.lax.scatter_lowering import ScatterDimensionNumbers
+from arrax.lax.scatters import scatter, scatter_add
 from arrax.lax.selection import select
 from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.structure import slice_in_dim

@@ -20,7 +20,7 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, scalar, sub
-from arrax.lax.associative_scan import prefixes
+from arrax.lax.associative_scans import prefixes
 from arrax.lax.axis_loop import lower_along_axis, with_axis_in_front
 from arrax.lax.axis_order import rev
 from arrax.lax.computations import Monoid, fill_region

@@ -10,8 +10,8 @@ import numpy as np
 from arrax.core.types import typeof
 from arrax.dtypes import ExtendedDType
 from arrax.lax import arithmetic, axis_order, reductions, selection, shapes, slicing, structure
-from arrax.lax.gather import gather_p
-from arrax.lax.scatter import scatter_p
+from arrax.lax.gathers import gather_p
+from arrax.lax.scatters import scatter_p
 
 
 class Structure:

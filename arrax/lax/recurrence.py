@@ -11,7 +11,7 @@ from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
-from arrax.lax.associative_scan import prefixes
+from arrax.lax.associative_scans import prefixes
 from arrax.lax.axis_loop import lower_along_axis, with_axis_in_front
 from arrax.lax.axis_order import rev
 from arrax.lax.structure import pad

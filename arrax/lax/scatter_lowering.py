@@ -12,7 +12,7 @@ from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.module import inline_program
-from arrax.lax.gather import (
+from arrax.lax.gathers import (
     CLIP,
     Axes,
     check_batching,

@@ -20,10 +20,10 @@ from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.cpu.copies import concatenate_form
 from arrax.lax.cpu.stencils import rows_form
 from arrax.lax.filled_arrays import full
-from arrax.lax.gather import CLIP, PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather, gather_p
+from arrax.lax.gathers import CLIP, PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather, gather_p
 from arrax.lax.operand_checks import checked_operand, scalar_like
-from arrax.lax.scatter import scatter_p
 from arrax.lax.scatter_lowering import ScatterDimensionNumbers
+from arrax.lax.scatters import scatter_p
 from arrax.lax.selection import select
 from arrax.lax.shape_arguments import canonical_axis, canonical_shape
 from arrax.lax.shapes import broadcast_in_dim, reshape, squeeze

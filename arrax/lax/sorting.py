@@ -19,7 +19,7 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import neg
 from arrax.lax.cpu import sorting as cpu_sorting
 from arrax.lax.filled_arrays import broadcasted_iota, full
-from arrax.lax.gather import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
+from arrax.lax.gathers import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
 from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shapes import reshape

@@ -9,7 +9,7 @@ import numpy as np
 from arrax.core.types import typeof
 from arrax.lax import shapes
 from arrax.lax.conversion import convert
-from arrax.lax.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from arrax.lax.gathers import GatherDimensionNumbers, GatherScatterMode, gather
 
 _IN_BOUNDS = GatherScatterMode.PROMISE_IN_BOUNDS
 

@@ -15,8 +15,8 @@ from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, str
 from arrax.lax.conversion import convert
 from arrax.lax.counting import count_values
 from arrax.lax.reductions import reduce_sum
-from arrax.lax.scatter import scatter_add
 from arrax.lax.scatter_lowering import ScatterDimensionNumbers
+from arrax.lax.scatters import scatter_add
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray

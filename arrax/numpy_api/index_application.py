@@ -17,7 +17,7 @@ from arrax.interpreters.staging import stage
 from arrax.lax import arithmetic, axis_order, bitwise, filled_arrays, selection, shapes, slicing, structure
 from arrax.lax.computations import apply_elementwise
 from arrax.lax.conversion import convert
-from arrax.lax.gather import (
+from arrax.lax.gathers import (
     CLIP,
     FILL_OR_DROP,
     ONE_HOT,
@@ -26,8 +26,8 @@ from arrax.lax.gather import (
     GatherScatterMode,
     gather,
 )
-from arrax.lax.scatter import scatter, scatter_add, scatter_apply, scatter_max, scatter_min, scatter_mul, scatter_sub
 from arrax.lax.scatter_lowering import ScatterDimensionNumbers
+from arrax.lax.scatters import scatter, scatter_add, scatter_apply, scatter_max, scatter_min, scatter_mul, scatter_sub
 from arrax.numpy_api.index_description import IndexDescription, result_shape
 from arrax.numpy_api.operands import broadcast_to, index_dtype
 

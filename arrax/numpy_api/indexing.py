@@ -18,7 +18,7 @@ from arrax.core.interpreter import Tracer, context
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, filled_arrays, selection, shape_arguments, shapes, slicing, structure
 from arrax.lax.conversion import convert
-from arrax.lax.gather import (
+from arrax.lax.gathers import (
     CLIP,
     GatherDimensionNumbers,
     GatherScatterMode,

@@ -25,8 +25,8 @@ from arrax.lax import (
 )
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_or
-from arrax.lax.scatter import scatter, scatter_min
 from arrax.lax.scatter_lowering import ScatterDimensionNumbers
+from arrax.lax.scatters import scatter, scatter_min
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import made_of
 from arrax.numpy_api.gathers import take_slices

@@ -17,7 +17,7 @@ from arrax.core.types import slots, typeof
 from arrax.dtypes.canonical import warn_user
 from arrax.lax import selection, shapes
 from arrax.lax.conversion import convert
-from arrax.lax.gather import GatherScatterMode
+from arrax.lax.gathers import GatherScatterMode
 from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api

@@ -11,7 +11,7 @@ from arrax.core.types import typeof
 from arrax.lax import arithmetic, selection, shape_arguments, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
-from arrax.lax.gather import GatherScatterMode
+from arrax.lax.gathers import GatherScatterMode
 from arrax.numpy_api.api import api
 from arrax.numpy_api.index_application import WRITE_DEFAULT
 from arrax.numpy_api.indexing import floor_modulo, rewriting_take

@@ -15,7 +15,7 @@ from arrax.lax.argminmax import argmax
 from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
 from arrax.lax.exponential import log
-from arrax.lax.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from arrax.lax.gathers import GatherDimensionNumbers, GatherScatterMode, gather
 from arrax.lax.reductions import reduce_sum
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.sorting import sort_key_val, top_k

@@ -18,7 +18,7 @@ from arrax.lax.argminmax import argmax
 from arrax.lax.arithmetic import eq, gt, lt, ne
 from arrax.lax.bitwise import bitwise_or
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.gather import gather_p
+from arrax.lax.gathers import gather_p
 from arrax.lax.named_primitives import (
     cummax_p,
     cummin_p,
@@ -29,7 +29,7 @@ from arrax.lax.named_primitives import (
 )
 from arrax.lax.reductions import reduce_or
 from arrax.lax.runtime_checks import ErrorCategory, Site, Sites, place_of, side_by_side
-from arrax.lax.scatter import scatter_add_p, scatter_max_p, scatter_min_p, scatter_mul_p, scatter_p, scatter_sub_p
+from arrax.lax.scatters import scatter_add_p, scatter_max_p, scatter_min_p, scatter_mul_p, scatter_p, scatter_sub_p
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
 from arrax.lax.slicing import dynamic_index_in_dim, dynamic_slice_p, dynamic_update_slice_p

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from arrax.core.completion import complete_package
 from arrax.native import runtime
 from arrax.transforms.jit import JitOptions, Jitted, make_jitted
 
@@ -41,6 +42,7 @@ def _reduced(function: Any) -> tuple[Any, ...]:
 
 
 def _restored(kind: type[Jitted], fun: Callable[..., Any], options: dict[str, Any]) -> Any:
+    complete_package()
     return make_jitted(kind(fun, JitOptions(**options)))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import in_call
+from arrax.core.completion import complete_package
 from arrax.core.config import copy_in_place
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
@@ -183,6 +184,7 @@ def _reduce(self: Any) -> tuple[Any, ...]:
 
 
 def _rebuild(value: np.ndarray, weak_type: bool) -> Any:
+    complete_package()
     value = value.astype(dtypes.canonicalize_dtype(value.dtype), copy=False)  # 64 bits were written where they were on
     return array_from_host(value, ShapedArray(value.shape, value.dtype, weak_type), fresh=False)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from arrax.core import config
 from arrax.core.meshes import AbstractMesh
-from arrax.core.ownership import refuse_other_from_now_on, refuse_other_owner
+from arrax.core.ownership import refuse_other_owner
 from arrax.core.partition_specs import PartitionSpec, check_spec
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
@@ -185,4 +185,3 @@ def clear_clients() -> None:
 
 _register()
 _lend_check_of_specs()
-refuse_other_from_now_on()

@@ -1,5 +1,7 @@
 """Names of the faces that load on first use."""
 
+import importlib
+import pickle
 import pkgutil
 import subprocess
 import sys
@@ -47,3 +49,73 @@ def test_modules_of_public_packages_need_no_import(package):
     assert done.returncode == 0, done.stderr
     names = {found.name for found in pkgutil.iter_modules(getattr(arrax, package).__path__)}
     assert names <= set(dir(getattr(arrax, package)))
+
+
+@pytest.mark.parametrize(
+    "package", ["arrax", "arrax.core", "arrax.lax", "arrax.numpy", "arrax.experimental", "arrax.scipy.special"]
+)
+def test_no_module_of_a_package_hides_a_name_that_loads_late(package):
+    face = importlib.import_module(package)
+    modules = {found.name for found in pkgutil.iter_modules(face.__path__)}
+    assert all(getattr(face, name).__name__ == f"{package}.{name}" for name in modules & set(dir(face)))
+
+
+def run(program):
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_import_brings_settings_only():
+    run("""
+import sys, arrax, arrax.numpy as jnp
+arrax.config.update("jax_enable_x64", True)
+heavy = ("interpreters", "lax", "numpy_api", "transforms", "xla")
+assert not [name for name in sys.modules if name.startswith(tuple(f"arrax.{each}" for each in heavy))], sorted(sys.modules)
+assert jnp.pi > 3 and jnp.sin(jnp.ones(3)).dtype == jnp.float64
+""")
+
+
+FIRST = {  # what a program may use first, and what arrays and programs are then
+    "a pickled array": "x = pickle.loads({array!r})",
+    "a pickled function": "x = pickle.loads({function!r})(np.ones(3, np.float32))",
+    "random numbers": "import arrax.random; x = arrax.random.normal(arrax.random.key(0), 3)",
+    "a scalar type": "x = jnp.float32(1)[None]",
+    "a type of the strict layer": "from arrax.lax import add; x = add(np.ones(3, np.float32), np.ones(3, np.float32))",
+    "a library": "import arrax.scipy.special; x = arrax.scipy.special.erf(np.ones(3, np.float32))",
+    "derivatives": "x = arrax.grad(lambda x: (x * x).sum())(np.ones(3, np.float32))",
+    "a tree": "import arrax.tree_util; x = arrax.tree.map(jnp.asarray, [np.ones(3, np.float32)])[0]",
+}
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_the_package_is_whole_whatever_is_used_first(first):
+    given = FIRST[first].format(array=pickle.dumps(jnp.ones(3)), function=pickle.dumps(jnp.sin))
+    run(f"""
+import pickle, numpy as np, arrax, arrax.numpy as jnp
+{given}
+assert (-x + 1).sum().shape == () and x.at[0].set(3)[0] == 3 and x.format and x.sharding.device_set and np.from_dlpack(x).shape == x.shape
+f = arrax.jit(lambda x: x.T @ x + jnp.add.reduce(x))
+assert "dot_general" in str(arrax.make_jaxpr(f)(x)) and f.lower(x).compile() and f.eval_shape(x).shape == () and pickle.dumps(f(x))
+""")
+
+
+def test_the_package_is_whole_for_threads_that_use_it_first_at_once():
+    run(f"""
+import pickle, sys, threading, numpy as np, arrax, arrax.numpy as jnp
+sys.setswitchinterval(1e-6)
+start, done = threading.Barrier(16), []
+ways = [
+    lambda: pickle.loads({pickle.dumps(jnp.ones(3))!r}), lambda: jnp.ones(3), lambda: arrax.device_put(np.ones(3, np.float32)),
+    lambda: __import__("arrax.random").random.normal(arrax.random.key(0), 3),
+]
+def use(way):
+    start.wait()
+    x = way()
+    assert (-x + 1).sum().shape == () and x.at[0].set(3)[0] == 3 and arrax.jit(lambda x: x.T @ x)(x).shape == ()
+    done.append(x)
+threads = [threading.Thread(target=use, args=(ways[n % 4],)) for n in range(16)]
+for each in threads: each.start()
+for each in threads: each.join()
+assert len(done) == 16
+""")

@@ -57,7 +57,7 @@ from arrax.lax.control_flow.scans import scan
 from arrax.lax.conversion import convert_element_type_p
 from arrax.lax.convolution_rules import conv_general_dilated_p
 from arrax.lax.custom_rules import custom_jvp_call_p, custom_vjp_call_p
-from arrax.lax.gather import gather_p
+from arrax.lax.gathers import gather_p
 from arrax.lax.placement import copy_p
 from arrax.lax.remat import remat_p
 from arrax.lax.rounding import reduce_precision_p, round_p

@@ -20,7 +20,7 @@ from arrax.lax.arithmetic import add, lt
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.copies import COPIED, parts_of_one
 from arrax.lax.filled_arrays import full, iota
-from arrax.lax.gather import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
+from arrax.lax.gathers import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
 

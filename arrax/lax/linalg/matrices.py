@@ -11,7 +11,7 @@ from arrax.lax.arithmetic import add, conj, eq, ge, mul, scalar
 from arrax.lax.axis_order import move_axis
 from arrax.lax.contractions import dot_general
 from arrax.lax.filled_arrays import broadcasted_iota, full_like
-from arrax.lax.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from arrax.lax.gathers import GatherDimensionNumbers, GatherScatterMode, gather
 from arrax.lax.operand_checks import kind_of
 from arrax.lax.precision import Precision
 from arrax.lax.selection import select

@@ -21,7 +21,7 @@ from arrax.interpreters.staging import stage
 from arrax.lax.arithmetic import add, div, eq, max_, min_, mul, neg, sub
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import full
-from arrax.lax.gather import (
+from arrax.lax.gathers import (
     ONE_HOT,
     GatherDimensionNumbers,
     GatherScatterMode,
