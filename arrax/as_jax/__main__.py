@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import builtins
+import io
+import os
+import pkgutil
 import runpy
 import sys
+from types import CodeType, ModuleType
 
 USAGE = "usage: python -m arrax.as_jax (PROGRAM | -m MODULE | -c CODE) [ARGUMENTS ...]"
+
+
+def _run(code: CodeType, path: str | None) -> None:
+    """Run code as the main module, which it stays: for what runs at the end, and for pickles."""
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    if path is not None:
+        module.__file__ = path
+    module.__builtins__ = builtins  # type: ignore[attr-defined]
+    exec(code, module.__dict__)
 
 
 def main() -> None:
@@ -15,15 +29,20 @@ def main() -> None:
         sys.exit(USAGE)
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
-        sys.path.insert(0, "")
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-    elif arguments[0] == "-c":
-        sys.argv = ["-c", *arguments[2:]]
-        sys.path.insert(0, "")
-        exec(compile(arguments[1], "<string>", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
+        return
+    if arguments[0] == "-c":
+        sys.argv, path, source = ["-c", *arguments[2:]], None, arguments[1]
     else:
-        sys.argv = arguments
-        runpy.run_path(arguments[0], run_name="__main__")
+        sys.argv, path = arguments, arguments[0]
+        if pkgutil.get_importer(path) is not None:  # a folder or an archive
+            runpy.run_path(path, run_name="__main__")
+            return
+        with io.open_code(os.path.abspath(path)) as file:
+            source = file.read()
+    if not sys.flags.safe_path:  # what stands beside a program can be imported
+        sys.path[0] = "" if path is None else os.path.dirname(os.path.realpath(path))
+    _run(compile(source, path or "<string>", "exec", dont_inherit=True), path)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,11 @@ from typing import Any
 # module: {name: where it is}; beside each module, the libraries that need it.
 _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.ad_util": {"stop_gradient_p": "arrax.lax.barriers:stop_gradient_p"},  # lineax, optimistix
-    "jax._src.api_util": {  # e3nn
+    "jax._src.api_util": {  # brainstate, e3nn
+        "flatten_axes": "arrax.core.pytree_prefixes:flatten_axes",
         "infer_argnums_and_argnames": "arrax.transforms.arguments:infer_argnums_and_argnames",
     },
+    "jax._src.array": {"ArrayImpl": "arrax.native.runtime:ArrayImpl"},  # levanter
     "jax._src.checkify": {  # flax.nnx
         "Error": "arrax.transforms.checkify:Error",
         "JaxException": "arrax.lax.runtime_checks:JaxRuntimeError",
@@ -21,13 +23,17 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "user_checks": "arrax.transforms.checkify:user_checks",
     },
     "jax._src.compiler": {},  # chex
-    "jax._src.core": {  # dynamiqs, flax, numpyro, quax
+    "jax._src.core": {  # brainstate, dynamiqs, flax, numpyro, quax, saiunit
         "AbstractValue": "arrax.core.types:AbstractValue",
         "Primitive": "arrax.core.interpreter:Primitive",
         "Trace": "arrax.core.interpreter:Interpreter",
         "TraceTag": "arrax.core.interpreter:TraceTag",
         "Tracer": "arrax.core.interpreter:Tracer",
         "concrete_or_error": "arrax.interpreters.programs:concrete_or_error",
+        "JaxprEqnContext": "arrax.as_jax.stand_ins:JaxprEqnContext",
+        "closed_call_p": "arrax.extend.core.primitives:closed_call_p",
+        "is_constant_dim": "arrax.core:is_constant_dim",
+        "trace_ctx": "arrax.as_jax.stand_ins:trace_ctx",
         "get_aval": "arrax.interpreters.programs:get_aval",
         "jaxpr_as_fun": "arrax.interpreters.programs:jaxpr_as_fun",
         "set_current_trace": "arrax.core.interpreter:set_current_trace",
@@ -36,7 +42,10 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "trace_state_clean": "arrax.interpreters.trace_state:trace_state_clean",
         "physical_aval": "arrax.interpreters.lowering.builder:physical_aval",
     },
-    "jax._src.dispatch": {"wait_for_tokens": "arrax.transforms.waiting:effects_barrier"},  # equinox
+    "jax._src.dispatch": {  # brainevent, equinox
+        "apply_primitive": "arrax.interpreters.evaluation:apply_primitive",
+        "wait_for_tokens": "arrax.transforms.waiting:effects_barrier",
+    },
     "jax._src.distributed": {"global_state": "arrax.xla.processes:state"},  # orbax
     "jax._src.dtypes": {  # equinox, flax, optree, tinygp
         "TypePromotionError": "arrax.dtypes:TypePromotionError",
@@ -63,6 +72,14 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.flatten_util": {"ravel_pytree": "arrax.flatten_util:ravel_pytree"},  # blackjax
     "jax._src.interpreters": {},
     "jax._src.interpreters.ad": {"CustomVJPException": "arrax.core.errors:UnexpectedTracerError"},  # diffrax, jaxopt
+    "jax._src.interpreters.batching": {  # brainstate, jaxoplanet
+        "BatchTrace": "arrax.interpreters.batching:Batch",
+        "BatchTracer": "arrax.interpreters.batching:BatchTracer",
+        "is_vmappable": "arrax.interpreters.batched_types:is_vmappable",
+        "make_iota": "arrax.as_jax.stand_ins:make_iota",
+        "to_elt": "arrax.interpreters.batched_types:element_of",
+    },
+    "jax._src.interpreters.mlir": {"custom_call": "arrax.interpreters.mlir:custom_call"},  # veros
     "jax._src.interpreters.pxla": {},  # flax
     "jax._src.earray": {"EArray": "arrax.numpy_api.represented_arrays:EArray"},  # flax
     "jax._src.lax": {},
@@ -70,8 +87,12 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.literals": {  # equinox, quax
         name: f"arrax.as_jax.stand_ins:{name}" for name in ("TypedComplex", "TypedFloat", "TypedInt", "TypedNdArray")
     },
-    "jax._src.mesh": {"get_concrete_mesh": "arrax.xla.meshes:get_mesh"},  # haliax
+    "jax._src.mesh": {  # haliax, praxis
+        "get_concrete_mesh": "arrax.xla.meshes:get_mesh",
+        "thread_resources": "arrax.as_jax.stand_ins:thread_resources",
+    },
     "jax._src.nn": {},
+    "jax._src.nn.functions": {"glu": "arrax.nn:glu"},  # sbijax
     "jax._src.nn.initializers": {  # e3x
         "_complex_truncated_normal": "arrax.nn.initializers:_cut_complex_normal",
         "_complex_uniform": "arrax.nn.initializers:_disk_uniform",
@@ -87,13 +108,22 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "promote_dtypes_complex": "arrax.as_jax.stand_ins:promote_dtypes_complex",
         "promote_dtypes_inexact": "arrax.as_jax.stand_ins:promote_dtypes_inexact",
     },
-    "jax._src.pjit": {"jit_p": "arrax.lax.calls:jit_p"},  # quax
+    "jax._src.pjit": {  # jaxns, quax
+        "auto_axes": "arrax.sharding:auto_axes",
+        "jit_p": "arrax.lax.calls:jit_p",
+    },
     "jax._src.public_test_util": {"check_close": "arrax.transforms.derivative_checks:check_close"},  # blackjax, tinygp
     "jax._src.random": {},
     "jax._src.random.threefry2x32": {  # quax
         "threefry_random_bits": "arrax.random.threefry:random_bits",
         "threefry_seed": "arrax.random.threefry:seed",
         "threefry_split": "arrax.random.threefry:split",
+    },
+    "jax._src.scipy": {},
+    "jax._src.scipy.special": {"gammaln": "arrax.scipy.special:gammaln"},  # jaxns
+    "jax._src.sharding_impls": {"UNSPECIFIED": "arrax.xla.shardings:UNSPECIFIED"},  # brainstate
+    "jax._src.source_info_util": {  # brainstate, kauldron
+        name: f"arrax.extend.source_info_util:{name}" for name in ("current", "register_exclusion", "user_context")
     },
     "jax._src.state": {},
     "jax._src.state.indexing": {"Slice": "arrax.numpy_api.reference_index:Slice"},  # haliax
@@ -160,7 +190,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
     },  # fmt: skip
     "jax.experimental.pallas.ops.tpu.megablox": {"gmm": "arrax.as_jax.stand_ins:gmm"},  # haliax
     "jax.extend.ifrt_programs": {"ifrt_programs": "arrax.native.runtime:ifrt_programs"},  # orbax
-    "jax.interpreters.pxla": {},  # orbax
+    "jax.interpreters.pxla": {"thread_resources": "arrax.as_jax.stand_ins:thread_resources"},  # orbax, praxis, tunix
 }
 _CHANGING = frozenset({"_backends"})  # names whose value changes: it is looked up each time
 

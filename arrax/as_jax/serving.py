@@ -16,6 +16,7 @@ from typing import Any
 import arrax
 from arrax import _src
 from arrax.as_jax import version
+from arrax.as_jax.children import serve_in_children
 from arrax.as_jax.private import attribute_of_private_package, private_module
 from arrax.core import config
 from arrax.core.interpreter import Tracer
@@ -180,6 +181,7 @@ def serve() -> None:
     arrax.version = version  # type: ignore[attr-defined]
     _serve_logger()
     _serve_tracers()
+    serve_in_children()
     for copied in (arrax.lax, arrax.numpy):
         _serve_namespace(copied)
     _src.__getattr__ = attribute_of_private_package  # type: ignore[method-assign]

@@ -1,12 +1,14 @@
 """What private names that libraries look up stand for where arrax has no such thing."""
 
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from arrax.core.interpreter import Interpreter, context
 from arrax.numpy_api import operands
 from arrax.numpy_api.creation import asarray
 from arrax.xla.arrays import Array
+from arrax.xla.meshes import Mesh, empty_mesh, physical_mesh
 
 
 class TypedNdArray:
@@ -23,6 +25,49 @@ class TypedFloat:
 
 class TypedComplex:
     """Like ``TypedInt``."""
+
+
+class _TraceContext:
+    """What a thread traces."""
+
+    @property
+    def trace(self) -> Interpreter:
+        """The current interpreter."""
+        return context.interpreter
+
+    def is_top_level(self) -> bool:
+        """Whether operations are evaluated."""
+        return context.interpreter.is_evaluation
+
+
+trace_ctx = _TraceContext()
+
+
+class JaxprEqnContext:
+    """Settings of an operation that is recorded: operations of arrax hold theirs as parameters."""
+
+
+def make_iota(size: int) -> np.ndarray:
+    """The numbers of the elements of a batch."""
+    return np.arange(size, dtype=np.int32)
+
+
+class _Resources(NamedTuple):
+    """What ``with mesh:`` gives to a thread."""
+
+    physical_mesh: Mesh
+
+
+class _ThreadResources:
+    """The mesh that is in force in a thread."""
+
+    @property
+    def env(self) -> _Resources:
+        """The mesh; an empty one where there is none."""
+        return _Resources(physical_mesh() or empty_mesh)
+
+
+thread_resources = _ThreadResources()
 
 
 poly_einsum_handlers: dict[type, Any] = {}

@@ -110,6 +110,7 @@ class JaxprEqn:
         params: dict[str, Any],
         effects: Effects = no_effects,
         source_info: SourceInfo = no_source,
+        ctx: Any = None,  # accepted: operations hold their settings as parameters
     ):
         self.invars, self.outvars, self.primitive, self.params = invars, outvars, primitive, params
         self.effects, self.source_info = effects, source_info

@@ -60,6 +60,11 @@ def unregister_vmappable(data_type: type) -> None:
     vmappables.pop(data_type, None)
 
 
+def is_vmappable(value: Any) -> bool:
+    """Whether a value is of a registered class."""
+    return type(value) in vmappables
+
+
 def is_spec(entry: Any) -> bool:
     """Whether an entry of ``in_axes`` or ``out_axes`` stands for a value of a registered class."""
     return any(isinstance(entry, known.spec_type) for known in vmappables.values())

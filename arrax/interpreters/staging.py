@@ -67,6 +67,10 @@ class Staging(Interpreter):
         self.invars.append(var)
         return tracer_classes.get(type(aval), StagedTracer)(self, var)
 
+    def new_arg(self, aval: Any, source_info: Any = None) -> StagedTracer:
+        """The same, under the name by which libraries ask for it."""
+        return self.argument(aval)
+
     def constant(self, value: Any) -> StagedTracer:
         """A scalar of NumPy or Python as a value of the program; no equation is recorded."""
         return StagedTracer(self, Literal(value), context.source or _traceback())
@@ -76,9 +80,13 @@ class Staging(Interpreter):
         return StagedTracer(self, self.atom(value), context.source or _traceback())
 
     def number(self, value: Any) -> Any:
-        """The scalar of NumPy or Python behind an operand, if it is known now; otherwise None."""
+        """The scalar of NumPy or Python behind an operand, if it is known now; otherwise None.
+
+        What an enclosing program knows is a constant here like others: which constants a function that is closed over values
+        has, and in which order, does not depend on what they are.
+        """
         if type(value) is StagedTracer:
-            return literal(value)
+            return literal(value) if value.interpreter is self else None
         return value if type(value) in PYTHON_SCALARS or isinstance(value, np.generic) else None
 
     def atom(self, value: Any) -> Any:

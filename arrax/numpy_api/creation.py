@@ -46,8 +46,8 @@ def array(
     """An array with the elements of a number, array, or nested sequence of them.
 
     Args:
-      object: number, array, tracer, nested lists or tuples of them, or an object with ``__jax_array__``, ``__array__`` or the
-        buffer protocol.
+      object: number, array, tracer, nested lists or tuples of them, or an object with ``__jax_array__``, ``__array__``,
+        ``__array_interface__`` or the buffer protocol, or another sequence of numbers.
       dtype: dtype of the result; by default the promoted dtype of the elements.
       copy: whether the result must have a buffer of its own.
       order: only ``"C"`` and ``"K"``: arrays have no memory order of their own.
@@ -113,15 +113,9 @@ def _from_object(value: Any, dtype: Any, must_copy: bool) -> Any:
         return _from_sequence(list(value) if type(value) is range else value, dtype)
     if isinstance(getattr(value, "aval", None), ShapedArray):
         return value
-    if hasattr(value, "__array__"):
-        return _from_numpy(np.asarray(value), dtype)
     if value is None:
         return _from_number(_nan_for_none(), dtype)
-    try:
-        view = memoryview(value)
-    except TypeError:
-        raise _no_element(value) from None
-    return _from_numpy(np.asarray(view), dtype)
+    return _from_numpy(_numpy_of(value), dtype)
 
 
 def _from_array(value: Any, dtype: Any, must_copy: bool) -> Any:
@@ -179,6 +173,14 @@ def _from_numpy(value: np.ndarray, dtype: Any) -> Any:
         return _constant(np.array(value, dtype=dtype, order="C"), False)
 
 
+def _numpy_of(value: Any) -> np.ndarray:
+    """What NumPy makes of an object that is no array: of a buffer, of a picture, of a sequence of a class of its own."""
+    found = np.asarray(memoryview(value) if isinstance(value, bytes | bytearray) else value)
+    if found.dtype.kind in "OSU":
+        raise _no_element(value)
+    return found
+
+
 def _is_none(value: Any) -> bool:
     return value is None
 
@@ -201,10 +203,7 @@ def _no_element(value: Any) -> TypeError:
 
 
 def _leaf_dtype(leaves: Sequence[Any]) -> Any:
-    for leaf in leaves:
-        if not (is_arraylike(leaf) or hasattr(leaf, "__array__")):
-            raise _no_element(leaf)
-    pairs = [dtypes.value_pair(leaf if is_arraylike(leaf) else np.asarray(leaf)) for leaf in leaves]
+    pairs = [dtypes.value_pair(leaf if is_arraylike(leaf) else _numpy_of(leaf)) for leaf in leaves]
     return dtypes.result_type_of(pairs)[0]
 
 

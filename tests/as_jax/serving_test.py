@@ -237,3 +237,26 @@ def test_lines_of_operations_are_those_of_the_program_that_is_run(tmp_path):
 def test_what_is_left_out_says_what_to_use():
     done = run("-m", "arrax.as_jax", "-c", "import jax.experimental.jax2tf")
     assert "jax.export writes programs as StableHLO" in done.stderr
+
+
+def test_a_program_imports_what_stands_beside_it_and_so_do_processes_that_it_starts(tmp_path):
+    (tmp_path / "beside.py").write_text("import jax\n\ndef served(_):\n    return jax.__name__\n")
+    program = tmp_path / "program.py"
+    program.write_text("""
+import multiprocessing
+import jax, beside
+
+def served(_):
+    return jax.__name__
+
+if __name__ == "__main__":
+    import pickle, sys
+    assert pickle.loads(pickle.dumps(served)) is served
+    for method in ("spawn", "forkserver"):
+        if method in multiprocessing.get_all_start_methods():
+            with multiprocessing.get_context(method).Pool(1) as pool:
+                assert pool.map(served, [0]) + pool.map(beside.served, [0]) == ["arrax"] * 2, method
+    print("served")
+""")
+    done = run("-m", "arrax.as_jax", str(program))
+    assert done.stdout.strip() == "served", done.stderr

@@ -1,5 +1,7 @@
 """Faults that comparing call after call with NumPy has found: one row each."""
 
+import array as stdarray
+import collections
 import collections.abc
 import enum
 import inspect
@@ -507,3 +509,25 @@ def test_numbers_that_are_broadcast_become_arrays_where_programs_are_recorded():
         return jnp.stack([x[None], both[None], alone[None]])
 
     np.testing.assert_array_equal(arrax.jit(rows)(1.0), [[1.0], [2.5], [1.5]])
+
+
+def test_what_numpy_takes_for_an_array_becomes_one():
+    class Picture:
+        __array_interface__ = np.arange(3.0).__array_interface__
+
+    class Shared:
+        __array_struct__ = np.arange(3.0).__array_struct__
+
+    wanted = [0.0, 1.0, 2.0]
+    for value in (
+        Picture(),
+        Shared(),
+        collections.deque(wanted),
+        memoryview(np.arange(3.0)),
+        stdarray.array("d", wanted),
+    ):
+        assert jnp.asarray(value).tolist() == wanted, type(value)
+        assert jnp.array([value, value]).tolist() == [wanted] * 2, type(value)
+    for value in ({1, 2}, {1: 2}, object(), "text", ["text"], [object()]):
+        with pytest.raises(TypeError, match="Unexpected input type for array"):
+            jnp.asarray(value)

@@ -142,3 +142,16 @@ def test_tuples_among_the_arrays_to_join_are_deprecated(join):
 def test_a_traced_axis_is_named():
     with pytest.raises(arrax.errors.ConcretizationTypeError, match=r"axis argument to jnp\.min\(\)"):
         arrax.jit(lambda x, axis: jnp.min(x, axis))(jnp.ones(2), 0)
+
+
+def test_which_constants_a_closed_function_has_does_not_depend_on_what_an_enclosing_program_knows():
+    shapes = []
+
+    def closed(index, rows):
+        program = arrax.make_jaxpr(lambda y: rows[(index + jnp.arange(3)) % 3] * y + (index - 1))(1.0)
+        shapes.append([value.shape for value in program.consts])
+        return rows.sum()
+
+    arrax.jit(lambda rows: closed(jnp.array(0), rows))(jnp.ones(3))
+    arrax.jit(closed)(0, jnp.ones(3))
+    assert shapes == [[(), (3,)]] * 2
