@@ -31,8 +31,10 @@ def main() -> None:
         sys.argv = arguments[1:]
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         return
+    path: str | None = None
+    source: str | bytes
     if arguments[0] == "-c":
-        sys.argv, path, source = ["-c", *arguments[2:]], None, arguments[1]
+        sys.argv, source = ["-c", *arguments[2:]], arguments[1]
     else:
         sys.argv, path = arguments, arguments[0]
         if pkgutil.get_importer(path) is not None:  # a folder or an archive
