@@ -20,6 +20,7 @@ _NOTHING = object()
 Call = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
 _wrappers: dict[CodeType, Callable[[Mapping[str, Any]], Call]] = {}
 _passed_over: set[CodeType] = set()
+_handing_on: set[CodeType] = set()
 
 
 def register_wrapper(wrapper: Callable[..., Any], call_of: Callable[[Mapping[str, Any]], Call]) -> None:
@@ -36,10 +37,15 @@ def pass_over(code: CodeType) -> None:
     _passed_over.add(code)
 
 
+def hands_on(code: CodeType) -> None:
+    """Let a function of this code stand for the one that it calls: whoever calls it, calls that."""
+    _handing_on.add(code)
+
+
 def called_from_outside(frame: FrameType) -> bool:
     """Whether the function of a frame was called by code of users or libraries, not by this package."""
     caller = frame.f_back
-    if caller is not None and caller.f_code in _passed_over:
+    while caller is not None and (caller.f_code in _passed_over or caller.f_code in _handing_on):
         caller = caller.f_back
     return caller is not None and not is_internal(caller.f_code.co_filename)
 

@@ -22,7 +22,7 @@ from arrax.lax.operand_checks import checked_operand, kind_of, scalar_like
 from arrax.lax.shapes import broadcast_in_dim, reshape
 
 
-def _min_value(dtype: Any) -> Any:
+def min_value(dtype: Any) -> Any:
     """What every number is at least."""
     if dtype == np.bool_:
         return False
@@ -34,7 +34,8 @@ def _min_value(dtype: Any) -> Any:
     return infinite if np.isinf(infinite.astype(np.float32)) else dtypes.finfo(dtype).min
 
 
-def _max_value(dtype: Any) -> Any:
+def max_value(dtype: Any) -> Any:
+    """What every number is at most."""
     if dtype == np.bool_:
         return True
     if kind_of(dtype) in ("signed", "unsigned"):
@@ -77,8 +78,8 @@ def drops_nan(monoid: Monoid, dtype: Any) -> bool:
 
 sum_ = Monoid(add, lambda dtype: 0)
 product = Monoid(mul, lambda dtype: 1)
-maximum = Monoid(max_, _min_value)
-minimum = Monoid(min_, _max_value)
+maximum = Monoid(max_, min_value)
+minimum = Monoid(min_, max_value)
 conjunction = Monoid(bitwise_and, lambda dtype: True if dtype == np.bool_ else -1)
 disjunction = Monoid(bitwise_or, lambda dtype: 0)
 parity = Monoid(bitwise_xor, lambda dtype: 0)

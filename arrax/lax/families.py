@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from arrax.core.calls import hands_on
 from arrax.core.explicit_axes import elementwise as divided_elementwise
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive, Rounding, context
@@ -289,8 +290,11 @@ def binary(
     def function(x: ArrayLike, y: ArrayLike) -> Array:
         return context.interpreter.process(primitive, match_scalars(name, x, y), {})
 
-    renamed = function if operands == ("x", "y") else _with_parameters(function, operands)
-    return public(renamed, primitive, name, doc, ", ".join(operands), accepts)
+    if operands == ("x", "y"):
+        return public(function, primitive, name, doc, ", ".join(operands), accepts)
+    renamed = public(_with_parameters(function, operands), primitive, name, doc, ", ".join(operands), accepts)
+    hands_on(renamed.__code__)
+    return renamed
 
 
 def _with_parameters(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:

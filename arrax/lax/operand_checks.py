@@ -130,14 +130,23 @@ def _of_equal_lengths(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _fitting(scalar: Any, beside: Any) -> Any:
-    aval, own = typeof(beside), typeof(scalar).dtype
+    aval = typeof(beside)
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return scalar
-    if _RANKS[kind_of(own)] > _RANKS[kind_of(aval.dtype)]:
+    if _RANKS[kind_of(typeof(scalar).dtype)] > _RANKS.get(kind_of(aval.dtype), 0):
         return scalar  # the type rule refuses it, naming both types
-    if own != aval.dtype and called_from_outside(sys._getframe(2)):
-        return scalar
-    return scalar_like(scalar, aval)
+    return number_like(scalar, aval, 3)
+
+
+def number_like(value: Any, aval: ShapedArray, depth: int = 1) -> Any:
+    """A Python number that has an array's dtype, or that this package takes for it; others as they are.
+
+    Args:
+      depth: how many calls further out the operation is that users call; 1 is the caller.
+    """
+    if typeof(value).dtype != aval.dtype and called_from_outside(sys._getframe(depth)):
+        return value
+    return scalar_like(value, aval)
 
 
 def broadcast_shapes_strict(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:

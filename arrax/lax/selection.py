@@ -17,7 +17,7 @@ from arrax.lax.arithmetic import gt, lt, max_, min_
 from arrax.lax.bitwise import bitwise_and, bitwise_or
 from arrax.lax.families import repeat_scalars
 from arrax.lax.filled_arrays import full, zeros_of
-from arrax.lax.operand_checks import checked_operand, kind_of, scalar_like
+from arrax.lax.operand_checks import checked_operand, kind_of, number_like
 from arrax.lax.shape_slots import shape_slots
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -206,9 +206,8 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     """
     x = checked_operand("clamp", x)
     aval = typeof(x)
-    bounds = [
-        scalar_like(b, aval) if type(b) in (int, float, bool) else checked_operand("clamp", b) for b in (min, max)
-    ]
-    if type(x) in (int, float) and not all(type(b) in (int, float) for b in (min, max)):
-        x = scalar_like(x, typeof(bounds[0]))
-    return clamp_p.bind(bounds[0], x, bounds[1])
+    low = number_like(min, aval) if type(min) in (int, float, bool) else checked_operand("clamp", min)
+    high = number_like(max, aval) if type(max) in (int, float, bool) else checked_operand("clamp", max)
+    if type(x) in (int, float) and not (type(min) in (int, float) and type(max) in (int, float)):
+        x = number_like(x, typeof(low))
+    return clamp_p.bind(low, x, high)

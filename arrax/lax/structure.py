@@ -18,7 +18,7 @@ from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import neg
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full
-from arrax.lax.operand_checks import checked_operand, scalar_like
+from arrax.lax.operand_checks import checked_operand, number_like
 from arrax.lax.selection import select_n
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shape_slots import shape_slots
@@ -214,7 +214,7 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[t
     aval = typeof(x)
     value = checked_operand("pad", padding_value)
     if type(value) in (int, float, bool, complex):
-        value = scalar_like(value, aval)
+        value = number_like(value, aval)
     config = tuple((as_index(a), as_index(b), as_index(c)) for a, b, c in padding_config)
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return aval.dtype.pad(x, value, config)

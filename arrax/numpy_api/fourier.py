@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core import config
 from arrax.core.calls import as_index, as_indices
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
@@ -102,8 +101,8 @@ def _converted(name: str, a: Any, kind: FftType) -> Any:
     dtype = typeof(a).dtype
     if kind == RFFT and kind_of(dtype) == "complex":
         raise ValueError(f"{name}: only real valued inputs supported for rfft, got {dtype.name}")
-    with config.numpy_dtype_promotion("standard"):
-        return convert(a, dtypes.promote_types(dtype, np.float32 if kind == RFFT else np.complex64))
+    wide = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
+    return convert(a, wide if kind == RFFT else dtypes.to_complex_dtype(wide))
 
 
 @api(static=("name", "kind", "axes", "lengths", "norm"))

@@ -13,6 +13,7 @@ from arrax.core.functions import name_function
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import argminmax, arithmetic, bitwise, exponential, filled_arrays, reductions, selection, shapes
+from arrax.lax.computations import max_value, min_value
 from arrax.lax.conversion import convert
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
@@ -24,9 +25,7 @@ from arrax.numpy_api.reductions import (
     check_mask,
     masked,
     max,
-    max_value,
     min,
-    min_value,
     place_of,
     prod,
     static_axis,

@@ -20,7 +20,7 @@ from arrax.lax.reductions import reduce_max, reduce_min, reduce_or, reduce_sum
 from arrax.lax.selection import select
 from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_systems import inv
-from arrax.numpy_api.operands import broadcast_to, canonical_axes, check_arraylike, promote_inexact
+from arrax.numpy_api.operands import broadcast_to, canonical_axes, check_arraylike, strong_inexact
 from arrax.numpy_api.reductions import static_axis, with_kept_axes
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -29,7 +29,7 @@ Axes = Sequence[int]
 
 def _operand(name: str, x: Any) -> Any:
     check_arraylike(f"linalg.{name}", x)
-    (x,) = promote_inexact(x)
+    (x,) = strong_inexact(x)
     return x
 
 

@@ -17,6 +17,7 @@ from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import argminmax, arithmetic, bitwise, filled_arrays, reductions, selection, shape_arguments, shapes
 from arrax.lax.collectives import pmax, pmin, psum
+from arrax.lax.computations import max_value, min_value
 from arrax.lax.conversion import convert
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
@@ -182,20 +183,6 @@ def prod(
 
 
 # ---- minima and maxima -------------------------------------------------------------------------------------------------------
-
-
-def min_value(dtype: Any) -> Any:
-    """The least value of a dtype: minus infinity for floats."""
-    if dtypes.is_bool(dtype):
-        return False
-    return -np.inf if dtypes.is_inexact(dtype) else dtypes.iinfo(dtype).min
-
-
-def max_value(dtype: Any) -> Any:
-    """The greatest value of a dtype: infinity for floats."""
-    if dtypes.is_bool(dtype):
-        return True
-    return np.inf if dtypes.is_inexact(dtype) else dtypes.iinfo(dtype).max
 
 
 def _minmax(name: str, operation: Callable[..., Any], neutral: Callable[[Any], Any], combine: Any) -> Any:

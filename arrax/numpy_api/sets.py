@@ -10,6 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
+from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.lax import (
     arithmetic,
@@ -343,6 +344,13 @@ def _values_known(name: str, arrays: Sequence[Any]) -> Any:
     return out
 
 
+def _taken(source: Any, places: np.ndarray, dtype: Any) -> Any:
+    """The elements at some places: of what is differentiated, with their tangents."""
+    if not (isinstance(source, Tracer) and places.size):
+        return made_of(np.asarray(known(source))[places].astype(dtype), source)
+    return convert(take_slices(source, places.astype(index_dtype()), 0), dtype)
+
+
 def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: OptionalArray = None) -> Array:
     """The values that are in either array, sorted.
 
@@ -375,10 +383,9 @@ def intersect1d(
         first, second = _values_known("intersect1d", arrays)
         dtype = first.dtype
         first, second = _ordered_by_numpy(first), _ordered_by_numpy(second)
-        found: Any = np.intersect1d(first, second, assume_unique, return_indices)  # type: ignore[call-overload]
-        if not return_indices:
-            return made_of(found.astype(dtype), *arrays)
-        return made_of(found[0].astype(dtype), *arrays), *(made_of(v.astype(index_dtype()), *arrays) for v in found[1:])
+        found, *places = np.intersect1d(first, second, assume_unique, return_indices=True)
+        values = _taken(arrays[0], places[0], dtype) if assume_unique else made_of(found.astype(dtype), *arrays)
+        return (values, *(made_of(v.astype(index_dtype()), *arrays) for v in places)) if return_indices else values
     values, first, second = _combined(*arrays, fill_value, "intersection", as_index(size))
     return (values, first, second) if return_indices else values
 
@@ -403,8 +410,10 @@ def setdiff1d(
     arrays = _vectors("setdiff1d", ar1, ar2)
     if size is None:
         first, second = _values_known("setdiff1d", arrays)
-        left = np.setdiff1d(_ordered_by_numpy(first), _ordered_by_numpy(second), assume_unique)
-        return made_of(left.astype(typeof(arrays[0]).dtype), *arrays)
+        first, second = _ordered_by_numpy(first), _ordered_by_numpy(second)
+        if assume_unique:
+            return _taken(arrays[0], np.flatnonzero(np.isin(first, second, True, invert=True)), typeof(arrays[0]).dtype)
+        return made_of(np.setdiff1d(first, second).astype(typeof(arrays[0]).dtype), *arrays)
     fill = 0 if fill_value is None else fill_value
     if assume_unique:
         return compress(isin(*arrays, invert=True), arrays[0], size=size, fill_value=fill)
@@ -431,6 +440,12 @@ def setxor1d(
     arrays = _vectors("setxor1d", ar1, ar2)
     if size is None:
         first, second = _values_known("setxor1d", arrays)
-        found = np.setxor1d(_ordered_by_numpy(first), _ordered_by_numpy(second), assume_unique)
-        return made_of(found.astype(first.dtype), *arrays)
+        dtype, first, second = first.dtype, _ordered_by_numpy(first), _ordered_by_numpy(second)
+        if not assume_unique:
+            return made_of(np.setxor1d(first, second).astype(dtype), *arrays)
+        both = np.concatenate([first, second])
+        order = np.argsort(both, kind="stable")
+        changes = np.ones(both.size + 1, bool)
+        changes[1:-1] = both[order][1:] != both[order][:-1]
+        return _taken(concatenate(arrays), order[changes[1:] & changes[:-1]], dtype)
     return _combined(*arrays, fill_value, "either", as_index(size))[0]

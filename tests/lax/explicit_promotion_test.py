@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 import arrax
@@ -58,6 +59,30 @@ def test_other_operations_want_numbers_of_the_arrays_dtype(operation):
         if operation is not lax.pow:  # exponents may be integers
             with pytest.raises(TypeError):
                 operation(narrow, 2)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [lax.nextafter, lax.igamma, lax.igammac, lax.zeta, lax.polygamma, lambda x, y: lax.clamp(y, x, y),
+     lambda x, y: lax.clamp(x[0], y, x[0]), lambda x, y: lax.pad(x, y, [(1, 0, 0)])],
+)  # fmt: skip
+def test_scalar_operands_of_other_functions_have_the_arrays_dtype(operation):
+    with arrax.enable_x64(False):
+        assert operation(jnp.ones(2), 1.5).dtype == np.float32
+        for x in (jnp.ones(2, jnp.float16), jnp.ones(2, int)):
+            for call in (
+                operation,
+                lambda x, y: arrax.jit(operation)(x, y),
+                lambda x, y: arrax.jit(lambda x: operation(x, y))(x),
+            ):
+                with pytest.raises(TypeError):
+                    call(x, 1.5)
+
+
+def test_numbers_beside_values_without_elements_are_refused_by_their_dtype():
+    for operation in (lax.add, lax.nextafter, lax.eq):
+        with pytest.raises(TypeError, match="float0"):
+            operation(1.5, np.zeros(3, arrax.float0))
 
 
 def test_functions_of_numpy_promote():

@@ -97,3 +97,46 @@ def test_universal_functions_take_the_options_of_numpys_only_as_none(function):
     for options in ({"out": x}, {"where": x > 0}):
         with pytest.raises(NotImplementedError, match=f"{next(iter(options))}.*not supported"):
             function(x, x, **options)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2", "float8_e3m4"]
+)
+def test_extremes_of_floats_without_infinities_start_from_the_last_number(dtype):
+    x, nothing = jnp.array([1, 2, 3], dtype), jnp.zeros(3, bool)
+    assert jnp.max(x, initial=-1, where=nothing) == -1 and jnp.min(x, initial=5, where=nothing) == 5
+    holed = jnp.array([jnp.nan, -2, -3], dtype)
+    assert jnp.nanmax(holed) == -2 and jnp.nanmin(holed) == -3
+    assert jnp.nanargmax(holed) == 1 and jnp.nanargmin(holed) == 2
+
+
+@pytest.mark.parametrize("transform", [jnp.fft.fft, jnp.fft.ifft2, jnp.fft.rfft, jnp.fft.hfft])
+def test_transforms_of_small_floats_are_those_of_32_bits(transform):
+    x = jnp.arange(6.0).reshape(2, 3)
+    for dtype in ("float8_e5m2", "bfloat16", "float16"):
+        np.testing.assert_array_equal(transform(x.astype(dtype)), transform(x))
+
+
+@pytest.mark.parametrize("function", [jnp.intersect1d, jnp.setdiff1d, jnp.setxor1d])
+def test_elements_of_sets_that_are_promised_to_differ_have_gradients(function):
+    x, y = jnp.array([3.0, 1.0, 2.0]), jnp.array([2.0, 7.0, 3.0])
+    weights = jnp.arange(1.0, 1 + function(x, y, True).size)
+    slopes = arrax.grad(lambda x, y: (function(x, y, True) * weights).sum(), (0, 1))(x, y)
+    for values, slope in zip((x, y), slopes, strict=True):
+        found = dict(zip(np.asarray(function(x, y, True)).tolist(), weights.tolist(), strict=True))
+        taken = np.asarray(values)[np.asarray(slope) != 0].tolist()
+        assert [found[value] for value in taken] == np.asarray(slope)[np.asarray(slope) != 0].tolist()
+    assert sum(int((slope != 0).sum()) for slope in slopes) == weights.size
+    assert arrax.grad(lambda x: function(x[:0], y[:0], True).sum())(x).tolist() == [0, 0, 0]
+
+
+def test_norms_and_densities_are_weak_as_documented():
+    assert jnp.linalg.norm(2.0).weak_type is jnp.linalg.vector_norm(2.0, keepdims=True).weak_type is False
+    assert arrax.scipy.stats.norm.pdf(np.arange(3), scale=2.0).weak_type is False
+    assert arrax.scipy.stats.cauchy.pdf(0.5).weak_type is True
+
+
+def test_tables_of_linear_algebra_have_the_dtype_asked_for():
+    assert arrax.scipy.linalg.hadamard(4, dtype=None).dtype == np.float32
+    with pytest.raises(ValueError, match="dft: dtype must be a complex one, got float"):
+        arrax.scipy.linalg.dft(2, dtype=float)

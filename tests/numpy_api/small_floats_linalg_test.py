@@ -42,3 +42,10 @@ def test_what_has_no_factorization_keeps_the_dtype(name, dtype):
 def test_factorizations_refuse_it_by_name(name, dtype):
     with pytest.raises(TypeError, match=f"requires float32, float64, complex64 or complex128, got {dtype}"):
         BY_FACTORS[name](jnp.asarray(MATRIX).astype(dtype))
+
+
+@pytest.mark.parametrize("function", [jnp.linalg.inv, jnp.linalg.solve, jnp.linalg.slogdet, jnp.linalg.pinv])
+def test_messages_name_the_function_that_was_called(function):
+    matrices = [jnp.asarray(MATRIX).astype("bfloat16")] * (1 + (function is jnp.linalg.solve))
+    with pytest.raises(TypeError, match=f"^{function.__name__}: "):
+        function(*matrices)

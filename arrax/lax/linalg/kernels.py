@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import in_call
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
 from arrax.interpreters.batching import batch_size, bdim_at_front
@@ -40,7 +41,7 @@ def check_matrices(name: str, aval: ShapedArray, square: bool = False, half: boo
         return
     if not has_routines(aval):
         dtype = getattr(aval.dtype, "name", aval.dtype)
-        raise TypeError(f"{name} requires float32, float64, complex64 or complex128, got {dtype}")
+        raise TypeError(in_call(f"{name} requires float32, float64, complex64 or complex128, got {dtype}"))
 
 
 def has_routines(aval: ShapedArray) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
-from arrax.dtypes import DTypeLike, OptionalDType
+from arrax.dtypes import OptionalDType
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes
 from arrax.xla.arrays import Array, ArrayLike, Matrices, OptionalArray
@@ -290,12 +290,12 @@ def invhilbert(n: int) -> Array:
     return _floating(np.array(rows).reshape(size, size))
 
 
-def hadamard(n: int, dtype: DTypeLike = int) -> Array:
+def hadamard(n: int, dtype: OptionalDType = int) -> Array:
     """Sylvester's matrix of 1 and -1 with orthogonal rows.
 
     Args:
       n: a power of 2.
-      dtype: the result's dtype.
+      dtype: the result's dtype; None is the default floating one.
     Raises:
       ValueError: no power of 2.
     Example: ``linalg.hadamard(2)`` is ``jnp.array([[1, 1], [1, -1]])``. Source: ``scipy.linalg.hadamard``.
@@ -308,7 +308,7 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
     parity = np.zeros_like(bits)
     while bits.any():
         parity, bits = parity ^ (bits & 1), bits >> 1
-    return jnp.asarray(1 - 2 * parity, dtypes.check_user_dtype("hadamard", dtype))
+    return jnp.asarray(1 - 2 * parity, dtypes.check_user_dtype("hadamard", float if dtype is None else dtype))
 
 
 def helmert(n: int, full: bool = False) -> Array:
@@ -381,12 +381,14 @@ def dft(n: int, scale: str | None = None, *, dtype: OptionalDType = None) -> Arr
       scale: ``"sqrtn"`` or ``"n"``: divide by sqrt(n) or n.
       dtype: complex dtype.
     Raises:
-      ValueError: another scale.
+      ValueError: another scale, or a dtype that is not complex.
     Example: ``linalg.dft(2)``. Source: ``scipy.linalg.dft``.
     """
     size = _length("dft", n)
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"dft: scale must be None, 'sqrtn' or 'n', got {scale!r}")
+    if dtype is not None and not dtypes.issubdtype(dtype, np.complexfloating):
+        raise ValueError(f"dft: dtype must be a complex one, got {dtypes.to_dtype(dtype).name}")
     index = np.arange(size)
     turn = np.exp(-2j * np.pi * (index[:, None] * index % max(size, 1)) / max(size, 1))
     turn = turn / {None: 1, "sqrtn": math.sqrt(max(size, 1)), "n": max(size, 1)}[scale]

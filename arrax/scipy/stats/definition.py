@@ -16,7 +16,7 @@ from arrax.core.types import typeof
 from arrax.lax.conversion import convert
 from arrax.nn import activations
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
+from arrax.numpy_api.operands import check_arraylike, firm_inexact, refuse_complex
 
 Function = Callable[..., Any]
 
@@ -31,7 +31,7 @@ def of_distribution(fun: Function) -> Function:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         check_arraylike(name, *bound.args)
-        operands = promote_inexact(*bound.args)
+        operands = firm_inexact(*bound.args)
         for x in operands:
             refuse_complex(name, x)
         dtype = typeof(operands[0]).dtype
