@@ -30,6 +30,7 @@ from arrax.lax.runtime_checks import (
     place_of,
 )
 from arrax.native import runtime
+from arrax.transforms import masked_checks as _masked_checks  # noqa: F401  (how branches and loops with checks are batched)
 from arrax.transforms.arguments import UnhashableArgument
 from arrax.transforms.automatic_checks import code_where
 from arrax.transforms.discharge import run_checked

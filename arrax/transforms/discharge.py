@@ -17,7 +17,6 @@ from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Literal
 from arrax.core.sequences import split_list
 from arrax.core.types import Zero, typeof
-from arrax.interpreters.batching import batch, running_batch
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import eq, ne
 from arrax.lax.calls import bind_program, consts_as_inputs, core_call_p, jit_p, program_type_rule
@@ -28,7 +27,7 @@ from arrax.lax.control_flow.solves import linear_solve_p, root_p
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p, custom_vjp_call_p
 from arrax.lax.reductions import reduce_or
 from arrax.lax.remat import remat_p
-from arrax.lax.runtime_checks import ErrorCategory, Sites, bind_check, check_effect, check_p, mapped_site, side_by_side
+from arrax.lax.runtime_checks import ErrorCategory, Sites, check_effect, check_p, mapped_site, side_by_side
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
 from arrax.lax.shard_maps import bind_shard_map, region_of, shard_map_p
@@ -65,9 +64,11 @@ def _zeros(avals: Sequence[Any]) -> list[Any]:
     return [np.zeros(aval.shape, aval.dtype) for aval in avals]
 
 
-def run_checked(program: ClosedJaxpr, args: Sequence[Any], errors: Errors) -> tuple[Finding, list[Any]]:
-    """Apply the equations of a program, with their checks, in the current interpretation."""
-    jaxpr, findings = program.jaxpr, []
+def walk(
+    program: ClosedJaxpr, args: Sequence[Any], apply: Callable[[JaxprEqn, Sequence[Any]], Sequence[Any]]
+) -> list[Any]:
+    """The results of a program whose equations are applied by a function, of an equation and its operands, one by one."""
+    jaxpr = program.jaxpr
     env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*program.consts, *args], strict=True))
     scopes, source = context.scopes, context.source
     try:
@@ -75,12 +76,23 @@ def run_checked(program: ClosedJaxpr, args: Sequence[Any], errors: Errors) -> tu
             values = [atom.val if type(atom) is Literal else env[atom] for atom in eqn.invars]
             context.source, names = eqn.source_info
             context.scopes = scopes + names
-            found, outs = _apply(eqn, values, errors)
-            findings += found
-            env.update(zip(eqn.outvars, outs, strict=True))
+            env.update(zip(eqn.outvars, apply(eqn, values), strict=True))
     finally:
         context.scopes, context.source = scopes, source
-    return join_findings(findings), [atom.val if type(atom) is Literal else env[atom] for atom in jaxpr.outvars]
+    return [atom.val if type(atom) is Literal else env[atom] for atom in jaxpr.outvars]
+
+
+def run_checked(program: ClosedJaxpr, args: Sequence[Any], errors: Errors) -> tuple[Finding, list[Any]]:
+    """Apply the equations of a program, with their checks, in the current interpretation."""
+    findings: list[Finding] = []
+
+    def apply(eqn: JaxprEqn, values: Sequence[Any]) -> list[Any]:
+        found, outs = _apply(eqn, values, errors)
+        findings.extend(found)
+        return outs
+
+    outs = walk(program, args, apply)
+    return join_findings(findings), outs
 
 
 def _apply(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]]:
@@ -134,11 +146,15 @@ def _call(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Fi
     inner, operands = _opened_call(eqn.params["jaxpr"], values, errors)
     if inner.is_as_before:
         return None
+    return inner.split(bind_changed(eqn, inner.program, operands, len(operands) - len(values)))
+
+
+def bind_changed(eqn: JaxprEqn, program: ClosedJaxpr, operands: Sequence[Any], added: int) -> list[Any]:
+    """Call another program in the place of an equation's; so many of the operands, the first ones, are new."""
     params = eqn.params
     if not isinstance(params.get("prevent_cse", True), bool):
-        added = len(operands) - len(values)
         params = {**params, "prevent_cse": (*[True] * added, *params["prevent_cse"])}
-    return inner.split(bind_program(eqn.primitive, inner.program, operands, params))
+    return bind_program(eqn.primitive, program, operands, params)
 
 
 def _cond(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]] | None:
@@ -289,13 +305,13 @@ def _solve(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[F
         inner = checked(programs.solve, errors)
         consts = groups[programs._fields.index("solve")]
         found = inner.split(eval_jaxpr(inner.program.jaxpr, inner.program.consts, *consts, *rest))[0]
-        plain = {name: _unchecked(one) for name, one in programs._asdict().items() if one is not None}
+        plain = {name: unchecked(one) for name, one in programs._asdict().items() if one is not None}
         params = {**params, "jaxprs": programs._replace(**plain)}
     outs = list(context.interpreter.process(eqn.primitive, tuple(values), params))
     return [*found, *check_equation(eqn, values, outs, errors)], outs
 
 
-def _unchecked(program: ClosedJaxpr) -> ClosedJaxpr:
+def unchecked(program: ClosedJaxpr) -> ClosedJaxpr:
     """The program without its checks."""
 
     def flat(*args: Any) -> list[Any]:
@@ -388,31 +404,6 @@ _RULES: dict[Primitive, Rule] = {
 }  # fmt: skip
 
 
-# ---- checks where examples of a batch go different ways --------------------------------------------------------------
-
-
-def _check_after(primitive: Primitive, rule: Rule) -> None:
-    """Batch branches and loops with checks as such without them: what an example does not run does not fail."""
-    plain = primitive.batch
-    assert plain is not None
-
-    def batched(values: Sequence[Any], dims: Sequence[Any], **params: Any) -> Any:
-        eqn = JaxprEqn([], [], primitive, params)
-        assert primitive.effects_rule is not None
-        if check_effect not in primitive.effects_rule(**params):
-            return plain(values, dims, **params)
-
-        def discharged(*operands: Any) -> list[Any]:
-            findings, outs = rule(eqn, operands, frozenset({ErrorCategory.USER})) or ([], [])
-            for found in findings:
-                bind_check(found.code, found.payload, found.sites)
-            return outs
-
-        info = running_batch()
-        return batch(discharged, values, dims, info.size, info.axis_name, info.spmd_axis_name, info.tag)
-
-    primitive.batch = batched
-
-
-_check_after(cond_p, _cond)
-_check_after(while_p, _while)
+def rule_of(primitive: Primitive) -> Rule:
+    """How an operation that runs programs is checked."""
+    return _RULES[primitive]
