@@ -529,3 +529,20 @@ def test_lowering_rules_call_functions_on_the_host():
     twice, size = arrax.jit(double.bind)(np.arange(3, dtype=np.float32))
     np.testing.assert_array_equal(twice, [0, 2, 4])
     assert size == 3
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, lambda f: arrax.jit(arrax.jit(f))])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_sum_over_the_only_result_can_be_watched(wrap, dtype, ordered):
+    def layer(w, x):
+        y = x @ w
+        arrax.debug.callback(seen.append, y.sum(), ordered=ordered)
+        return y
+
+    seen = []
+    w, x = jnp.ones((64, 128), dtype) * 2, jnp.ones((96, 64), dtype)
+    found = arrax.jit(wrap(layer))(w, x)
+    arrax.effects_barrier()
+    np.testing.assert_array_equal(found, np.full((96, 128), 128, found.dtype))
+    assert [float(total) for total in seen] == [96 * 128 * 128]

@@ -284,10 +284,27 @@ def _function(ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: str |
     ctx.locations.record.append(NOWHERE)
     with ir.InsertionPoint(block), symbols_from(program.in_avals, block.arguments):
         outs = lower_eqns(ctx, program.jaxpr, lower_consts(program), list(block.arguments), inside)
+        if public and ctx.platform == "cpu" and program.effects and len(outs) == 1:
+            outs = [_behind_barrier(outs[0], program.out_avals[0])]
         builder.operation("func.return", [], outs)
     ctx.origin = outer
     ctx.locations.record.append(outer)
     return function
+
+
+def _behind_barrier(value: Any, aval: Any) -> Any:
+    """The only result of a program with effects, as an operation of its own.
+
+    XLA's CPU compiler fuses a product of matrices with a sum over it, and fails where the product itself is all that a program
+    returns (jaxlib 0.10.2). That takes another user of the sum, such as a print. A barrier alone is gone too early.
+    """
+    if not isinstance(aval, ShapedArray) or not dtypes.is_inexact(aval.dtype) or builder.symbols.values is not None:
+        return value
+    wide = aval.update(shape=(1, *aval.shape))
+    (kept,) = builder.operation(
+        "stablehlo.optimization_barrier", [builder.ir_type(wide)], [builder.op("reshape", wide, value)]
+    ).results
+    return builder.op("reshape", aval, kept)
 
 
 def lower_module(
