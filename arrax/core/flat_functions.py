@@ -10,7 +10,7 @@ from typing import Any
 from arrax.core.functions import function_name
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
-from arrax.core.types import typeof
+from arrax.core.types import AbstractValue, typeof
 from arrax.core.wrapped_functions import Store, WrappedFun, transformation, transformation_with_aux
 
 
@@ -137,10 +137,10 @@ def shaped_abstractify(x: Any) -> Any:
     """The type of a value: its shape, dtype and weak type.
 
     Args:
-      x: array, number, or anything with a shape and a dtype.
+      x: array, number, or anything with a shape and a dtype; a type is that of itself.
     Example: ``arrax.api_util.shaped_abstractify(x).shape`` is ``(4,)``.
     """
-    return typeof(x)
+    return x if isinstance(x, AbstractValue) else typeof(x)
 
 
 def donation_vector(

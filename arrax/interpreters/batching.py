@@ -40,6 +40,16 @@ class BatchTracer(Tracer):
         self.interpreter, self.value, self.dim = interpreter, value, dim
         self.aval = example_type(typeof(value), dim)
 
+    @property
+    def val(self) -> Any:
+        """The whole batch."""
+        return self.value
+
+    @property
+    def batch_dim(self) -> int:
+        """Its axis."""
+        return self.dim
+
     def origin(self) -> str:
         return self.value.origin() if isinstance(self.value, Tracer) else ""
 

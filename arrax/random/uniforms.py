@@ -76,6 +76,8 @@ def scaled_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any
 def _between(bits_of: Any, shape: tuple[int, ...], dtype: Any, low: Any, high: Any) -> Any:
     """Numbers in [low, high) for bounds of the dtype."""
     floats = unit_uniform(bits_of, shape, dtype)
+    if typeof(low).shape != typeof(high).shape:
+        low, high = broadcast_to(low, shape), broadcast_to(high, shape)
     span = arithmetic.sub(high, low)
     low, span = broadcast_to(low, shape), broadcast_to(span, shape)
     return arithmetic.max_(low, arithmetic.add(arithmetic.mul(floats, span), low))
@@ -110,7 +112,7 @@ def uniform(
       key: a key.
       shape: the result's shape.
       dtype: floating dtype.
-      minval, maxval: bounds, broadcast to ``shape``.
+      minval, maxval: bounds, broadcast to ``shape``. Where that is ``()``, bounds of one element give the result their shape.
       out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: no floating dtype.
@@ -119,8 +121,16 @@ def uniform(
     lengths, chosen = checked_shape("uniform", shape), float_dtype("uniform", dtype)
     if type(minval) is type(maxval) is float and minval == 0 and maxval == 1:
         return _standard_uniform(key, out_sharding, shape=lengths, dtype=chosen)
+    lengths = lengths or _single(minval, maxval)
     check_broadcast("uniform", lengths, minval, maxval)
     return _uniform(key, out_sharding, minval, maxval, shape=lengths, dtype=chosen)
+
+
+def _single(*bounds: ArrayLike) -> tuple[int, ...]:
+    """The shape of a number between bounds: theirs, if they have one element, as libraries give them."""
+    shapes = {type_of("uniform", "a bound", bound).shape for bound in bounds} - {()}
+    shape = shapes.pop() if len(shapes) == 1 else ()
+    return shape if all(length == 1 for length in shape) else ()
 
 
 @in_rows

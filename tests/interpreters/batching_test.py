@@ -58,3 +58,9 @@ def test_what_is_not_mapped_is_computed_once():
     jaxpr = arrax.make_jaxpr(arrax.vmap(lambda x, y: x + jnp.sin(y), (0, None)))(jnp.ones(4), 1.0)
     (sine,) = (eqn for eqn in jaxpr.eqns if eqn.primitive.name == "sin")
     assert sine.outvars[0].aval.shape == ()
+
+
+def test_mapped_values_tell_their_batch_and_its_axis():
+    told = []
+    arrax.vmap(lambda x: told.append((x.val.shape, x.batch_dim)) or x, in_axes=1)(jnp.ones((2, 3)))
+    assert told == [((2, 3), 1)]

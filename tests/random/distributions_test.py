@@ -280,3 +280,18 @@ def test_samples_of_small_floats_are_like_those_of_large_ones(dtype):
 def test_bounded_samples_of_eight_bits_lie_within_their_bounds():
     found = np.asarray(random.truncated_normal(random.key(0), -1, 1, (50,), "float8_e4m3fn"), np.float32)
     assert (np.abs(found) < 1).all()
+
+
+def test_bounds_of_one_element_give_a_single_uniform_number_their_shape():
+    key, low = arrax.random.key(0), jnp.zeros((1,))
+    number = arrax.random.uniform(key, minval=low, maxval=2.0)
+    assert number.shape == (1,) and number[0] == arrax.random.uniform(key, minval=0.0, maxval=2.0)
+    assert arrax.vmap(lambda bound: arrax.random.uniform(key, minval=bound))(jnp.zeros((3, 1))).shape == (3, 1)
+    with pytest.raises(ValueError, match="do not broadcast"):
+        arrax.random.uniform(key, minval=jnp.zeros(2))
+
+
+def test_bounds_of_uniform_numbers_may_have_other_shapes_than_each_other():
+    low, high = jnp.array([-1.0, 5.0, 2.0]), jnp.array([[2.0, 6.0, 10.0], [10.0, 10.0, 10.0]])
+    numbers = random.uniform(random.key(0), (2, 3), minval=low, maxval=high)
+    assert numbers.shape == (2, 3) and bool(jnp.all((numbers >= low) & (numbers < high)))
