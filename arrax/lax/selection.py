@@ -89,6 +89,10 @@ def _select_batch(values: Any, dims: Any) -> tuple[Any, int]:
     if which_dim is None and typeof(which).shape == ():
         moved = [bdim_at_front(c, d, size) for c, d in zip(cases, case_dims, strict=True)]
         return select_n_p.bind(which, *moved), 0
+    if all(dim is None and not typeof(case).shape for case, dim in zip(cases, case_dims, strict=True)):
+        # only the choice is mapped, between numbers: libraries choose by arrays, too (jaxmarl)
+        spread = [shape_slots.broadcast_in_dim(case, typeof(which).shape, ()) for case in cases]
+        return select_n_p.bind(which, *spread), which_dim
     moved = [bdim_at_front(c, d, size) for c, d in zip(cases, case_dims, strict=True)]
     which = bdim_at_front(which, which_dim, size)
     shape = typeof(moved[0]).shape
