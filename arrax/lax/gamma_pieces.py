@@ -39,11 +39,10 @@ def stirling(a: Real) -> Real:
 
 def reciprocal_factorial(a: Real, most: int = 10) -> Real:
     """1 / Gamma(a + 1) for a from 0 to ``most``: a polynomial, over the numbers by which the recurrence comes down to it."""
-    steps = a.floor()
-    rest = a - steps
-    product = a.like(1)
-    for k in range(1, most):
-        product = product * (steps >= k).where(rest + k, 1)
+    rest = a - a.floor()
+    product = a.maximum(1)
+    for k in range(1, most - 1):
+        product = product * (a - k).maximum(1)
     return (1 + rest * (1 - rest) * rest.chebyshev(0, 1, RECIPROCAL_GAMMA)) / product
 
 

@@ -145,3 +145,15 @@ def test_the_halves_of_large_counters_are_those_of_64_bits():
 
     high, low = arrax.make_jaxpr(lambda: threefry._counters((3, 5)))().out_avals
     assert high.dtype == low.dtype == np.uint32
+
+
+def test_bits_are_computed_once_for_all_their_uses():
+    def program(length):
+        bits = arrax.jit(lambda key: (lambda x: (x.sum(), x * 2))(arrax.random.normal(key, (length,))))
+        return bits.lower(arrax.random.key(0)).as_text()
+
+    assert "stablehlo.while" in program(1000)  # which the compiler does not fuse with what comes after it
+    assert "stablehlo.while" not in program(100)
+    key = arrax.random.key(0)
+    long, short = (np.asarray(arrax.random.bits(key, (length,))) for length in (1000, 100))
+    np.testing.assert_array_equal(long[:100], short)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from arrax.core.interpreter import Primitive
-from arrax.core.program import JaxprEqn
+from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, mul
 from arrax.lax.axis_order import transpose, transpose_p
+from arrax.lax.barriers import optimization_barrier_p
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.shapes import broadcast_in_dim, reshape, squeeze
 from arrax.lax.structure import slice_in_dim
@@ -131,19 +132,50 @@ def _over_one_axis(
 
 
 def _untransposed_form(eqn: JaxprEqn, around: Around) -> Form | None:
-    """A transposed matrix by a vector: the matrix as it is, contracted along its other axis."""
+    """A transposed matrix by a vector: the matrix as it is, contracted along its other axis. A transposed matrix by a
+    transposed one: the second by the first, transposed, as where a transposed matrix takes a batch of vectors.
+    """
     contracted, batch = eqn.params["dimension_numbers"]
-    operands, axes = list(eqn.invars), [tuple(one) for one in contracted]
-    if batch[0] or sorted(atom.aval.ndim for atom in operands) != [1, 2] or len(axes[0]) != 1:
+    precision, ranks = eqn.params["precision"], [atom.aval.ndim for atom in eqn.invars]
+    if batch[0] or len(contracted[0]) != 1 or sorted(ranks) not in ([1, 2], [2, 2]) or not around.one_device:
         return None
-    side = 0 if operands[0].aval.ndim == 2 else 1
-    maker = around.maker(operands[side])
-    if maker is None or maker.primitive is not transpose_p:
+    sides = [_untransposed(atom, axes[0], around) for atom, axes in zip(eqn.invars, contracted, strict=True)]
+    swapped = ranks == [2, 2] and [axis for _, axis in sides] == [0, 1] and _gains_by_swap(eqn)
+    if swapped:
+        sides.reverse()
+        precision = precision and precision[::-1]
+    elif ranks == [2, 2] or all(made is atom for (made, _), atom in zip(sides, eqn.invars, strict=True)):
         return None
-    (operands[side],), axes[side] = maker.invars, (1 - axes[side][0],)
-    params = {**eqn.params, "dimension_numbers": (tuple(axes), batch)}
-    return Form(_again, (("primitive", eqn.primitive), ("params", tuple(params.items()))), operands)
+    numbers = tuple((axis,) for _, axis in sides), batch
+    params = {**eqn.params, "dimension_numbers": numbers, "precision": precision}
+    return Form(
+        _transposed_again if swapped else _again,
+        (("primitive", eqn.primitive), ("params", tuple(params.items()))),
+        [atom for atom, _ in sides],
+    )
+
+
+def _gains_by_swap(eqn: JaxprEqn) -> bool:
+    """Whether the result, which must then be transposed, is small beside the work."""
+    x, out, (contracted, _) = eqn.invars[0].aval, eqn.outvars[0].aval, eqn.params["dimension_numbers"]
+    inexact = out.dtype.name in _HALVES or isinstance(out.dtype, np.dtype) and out.dtype.kind in "fc"
+    terms = x.shape[contracted[0][0]]
+    return inexact and terms >= min(out.shape) and isinstance(eqn.params["precision"], tuple | None)
+
+
+def _untransposed(atom: Atom, axis: int, around: Around) -> tuple[Atom, int]:
+    """A matrix before it was transposed, and where its axis was."""
+    maker = around.maker(atom)
+    if maker is None or maker.primitive is not transpose_p or atom.aval.ndim != 2:
+        return atom, axis
+    return maker.invars[0], maker.params["permutation"][axis]
 
 
 def _again(*operands: Any, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
     return [primitive.bind(*operands, **dict(params))]
+
+
+def _transposed_again(*operands: Any, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
+    # Without a barrier the compiler would turn the transposed product into one of transposed matrices again.
+    (product,) = optimization_barrier_p.bind(primitive.bind(*operands, **dict(params)))
+    return [transpose(product, (1, 0))]

@@ -31,23 +31,23 @@ def _positive_beta(a: Real, b: Real, precision: float) -> _Beta:
     few, many = big < LARGE, small >= LARGE
     p, q = few.where(small, 1), few.where(big, 1)
     total = p + q
-    close = 1 + rounding_of_sum(p, q, total) * (total + 0.5).log()
-    direct = (
-        total * reciprocal_factorial(total, 20) / (q * reciprocal_factorial(q) * (p * reciprocal_factorial(p)) * close)
-    )
+    lesser = many.where(1, small)
+    gamma = 1 / (lesser * reciprocal_factorial(lesser))
     # Gamma(big) / Gamma(small + big) is power^small e^exponent
     low, high = few.where(1, small), few.where(LARGE, big)
     ratio = low / high
     exponent = low * ratio * excess(ratio) - (low - 0.5) * log_one_plus(ratio) + (stirling(high) - stirling(low + high))
-    power = 1 / high
     # where both are large, Gamma(small) is taken with it
     large = many.where(low, LARGE)
     exponent = many.where(stirling(large) + exponent - low, exponent)
-    power = many.where(ratio, power)
-    gamma = many.where((TWO_PI / large).sqrt(), 1 / (low * reciprocal_factorial(many.where(1, low))))
+    power = many.where(ratio, 1 / high)
+    logarithm = few.where(total + 0.5, power).log()  # one for both: they cost most to compile
+    close = 1 + rounding_of_sum(p, q, total) * logarithm
+    direct = gamma * total * reciprocal_factorial(total, 20) / (q * reciprocal_factorial(q) * close)
+    gamma = few.where(direct, many.where((TWO_PI / large).sqrt(), gamma))
     value = power.power(low, precision) * exponent.exp() * gamma
-    log = exponent + low * power.log() + gamma.log()
-    return _Beta(few.where(direct, value), few.where(direct.log(), log))
+    log = few.where(0, exponent + low * logarithm) + gamma.log()
+    return _Beta(few.where(direct, value), log)
 
 
 class _Reflected(NamedTuple):
@@ -111,6 +111,13 @@ def log_beta(a: Any, b: Any, precision: float, order: int) -> Any:
     value = jnp.where(_is_nothing(a, b), -np.inf, value)
     value = jnp.where((jnp.maximum(a, b) == np.inf) & (jnp.minimum(a, b) < 0), np.inf, value)
     return jnp.where(known.infinite, jnp.where(jnp.isnan(a + b), np.nan, np.inf), value)
+
+
+@analytic(lambda ans, a, b: -_digamma_difference(a, b), lambda ans, a, b: -_digamma_difference(b, a))
+def log_beta_of_positive(a: Any, b: Any, precision: float, order: int) -> Any:
+    """log B(a, b) of positive numbers, without the reflections that others need; of others it is not determined."""
+    log = _positive_beta(Real(a), Real(b), precision).log.value
+    return jnp.where(jnp.maximum(a, b) == np.inf, -np.inf, log)
 
 
 def _is_nothing(a: Any, b: Any) -> Any:

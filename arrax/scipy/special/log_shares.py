@@ -10,7 +10,7 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.scipy.special.definition import analytic
 from arrax.scipy.special.gamma_functions import log_gamma
-from arrax.scipy.special.gamma_quotients import log_beta
+from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.special.logarithmic import times_log, times_log1p
 
 
@@ -28,7 +28,7 @@ def _gamma_density(a: Any, x: Any, ans: Any) -> Any:
 
 def _beta_density(a: Any, b: Any, x: Any, ans: Any) -> Any:
     """The density of the beta distribution, in proportion to exp(ans)."""
-    return jnp.exp(times_log(a - 1, x) + times_log1p(b - 1, -x) - log_beta(a, b) - ans)
+    return jnp.exp(times_log(a - 1, x) + times_log1p(b - 1, -x) - log_beta_of_positive(a, b) - ans)
 
 
 @analytic(None, lambda ans, a, x: _gamma_density(a, x, ans))

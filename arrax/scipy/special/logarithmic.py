@@ -81,11 +81,13 @@ def entr(x: ArrayLike) -> Array:
 
 def _log_of_quotient(p: Any, q: Any) -> Any:
     """log(p / q) of positive numbers."""
-    ratio = p / q
-    # beside 1 by the difference, which is exact there; and by two logarithms where the quotient is out of range
-    close = (ratio > 0.5) & (ratio < 2)
-    log = jnp.where(close, jnp.log1p((p - q) / q), jnp.log(jnp.where(close, 1, ratio)))
-    return jnp.where((ratio == 0) | jnp.isinf(ratio), jnp.log(p) - jnp.log(q), log)
+    # by the difference from the lesser one, which is exact where they are close; one logarithm, which costs most
+    less = p < q
+    high, low = jnp.where(less, q, p), jnp.where(less, p, q)
+    above = (high - low) / low
+    far = jnp.isinf(above)
+    log = jnp.log1p(jnp.where(far, jnp.sqrt(high) / jnp.sqrt(low), above)) * jnp.where(far, 2, 1)
+    return jnp.where(less, -log, log)
 
 
 @with_slopes(

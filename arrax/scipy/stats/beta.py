@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import numpy as jnp
 from arrax.scipy.special.gamma_functions import betainc
-from arrax.scipy.special.gamma_quotients import log_beta
+from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.special.log_shares import log_betainc, log_betaincc
 from arrax.scipy.special.logarithmic import times_log, times_log1p
 from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
@@ -20,7 +20,12 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = standard(x, loc, scale)
 
     def value(z: Any) -> Any:
-        return times_log(a - 1, z) + times_log1p(b - 1, -z) - log_beta(*jnp.broadcast_arrays(a, b)) - jnp.log(scale)
+        return (
+            times_log(a - 1, z)
+            + times_log1p(b - 1, -z)
+            - log_beta_of_positive(*jnp.broadcast_arrays(a, b))
+            - jnp.log(scale)
+        )
 
     # at the borders the density is 0 or infinite, with no slope, where it is not that of an even distribution
     beside = jnp.where((z == 0) & (a < 1) | (z == 1) & (b < 1), np.inf - jnp.log(scale), -np.inf)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.scipy.special.gamma_quotients import log_beta
+from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
 
 
@@ -15,8 +15,12 @@ def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
     x = k - loc
 
     def value(x: Any) -> Any:
-        count = -jnp.log1p(n) - log_beta(*jnp.broadcast_arrays(n - x + 1, x + 1))
-        return count + log_beta(*jnp.broadcast_arrays(x + a, n - x + b)) - log_beta(*jnp.broadcast_arrays(a, b))
+        count = -jnp.log1p(n) - log_beta_of_positive(*jnp.broadcast_arrays(n - x + 1, x + 1))
+        return (
+            count
+            + log_beta_of_positive(*jnp.broadcast_arrays(x + a, n - x + b))
+            - log_beta_of_positive(*jnp.broadcast_arrays(a, b))
+        )
 
     valid = (n >= 0) & is_whole(n) & (a > 0) & (b > 0)
     return provided(valid, inside((x >= 0) & (x <= n) & is_whole(x), value, x, 0.0))

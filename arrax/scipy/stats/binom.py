@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.scipy.special.gamma_quotients import log_beta
+from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.special.logarithmic import times_log, times_log1p
 from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
 
@@ -17,7 +17,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 
     def value(x: Any) -> Any:
         a, b = jnp.broadcast_arrays(n - x + 1, x + 1)
-        return times_log(x, p) + times_log1p(n - x, -p) - jnp.log1p(n) - log_beta(a, b)
+        return times_log(x, p) + times_log1p(n - x, -p) - jnp.log1p(n) - log_beta_of_positive(a, b)
 
     valid = (p >= 0) & (p <= 1) & (n >= 0) & is_whole(n)
     return provided(valid, inside((x >= 0) & (x <= n) & is_whole(x), value, x, 0.0))

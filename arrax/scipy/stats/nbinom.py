@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.scipy.special.gamma_quotients import log_beta
+from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.special.logarithmic import times_log, times_log1p
 from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
 
@@ -16,7 +16,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     x = k - loc
 
     def value(x: Any) -> Any:
-        count = -jnp.log(n + x) - log_beta(*jnp.broadcast_arrays(n, x + 1))
+        count = -jnp.log(n + x) - log_beta_of_positive(*jnp.broadcast_arrays(n, x + 1))
         return count + times_log(n, p) + times_log1p(x, -p)
 
     valid = (n > 0) & (p > 0) & (p <= 1)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.scipy.special.gamma_quotients import log_beta
+from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.stats.definition import of_distribution, provided, standard
 
 
@@ -17,7 +17,7 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     endless = jnp.isinf(df)
     shape = jnp.where(endless, 1.0, df)
     half = 0.5 * shape
-    norm = log_beta(*jnp.broadcast_arrays(jnp.full_like(half, 0.5), half)) + 0.5 * jnp.log(shape)
+    norm = log_beta_of_positive(*jnp.broadcast_arrays(jnp.full_like(half, 0.5), half)) + 0.5 * jnp.log(shape)
     value = -(half + 0.5) * jnp.log1p(z * z / shape) - norm
     normal = -0.5 * (z * z + math.log(2 * math.pi))
     return provided(df > 0, jnp.where(endless, normal, value) - jnp.log(scale))

@@ -133,3 +133,23 @@ def test_products_without_sums_have_the_same_bits_in_every_dtype(dtype):
         both = on_both_routes(lambda x, y, w=wide: lax.dot_general(x, y, numbers, preferred_element_type=w), x, y)
         assert both[0][0].dtype == (wide or dtype)
         np.testing.assert_array_equal(*(route[0].astype(np.complex64) for route in both))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+def test_transposed_matrices_by_transposed_ones(dtype):
+    x, y = (jnp.asarray(whole(np.float32, shape)).astype(dtype) for shape in ((30, 20), (4, 30)))
+    contracted = (((0,), (1,)), ((), ()))
+    text = lowered_text(lambda x, y: lax.dot_general(x, y, contracted), np.ones((30, 20)), np.ones((4, 30)))
+    assert "contracting_dims = [1] x [0]" in text and "optimization_barrier" in text
+    out = arrax.jit(lambda x, y: lax.dot_general(x, y, contracted, precision=("highest", "default")))(x, y)
+    np.testing.assert_array_equal(out.astype(np.complex64), (np.asarray(x).T @ np.asarray(y).T).astype(np.complex64))
+    assert out.dtype == dtype
+
+
+def test_a_transposed_matrix_by_a_batch_of_vectors():
+    matrix, vectors = (whole(np.float32, shape) for shape in ((30, 20), (4, 30)))
+    mapped = arrax.vmap(lambda vector, matrix: matrix.T @ vector / 2, (0, None))
+    assert "contracting_dims = [1] x [0]" in lowered_text(mapped, vectors, matrix)
+    np.testing.assert_array_equal(arrax.jit(mapped)(vectors, matrix), vectors @ matrix / 2)
+    few = lowered_text(lambda x, y: lax.dot_general(x, y, (((0,), (1,)), ((), ()))), matrix[:2], vectors[:, :2])
+    assert "optimization_barrier" not in few  # the result is large beside the work
