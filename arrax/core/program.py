@@ -243,6 +243,9 @@ class Jaxpr(_Printed):
         return [atom.aval for atom in self.outvars]
 
 
+_ABSENT, _ITSELF = object(), object()
+
+
 class ClosedJaxpr(_Printed):
     """A program with the values of its constants. ``memo`` keeps programs derived from it alive with it.
 
@@ -261,10 +264,11 @@ class ClosedJaxpr(_Printed):
 
     def memo(self, key: Any, make: Callable[[], Any]) -> Any:
         """``make()``, computed once for this program and ``key``: derived programs live as long as it does."""
-        found = self._memo.get(key, self)
-        if found is self:
-            found = self._memo[key] = make()
-        return found
+        found = self._memo.get(key, _ABSENT)
+        if found is _ABSENT:
+            found = make()
+            self._memo[key] = _ITSELF if found is self else found  # not itself, which would keep it alive
+        return self if found is _ITSELF else found
 
     def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
         """A copy with some fields replaced."""

@@ -1,6 +1,8 @@
 """Programs (jaxprs): what they print, how they are evaluated, checked, pruned."""
 
+import gc
 import textwrap
+import weakref
 
 import numpy as np
 import pytest
@@ -151,3 +153,24 @@ def test_programs_cannot_be_changed():
         with pytest.raises(AttributeError, match=f"jaxpr.replace\\({field}=...\\) gives a changed copy"):
             setattr(program, field, [])
     assert len(program.eqns) == 1 and not program.replace(eqns=[]).eqns
+
+
+def test_what_a_program_keeps_is_made_once_and_does_not_keep_it():
+    program = arrax.make_jaxpr(lambda x: x + 1)(1.0)
+    made = []
+    for value in (program, None, 7):
+        for _ in range(2):
+            assert (
+                program.memo(("kept", value is None, value == 7), lambda value=value: made.append(value) or value)
+                is value
+            )
+    assert len(made) == 3
+    gc.collect()
+    gc.disable()
+    try:
+        gone = weakref.ref(program)
+        del program, value
+        made.clear()
+        assert gone() is None
+    finally:
+        gc.enable()
