@@ -11,7 +11,7 @@ from arrax.core.errors import frame_text, user_frames
 from arrax.core.functions import function_name, unwrap
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, open_jaxpr, subprograms
 from arrax.core.tracebacks import boundary
-from arrax.core.types import typeof
+from arrax.core.types import abstract_token, typeof
 from arrax.interpreters.lowered_programs import LoweredProgram
 from arrax.lax.control_flow.reported_loops import report_p
 from arrax.lax.host_functions import HostFunction
@@ -53,6 +53,10 @@ def explain(fun: Callable[..., Any], *, run: bool = False) -> Callable[..., Expl
     Example: ``print(explain(jnp.dot)(jnp.ones((99, 99)), jnp.ones((99, 99))))``.
     """
     check_callable(fun)
+    if isinstance(fun, Compiled):
+        raise TypeError(
+            "explain: give the function, not what was compiled of it: its lines and arguments are to be shown"
+        )
     own, bound = unbound(fun)
     jitted: Any = jit(own) if jitted_of(own) is None else own
 
@@ -169,7 +173,7 @@ def _donations(traced: Any, lowering: LoweredProgram, program: HloProgram) -> It
 
 
 def _nbytes(aval: Any) -> int:
-    return int(aval.size * getattr(aval.dtype, "itemsize", 0))
+    return 0 if aval is abstract_token else int(aval.size * getattr(aval.dtype, "itemsize", 0))
 
 
 def _constants(lowering: LoweredProgram, instructions: Sequence[Instruction], program: HloProgram) -> Iterator[Place]:

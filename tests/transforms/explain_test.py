@@ -154,13 +154,14 @@ def test_large_constants_are_listed():
     assert constant.line == f"{FILE}:{line_of(f, 'closed over')} (f)"
 
 
-def test_calls_of_python_are_listed_with_function_bytes_and_line():
+@pytest.mark.parametrize("ordered", [False, True])
+def test_calls_of_python_are_listed_with_function_bytes_and_line(ordered):
     def doubled(x):
         return 2 * np.asarray(x)
 
     def f(x):
         x = arrax.lax.map(lambda y: arrax.pure_callback(doubled, y, y), x)  # calls
-        arrax.debug.print("x = {}", x)
+        arrax.debug.print("x = {}", x, ordered=ordered)
         return x
 
     calls = explain(f)(jnp.ones(3)).host_calls
@@ -230,6 +231,8 @@ def test_static_arguments_methods_and_errors():
     assert explain(f)(jnp.ones(3), 2).arguments == {"x": "f32[3]"}
     with pytest.raises(TypeError, match="explain: argument fun: must be callable"):
         explain(3)
+    with pytest.raises(TypeError, match="explain: give the function, not what was compiled"):
+        explain(f.lower(1.0, 2).compile())
     with pytest.raises(TypeError, match="text"):
         explain(f)("text", 2)
     with pytest.raises(ZeroDivisionError):
