@@ -149,7 +149,8 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
       k: which diagonal; 0 the main one, positive ones above it.
     Example: ``jnp.diagflat(jnp.ones((1, 2))).shape`` is ``(2, 2)``. Source: ``numpy.diagflat``.
     """
-    return diag(ravel(eager_operand("diagflat", v)), k)
+    elements = ravel(eager_operand("diagflat", v))
+    return diag(convert(elements, typeof(elements).dtype), k)
 
 
 @api(static=("offset",))

@@ -175,9 +175,9 @@ def firm_inexact(*values: Any) -> list[Array]:
     return _promoted(values, _inexact, all(typeof(value).weak_type for value in values))
 
 
-def strong_inexact(value: Any) -> list[Array]:
-    """``promote_inexact`` of one operand for functions whose result is never weak."""
-    return _promoted([value], _inexact, False)
+def strong_inexact(*values: Any) -> list[Array]:
+    """``promote_inexact`` for functions whose result is never weak."""
+    return _promoted(values, _inexact, False)
 
 
 def promote_numeric(*values: Any) -> list[Array]:

@@ -149,8 +149,13 @@ def _unique_known(name: str, rows: Any, equal_nan: bool) -> tuple[Any, Any, Any,
     axis = None if values.ndim == 1 else 0
     found = np.unique(_ordered_by_numpy(values), True, True, True, axis=axis, equal_nan=equal_nan)
     out, *numbers = found
-    places = (v.reshape(-1).astype(index_dtype(len(values))) for v in numbers)
-    return tuple(made_of(v, rows) for v in (out.astype(values.dtype), *places))  # type: ignore[return-value]
+    places = (made_of(v.reshape(-1).astype(index_dtype(len(values))), rows) for v in numbers)
+    return _found(out, values.dtype, rows), *places  # type: ignore[return-value]
+
+
+def _found(values: np.ndarray, dtype: Any, *arrays: Any) -> Any:
+    """Values that were found on the host: weak where all arrays are that they come from."""
+    return convert(made_of(values.astype(dtype), *arrays), dtype, all(typeof(array).weak_type for array in arrays))
 
 
 def _ordered_by_numpy(values: np.ndarray) -> np.ndarray:
@@ -347,7 +352,7 @@ def _values_known(name: str, arrays: Sequence[Any]) -> Any:
 def _taken(source: Any, places: np.ndarray, dtype: Any) -> Any:
     """The elements at some places: of what is differentiated, with their tangents."""
     if not (isinstance(source, Tracer) and places.size):
-        return made_of(np.asarray(known(source))[places].astype(dtype), source)
+        return _found(np.asarray(known(source))[places], dtype, source)
     return convert(take_slices(source, places.astype(index_dtype()), 0), dtype)
 
 
@@ -384,7 +389,7 @@ def intersect1d(
         dtype = first.dtype
         first, second = _ordered_by_numpy(first), _ordered_by_numpy(second)
         found, *places = np.intersect1d(first, second, assume_unique, return_indices=True)
-        values = _taken(arrays[0], places[0], dtype) if assume_unique else made_of(found.astype(dtype), *arrays)
+        values = _taken(arrays[0], places[0], dtype) if assume_unique else _found(found, dtype, *arrays)
         return (values, *(made_of(v.astype(index_dtype()), *arrays) for v in places)) if return_indices else values
     values, first, second = _combined(*arrays, fill_value, "intersection", as_index(size))
     return (values, first, second) if return_indices else values
@@ -413,7 +418,7 @@ def setdiff1d(
         first, second = _ordered_by_numpy(first), _ordered_by_numpy(second)
         if assume_unique:
             return _taken(arrays[0], np.flatnonzero(np.isin(first, second, True, invert=True)), typeof(arrays[0]).dtype)
-        return made_of(np.setdiff1d(first, second).astype(typeof(arrays[0]).dtype), *arrays)
+        return _found(np.setdiff1d(first, second), typeof(arrays[0]).dtype, arrays[0])
     fill = 0 if fill_value is None else fill_value
     if assume_unique:
         return compress(isin(*arrays, invert=True), arrays[0], size=size, fill_value=fill)
@@ -442,7 +447,7 @@ def setxor1d(
         first, second = _values_known("setxor1d", arrays)
         dtype, first, second = first.dtype, _ordered_by_numpy(first), _ordered_by_numpy(second)
         if not assume_unique:
-            return made_of(np.setxor1d(first, second).astype(dtype), *arrays)
+            return _found(np.setxor1d(first, second), dtype, *arrays)
         both = np.concatenate([first, second])
         order = np.argsort(both, kind="stable")
         changes = np.ones(both.size + 1, bool)

@@ -78,7 +78,7 @@ def i0(x: ArrayLike) -> Array:
     check_arraylike("i0", x)
     (x,) = promote_inexact(x)
     refuse_complex("i0", x)
-    return _bessel_i0(convert(x, typeof(x).dtype))
+    return _bessel_i0(convert(x, typeof(x).dtype, typeof(x).weak_type))
 
 
 @custom_jvp

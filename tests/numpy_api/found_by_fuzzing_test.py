@@ -1,5 +1,7 @@
 """Faults that drawing random expressions has found, one test each."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -130,10 +132,27 @@ def test_elements_of_sets_that_are_promised_to_differ_have_gradients(function):
     assert arrax.grad(lambda x: function(x[:0], y[:0], True).sum())(x).tolist() == [0, 0, 0]
 
 
-def test_norms_and_densities_are_weak_as_documented():
+def test_norms_sets_and_densities_are_weak_as_documented():
     assert jnp.linalg.norm(2.0).weak_type is jnp.linalg.vector_norm(2.0, keepdims=True).weak_type is False
+    assert jnp.unique(2.0).weak_type is jnp.union1d(2.0, 3.0).weak_type is jnp.i0(2.0).weak_type is True
+    assert jnp.unique(np.float32(2)).weak_type is jnp.setxor1d(2.0, np.ones(1)).weak_type is False
     assert arrax.scipy.stats.norm.pdf(np.arange(3), scale=2.0).weak_type is False
+    assert arrax.scipy.stats.bernoulli.ppf(0, jnp.ones(2)).weak_type is False
     assert arrax.scipy.stats.cauchy.pdf(0.5).weak_type is True
+
+
+@pytest.mark.parametrize(
+    "name", "beta dawsn erfcx exp1 expn fresnel gamma hyp1f1 hyp2f1 log_ndtr ndtr ndtri poch sici spence wofz".split()
+)
+def test_special_functions_that_are_never_weak(name):
+    function = getattr(arrax.scipy.special, name)
+    required = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    assert not any(out.weak_type for out in arrax.tree.leaves(function(*[0.5] * len(required))))
+
+
+def test_relative_entropies_are_weak_where_both_operands_are():
+    for function in (arrax.scipy.special.rel_entr, arrax.scipy.special.kl_div):
+        assert function(0.5, 0.25).weak_type is True and function(np.arange(3), 0.5).weak_type is False
 
 
 def test_tables_of_linear_algebra_have_the_dtype_asked_for():

@@ -22,12 +22,15 @@ from arrax.transforms.custom_jvp import SymbolicZero, custom_jvp
 Function = Callable[..., Any]
 
 
-def elementwise(complexes: bool = False, eager: bool = True) -> Callable[[Function], Function]:
+def elementwise(
+    complexes: bool = False, eager: bool = True, promote: Callable[..., list[Any]] = promote_inexact
+) -> Callable[[Function], Function]:
     """Decorator: make a function of arrays of one floating dtype, at least 32 bits wide, a public elementwise one.
 
     Args:
       complexes: whether it takes complex numbers.
       eager: False for a body that its caller compiles.
+      promote: what gives the operands their common dtype, and says whether it is weak.
     """
 
     def decorate(fun: Function) -> Function:
@@ -36,7 +39,7 @@ def elementwise(complexes: bool = False, eager: bool = True) -> Callable[[Functi
         @functools.wraps(fun)
         def computed(*operands: Any) -> Any:
             check_arraylike(fun.__name__, *operands)
-            operands = tuple(promote_inexact(*operands))
+            operands = tuple(promote(*operands))
             if not complexes:
                 for x in operands:
                     refuse_complex(fun.__name__, x)

@@ -10,7 +10,7 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
-from arrax.numpy_api.operands import as_operand, check_arraylike
+from arrax.numpy_api.operands import as_operand, check_arraylike, strong_inexact
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import between, chebyshev, elementwise, exp_square, horner, with_slopes
 from arrax.transforms.custom_jvp import custom_jvp
@@ -62,7 +62,7 @@ def scaled_complement(x: Any) -> Any:
     return jnp.where(x < 0, left, right)
 
 
-@elementwise(complexes=True)
+@elementwise(complexes=True, promote=strong_inexact)
 def erfcx(x: ArrayLike) -> Array:
     """The scaled complementary error function, exp(x^2) erfc(x).
 
@@ -116,7 +116,7 @@ def _normal_value(x: Any) -> Any:
 normal_cdf = with_slopes(lambda ans, x: normal_density(x))(_normal_value)
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def ndtr(x: ArrayLike) -> Array:
     """The distribution function of the normal distribution.
 
@@ -158,7 +158,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     return _log_ndtr(x)
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def _log_ndtr(x: Any) -> Any:
     return log_normal_cdf(x)
 
@@ -198,7 +198,7 @@ inverse_error_function = with_slopes(lambda ans, y: 0.5 * _ROOT_PI * jnp.exp(ans
 )
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def ndtri(p: ArrayLike) -> Array:
     """The inverse of the distribution function of the normal distribution.
 
@@ -236,7 +236,7 @@ def dawson(x: Any) -> Any:
     return jnp.where(size < 2, near, jnp.sign(x) * jnp.where(size < 5, middle, far) / sound)
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def dawsn(x: ArrayLike) -> Array:
     """Dawson's integral, exp(-x^2) times the integral of exp(t^2) from 0 to x.
 
@@ -299,7 +299,7 @@ def faddeeva(z: Any) -> Any:
     return _faddeeva(z)
 
 
-@elementwise(complexes=True)
+@elementwise(complexes=True, promote=strong_inexact)
 def wofz(z: ArrayLike) -> Array:
     """The Faddeeva function, w(z) = exp(-z^2) erfc(-i z).
 
@@ -356,7 +356,7 @@ def _fresnel_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return _fresnel(x), (sine * t, cosine * t)
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def fresnel(x: ArrayLike) -> tuple[Array, Array]:
     """The Fresnel integrals: those of sin(pi t^2 / 2) and of cos(pi t^2 / 2) from 0 to x.
 

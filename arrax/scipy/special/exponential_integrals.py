@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import numpy as jnp
 from arrax.lax.expansions import upwards
+from arrax.numpy_api.operands import strong_inexact
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import analytic, around_root, between, chebyshev, elementwise, with_slopes
 from arrax.transforms.custom_jvp import custom_jvp
@@ -68,7 +69,7 @@ def _e1(x: Any) -> Any:
     return jnp.where(x < 0, np.nan, _e1_positive(jnp.where(x < 0, 1, x)))
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def exp1(x: ArrayLike) -> Array:
     """The exponential integral E1(x), the integral of e^-t / t from x to infinity.
 
@@ -135,7 +136,7 @@ def _en(n: Any, x: Any, precision: float, order: int) -> Any:
     return jnp.where((x < 0) | (n < 0) | (n != jnp.floor(n)) | jnp.isnan(x), np.nan, value)
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
     """The exponential integral E_n(x), the integral of e^(-xt) / t^n over t from 1 on.
 
@@ -187,7 +188,7 @@ def _sici_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return _sici(x), (quotient * t, jnp.cos(x) / x * t)
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def sici(x: ArrayLike) -> tuple[Array, Array]:
     """The sine integral, that of sin(t) / t from 0 to x, and the cosine integral, minus that of cos(t) / t from x on.
 

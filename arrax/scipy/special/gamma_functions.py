@@ -14,7 +14,7 @@ from arrax.lax import digamma_formulas
 from arrax.lax import log_gamma as formulas
 from arrax.lax.double_formulas import Real
 from arrax.lax.special import trigamma
-from arrax.numpy_api.operands import as_operand, check_arraylike, concrete_int
+from arrax.numpy_api.operands import as_operand, check_arraylike, concrete_int, strong_inexact
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import (
     analytic,
@@ -173,7 +173,7 @@ def gamma_function(x: Any) -> Any:
     return jnp.where(tiny, 1 / jnp.where(tiny, x, 1), jnp.where(x == -np.inf, np.nan, out))
 
 
-@elementwise(complexes=True)
+@elementwise(complexes=True, promote=strong_inexact)
 def gamma(x: ArrayLike) -> Array:
     """The gamma function, the integral of t^(x-1) e^-t over positive t.
 

@@ -12,7 +12,7 @@ from arrax.lax import digamma_formulas
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.double_formulas import TWO_PI, Real
 from arrax.lax.gamma_pieces import LARGE, excess, log_one_plus, reciprocal_factorial, rounding_of_sum, stirling
-from arrax.numpy_api.operands import check_arraylike
+from arrax.numpy_api.operands import check_arraylike, strong_inexact
 from arrax.scipy.special.definition import analytic, elementwise, sin_pi, where_any
 from arrax.scipy.special.gamma_functions import gamma_function, is_pole, sign_of_gamma, whole_where
 from arrax.xla.arrays import Array, ArrayLike
@@ -149,7 +149,7 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     return log_beta(a, b)
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def beta(a: ArrayLike, b: ArrayLike) -> Array:
     """The beta function, Gamma(a) Gamma(b) / Gamma(a + b).
 
@@ -208,7 +208,7 @@ def _rising(z: Any, m: Any, precision: float, order: int) -> Any:
     return jnp.where(jnp.isnan(z + m) & (m != 0), np.nan, value)
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def poch(z: ArrayLike, m: ArrayLike) -> Array:
     """The rising factorial, Gamma(z + m) / Gamma(z).
 

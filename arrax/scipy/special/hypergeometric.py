@@ -9,6 +9,7 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.lax.expansions import iterate
+from arrax.numpy_api.operands import strong_inexact
 from arrax.scipy.special.definition import analytic, elementwise, where_any
 from arrax.scipy.special.double_double import Pair, add, choose, divide, exact_sum, exactly, multiply
 from arrax.scipy.special.gamma_functions import (
@@ -132,7 +133,7 @@ def _hyp1f1(a: Any, b: Any, x: Any, precision: float, order: int) -> Any:
     return jnp.where(jnp.isfinite(a) & jnp.isfinite(b) & ~jnp.isnan(x), out, np.nan)
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The confluent hypergeometric function 1F1(a; b; x), the sum of (a)_n x^n / ((b)_n n!).
 
@@ -254,7 +255,7 @@ def _around_one_of_whole(a: Any, b: Any, c: Any, y: Any, whole: Any) -> Any:
     return _around_one_by_logarithm(*sound) * jnp.where(whole & up, jnp.power(sound[3], rest), 1.0)
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     """The hypergeometric function of Gauss, 2F1(a, b; c; x), the sum of (a)_n (b)_n x^n / ((c)_n n!).
 

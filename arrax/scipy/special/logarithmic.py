@@ -10,7 +10,7 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.nn import normalization
-from arrax.numpy_api.operands import as_operand
+from arrax.numpy_api.operands import as_operand, firm_inexact, strong_inexact
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import chebyshev, elementwise, horner, with_slopes
 from arrax.xla.annotations import Axes
@@ -102,7 +102,7 @@ def _relative(p: Any, q: Any) -> Any:
     return jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, value)
 
 
-@elementwise()
+@elementwise(promote=firm_inexact)
 def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     """``p log(p / q)``, the terms of the relative entropy; 0 where p is 0, infinite outside of the domain.
 
@@ -113,7 +113,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     return _relative(p, q)
 
 
-@elementwise()
+@elementwise(promote=firm_inexact)
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     """``p log(p / q) - p + q``, which is never negative; infinite outside of the domain.
 
@@ -248,7 +248,7 @@ def _spence(x: Any) -> Any:
     return jnp.where(x < 0, np.nan, value)
 
 
-@elementwise()
+@elementwise(promote=strong_inexact)
 def spence(x: ArrayLike) -> Array:
     """Spence's function, the integral of log(t) / (1 - t) from 1 to x: the dilogarithm Li2(1 - x).
 

@@ -21,8 +21,12 @@ from arrax.numpy_api.operands import check_arraylike, firm_inexact, refuse_compl
 Function = Callable[..., Any]
 
 
-def of_distribution(fun: Function) -> Function:
-    """Decorator: make a function of real arrays of one floating dtype, of 32 bits at least, a public one that broadcasts."""
+def of_distribution(fun: Function, promote: Callable[..., list[Any]] = firm_inexact) -> Function:
+    """Decorator: make a function of real arrays of one floating dtype, of 32 bits at least, a public one that broadcasts.
+
+    Args:
+      promote: what gives the operands their common dtype, and says whether it is weak.
+    """
     signature = inspect.signature(fun)
     name = f"{fun.__module__.rpartition('.')[2]}.{fun.__name__}"
 
@@ -31,14 +35,14 @@ def of_distribution(fun: Function) -> Function:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         check_arraylike(name, *bound.args)
-        operands = firm_inexact(*bound.args)
+        operands = promote(*bound.args)
         for x in operands:
             refuse_complex(name, x)
-        dtype = typeof(operands[0]).dtype
+        dtype, weak = typeof(operands[0]).dtype, typeof(operands[0]).weak_type
         small = dtypes.itemsize_bits(dtype) < 32
         operands = [convert(x, np.float32) if small else jnp.asarray(x) for x in operands]
         out = fun(*operands)
-        return convert(out, dtype) if small else out
+        return convert(out, dtype if small else typeof(out).dtype, weak and typeof(out).weak_type)
 
     if "Example:" not in (fun.__doc__ or ""):
         computed.__doc__ = f"{fun.__doc__}\n\n{_shared_documentation(name, signature)}"

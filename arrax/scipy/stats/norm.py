@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 from arrax import numpy as jnp
+from arrax.numpy_api.operands import strong_inexact
 from arrax.scipy.special.error_functions import log_normal_cdf, normal_cdf, normal_density, normal_quantile
 from arrax.scipy.stats.definition import of_distribution, provided, standard
+
+_firmly = functools.partial(of_distribution, promote=strong_inexact)
 
 
 @of_distribution
@@ -22,37 +26,37 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return normal_density(standard(x, loc, scale)) / scale
 
 
-@of_distribution
+@_firmly
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function."""
     return normal_cdf(standard(x, loc, scale))
 
 
-@of_distribution
+@_firmly
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the distribution function, exact in its lower tail."""
     return log_normal_cdf(standard(x, loc, scale))
 
 
-@of_distribution
+@_firmly
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function, 1 - cdf."""
     return normal_cdf(-standard(x, loc, scale))
 
 
-@of_distribution
+@_firmly
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function, exact in its upper tail."""
     return log_normal_cdf(-standard(x, loc, scale))
 
 
-@of_distribution
+@_firmly
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of the distribution function."""
     return provided(scale > 0, normal_quantile(q) * scale + loc)
 
 
-@of_distribution
+@_firmly
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of the survival function."""
     return provided(scale > 0, -normal_quantile(q) * scale + loc)

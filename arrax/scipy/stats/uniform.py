@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from arrax import numpy as jnp
+from arrax.numpy_api.operands import strong_inexact
 from arrax.scipy.stats.definition import at_least, inside, of_distribution, provided, standard
+
+_firmly = functools.partial(of_distribution, promote=strong_inexact)
 
 
 @of_distribution
@@ -22,7 +26,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return inside((z >= 0) & (z <= 1), lambda z: 0 * z + 1 / scale, z, 0.5, 0.0)
 
 
-@of_distribution
+@_firmly
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function."""
     z = at_least(standard(x, loc, scale), 0)
