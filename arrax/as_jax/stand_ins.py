@@ -1,13 +1,18 @@
 """What private names that libraries look up stand for where arrax has no such thing."""
 
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from arrax.core.interpreter import Interpreter, context
+from arrax.dtypes import DTypeLike
+from arrax.lax.ragged_products import ragged_dot
 from arrax.numpy_api import operands
+from arrax.numpy_api.accumulations import cumsum
 from arrax.numpy_api.creation import asarray
-from arrax.xla.arrays import Array
+from arrax.numpy_api.joining import concatenate
+from arrax.numpy_api.selection import where
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 from arrax.xla.meshes import Mesh, empty_mesh, physical_mesh
 
 
@@ -74,9 +79,36 @@ poly_einsum_handlers: dict[type, Any] = {}
 """Formulas over symbolic lengths are planned like others: no class of lengths has a function of its own."""
 
 
-def gmm(*operands: Any, **options: Any) -> NoReturn:
-    """Products of groups of rows on a TPU: ``lax.ragged_dot`` makes them everywhere."""
-    raise NotImplementedError("megablox.gmm: arrax has no kernels for TPUs; use lax.ragged_dot.")
+def gmm(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    group_sizes: ArrayLike,
+    preferred_element_type: DTypeLike = np.float32,
+    tiling: Any = None,
+    group_offset: OptionalArray = None,
+    existing_out: OptionalArray = None,
+    transpose_rhs: bool = False,
+    interpret: bool = False,
+) -> Array:
+    """Products of groups of rows, which a kernel for TPUs makes elsewhere; here ``lax.ragged_dot`` does on every platform.
+
+    Args:
+      lhs: array of shape ``(m, k)``. rhs: ``(groups, k, n)``, or ``(groups, n, k)`` where it is to be transposed.
+      group_sizes: how many rows of ``lhs`` belong to each group.
+      group_offset: the group of the first matrix of ``rhs``, which need not have all.
+      existing_out: array of shape ``(m, n)`` that has the rows of the other groups.
+      tiling, interpret: have no effect.
+    """
+    matrices = asarray(rhs).mT if transpose_rhs else asarray(rhs)
+    offset = None if group_offset is None else asarray(group_offset).reshape(1)
+    product = ragged_dot(lhs, matrices, group_sizes, None, preferred_element_type, offset)
+    if existing_out is None:
+        return product
+    first = 0 if offset is None else offset[0]
+    ends = cumsum(concatenate([np.zeros(1, np.int32), asarray(group_sizes)]))
+    rows = np.arange(product.shape[0], dtype=np.int32)
+    here = (rows >= ends[first]) & (rows < ends[first + matrices.shape[0]])
+    return where(here[:, None], product, existing_out)
 
 
 def promote_dtypes_inexact(*values: Any) -> list[Array]:

@@ -260,3 +260,22 @@ if __name__ == "__main__":
 """)
     done = run("-m", "arrax.as_jax", str(program))
     assert done.stdout.strip() == "served", done.stderr
+
+
+def test_products_of_groups_of_rows_are_made_everywhere():
+    done = run(
+        "-c",
+        """
+import arrax.as_jax, numpy as np
+from jax.experimental.pallas.ops.tpu.megablox import gmm
+rows, matrices = np.arange(21, dtype=np.float32).reshape(7, 3), np.arange(36, dtype=np.float32).reshape(3, 3, 4)
+sizes = np.array([2, 3, 1], np.int32)
+wanted = np.concatenate([rows[:2] @ matrices[0], rows[2:5] @ matrices[1], rows[5:6] @ matrices[2], np.zeros((1, 4))])
+np.testing.assert_array_equal(gmm(rows, matrices, sizes), wanted)
+np.testing.assert_array_equal(gmm(rows, matrices.swapaxes(1, 2), sizes, transpose_rhs=True), wanted)
+some = gmm(rows, matrices[1:], sizes, group_offset=np.array([1], np.int32), existing_out=np.full((7, 4), 9, np.float32))
+np.testing.assert_array_equal(some[2:6], wanted[2:6])
+assert (some[:2] == 9).all() and (some[6:] == 9).all()
+""",
+    )
+    assert done.returncode == 0, done.stderr
