@@ -18,30 +18,34 @@ _PATIENCE = 60.0  # seconds for compilations that are running
 
 
 class Gate:
-    """Counts the threads inside Python code that the C++ call path has called."""
+    """Knows the threads inside Python code that the C++ call path has called.
+
+    Each thread notes its own calls, and no lock is held meanwhile: an interrupt (Ctrl-C) may come between any two steps, in
+    the main thread, and a lock that it leaves held would stop all other threads. Notes that it leaves don't matter, since
+    the main thread is the one that closes the gate.
+    """
 
     def __init__(self) -> None:
-        self.condition = threading.Condition()
-        self.inside, self.closing = 0, False
-        self.depth = threading.local()
+        self.inside: dict[int, int] = {}  # thread: how many calls deep
+        self.closing = False
         self.never = threading.Lock()
         self.refusal = ""  # why nobody may enter
 
     def __enter__(self) -> None:
-        if self.closing:
-            self.park()
         if self.refusal:
             raise RuntimeError(self.refusal)
-        self.depth.value = getattr(self.depth, "value", 0) + 1
-        with self.condition:
-            self.inside += 1
+        thread = threading.get_ident()
+        self.inside[thread] = self.inside.get(thread, 0) + 1
+        if self.closing:
+            self.park()
 
     def __exit__(self, *_: object) -> None:
-        self.depth.value -= 1
-        with self.condition:
-            self.inside -= 1
-            if self.closing:
-                self.condition.notify_all()
+        thread = threading.get_ident()
+        deep = self.inside.get(thread, 1) - 1
+        if deep > 0:
+            self.inside[thread] = deep
+        else:
+            self.inside.pop(thread, None)
         if self.closing:
             self.park()
 
@@ -49,9 +53,7 @@ class Gate:
         """Stop this thread for good if it is a daemon thread."""
         if not _is_daemon(threading.current_thread()):
             return
-        with self.condition:
-            self.inside -= getattr(self.depth, "value", 0)
-            self.condition.notify_all()
+        self.inside.pop(threading.get_ident(), None)
         self.never.acquire()
 
     def close(self) -> None:
@@ -61,8 +63,9 @@ class Gate:
         self.never.acquire()
         self.closing = True
         config.post_hook.set_global(self.park)  # threads on the C++ path come by here
-        with self.condition:
-            self.condition.wait_for(lambda: self.inside <= 0, timeout=_PATIENCE)
+        own, end = threading.get_ident(), time.monotonic() + _PATIENCE
+        while set(self.inside) - {own} and time.monotonic() < end:
+            time.sleep(0.002)
         time.sleep(0.05)  # for threads between their last call and the next
 
 

@@ -1,7 +1,14 @@
 """Leaving the process while other threads compile, run programs, or wait for kernels."""
 
+import sys
+import threading
+import time
+from types import SimpleNamespace
+
 import pytest
 
+from arrax.xla import shutdown
+from arrax.xla.shutdown import Gate
 from tests.support import run_python
 
 # One thread per state. Each tells that it works before the main thread leaves; those that Python waits for tell their end.
@@ -64,3 +71,48 @@ def test_a_process_ends_while_its_threads_work(case):
     done = run_python(PROGRAM.format(before=before, start=start, rounds=rounds))
     ends = [] if case == "daemon" else ["callback ended", "compiling ended", "host kernel ended", "running ended"]
     assert (done.returncode, sorted(done.stdout.splitlines()), done.stderr) == (0, sorted(["leaving", *ends]), "")
+
+
+def test_interrupts_between_any_two_steps_stop_no_other_thread():
+    gate, steps = Gate(), 0
+
+    def interrupting(at):
+        passed = 0
+
+        def trace(frame, event, _):
+            nonlocal passed
+            if frame.f_code.co_filename != shutdown.__file__:
+                return None
+            passed += event == "line"
+            if passed == at:
+                raise KeyboardInterrupt
+            return trace
+
+        return trace
+
+    for steps in range(1, 100):
+        before = sys.gettrace()
+        sys.settrace(interrupting(steps))
+        try:
+            with gate:
+                pass
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        finally:
+            sys.settrace(before)
+        through = []
+        thread = threading.Thread(target=lambda through=through: (gate.__enter__(), gate.__exit__(), through.append(1)))
+        thread.start()
+        thread.join(30)
+        assert through
+    assert 5 < steps < 99
+    gate.inside = {threading.get_ident(): 3}  # what interrupts leave of the thread that closes the gate
+    daemon = threading.Thread(target=threading.Event().wait, daemon=True)
+    daemon.start()
+    started = time.monotonic()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shutdown, "config", SimpleNamespace(post_hook=SimpleNamespace(set_global=lambda _: None)))
+        gate.close()
+    assert gate.closing and time.monotonic() - started < shutdown._PATIENCE / 2
