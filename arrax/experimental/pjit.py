@@ -1,9 +1,43 @@
 """``pjit``: an older name of ``jit`` with shardings (public names)."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.lax.calls import jit_p as pjit_p
 from arrax.lax.sharding_constraints import with_sharding_constraint as with_sharding_constraint
-from arrax.transforms.jit import jit as pjit
+from arrax.transforms.jit import Names as _Names
+from arrax.transforms.jit import Numbers as _Numbers
+from arrax.transforms.jit import jit as _jit
+from arrax.transforms.sharding_arguments import Leaf as _Leaf
 from arrax.xla.shardings import AUTO as AUTO
 from arrax.xla.shardings import UNSPECIFIED as UNSPECIFIED
 
 __all__ = ["AUTO", "UNSPECIFIED", "pjit", "pjit_p", "with_sharding_constraint"]
+
+
+def pjit(
+    fun: Callable[..., Any] | None = None, in_shardings: _Leaf = UNSPECIFIED, out_shardings: _Leaf = UNSPECIFIED,
+    static_argnums: _Numbers = None, static_argnames: _Names = None, donate_argnums: _Numbers = None,
+    donate_argnames: _Names = None, keep_unused: bool = False, device: Any = None, backend: str | None = None,
+    inline: bool = False, abstracted_axes: Any = None, compiler_options: dict[str, Any] | None = None,
+) -> Any:  # fmt: skip
+    """Compile a function: ``jit``, whose options may here be given by position, too.
+
+    Args:
+      fun: function of arrays and nested containers of them; None gives a decorator.
+      in_shardings, out_shardings: how arguments and results lie; as all other options, see ``jit``.
+    Returns: the compiled function.
+    Example: ``from arrax.experimental.pjit import pjit; pjit(lambda v: v + 1, None, None)(1.)`` is 2.
+    """
+    return _jit(
+        fun, in_shardings=in_shardings, out_shardings=out_shardings, static_argnums=static_argnums,
+        static_argnames=static_argnames, donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+        keep_unused=keep_unused, device=device, backend=backend, inline=inline, abstracted_axes=abstracted_axes,
+        compiler_options=compiler_options,
+    )  # fmt: skip
+
+
+_bound_names(__name__)

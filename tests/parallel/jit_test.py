@@ -249,3 +249,17 @@ def test_batches_of_matrices_are_decomposed_where_they_lie(name):
     divided = arrax.device_put(a, over("x", "y"))
     np.testing.assert_allclose(np.abs(compiled(divided)), np.abs(compiled(a)), rtol=1e-3, atol=1e-4)
     assert collectives(compiled.lower(divided).compile().as_text()) == {}
+
+
+def test_pjit_takes_its_options_by_position():
+    def scaled(x, factor):
+        return x * factor
+
+    row = over("x")
+    out = pjit(scaled, row, row, (1,))(np.arange(4, dtype=np.float32), 3)
+    assert out.sharding == row
+    np.testing.assert_array_equal(out, [0, 3, 6, 9])
+    assert pjit(static_argnames="factor")(scaled)(2.0, factor=3) == 6
+    assert pjit(scaled, UNSPECIFIED, UNSPECIFIED, None, ("factor",))(2.0, factor=3) == 6
+    with pytest.raises(TypeError, match="callable"):
+        pjit(3)
