@@ -136,3 +136,8 @@ class WebPrompt(Prompt):
     def run(self) -> None:
         print(f"Breakpoint: open {self.console.address}", file=sys.stdout, flush=True)
         super().run()
+
+    def _finished(self) -> bool:
+        """Run commands until one resumes the program. Ctrl-C comes from elsewhere, the terminal, and ends it."""
+        self.cmdloop()
+        return True

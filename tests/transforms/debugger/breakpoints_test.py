@@ -484,3 +484,17 @@ def test_the_page_in_the_browser():
     finally:
         sys.stdout = before
     assert finished.wait(30) and "Array(3., dtype=float32" in "".join(answers)
+
+
+def test_an_interrupt_in_the_terminal_ends_the_wait_for_the_page(monkeypatch):
+    class Interrupting(io.StringIO):
+        def write(self, text):
+            if "http://" in text:
+                threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            return super().write(text)
+
+    monkeypatch.setattr(sys, "stdout", Interrupting())
+    f = arrax.jit(lambda x: (debug.breakpoint(backend="web"), x)[1])
+    with pytest.raises(KeyboardInterrupt):
+        f(jnp.float32(2))
+    assert arrax.jit(lambda x: x + 1)(1) == 2
