@@ -86,10 +86,13 @@ def record_frames(filtered: bool, limit: int | None) -> tuple[Record, list[Any]]
 
 def calling_frames(filtered: bool, limit: int | None) -> list[Frame]:
     """The frames that have called the program which runs in this thread; none where nothing of the user has."""
-    return [
-        Frame(each.f_code.co_filename, each.f_lineno, each.f_code.co_name, dict(each.f_locals), each.f_globals)
-        for each in _shown(_first_of_user(sys._getframe(1)), filtered, limit)
-    ]
+    snapshot = Snapshot(known_only=True)
+    found = []
+    for each in _shown(_first_of_user(sys._getframe(1)), filtered, limit):
+        local, code = each.f_locals, each.f_code
+        variables = local if local is each.f_globals else snapshot.take(dict(local))([])
+        found.append(Frame(code.co_filename, each.f_lineno, code.co_name, variables, each.f_globals))
+    return found
 
 
 def _first_of_user(frame: FrameType | None) -> FrameType | None:

@@ -82,13 +82,15 @@ class Prompt(cmd.Cmd):
         try:
             with contextlib.redirect_stdout(self.stdout):
                 shown = show(eval(text, self._names()))
-        except Exception:
-            self._fail()
+        except Exception as error:
+            self._fail(error)
         else:
             self._say(shown)
 
-    def _fail(self) -> None:
-        self._say("*** " + traceback.format_exception_only(*sys.exc_info()[:2])[-1].strip())
+    def _fail(self, error: Exception) -> None:
+        told = traceback.TracebackException(type(error), error, None)
+        told.__notes__ = None  # which stand behind the message, several lines of them
+        self._say("*** " + list(told.format_exception_only())[-1].strip())
 
     def _show_code(self, around: int) -> None:
         self._say(f"> {self.frame.file}({self.frame.line}){self.frame.name}()")
@@ -136,8 +138,8 @@ class Prompt(cmd.Cmd):
         try:
             with contextlib.redirect_stdout(self.stdout):
                 exec(compile(line + "\n", "<jdb>", "single"), names)
-        except Exception:
-            self._fail()
+        except Exception as error:
+            self._fail(error)
         changed = {name: value for name, value in names.items() if name not in before or before[name] is not value}
         changed.pop("__builtins__", None)
         self.frame.variables.update(changed)

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.interpreter import Tracer, concrete_value, current_interpreters
+from arrax.core.interpreter import Context, Tracer, current, current_interpreters
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.types import typeof
+from arrax.interpreters.batching import BatchTracer, move_batch_axis
 from arrax.native import runtime
 
 _MOST_VISITS = 20_000  # per snapshot: what hangs together with more values than that is kept as it is
@@ -39,14 +41,18 @@ class Place:
 
 
 class Snapshot:
-    """Collects values. ``tracers`` are the traced ones among them, which become operands of the program."""
+    """Collects values. ``tracers`` are the traced ones among them, which become operands of the program.
 
-    def __init__(self) -> None:
+    Args:
+      known_only: nothing becomes an operand: what is known of a tracer stands for it.
+    """
+
+    def __init__(self, known_only: bool = False) -> None:
         self.tracers: list[Tracer] = []
         self._places: dict[int, Place] = {}
         self._found: dict[int, Callable[[Sequence[Any]], Any] | None] = {}
         self._kept: list[Any] = []  # ids are names only while their objects live
-        self._interpreters = current_interpreters()
+        self._interpreters = [] if known_only else current_interpreters()
         self._nothing_traced = len(self._interpreters) == 1  # plain evaluation has no tracers
         self._visits = 0
 
@@ -79,7 +85,7 @@ class Snapshot:
         if not tracer.interpreter.alive or not tracer._is_traced_array():
             return None
         if tracer.interpreter not in self._interpreters:  # a rule runs below it, where it means nothing
-            known = concrete_value(tracer)
+            known = _known_value(tracer)
             return None if known is None else lambda values: known
         place = self._places.get(id(tracer))
         if place is None:
@@ -144,6 +150,17 @@ class Snapshot:
             return None
         names = list(attributes)
         return self._joined(list(attributes.values()), join)
+
+
+def _known_value(value: Any) -> Any:
+    """The value under a tracer; of a mapped one those of all examples, along the leading axis. None where it is not known."""
+    while isinstance(value, Tracer):
+        if isinstance(value, BatchTracer):
+            whole = _known_value(value.value)
+            with current(Context.interpreter):
+                return None if whole is None else move_batch_axis(whole, value.dim, typeof(whole).shape[value.dim], 0)
+        value = value.concrete()
+    return value
 
 
 def _one_level(value: Any) -> tuple[list[Any], Any]:

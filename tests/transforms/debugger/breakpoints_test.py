@@ -365,6 +365,32 @@ def test_frames_outside_are_those_of_the_call():
     assert [answers[1] for answers in session.answers()] == ["0", "1"]
 
 
+def test_frames_around_a_compiled_loop_show_what_is_known_of_mapped_and_differentiated_values():
+    session = Session("p c", "u", "p c", "p jnp.sin(c + 1)", "p held['c'] * 2", "u", "p cs", "q")
+
+    def body(c, _):
+        debug.breakpoint(**session.streams)
+        return c * 2, None
+
+    def looped(c):
+        held = {"c": c}
+        return lax.scan(body, c, None, length=1)[0] * len(held)
+
+    with pytest.raises(SystemExit):
+        arrax.grad(lambda cs: arrax.vmap(looped, in_axes=1)(cs).sum())(jnp.array([[1.0, 3.0]]))
+    (found,) = session.answers()
+    first, _, mapped, sine, in_dict, _, whole, _ = found
+    assert first.startswith("Array([1.], dtype=float32")
+    assert mapped.startswith("Array([[1.],\n       [3.]], dtype=float32") and sine.startswith("Array([[ 0.909297")
+    assert in_dict.startswith("Array([[2.],") and whole.startswith("Array([[1., 3.]], dtype=float32")
+
+
+def test_failures_are_told_without_their_notes():
+    session = Session("p jnp.sin('text')", "c")
+    stopping(session, jnp.ones(()))
+    assert session.answers()[0][0].startswith("*** TypeError: Argument 'text' of type <class 'str'> is not a valid")
+
+
 def test_the_prompt_runs_in_the_thread_of_the_caller_though_the_program_does_not():
     session = Session("up", "p threading.current_thread() is caller", "p y.shape", "c")
 
