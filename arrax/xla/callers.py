@@ -32,6 +32,11 @@ class _Request:
         finally:
             self.done.set()
 
+    def refuse(self) -> None:
+        """Let whoever asks end as after Ctrl-C."""
+        self.error = KeyboardInterrupt()
+        self.done.set()
+
     def leave(self) -> None:
         """Let whoever asks run it."""
         self.left = True
@@ -96,7 +101,7 @@ def attended(run: Callable[[], R], can_stop: bool) -> R:
         with _changed:
             _callers.remove(caller)
             while caller.requests:  # an interrupt has come in between
-                caller.requests.popleft().leave()
+                caller.requests.popleft().refuse()
     caller.helper.join()  # or Python's end might meet it in the runtime
     if errors:
         raise errors.pop()

@@ -20,6 +20,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import debug, lax
+from arrax.xla import callers
 
 X = np.arange(3, dtype=np.float32)
 
@@ -521,6 +522,26 @@ def test_an_interrupt_in_the_terminal_ends_the_wait_for_the_page(monkeypatch):
 
     monkeypatch.setattr(sys, "stdout", Interrupting())
     f = arrax.jit(lambda x: (debug.breakpoint(backend="web"), x)[1])
-    with pytest.raises(KeyboardInterrupt):
-        f(jnp.float32(2))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # programs in the background ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            f(jnp.float32(2))
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert arrax.jit(lambda x: x + 1)(1) == 2
+
+
+def test_an_interrupt_just_before_a_pause_ends_the_program(monkeypatch):
+    def interrupted(caller):
+        with callers._changed:
+            while not caller.requests:
+                callers._changed.wait(1)
+        helpers.append(caller.helper)
+        raise KeyboardInterrupt
+
+    helpers, session = [], Session("c")
+    monkeypatch.setattr(callers, "_serve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        arrax.jit(functools.partial(stopping, session))(2.0)
+    helpers[0].join(30)
+    assert not helpers[0].is_alive() and not session.shown.getvalue()
