@@ -21,7 +21,7 @@ from arrax.lax.computations import Monoid
 from arrax.lax.conversion import convert_ir
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.reducing import argmax_form
-from arrax.lax.operand_checks import bools, check_dtype, checked_operand, kind_of, real
+from arrax.lax.operand_checks import bools, check_dtype, checked_operand, kind_of, real, requested_dtype
 from arrax.lax.reductions import kept_axes, reduce_ir, reduced_ir, shifted_axes, without_lengths
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -178,7 +178,7 @@ def _argminmax(name: str, optimum: Monoid, doc: str) -> Any:
     primitive.lower[None] = _index_lowering(optimum)
 
     def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
-        dtype = dtypes.canonicalize_dtype(dtypes.dtype(index_dtype))
+        dtype = requested_dtype(name, index_dtype)
         return primitive.bind(checked_operand(name, operand), axes=(as_index(axis),), index_dtype=dtype)
 
     name_function(function, name)

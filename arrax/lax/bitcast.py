@@ -11,7 +11,7 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes import DTypeLike
 from arrax.interpreters.lowering import builder
 from arrax.lax.axis_order import move_axis
-from arrax.lax.operand_checks import checked_operand, kind_of
+from arrax.lax.operand_checks import checked_operand, kind_of, requested_dtype
 from arrax.xla.arrays import Array, ArrayLike
 
 bitcast_convert_type_p = Primitive("bitcast_convert_type", rounding=Rounding.NONE)
@@ -67,7 +67,7 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     Example: ``lax.bitcast_convert_type(jnp.float32(1.), jnp.int32)``. Source: StableHLO ``bitcast_convert``.
     """
     x = checked_operand("bitcast_convert_type", operand)
-    dtype = dtypes.canonicalize_dtype(new_dtype)
+    dtype = requested_dtype("bitcast_convert_type", new_dtype)
     if typeof(x).dtype == dtype:
         return x
     return bitcast_convert_type_p.bind(x, new_dtype=dtype)

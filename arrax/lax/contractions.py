@@ -23,7 +23,7 @@ from arrax.interpreters.lowering import builder
 from arrax.lax.axis_order import transpose
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.cpu.products import product_form
-from arrax.lax.operand_checks import checked_operand, kind_of
+from arrax.lax.operand_checks import checked_operand, kind_of, requested_dtype
 from arrax.lax.precision import (
     PrecisionLike,
     accumulation_dtype,
@@ -309,6 +309,8 @@ def dot(
       TypeError: lengths that differ.
     Example: ``lax.dot(jnp.ones(3), jnp.ones(3))`` is 3.
     """
+    if preferred_element_type is not None:
+        preferred_element_type = requested_dtype("dot", preferred_element_type)
     if dimension_numbers is not None:
         return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding)
     x, y = typeof(checked_operand("dot", lhs)), typeof(checked_operand("dot", rhs))

@@ -12,7 +12,7 @@ from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes import DTypeLike
 from arrax.interpreters.lowering import builder
-from arrax.lax.operand_checks import checked_operand, kind_of
+from arrax.lax.operand_checks import checked_operand, kind_of, requested_dtype
 from arrax.lax.shape_slots import shape_slots
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -105,6 +105,8 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """
     if new_dtype is None:
         raise ValueError("convert_element_type: the dtype must be given, got None")
+    if not isinstance(new_dtype, dtypes.ExtendedDType):
+        requested_dtype("convert_element_type", new_dtype)
     return convert(operand, new_dtype, False)
 
 

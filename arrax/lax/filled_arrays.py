@@ -14,7 +14,7 @@ from arrax.core.types import ShapedArray, slots, typeof
 from arrax.dtypes import DTypeLike, OptionalDType
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert, scalar_of
-from arrax.lax.operand_checks import checked_operand
+from arrax.lax.operand_checks import checked_operand, requested_dtype
 from arrax.lax.placement import device_put, own_sharding
 from arrax.lax.shape_arguments import canonical_shape
 from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p
@@ -44,7 +44,7 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int, *, out_shar
       dimension: the axis along which the numbers increase.
     Example: ``lax.broadcasted_iota(jnp.int32, (2, 3), 1)`` has rows ``[0, 1, 2]``.
     """
-    dtype = dtypes.canonicalize_dtype(dtypes.dtype(dtype))
+    dtype = requested_dtype("broadcasted_iota", dtype)
     shape = canonical_shape(shape, "iota")
     dimension = as_index(dimension)
     if dtype == np.bool_:
@@ -64,7 +64,7 @@ def iota(dtype: DTypeLike, size: int) -> Array:
       size: how many; an int.
     Example: ``lax.iota(jnp.int32, 3)`` is ``[0, 1, 2]``.
     """
-    return broadcasted_iota(dtype, (size,), 0)
+    return broadcasted_iota(requested_dtype("iota", dtype), (size,), 0)
 
 
 def full(shape: Shape, fill_value: ArrayLike, dtype: OptionalDType = None, *, sharding: Any = None) -> Array:
@@ -80,7 +80,7 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: OptionalDType = None, *, sh
     value = checked_operand("full", fill_value)
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.full(shape, value)
-    target = None if dtype is None else dtypes.canonicalize_dtype(dtypes.dtype(dtype))
+    target = None if dtype is None else requested_dtype("full", dtype)
     if type(value) is int and target not in (None, dtypes.float0):  # of any size that the dtype holds
         value = scalar_of(value, target)
     aval = typeof(value)
@@ -116,6 +116,8 @@ def full_like(
     """
     aval = typeof(x) if not isinstance(x, ShapedArray) else x
     weak = dtype is None and aval.weak_type
+    if dtype is not None and not isinstance(dtype, dtypes.ExtendedDType):
+        dtype = requested_dtype("full_like", dtype)
     out = full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
     out = convert(out, typeof(out).dtype, weak) if weak else out
     place = own_sharding(x, typeof(out).shape) if sharding is None else sharding

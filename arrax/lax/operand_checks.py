@@ -149,6 +149,19 @@ def number_like(value: Any, aval: ShapedArray, depth: int = 1) -> Any:
     return scalar_like(value, aval)
 
 
+def requested_dtype(name: str, dtype: Any, depth: int = 1) -> Any:
+    """The canonical form of a dtype; where users ask for it, with a warning if it loses bits.
+
+    Args:
+      depth: how many calls further out the operation is that users call; 1 is the caller.
+    """
+    concrete = dtypes.dtype(dtype)
+    canonical = dtypes.canonicalize_dtype(concrete)
+    if canonical != concrete and called_from_outside(sys._getframe(depth)):
+        dtypes.check_user_dtype(name, dtype)
+    return canonical
+
+
 def broadcast_shapes_strict(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
     """The common shape: equal shapes, scalars beside them allowed."""
     shape: tuple[int, ...] = ()

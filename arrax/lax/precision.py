@@ -12,6 +12,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config
 from arrax.interpreters.lowering import builder
+from arrax.lax.operand_checks import requested_dtype
 
 
 class Precision(enum.Enum):
@@ -141,7 +142,7 @@ def accumulation_dtype(name: str, operands: tuple[Any, Any], preferred: Any, kin
     """
     if preferred is None:
         return None
-    dtype = dtypes.canonicalize_dtype(preferred)
+    dtype = requested_dtype(name, preferred, 2)
     for operand in operands:
         allowed = kinds.get(_kind(operand))
         if allowed is not None and (_kind(dtype) not in allowed or dtype.itemsize < operand.itemsize):

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from arrax import dtypes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.dtypes import DTypeLike
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.lax.operand_checks import checked_operand, floating, integers, kind_of
+from arrax.lax.operand_checks import checked_operand, floating, integers, kind_of, requested_dtype
 from arrax.lax.shape_arguments import canonical_shape
 from arrax.lax.shapes import reshape
 from arrax.lax.slicing import dynamic_update_slice
@@ -129,7 +128,7 @@ def rng_bit_generator(
       TypeError: another kind of key or dtype.
     Example: ``lax.rng_bit_generator(jnp.arange(4, dtype="uint32"), (3,))``. Source: StableHLO ``rng_bit_generator``.
     """
-    chosen = dtypes.canonicalize_dtype(dtype)
+    chosen = requested_dtype("rng_bit_generator", dtype)
     if chosen.name not in ("uint8", "uint16", "uint32", "uint64"):
         raise TypeError(
             f"rng_bit_generator: unsupported dtype {chosen.name}, allowed are unsigned ints of 8 to 64 bits"

@@ -1,6 +1,7 @@
 """Operations of lax promote nothing: the documented table of ``lax.add`` with 64-bit types."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -88,3 +89,28 @@ def test_numbers_beside_values_without_elements_are_refused_by_their_dtype():
 def test_functions_of_numpy_promote():
     assert jnp.add(jnp.ones(2, jnp.bfloat16), 1).dtype == jnp.bfloat16
     assert arrax.grad(lambda x: jnp.sum(x * 3 + 1))(jnp.ones(2, jnp.float16)).dtype == jnp.float16
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda: lax.convert_element_type(1.5, "float64"), lambda: lax.full((2,), 1.0, np.float64), lambda: lax.iota("int64", 3),
+     lambda: lax.broadcasted_iota("int64", (2,), 0), lambda: lax.full_like(jnp.ones(2), 1, dtype="float64"),
+     lambda: lax.dot(jnp.ones(2), jnp.ones(2), preferred_element_type="float64"),
+     lambda: lax.dot_general(jnp.ones(2), jnp.ones(2), (([0], [0]), ([], [])), preferred_element_type="float64"),
+     lambda: lax.bitcast_convert_type(jnp.ones(2), "int64"), lambda: lax.argmax(jnp.ones(2), 0, np.int64),
+     lambda: lax.rng_bit_generator(jnp.zeros(4, "uint32"), (2,), "uint64")],
+)  # fmt: skip
+def test_lost_bits_of_dtypes_that_were_asked_for_are_warned_of(call):
+    with (
+        arrax.enable_x64(False),
+        pytest.warns(UserWarning, match="Explicitly requested dtype .*int64|.*float64") as seen,
+    ):
+        call()
+    assert len(seen) == 1 and seen[0].filename == __file__
+
+
+def test_pythons_types_lose_no_bits():
+    with arrax.enable_x64(False), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert lax.convert_element_type(1, float).dtype == lax.full((2,), 1, float).dtype == np.float32
+        assert lax.iota(int, 3).dtype == lax.argmax(jnp.ones(2), 0, int).dtype == np.int32
