@@ -18,6 +18,8 @@ bitcast_convert_type_p = Primitive("bitcast_convert_type", rounding=Rounding.NON
 
 
 def _type_rule(aval: ShapedArray, *, new_dtype: Any) -> ShapedArray:
+    if new_dtype == dtypes.float0:
+        raise TypeError("bitcast_convert_type: elements of dtype float0 have no bits")
     old, new = dtypes.itemsize_bits(aval.dtype), dtypes.itemsize_bits(new_dtype)
     if aval.dtype != new_dtype and not {kind_of(aval.dtype), kind_of(new_dtype)}.isdisjoint({"bool", "complex"}):
         raise TypeError(

@@ -155,6 +155,8 @@ def requested_dtype(name: str, dtype: Any, depth: int = 1) -> Any:
     Args:
       depth: how many calls further out the operation is that users call; 1 is the caller.
     """
+    if isinstance(dtype, np.ndarray) or hasattr(dtype, "aval"):
+        raise TypeError(f"{name}: an array is no dtype; that of x is x.dtype")
     concrete = dtypes.dtype(dtype)
     canonical = dtypes.canonicalize_dtype(concrete)
     if canonical != concrete and called_from_outside(sys._getframe(depth)):

@@ -22,10 +22,6 @@ from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
-def _axes(axis: Any) -> Any:
-    return tuple(axis) if isinstance(axis, list | range) else axis
-
-
 def _shift(x: Any, axis: Any) -> Any:
     """The greatest elements along axes, which are kept: subtracted, they keep exponentials from overflowing."""
     shape = typeof(x).shape
@@ -56,7 +52,7 @@ def softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: 
     """
     check_arraylike("softmax", x)
     _note_initial("softmax", initial)
-    return _softmax(x, where, axis=_axes(axis), careful=config.softmax_custom_jvp.cell.value)
+    return _softmax(x, where, axis=reductions.static_axis(axis), careful=config.softmax_custom_jvp.cell.value)
 
 
 def _softmax_value(x: Any, where: Any, axis: Any) -> Any:
@@ -90,7 +86,7 @@ def log_softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initi
     """
     check_arraylike("log_softmax", x)
     _note_initial("log_softmax", initial)
-    return _log_softmax(x, where, axis=_axes(axis))
+    return _log_softmax(x, where, axis=reductions.static_axis(axis))
 
 
 @api(static=("axis",))
@@ -126,7 +122,7 @@ def logsumexp(
     names, axis = split_named(axis)
     if names and b is None and where is None and not return_sign:
         return _named_logsumexp(a, axis, keepdims, names)
-    value, sign = _logsumexp(a, b, where, axis=_axes(axis), keepdims=bool(keepdims), signed=bool(return_sign))
+    value, sign = _logsumexp(a, b, where, axis=reductions.static_axis(axis), keepdims=bool(keepdims), signed=bool(return_sign))
     return (value, sign) if return_sign else value
 
 
@@ -169,7 +165,7 @@ def logmeanexp(x: ArrayLike, axis: Axes | None = None, where: OptionalArray = No
     Example: ``nn.logmeanexp(jnp.ones(3))`` is 1.
     """
     check_arraylike("logmeanexp", x)
-    return _logmeanexp(x, where, axis=_axes(axis), keepdims=bool(keepdims))
+    return _logmeanexp(x, where, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
 
 
 @api(static=("axis", "keepdims"))
@@ -205,7 +201,7 @@ def standardize(
     check_arraylike("standardize", x)
     if algorithm not in ("fast", "stable"):
         raise ValueError(f"standardize: algorithm must be 'stable' or 'fast', got {algorithm!r}")
-    return _standardize(x, mean, variance, epsilon, where, axis=_axes(axis), about_mean=algorithm == "stable")
+    return _standardize(x, mean, variance, epsilon, where, axis=reductions.static_axis(axis), about_mean=algorithm == "stable")
 
 
 @api(static=("axis", "about_mean"))

@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import in_call
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.pytrees import tree_leaves, tree_map
-from arrax.core.types import ShapedArray, typeof
+from arrax.core.types import ShapedArray, refuse_masked, typeof
 from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import warn_user
 from arrax.interpreters.staging import PYTHON_SCALARS, current_recorder
@@ -106,6 +106,8 @@ def _from_object(value: Any, dtype: Any, must_copy: bool) -> Any:
     if isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic):
         return _from_number(value, dtype)
     if isinstance(value, np.ndarray | np.generic):
+        if not must_copy:
+            refuse_masked(value)  # a copy is without its mask, as documented
         return _from_numpy(np.asarray(value), dtype)
     if hasattr(value, "__jax_array__"):
         return _from_object(value.__jax_array__(), dtype, must_copy)

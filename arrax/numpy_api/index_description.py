@@ -19,7 +19,7 @@ from arrax.core.calls import as_index, is_symbolic
 from arrax.core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
 from arrax.core.interpreter import Tracer, concrete_value, context, set_current_trace
 from arrax.core.pytrees import tree_leaves
-from arrax.core.types import typeof
+from arrax.core.types import refuse_masked, typeof
 from arrax.native import runtime
 from arrax.numpy_api.creation import asarray
 from arrax.xla.placement import host_value
@@ -166,6 +166,7 @@ def _slice_token(entry: slice, position: int) -> Token:
 
 
 def _array_token(entry: Any, operands: list[Any]) -> Token:
+    refuse_masked(entry)
     aval = typeof(entry) if not isinstance(entry, np.ndarray | np.generic) else entry
     dtype = aval.dtype
     if dtype == np.bool_:

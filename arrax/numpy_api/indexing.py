@@ -53,7 +53,7 @@ def _host_array(entry: Any, array: Any) -> Any:
         placed = not entry._committed or (array._committed and entry._sharding == array._sharding)
         if placed and entry.aval.dtype.kind in "iub" and host.on_host(entry):
             return host.view(entry)
-    elif kind is bool or (isinstance(entry, np.ndarray | np.generic) and entry.dtype.kind in "iub"):
+    elif kind is bool or ((kind is np.ndarray or isinstance(entry, np.generic)) and entry.dtype.kind in "iub"):
         return entry
     raise NoHostKey
 
@@ -101,7 +101,7 @@ def _selected_on_host(array: Any, index: Any) -> Any:
         if index.aval.dtype != np.bool_ or not host.on_cpu(index):
             return None
         index = host.view(index)
-    elif not isinstance(index, np.ndarray) or index.dtype != np.bool_:
+    elif type(index) is not np.ndarray or index.dtype != np.bool_:
         return None
     if index.shape != array.aval.shape[: index.ndim]:
         return None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -19,6 +18,7 @@ from arrax.lax.placement import device_put, own_sharding
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import slice_in_dim
 from arrax.native import runtime
+from arrax.transforms.arguments import as_numbers
 from arrax.transforms.autodiff import Linearized, jvp
 from arrax.transforms.differentiated_functions import aux_from, check_callable, check_leaf, concrete_zero, flat_function
 from arrax.transforms.vectorize import vmap
@@ -34,9 +34,8 @@ class Chosen:
     __slots__ = ("numbers", "single", "values", "args", "kwargs")
 
     def __init__(self, name: str, argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]):
-        argnums = int(argnums) if isinstance(argnums, np.integer) else argnums
-        self.single = isinstance(argnums, int)
-        listed = (argnums,) if isinstance(argnums, int) else tuple(operator.index(n) for n in argnums)
+        listed = as_numbers("argnums", argnums)
+        self.single = not isinstance(argnums, Iterable) or getattr(argnums, "ndim", 1) == 0
         for n in listed:
             if not -len(args) <= n < len(args):
                 raise TypeError(
