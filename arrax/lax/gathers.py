@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_indices
+from arrax.core.calls import as_indices, is_symbolic
 from arrax.core.explicit_axes import Division
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
@@ -246,12 +246,14 @@ def _gather_lower(ctx: Any, x: Any, indices: Any, **params: Any) -> list[Any]:
     if aval.size == 0 or ctx.avals_in[0].size == 0:
         return [builder.full(0, aval)]
     indices, index_aval = wide_index(ctx, indices, 1)
-    return [
-        builder.op(
-            "gather", aval, x, indices, dimension_numbers=_numbers_attribute(params["dimension_numbers"], index_aval.ndim),
-            slice_sizes=builder.ints(params["slice_sizes"]), indices_are_sorted=_flag(params["indices_are_sorted"]),
-        )
-    ]  # fmt: skip
+    sizes = params["slice_sizes"]
+    attributes = {
+        "dimension_numbers": _numbers_attribute(params["dimension_numbers"], index_aval.ndim),
+        "indices_are_sorted": _flag(params["indices_are_sorted"]),
+    }
+    if any(map(is_symbolic, sizes)):
+        return [builder.op("dynamic_gather", aval, x, indices, builder.lengths(sizes), **attributes)]
+    return [builder.op("gather", aval, x, indices, slice_sizes=builder.ints(sizes), **attributes)]
 
 
 def _flag(value: bool) -> Any:

@@ -101,7 +101,8 @@ def _wrapped(index: Any, length: int, dtype: np.dtype, wrap: bool) -> Any:
     index = convert(index, dtype)
     if not wrap or dtypes.issubdtype(dtype, np.unsignedinteger):
         return index
-    return select(lt(index, np.zeros((), dtype)[()]), add(index, np.asarray(length).astype(dtype)[()]), index)
+    end = convert(length, dtype) if is_symbolic(length) else np.asarray(length).astype(dtype)[()]
+    return select(lt(index, np.zeros((), dtype)[()]), add(index, end), index)
 
 
 def _check_index_types(name: str, indices: Sequence[ShapedArray], rank: int) -> None:

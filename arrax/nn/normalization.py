@@ -122,7 +122,9 @@ def logsumexp(
     names, axis = split_named(axis)
     if names and b is None and where is None and not return_sign:
         return _named_logsumexp(a, axis, keepdims, names)
-    value, sign = _logsumexp(a, b, where, axis=reductions.static_axis(axis), keepdims=bool(keepdims), signed=bool(return_sign))
+    value, sign = _logsumexp(
+        a, b, where, axis=reductions.static_axis(axis), keepdims=bool(keepdims), signed=bool(return_sign)
+    )
     return (value, sign) if return_sign else value
 
 
@@ -201,7 +203,9 @@ def standardize(
     check_arraylike("standardize", x)
     if algorithm not in ("fast", "stable"):
         raise ValueError(f"standardize: algorithm must be 'stable' or 'fast', got {algorithm!r}")
-    return _standardize(x, mean, variance, epsilon, where, axis=reductions.static_axis(axis), about_mean=algorithm == "stable")
+    return _standardize(
+        x, mean, variance, epsilon, where, axis=reductions.static_axis(axis), about_mean=algorithm == "stable"
+    )
 
 
 @api(static=("axis", "about_mean"))

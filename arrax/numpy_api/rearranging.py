@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_symbolic
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import concrete_value
 from arrax.core.types import slots, typeof
@@ -138,10 +138,12 @@ def _roll_traced(a: Any, shifts: Any, axes: tuple[int, ...]) -> Any:
         if length == 0:
             continue
         shift = shapes.reshape(structure.slice_in_dim(shifts, index, index + 1), ())
-        n = np.int32(length)
+        n = convert(length, np.int32) if is_symbolic(length) else np.int32(length)
         remainder = arithmetic.rem(shift, n)
         start = arithmetic.sub(n, selection.select(arithmetic.lt(remainder, np.int32(0)), remainder + n, remainder))
-        if axis == typeof(a).ndim - 1:  # part of each row twice; elements at their places would go one by one
+        if is_symbolic(length):
+            a = slicing.dynamic_slice_in_dim(structure.concatenate([a, a], axis), start, length, axis)
+        elif axis == typeof(a).ndim - 1:  # part of each row twice; elements at their places would go one by one
             (twice,) = call_apart(_rows_twice, a)
             a = slicing.dynamic_slice_in_dim(twice, start, length, axis)
         else:
@@ -168,8 +170,9 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[in
         return reshape(roll(ravel(a), shift, 0), shape_of(a))
     given = tuple(axis) if isinstance(axis, Sequence) else (axis,)
     axes = tuple(shape_arguments.canonical_axis(one, typeof(a).ndim) for one in given)
+    shift = convert(shift, np.int32) if is_symbolic(shift) else shift
     shifts = known(shift) if not isinstance(shift, list | tuple) else _known_all(shift)
-    if shifts is None:
+    if shifts is None or any(is_symbolic(typeof(a).shape[axis]) for axis in axes):
         return _roll_traced(a, *_traced_shifts(a, shift, axes))
     if shifts.dtype.kind not in "biuf":
         raise TypeError(f"roll: shift must be of integers, got {shift!r}")

@@ -73,6 +73,11 @@ FUNCTIONS = {  # name: (function, shapes of its arguments, those of its results)
     "attention":   (lambda q, k, v: nn.softmax(q @ k.T / 3) @ v, ["a, 8", "b, 8", "b, 4"], "(a, 4)"),
     "unused":      (lambda x, y: x * 2, ["a", "b"], "(a,)"),
     "handed on":   (lambda x: x, ["a, 2"], "(a, 2)"),
+    "rolled":      (lambda x: jnp.roll(x, (1, -2), (0, 1)), ["a, b"], "(a, b)"),
+    "rolled flat": (lambda x: jnp.roll(x, x.shape[0] // 2), ["a, 3"], "(a, 3)"),
+    "rolled by data": (lambda x: jnp.roll(x, jnp.sum(x > 0), 0), ["3, a"], "(3, a)"),
+    "slice at data": (lambda x: lax.dynamic_slice_in_dim(x, jnp.argmin(x[:, 0]) - 1, 1), ["a, 2"], "(1, 2)"),
+    "rows at data": (lambda x: x[jnp.argsort(x[:, 0])], ["3, a"], "(3, a)"),
     "half":        (lambda x: x.reshape(2, -1)[0], ["2*a"], "(a,)"),
 }
 # fmt: on
