@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import native
+from arrax.core.calls import is_symbolic
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import call_function
@@ -32,7 +33,7 @@ def with_axis_in_front(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequ
     def moved(ctx: Any, *values: Any, axis: int, **params: Any) -> Sequence[Any]:
         shape = ctx.avals_out[0].shape
         before, behind = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-        if behind >= _LANES or before < _LANES or math.prod(shape) < _LEAST_MOVED:
+        if any(map(is_symbolic, shape)) or behind >= _LANES or before < _LANES or math.prod(shape) < _LEAST_MOVED:
             return rule(ctx, *values, axis=axis, **params)
         order = [axis, *(dim for dim in range(len(shape)) if dim != axis)]
         avals_in, avals_out = (
@@ -107,7 +108,7 @@ class _Loop:
             shape[axis],
             reverse,
         )
-        self.index = _INDEX if self.length < 2**31 else _LONG_INDEX
+        self.index = _INDEX if is_symbolic(self.length) or self.length < 2**31 else _LONG_INDEX
         self.avals_in, self.avals_out = avals_in, avals_out
         self.carry_avals = [ShapedArray(self.entry, dtype) for dtype in carries]
         self.state = [self.index, *self.carry_avals, *avals_out, *avals_in]

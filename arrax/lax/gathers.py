@@ -18,12 +18,14 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import ge, le
 from arrax.lax.bitwise import bitwise_and
+from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.reductions import reduce_and
 from arrax.lax.selection import select
 from arrax.lax.shape_arguments import canonical_shape
 from arrax.lax.shapes import broadcast_in_dim
+from arrax.lax.structure import concatenate
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 Axes = tuple[int, ...]
@@ -155,8 +157,12 @@ def wide_index(ctx: Any, indices: Any, position: int) -> tuple[Any, ShapedArray]
 def in_bounds(indices: Any, index_map: Sequence[int], shape: Sequence[int], window: Sequence[int]) -> Any:
     """For each index, whether its whole window is inside an array of the given shape."""
     aval = typeof(indices)
-    last = np.array([shape[dim] - window[dim] for dim in index_map], np.int64)
-    limits = np.minimum(last, dtypes.iinfo(aval.dtype).max).astype(aval.dtype)
+    limits: Any
+    last = [shape[dim] - window[dim] for dim in index_map]
+    if any(map(is_symbolic, last)):
+        limits = concatenate([broadcast_in_dim(convert(one, aval.dtype), (1,), ()) for one in last], 0)
+    else:
+        limits = np.minimum(np.array(last, np.int64), dtypes.iinfo(aval.dtype).max).astype(aval.dtype)
     spread = broadcast_in_dim(limits, aval.shape, (aval.ndim - 1,))
     inside = bitwise_and(ge(indices, np.zeros((), aval.dtype)[()]), le(indices, spread))
     return reduce_and(inside, (aval.ndim - 1,))
@@ -318,7 +324,11 @@ def _gather_batch(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
         shifted(numbers.offset_dims), shifted(numbers.collapsed_slice_dims), shifted(numbers.start_index_map),
         (0, *shifted(numbers.operand_batching_dims)), (0, *index_batching),
     )  # fmt: skip
-    return gather_p.bind(x, indices, **{**params, "dimension_numbers": moved, "slice_sizes": (min(size, 1), *sizes)}), 0
+    return gather_p.bind(
+        x,
+        indices,
+        **{**params, "dimension_numbers": moved, "slice_sizes": (1 if is_symbolic(size) else min(size, 1), *sizes)},
+    ), 0
 
 
 gather_p.type_rule, gather_p.divides = _gather_type, _gather_divides

@@ -20,7 +20,7 @@ def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
       TypeError: entries that are not concrete integers, or negative.
       ValueError: more elements than a machine can address.
     """
-    if isinstance(shape, int | np.integer):
+    if isinstance(shape, int | np.integer) or is_symbolic(shape):
         shape = (shape,)
     elif getattr(shape, "ndim", None) == 0 and not isinstance(shape, Tracer):
         shape = (as_index(shape),)

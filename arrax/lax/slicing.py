@@ -96,6 +96,8 @@ def _wrapped(index: Any, length: int, dtype: np.dtype, wrap: bool) -> Any:
     if _known(index):
         value = int(np.asarray(index))
         value = value + length if wrap and value < 0 else value
+        if is_symbolic(value):
+            return convert(value, dtype)
         limits = dtypes.iinfo(dtype)
         return np.asarray(min(max(value, int(limits.min)), int(limits.max)), dtype)[()]
     index = convert(index, dtype)

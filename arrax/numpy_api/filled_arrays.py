@@ -383,7 +383,7 @@ def eye(
     columns = rows if M is None else as_index(M)
     if rows < 0 or columns < 0:
         raise ValueError(f"negative dimensions are not allowed, got {rows} and {columns}")
-    if rows * columns <= host.ELEMENT_LIMIT and host.evaluating() and not isinstance(k, Tracer | ArrayImpl):
+    if host.fits(rows, columns) and host.evaluating() and not isinstance(k, Tracer | ArrayImpl):
         return placed(host.new(np.eye(rows, columns, as_index(k), dtype=np.bool_).astype(chosen)), device)
     row, column = (
         filled_arrays.broadcasted_iota(np.int32, (rows, columns), 0),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core import config
+from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import context
 from arrax.core.memory_spaces import MemorySpace
 from arrax.core.types import ShapedArray
@@ -52,7 +53,8 @@ def on_cpu(array: Any) -> bool:
 
 def fits(*shape: int) -> bool:
     """Whether a result of a shape is one of the small arrays that are made on the host."""
-    return math.prod(shape) <= ELEMENT_LIMIT
+    size = math.prod(shape)
+    return not is_symbolic(size) and size <= ELEMENT_LIMIT
 
 
 def view(array: Any) -> np.ndarray:

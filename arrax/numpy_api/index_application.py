@@ -76,26 +76,26 @@ def _index_dtype(operands: Sequence[Any], lengths: Sequence[int]) -> np.dtype:
 
 def _indices_of_operand(operand: Any, length: int, wrap: bool, dtype: np.dtype) -> Any:
     """An operand as signed integers, negative ones counted from the end; those out of bounds stay so."""
-    if isinstance(operand, np.ndarray):
+    if isinstance(operand, np.ndarray) and not (is_symbolic(length) and (operand < 0).any()):
         limits = np.iinfo(dtype)
         if operand.dtype.kind == "u":
             return np.minimum(operand.astype(np.uint64), np.uint64(limits.max)).astype(dtype)
         signed = operand.astype(np.int64)
-        wrapped = np.where(signed < 0, signed + length, signed) if wrap else signed
+        wrapped = np.where(signed < 0, signed + length, signed) if wrap and not is_symbolic(length) else signed
         return np.clip(wrapped, limits.min, limits.max).astype(dtype)
     aval = typeof(operand)
     if dtypes.issubdtype(aval.dtype, np.unsignedinteger):
         if aval.dtype.itemsize >= dtype.itemsize:
-            operand = arithmetic.min_(operand, _length(length, aval.dtype))
+            operand = arithmetic.min_(operand, length_of_axis(length, aval.dtype))
         return convert(operand, dtype)
     indices = convert(operand, dtype)
     if not wrap:
         return indices
     negative = arithmetic.lt(indices, np.zeros((), dtype)[()])
-    return selection.select(negative, arithmetic.add(indices, _length(length, dtype)), indices)
+    return selection.select(negative, arithmetic.add(indices, length_of_axis(length, dtype)), indices)
 
 
-def _length(length: Any, dtype: np.dtype) -> Any:
+def length_of_axis(length: Any, dtype: np.dtype) -> Any:
     """The length of an axis as a number of a dtype."""
     return convert(length.__jax_array__(), dtype) if is_symbolic(length) else np.asarray(length).astype(dtype)[()]
 

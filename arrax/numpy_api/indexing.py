@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, filled_arrays, selection, shape_arguments, shapes, slicing, structure
@@ -27,7 +28,7 @@ from arrax.lax.gathers import (
 from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
-from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar, read
+from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar, length_of_axis, read
 from arrax.numpy_api.index_description import Index, IndexDescription, describe
 from arrax.numpy_api.operands import broadcast_to, check_arraylike, index_dtype, refuse_out
 from arrax.numpy_api.routes import eager_operand, shape_of
@@ -323,11 +324,11 @@ def _take_along_axis(arr: Any, indices: Any, axis: int, access: Access) -> Any:
     full = [*common[:axis], own[axis], *common[axis:]]
     spread = broadcast_to(indices, tuple(full))
     if dtypes.issubdtype(typeof(spread).dtype, np.signedinteger) and access.wrap:
-        dtype = np.int32 if typeof(spread).dtype.itemsize < 4 else typeof(spread).dtype
-        dtype = index_dtype(length) if length > np.iinfo(dtype).max else dtype
+        dtype = np.dtype(np.int32) if typeof(spread).dtype.itemsize < 4 else typeof(spread).dtype
+        dtype = dtype if is_symbolic(length) or length <= np.iinfo(dtype).max else index_dtype(length)
         spread = convert(spread, dtype)
         below = arithmetic.lt(spread, np.zeros((), dtype)[()])
-        spread = selection.select(below, arithmetic.add(spread, np.asarray(length).astype(dtype)[()]), spread)
+        spread = selection.select(below, arithmetic.add(spread, length_of_axis(length, dtype)), spread)
     if math.prod(full) == 0:
         return filled_arrays.full(full, 0, typeof(arr).dtype)
     numbers = GatherDimensionNumbers((), tuple(i for i in range(rank) if i not in batch), (axis,), batch, batch)

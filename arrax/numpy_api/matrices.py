@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -257,7 +256,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     common = [1] * rank
     for a, index in zip(arrays, indices, strict=True):
         common[index] = typeof(a).size
-    if not sparse and rank and math.prod(common) <= host.ELEMENT_LIMIT and all(host.on_host(a) for a in arrays):
+    if not sparse and rank and host.fits(*common) and all(host.on_host(a) for a in arrays):
         return tuple(
             host.back(np.broadcast_to(host.view(a).reshape([-1 if i == index else 1 for i in range(rank)]), common), a)
             for a, index in zip(arrays, indices, strict=True)

@@ -78,6 +78,16 @@ FUNCTIONS = {  # name: (function, shapes of its arguments, those of its results)
     "rolled by data": (lambda x: jnp.roll(x, jnp.sum(x > 0), 0), ["3, a"], "(3, a)"),
     "slice at data": (lambda x: lax.dynamic_slice_in_dim(x, jnp.argmin(x[:, 0]) - 1, 1), ["a, 2"], "(1, 2)"),
     "rows at data": (lambda x: x[jnp.argsort(x[:, 0])], ["3, a"], "(3, a)"),
+    "entries by rows": (lambda x: x[np.array([0, -1])], ["a, 2"], "(2, 2)"),
+    "entries or NaN": (lambda x: jnp.take(x, jnp.array([1, 9]), 0, mode="fill"), ["a, 2"], "(2, 2)"),
+    "along an axis": (lambda x: jnp.take_along_axis(x, jnp.argsort(-x, 0), 0), ["a, 2"], "(a, 2)"),
+    "last row":    (lambda x: lax.dynamic_index_in_dim(x, -1, 0), ["a, 2"], "(1, 2)"),
+    "each row's greatest": (arrax.vmap(lambda r: r[jnp.argmax(r)]), ["a, 2"], "(a,)"),
+    "identity":    (lambda x: jnp.eye(x.shape[0]), ["a, 2"], "(a, a)"),
+    "grid":        (lambda x: jnp.meshgrid(x[0], x[:, 0])[1], ["a, 2"], "(a, 2)"),
+    "vector of zeros": (lambda x: jnp.zeros(x.shape[0]), ["a"], "(a,)"),
+    "segments":    (lambda x: arrax.ops.segment_sum(x, jnp.zeros(x.shape[0], int), 2), ["a, 2"], "(2, 2)"),
+    "scan of rows": (lambda x: lax.scan(lambda c, r: (c + r, c), x[0], x)[1], ["3, a"], "(3, a)"),
     "half":        (lambda x: x.reshape(2, -1)[0], ["2*a"], "(a,)"),
 }
 # fmt: on
