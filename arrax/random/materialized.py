@@ -21,7 +21,7 @@ from arrax.lax.conversion import convert
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import slice_
 
-LARGE = 1 << 8  # elements; below, a loop costs more than it saves
+LARGE = 1 << 5  # elements; below, a loop costs more than it saves
 SHORT = 256  # rows of fewer elements are short
 
 materialized_p = Primitive("materialized")
