@@ -80,14 +80,13 @@ def entr(x: ArrayLike) -> Array:
 
 
 def _log_of_quotient(p: Any, q: Any) -> Any:
-    """log(p / q) of positive numbers."""
-    # by the difference from the lesser one, which is exact where they are close; one logarithm, which costs most
-    less = p < q
-    high, low = jnp.where(less, q, p), jnp.where(less, p, q)
-    above = (high - low) / low
-    far = jnp.isinf(above)
-    log = jnp.log1p(jnp.where(far, jnp.sqrt(high) / jnp.sqrt(low), above)) * jnp.where(far, 2, 1)
-    return jnp.where(less, -log, log)
+    """log(p / q) of positive numbers: by one logarithm, of 1 and the difference, which is exact where they are close."""
+    high, low = jnp.maximum(p, q), jnp.minimum(p, q)
+    tiny = np.finfo(p.dtype).tiny
+    scaled = high * tiny
+    far = scaled > low  # so that the quotient may be out of range
+    log = jnp.log1p((jnp.where(far, scaled, high) - low) / low) + jnp.where(far, -np.log(tiny), 0)
+    return jnp.where(p < q, -log, log)
 
 
 @with_slopes(
@@ -97,9 +96,8 @@ def _log_of_quotient(p: Any, q: Any) -> Any:
 def _relative(p: Any, q: Any) -> Any:
     """p log(p / q), where both are positive or p is 0; infinite elsewhere."""
     both, none = (p > 0) & (q > 0), (p == 0) & (q >= 0)
-    safe_p, safe_q = jnp.where(both, p, 1), jnp.where(both, q, 1)
-    value = jnp.where(both, safe_p * _log_of_quotient(safe_p, safe_q), jnp.where(none, 0, np.inf))
-    return jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, value)
+    outside = jnp.where(none, 0, jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, np.inf))
+    return jnp.where(both, p * _log_of_quotient(p, q), outside)
 
 
 @elementwise(promote=firm_inexact)
