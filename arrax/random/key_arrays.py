@@ -227,7 +227,7 @@ def _batch(primitive: Primitive, values: Any, dims: Any, params: dict[str, Any])
 def _bits(avals: Any, raw: Any, *, bit_width: int, shape: tuple[int, ...]) -> Any:
     implementation = avals[0].dtype.implementation
     drawn = _over_keys(lambda key: implementation.random_bits(key, bit_width, shape), avals[0].ndim)(raw[0])
-    return materialized(drawn) if shape else drawn
+    return materialized(drawn)
 
 
 def _split(avals: Any, raw: Any, *, shape: tuple[int, ...]) -> Any:

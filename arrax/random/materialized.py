@@ -21,7 +21,8 @@ from arrax.lax.conversion import convert
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import slice_
 
-LARGE = 1 << 5  # elements; below, a loop costs more than it saves
+FEW = 4  # elements; of fewer, a loop (a tenth of a microsecond) costs more than it saves
+LARGE = 1 << 5  # elements; loops over smaller arrays take no time, however they run
 SHORT = 256  # rows of fewer elements are short
 
 materialized_p = Primitive("materialized")
@@ -62,8 +63,8 @@ materialized_p.lower["cpu"] = _lower_on_cpu
 
 
 def materialized(x: Any) -> Any:
-    """The values, computed once; small arrays are left to the compiler."""
-    return materialized_p.bind(x) if typeof(x).size >= LARGE else x
+    """The values, computed once; a few elements are left to the compiler."""
+    return materialized_p.bind(x) if typeof(x).size >= FEW else x
 
 
 def materialized_keys(words: Any) -> Any:
