@@ -32,12 +32,8 @@ def pjit(
     Returns: the compiled function.
     Example: ``from arrax.experimental.pjit import pjit; pjit(lambda v: v + 1, None, None)(1.)`` is 2.
     """
-    return _jit(
-        fun, in_shardings=in_shardings, out_shardings=out_shardings, static_argnums=static_argnums,
-        static_argnames=static_argnames, donate_argnums=donate_argnums, donate_argnames=donate_argnames,
-        keep_unused=keep_unused, device=device, backend=backend, inline=inline, abstracted_axes=abstracted_axes,
-        compiler_options=compiler_options,
-    )  # fmt: skip
+    options = dict(locals())  # of the same names
+    return _jit(options.pop("fun"), **options)
 
 
 _bound_names(__name__)
