@@ -313,7 +313,7 @@ def test_masked_arrays_are_refused():
                  arrax.vmap(lambda x: x), lambda x: lax.scan(lambda c, t: (c, t), 0, x), arrax.device_put):  # fmt: skip
         with pytest.raises(ValueError, match="masked array"):
             call(masked)
-    assert jnp.array(masked).shape == jnp.asarray(masked).shape == (3,)
+    assert jnp.array(masked).shape == (3,)  # a copy is without its mask
 
 
 def test_arguments_given_by_keyword_are_donated_too():
