@@ -177,6 +177,8 @@ def _from_numpy(value: np.ndarray, dtype: Any) -> Any:
 
 def _numpy_of(value: Any) -> np.ndarray:
     """What NumPy makes of an object that is no array: of a buffer, of a picture, of a sequence of a class of its own."""
+    if hasattr(value, "aval"):  # a reference, which NumPy would read as a sequence
+        raise _no_element(value)
     found = np.asarray(memoryview(value) if isinstance(value, bytes | bytearray) else value)
     if found.dtype.kind in "OSU":
         raise _no_element(value)
