@@ -82,10 +82,10 @@ def entr(x: ArrayLike) -> Array:
 def _log_of_quotient(p: Any, q: Any) -> Any:
     """log(p / q) of positive numbers: by one logarithm, of 1 and the difference, which is exact where they are close."""
     high, low = jnp.maximum(p, q), jnp.minimum(p, q)
-    tiny = np.finfo(p.dtype).tiny
+    tiny = float(np.finfo(p.dtype).tiny)
     scaled = high * tiny
     far = scaled > low  # so that the quotient may be out of range
-    log = jnp.log1p((jnp.where(far, scaled, high) - low) / low) + jnp.where(far, -np.log(tiny), 0)
+    log = jnp.log1p((jnp.where(far, scaled, high) - low) / low) + jnp.where(far, -math.log(tiny), 0)
     return jnp.where(p < q, -log, log)
 
 
