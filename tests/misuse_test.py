@@ -13,6 +13,7 @@ import arrax
 import arrax.numpy as jnp
 from arrax import lax, nn, random
 from arrax.core.calls import is_internal
+from tests.support import FOREIGN
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 _LEAKED = []
@@ -33,14 +34,6 @@ ALLOWED = (
     TypeError, ValueError, IndexError, OverflowError, NotImplementedError, ZeroDivisionError, BufferError, NameError,
     *(c for c in vars(arrax.errors).values() if isinstance(c, type) and issubclass(c, Exception)),
 )  # fmt: skip
-FOREIGN = (
-    "INVALID_ARGUMENT",
-    "INTERNAL",
-    "MLIR",
-    "stablehlo",
-    "incompatible function arguments",
-    "object has no attribute",
-)
 # Those that change global settings, or whose business are files.
 LEFT_OUT = {"set_printoptions", "printoptions", "save", "savez", "load", "fromfile"}
 ROOMS = {"numpy": jnp, "linalg": jnp.linalg, "fft": jnp.fft, "lax": lax, "random": random, "nn": nn}

@@ -18,6 +18,16 @@ FLOATING = [bfloat16, np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.fl
 COMPLEX = [np.dtype(np.complex64), np.dtype(np.complex128)]
 INTEGERS = [np.dtype(np.int8), np.dtype(np.uint8), np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.int64)]
 
+# Words of what lies below the package: its messages to users have none of them.
+FOREIGN = (
+    "INVALID_ARGUMENT",
+    "INTERNAL",
+    "MLIR",
+    "stablehlo",
+    "incompatible function arguments",
+    "object has no attribute",
+)
+
 
 def run_python(code, *options, **environment):
     """The finished process of a program in an interpreter of its own, with some environment variables set."""

@@ -2,8 +2,8 @@
 
 Some modules are imported for what they do: they give arrays their methods, programs their text, compiled functions their
 stages. Nobody needs their names, so nobody's import brings them. The top of the package says once which module imports all
-of them, and each way in calls ``complete_package``: names that load late when they are asked for, public modules at their end, and
-the functions that pickles name. No inner module does: two threads would wait for each other's imports.
+of them, and each way in calls ``complete_package``: names that load late when they are asked for, public modules at their
+end, and the functions that pickles name. No inner module does: two threads would wait for each other's imports.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from arrax import native
@@ -263,32 +263,28 @@ def transfers_guarded() -> bool:
 
 
 @contextmanager
-def copy_in_place() -> Iterator[None]:
-    """What is copied where it lies is no transfer between devices, though the runtime copies it as if it was."""
+def _guard_state(name: str, value: Any) -> Iterator[None]:
+    """This thread's state of the runtime's guard, changed for a while; without guards nobody looks at it."""
     if not transfers_guarded():
         yield
         return
     state = runtime.guard_lib.thread_local_state()
-    before, state.device_to_device = state.device_to_device, runtime.guard_lib.TransferGuardLevel.ALLOW
-    try:
-        yield
-    finally:
-        state.device_to_device = before
-
-
-@contextmanager
-def explicit_transfer(direction: str) -> Iterator[None]:
-    """What the user asked for by name: guarded only at the ``…_explicit`` levels. ``direction`` is "put" or "get"."""
-    if not transfers_guarded():
-        yield
-        return
-    state, name = runtime.guard_lib.thread_local_state(), f"explicit_device_{direction}"
     before = getattr(state, name)
-    setattr(state, name, True)
+    setattr(state, name, value)
     try:
         yield
     finally:
         setattr(state, name, before)
+
+
+def copy_in_place() -> AbstractContextManager[None]:
+    """What is copied where it lies is no transfer between devices, though the runtime copies it as if it was."""
+    return _guard_state("device_to_device", runtime.guard_lib.TransferGuardLevel.ALLOW)
+
+
+def explicit_transfer(direction: str) -> AbstractContextManager[None]:
+    """What the user asked for by name: guarded only at the ``…_explicit`` levels. ``direction`` is "put" or "get"."""
+    return _guard_state(f"explicit_device_{direction}", True)
 
 
 class _TransferGuard(Option):

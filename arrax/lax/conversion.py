@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_symbolic
 from arrax.core.explicit_axes import elementwise
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
@@ -108,6 +109,11 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     if not isinstance(new_dtype, dtypes.ExtendedDType):
         requested_dtype("convert_element_type", new_dtype)
     return convert(operand, new_dtype, False)
+
+
+def length_of_axis(length: Any, dtype: np.dtype) -> Any:
+    """The length of an axis as a number of a dtype."""
+    return convert(length.__jax_array__(), dtype) if is_symbolic(length) else np.asarray(length).astype(dtype)[()]
 
 
 def scalar_of(value: int, dtype: Any) -> Any:

@@ -16,7 +16,7 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import add, lt, rem
-from arrax.lax.conversion import convert, convert_ir
+from arrax.lax.conversion import convert, convert_ir, length_of_axis
 from arrax.lax.cpu.copies import concatenate_form
 from arrax.lax.cpu.stencils import rows_form
 from arrax.lax.filled_arrays import full
@@ -103,8 +103,7 @@ def _wrapped(index: Any, length: int, dtype: np.dtype, wrap: bool) -> Any:
     index = convert(index, dtype)
     if not wrap or dtypes.issubdtype(dtype, np.unsignedinteger):
         return index
-    end = convert(length, dtype) if is_symbolic(length) else np.asarray(length).astype(dtype)[()]
-    return select(lt(index, np.zeros((), dtype)[()]), add(index, end), index)
+    return select(lt(index, np.zeros((), dtype)[()]), add(index, length_of_axis(length, dtype)), index)
 
 
 def _check_index_types(name: str, indices: Sequence[ShapedArray], rank: int) -> None:

@@ -16,7 +16,7 @@ from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax import arithmetic, axis_order, bitwise, filled_arrays, selection, shapes, slicing, structure
 from arrax.lax.computations import apply_elementwise
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.gathers import (
     CLIP,
     FILL_OR_DROP,
@@ -93,11 +93,6 @@ def _indices_of_operand(operand: Any, length: int, wrap: bool, dtype: np.dtype) 
         return indices
     negative = arithmetic.lt(indices, np.zeros((), dtype)[()])
     return selection.select(negative, arithmetic.add(indices, length_of_axis(length, dtype)), indices)
-
-
-def length_of_axis(length: Any, dtype: np.dtype) -> Any:
-    """The length of an axis as a number of a dtype."""
-    return convert(length.__jax_array__(), dtype) if is_symbolic(length) else np.asarray(length).astype(dtype)[()]
 
 
 def _all_indices(operands: Sequence[Any], lengths: Sequence[int], wrap: bool) -> list[Any]:

@@ -18,7 +18,7 @@ from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, filled_arrays, selection, shape_arguments, shapes, slicing, structure
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.gathers import (
     CLIP,
     GatherDimensionNumbers,
@@ -28,7 +28,7 @@ from arrax.lax.gathers import (
 from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
-from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar, length_of_axis, read
+from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar, read
 from arrax.numpy_api.index_description import Index, IndexDescription, describe
 from arrax.numpy_api.operands import broadcast_to, check_arraylike, index_dtype, refuse_out
 from arrax.numpy_api.routes import eager_operand, shape_of

@@ -6,6 +6,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
+from tests.support import FOREIGN
 
 WIDE = np.ones(3, np.longdouble)
 NONE = np.zeros(3, arrax.float0)
@@ -67,14 +68,6 @@ ROOMS = {
     "special": arrax.scipy.special,
     "random": arrax.random,
 }
-FOREIGN = (
-    "INVALID_ARGUMENT",
-    "INTERNAL",
-    "MLIR",
-    "stablehlo",
-    "incompatible function arguments",
-    "object has no attribute",
-)
 
 
 def public_functions(module):

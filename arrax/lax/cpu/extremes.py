@@ -29,12 +29,8 @@ from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
 
-_ORDERED = (
-    "bfloat16",
-    "float16",
-    "float32",
-    "float64",
-)  # dtypes whose bits, read as a sign and a magnitude, have their order
+# Dtypes whose bits, read as a sign and a magnitude, have their order.
+_ORDERED = ("bfloat16", "float16", "float32", "float64")
 
 
 def extreme_form(
