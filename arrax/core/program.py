@@ -150,10 +150,18 @@ def gensym() -> Callable[[Any], Var]:
     return Var
 
 
-class _Printed:
-    """How programs show themselves."""
+class _Program:
+    """How programs show themselves, and that nobody changes them."""
 
     __slots__ = ()
+
+    replace: Callable[..., Any]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a program cannot be changed: jaxpr.replace({name}=...) gives a changed copy")
+
+    def __copy__(self) -> Any:
+        return self.replace()
 
     def pretty_print(
         self, *, source_info: bool = False, print_shapes: bool = True, custom_pp_eqn_rules: bool = True,
@@ -194,7 +202,7 @@ class _Printed:
 _FIELDS = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info")
 
 
-class Jaxpr(_Printed):
+class Jaxpr(_Program):
     """A program: constants, inputs, equations, outputs. It has no free variables.
 
     Attributes:
@@ -225,9 +233,6 @@ class Jaxpr(_Printed):
         for name, value in zip(_FIELDS, fields, strict=True):
             object.__setattr__(self, name, value)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a program cannot be changed: jaxpr.replace({name}=...) gives a changed copy")
-
     def replace(self, **changes: Any) -> Jaxpr:
         """A copy with some fields replaced."""
         return Jaxpr(**{**{name: getattr(self, name) for name in _FIELDS}, **changes})
@@ -246,7 +251,7 @@ class Jaxpr(_Printed):
 _ABSENT, _ITSELF = object(), object()
 
 
-class ClosedJaxpr(_Printed):
+class ClosedJaxpr(_Program):
     """A program with the values of its constants. ``memo`` keeps programs derived from it alive with it.
 
     Attributes:
@@ -255,12 +260,15 @@ class ClosedJaxpr(_Printed):
     """
 
     __slots__ = ("jaxpr", "consts", "_memo", "__weakref__")
+    jaxpr: Jaxpr
+    consts: list[Any]
+    _memo: dict[Any, Any]
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
         if len(jaxpr.constvars) != len(consts):
             raise ValueError(f"program has {len(jaxpr.constvars)} constants, got {len(consts)} values")
-        self.jaxpr, self.consts = jaxpr, list(consts)
-        self._memo: dict[Any, Any] = {}
+        for name, value in (("jaxpr", jaxpr), ("consts", list(consts)), ("_memo", {})):
+            object.__setattr__(self, name, value)
 
     def memo(self, key: Any, make: Callable[[], Any]) -> Any:
         """``make()``, computed once for this program and ``key``: derived programs live as long as it does."""

@@ -87,9 +87,12 @@ def lower_program(
         program = reference_hooks.discharge(program)
     jaxpr, passed, embedded = (program.jaxpr, [], program.consts) if portable else hoist_constants(program)
     count = len(passed)
-    jaxpr, kept = dce_jaxpr(
-        jaxpr, [True] * len(jaxpr.outvars), [False] * count + [keep_unused] * (len(jaxpr.invars) - count)
-    )
+    if config.debug_key_reuse.cell.value:
+        kept = [True] * len(jaxpr.invars)  # keys count as used where no result needs what is drawn, too
+    else:
+        jaxpr, kept = dce_jaxpr(
+            jaxpr, [True] * len(jaxpr.outvars), [False] * count + [keep_unused] * (len(jaxpr.invars) - count)
+        )
     jaxpr = in_order(jaxpr)
     const_args = [value for value, keep in zip(passed, kept[:count], strict=True) if keep]
     kept = kept[count:]

@@ -18,6 +18,7 @@ from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import add, max_, min_, mul
 from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
+from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import checked_operand, kind_of, scalar_like
 from arrax.lax.shapes import broadcast_in_dim, reshape
 
@@ -117,7 +118,7 @@ def read_operands(name: str, operands: Any, init_values: Any, computation: Calla
 
     Raises:
       ValueError: trees, shapes or initial values that don't fit each other.
-      TypeError: dtypes that differ, or a computation that does not return what it is given.
+      TypeError: dtypes that differ (a sum, product, extremum or the like converts its initial value), or a computation that does not return what it is given.
     """
     arrays, tree = tree_flatten(operands)
     inits, init_tree = tree_flatten(init_values)
@@ -135,8 +136,10 @@ def read_operands(name: str, operands: Any, init_values: Any, computation: Calla
         scalar_like(init, aval) if type(init) in (bool, int, float, complex) else checked_operand(name, init)
         for init, aval in zip(inits, avals, strict=True)
     ]
-    _check_inits(name, avals, [typeof(init) for init in inits])
     program = _stage_computation(name, computation, [aval.dtype for aval in avals], tree)
+    if monoid_of(program) is not None:  # of the well-known ones the operand's dtype decides
+        inits = [init if typeof(init).dtype == avals[0].dtype else convert(init, avals[0].dtype) for init in inits]
+    _check_inits(name, avals, [typeof(init) for init in inits])
     return Operands(arrays, inits, program, tree)
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices, in_call
 from arrax.core.errors import ConcretizationTypeError
-from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, axis_order, selection, shape_arguments, shapes, structure
+from arrax.lax import arithmetic, axis_order, filled_arrays, selection, shape_arguments, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
@@ -54,7 +54,8 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
         raise ValueError(f"diag_indices: n must not be negative, got {n}")
     if ndim < 0:
         raise ValueError(f"diag_indices: ndim must not be negative, got {ndim}")
-    return _integers(*[np.arange(n)] * ndim)
+    dtype = dtypes.canonicalize_dtype(np.dtype(np.int64))
+    return tuple(_counted((n,), 0, dtype) for _ in range(ndim))
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
@@ -311,12 +312,18 @@ def indices(dimensions: Sequence[int], dtype: OptionalDType = None, sparse: bool
         dtypes.canonicalize_dtype(np.dtype(np.int64)) if dtype is None else dtypes.check_user_dtype("indices", dtype)
     )
     if sparse:
-        axes = range(len(lengths))
-        return tuple(
-            asarray(np.arange(n).reshape(_along(n, axis, len(lengths))), chosen)
-            for axis, n in zip(axes, lengths, strict=True)
-        )
-    return asarray(np.indices(lengths), chosen)
+        return tuple(_counted(_along(n, axis, len(lengths)), axis, chosen) for axis, n in enumerate(lengths))
+    if not lengths or context.interpreter.is_evaluation:
+        return asarray(np.indices(lengths), chosen)
+    return structure.concatenate([_counted((1, *lengths), axis + 1, chosen) for axis in range(len(lengths))], 0)
+
+
+def _counted(shape: tuple[int, ...], axis: int, dtype: Any) -> Array:
+    """Positions along an axis; an operation of the program where one is made, as a constant may be large."""
+    if context.interpreter.is_evaluation:
+        return asarray(np.arange(shape[axis]).reshape(shape), dtype)
+    counter = dtypes.canonicalize_dtype(np.dtype(np.int64))
+    return convert(filled_arrays.broadcasted_iota(counter, shape, axis), dtype)
 
 
 def _known_number(value: Any, what: str) -> Any:

@@ -16,6 +16,8 @@ def isscalar(element: ArrayLike) -> bool:
       element: anything.
     Example: ``jnp.isscalar(jnp.float32(1))`` is True. Source: ``numpy.isscalar``.
     """
-    if isinstance(element, np.ndarray) or (not isinstance(element, np.generic) and is_arraylike(element)):
+    if isinstance(element, np.ndarray):  # masked ones, too
+        return element.ndim == 0
+    if not isinstance(element, np.generic) and is_arraylike(element):
         return typeof(element).ndim == 0
     return bool(np.isscalar(element))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.interpreter import concrete_value, context
+from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import typeof
 from arrax.interpreters.staging import literal
 from arrax.lax import arithmetic, bitwise, exponential, selection
@@ -39,8 +39,6 @@ def _power(x1: Any, x2: Any) -> Any:
     kind, given = kind_of(common_type([x1, x2])[0]), typeof(x2)
     if kind in ("signed", "unsigned", "bool"):
         x1, x2 = firm_numeric(x1, x2)
-        if isinstance(x2, int | np.integer) and int(x2) < 0:
-            raise TypeError(f"Integers cannot be raised to negative powers, got {int(x2)}")
         return _integer_power(*broadcast_operands("power", x1, x2))
     # Powers of a Python number to exponents of an integer dtype are not weak.
     counted = dtypes.is_integer(given.dtype) and not given.weak_type
@@ -72,17 +70,28 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1, x2: arrays or numbers, broadcast against each other.
     Returns: array of the promoted dtype.
     Raises:
-      TypeError: operands that are no arrays, or integers to a negative constant power.
+      TypeError: operands that are no arrays, or integers to the power of one known negative integer.
     Example: ``jnp.power(2., 3)`` is 8. Source: ``numpy.power``.
     """
     check_arraylike("power", x1, x2)
     if isinstance(x2, int) and not isinstance(x2, bool):
-        if kind_of(typeof(x1).dtype) in ("signed", "unsigned", "bool") and x2 < 0:
-            raise TypeError(f"Integers cannot be raised to negative powers, got x1.dtype={typeof(x1).dtype}, x2={x2}")
+        _refuse_negative_power(x1, x2)
         return _static_power(x1, x2)
+    if _is_known_integer(x2):
+        _refuse_negative_power(x1, int(x2))  # type: ignore[arg-type]
     if not context.interpreter.is_evaluation:
         x2 = _known_exponent(x1, x2)
     return _power_array(x1, x2)
+
+
+def _is_known_integer(x: Any) -> bool:
+    return not getattr(x, "ndim", 1) and not isinstance(x, Tracer) and dtypes.is_integer(x.dtype)
+
+
+def _refuse_negative_power(x1: Any, exponent: int) -> None:
+    base = typeof(x1).dtype
+    if exponent < 0 and kind_of(base) in ("signed", "unsigned", "bool"):
+        raise TypeError(f"Integers cannot be raised to negative powers, got x1.dtype={base}, x2={exponent}")
 
 
 def _known_exponent(x1: Any, x2: Any) -> Any:

@@ -200,11 +200,18 @@ def fold_in(key: Array, data: ArrayLike) -> Array:
 
     Args:
       key: a key, typed or raw.
-      data: integer (taken modulo 2^32).
+      data: integer from 0 to 2^32 - 1; elements of arrays are taken modulo 2^32.
+    Raises:
+      OverflowError: a Python integer out of these bounds.
+      TypeError: data that is no single number.
     Example: ``arrax.random.fold_in(arrax.random.key(0), 7)``.
     """
     typed, was_typed = check_key("fold_in", key)
-    number = np.uint32(data & 0xFFFFFFFF) if isinstance(data, int) else data
+    number: Any = data
+    if isinstance(data, int):
+        if not 0 <= data <= 0xFFFFFFFF:
+            raise OverflowError(f"fold_in: data must be between 0 and {0xFFFFFFFF}, got {data}")
+        number = np.uint32(data)
     aval = type_of("fold_in", "data", number)
     if aval.shape != ():
         raise TypeError(f"fold_in: data must be a single integer, got one of shape {aval.shape}; arrax.vmap maps it")

@@ -256,7 +256,11 @@ def _checked(name: str, rule: str, ct: Any, aval: Any, index: str) -> Any:
             f"Custom VJP bwd rule {rule} for function {name} produced an output{index} of type {found.str_short(True)}, but the "
             f"corresponding input has type {aval.str_short(True)}"
         )
-    return None if symbolic else slots.convert(ct, expected)
+    if symbolic:
+        return None
+    return (
+        ct if found.dtype == expected.dtype and found.weak_type <= expected.weak_type else slots.convert(ct, expected)
+    )
 
 
 def _traced_nondiff(name: str, value: Any) -> errors.UnexpectedTracerError:

@@ -1,5 +1,6 @@
 """Programs (jaxprs): what they print, how they are evaluated, checked, pruned."""
 
+import copy
 import gc
 import textwrap
 import weakref
@@ -174,3 +175,11 @@ def test_what_a_program_keeps_is_made_once_and_does_not_keep_it():
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_programs_cannot_be_changed_but_copied():
+    program = arrax.make_jaxpr(lambda x: jnp.sin(x))(1.0)
+    for changed, name in ((program, "jaxpr"), (program, "consts"), (program.jaxpr, "eqns")):
+        with pytest.raises(AttributeError, match=rf"a program cannot be changed: jaxpr.replace\({name}=...\)"):
+            setattr(changed, name, [])
+        assert str(copy.copy(changed)) == str(changed)

@@ -316,6 +316,18 @@ def test_any_computation_batches_over_operands_and_initial_values():
     check_batching(lambda v, init: lax.reduce(v, init, join, (0,)), [x, np.float32(0.2)], rtol=1e-5)
 
 
+@pytest.mark.parametrize("init", [np.int32(1), np.float32(1.0), jnp.asarray(1), 1], ids=str)
+def test_well_known_computations_convert_their_initial_value(init):
+    x = jnp.arange(4, dtype=jnp.int8)
+    for result, expected in (
+        (lax.reduce(x, init, lax.add, (0,)), 7),
+        (lax.reduce_window(x, init, lax.add, (2,), (1,), "VALID"), [2, 4, 6]),
+        (arrax.jit(lambda i: lax.reduce(x, i, lax.max, (0,)))(init), 3),
+    ):
+        assert result.dtype == jnp.int8
+        np.testing.assert_array_equal(result, expected)
+
+
 def test_ill_fitting_operands_are_refused():
     x = np.ones((2, 3), np.float32)
     with pytest.raises(ValueError, match="non-scalar initial value"):
@@ -327,7 +339,7 @@ def test_ill_fitting_operands_are_refused():
     with pytest.raises(ValueError, match="operands of equal shapes"):
         lax.reduce((x, x[0]), (0.0, 0.0), lambda a, b: a, (0,))
     with pytest.raises(TypeError, match="same dtypes"):
-        lax.reduce(x, np.int32(0), lax.add, (0,))
+        lax.reduce(x, np.int32(0), lambda a, b: a * b + a, (0,))
     with pytest.raises(TypeError, match="must not close over traced values"):
         arrax.jit(lambda v: lax.reduce(x, 0.0, lambda a, b: lax.mul(lax.add(a, b), v), (0,)))(1.0)
 

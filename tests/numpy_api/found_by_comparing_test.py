@@ -287,10 +287,15 @@ def test_the_derivative_of_a_pseudo_inverse_needs_no_more_memory_than_the_matrix
 
 
 def test_integers_are_not_raised_to_negative_powers():
-    for raised in (lambda: jnp.power(7, -2), lambda: jnp.array([7]) ** -2):
+    known = jnp.int32(-1)
+    for raised in (
+        lambda: jnp.power(7, -2), lambda: jnp.array([7]) ** -2, lambda: jnp.int8(7) ** known, lambda: 2**known,
+        lambda: jnp.power(True, known), lambda: arrax.vmap(lambda x: x**known)(jnp.arange(3)),
+    ):  # fmt: skip
         with pytest.raises(TypeError, match="negative powers"):
             raised()
     assert len(arrax.make_jaxpr(lambda x: jnp.power(x, jnp.int32(2)))(1).eqns) <= 2
+    assert float(jnp.power(2.0, known)) == 0.5 and jnp.power(jnp.arange(1, 3), -jnp.ones(2, int)).tolist() == [1, 0]
 
 
 def test_promised_indices_are_taken_as_they_are():

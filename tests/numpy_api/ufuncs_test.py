@@ -175,6 +175,7 @@ def test_arrays_become_text():
 
 
 def test_scalars_are_recognized():
+    assert jnp.isscalar(np.ma.array(1.0)) and jnp.isscalar(np.ma.masked) and not jnp.isscalar(np.ma.array([1.0]))
     assert jnp.isscalar(1) and jnp.isscalar(jnp.float32(1)) and jnp.isscalar("a") and not jnp.isscalar(jnp.ones(1))
 
 

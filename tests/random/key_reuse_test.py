@@ -157,3 +157,12 @@ def test_a_refused_call_leaves_the_key_consumed_and_its_siblings_usable():
             random.bits(a)
         random.bits(b)
         random.bits(keys[2])
+
+
+def test_draws_that_no_result_needs_count_in_compiled_functions():
+    def draws(key):
+        random.normal(key)
+        return random.normal(key)
+
+    with arrax.debug_key_reuse(True), pytest.raises(KeyReuseError):
+        arrax.jit(draws)(random.key(0))

@@ -39,6 +39,8 @@ REFUSED = {  # what is wrong: (call, error, words of the message; the first is t
     "wrong words":         (lambda k: random.wrap_key_data(jnp.zeros(3, "uint32")),    TypeError,  "key data", "(3,)"),
     "wrong width":         (lambda k: random.wrap_key_data(jnp.zeros(2, "int32")),     TypeError,  "key data", "int32"),
     "wrong words traced":  (lambda k: arrax.jit(random.wrap_key_data)(jnp.zeros(3)),   TypeError,  "key data", "f32[3]"),
+    "negative to fold":    (lambda k: random.fold_in(k, -1),                           OverflowError, "fold_in", "-1"),
+    "large to fold":       (lambda k: random.fold_in(k, 2**32),                        OverflowError, "fold_in", "4294967296"),
     "array to fold":       (lambda k: random.fold_in(k, jnp.arange(2)),                TypeError,  "fold_in", "(2,)"),
     "text to fold":        (lambda k: random.fold_in(k, "a"),                          TypeError,  "fold_in", "'a'"),
     "key to fold":         (lambda k: random.fold_in(k, k),                            TypeError,  "fold_in", "fry"),

@@ -102,6 +102,12 @@ def test_polar_decompositions_are_those_of_scipy(matrix, side, method):
         close(ours, theirs, 1e-8)
 
 
+def test_unitary_matrices_are_their_own_polar_factors():
+    for matrix in (np.eye(2, dtype=np.float32), np.eye(3, dtype=np.float32)):
+        for factor in linalg.polar(matrix):
+            np.testing.assert_array_equal(factor, matrix)
+
+
 @pytest.mark.parametrize("type", [1, 2, 3])
 def test_generalized_eigenvalues_are_those_of_scipy(type):
     symmetric = A + A.T

@@ -268,3 +268,14 @@ def test_rules_of_recorded_calls_get_literals_as_values_of_the_program():
     assert arrax.grad(arrax.jit(both))(1.0) == 2
     assert arrax.jit(arrax.grad(arrax.checkpoint(both)))(1.0) == 2
     assert set(seen) == {((), "float32"), ((), "int32")}
+
+
+@pytest.mark.parametrize("transformed", [lambda f: f, arrax.jit, arrax.checkpoint], ids=["plain", "jit", "checkpoint"])
+def test_cotangents_of_a_rule_keep_their_weak_type(transformed):
+    strong = arrax.custom_vjp(lambda x: x * 2)
+    strong.defvjp(lambda x: (x * 2, None), lambda _, ct: (jnp.float32(3),))
+    weak = arrax.custom_vjp(lambda x: x * 2)
+    weak.defvjp(lambda x: (x * 2, None), lambda _, ct: (ct * 2,))
+    assert not arrax.grad(transformed(strong))(1.0).weak_type
+    assert arrax.grad(transformed(weak))(1.0).weak_type
+    assert not arrax.grad(transformed(weak))(jnp.float32(1)).weak_type

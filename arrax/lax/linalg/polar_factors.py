@@ -96,7 +96,15 @@ def polar_factor(x: Any, max_iterations: int, eps: float) -> tuple[Any, Any, Any
 
     count, u, _, change = while_loop(goes_on, body, (np.int32(0), start, low, full_like(norms, 1)))
     worst = reduce_max(change, tuple(range(typeof(change).ndim)))
-    return u, count, lt(worst, threshold)
+    return _orthonormalized(u), count, lt(worst, threshold)
+
+
+def _orthonormalized(u: Any) -> Any:
+    """Nearly orthonormal columns corrected by one Newton-Schulz step: the steps before it round."""
+    square = matmul(adjoint(u), u)
+    identity = broadcast_in_dim(np.eye(typeof(u).shape[-1], dtype=typeof(u).dtype), typeof(square).shape,
+                                (typeof(u).ndim - 2, typeof(u).ndim - 1))  # fmt: skip
+    return add(u, matmul(u, mul(sub(identity, square), scalar(0.5, u))))
 
 
 def qdwh(
