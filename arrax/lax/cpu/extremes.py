@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.program import JaxprEqn
+from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
+from arrax.interpreters.cost_model import work_of_eqn
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import gt, max_, min_, ne
 from arrax.lax.bitcast import bitcast_convert_type
@@ -58,8 +59,8 @@ def extreme_form(
         if after > 1 and (length <= thresholds.EXTREME_MAX_HALVED or not eqn.params.get("may_drop_nan", False)):
             return Form(_of_columns, params)
         if after == 1 and not eqn.params.get("may_drop_nan", False):
-            computed = around.maker(eqn.invars[0]) is not None
-            return Form(_of_rows, (*params, ("reduce", reduce), ("computed", computed)))
+            apart = around.maker(eqn.invars[0]) is not None and not _fused(eqn.invars[0], around)
+            return Form(_of_rows, (*params, ("reduce", reduce), ("apart", apart)))
         return otherwise(eqn, around)
 
     return rule
@@ -68,7 +69,9 @@ def extreme_form(
 def _of_columns(x: Any, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...]) -> list[Any]:
     x, dtype = reshape(x, block), typeof(x).dtype
     keyed = dtype.itemsize < 4  # comparisons of such floats are computed in wider ones
-    found = _halved(_by_windows(_keys(x, largest) if keyed else x, thresholds.EXTREME_MAX_HALVED, largest), largest)
+    found = _halved(
+        _columns_by_windows(_keys(x, largest) if keyed else x, thresholds.EXTREME_MAX_HALVED, largest), largest
+    )
     return [reshape(_numbers(found, dtype) if keyed else found, shape)]
 
 
@@ -79,33 +82,66 @@ def _of_rows(
     largest: bool,
     shape: tuple[int, ...],
     reduce: Callable[[Any, tuple[int, ...]], Any],
-    computed: bool,
+    apart: bool,
 ) -> list[Any]:
     x = reshape(x, block[:2])
     dtype = typeof(x).dtype
 
-    def by_windows(x: Any) -> list[Any]:
+    def extreme(x: Any) -> list[Any]:
         if dtype.itemsize < 4:
-            return [_by_windows(_keys(x, largest), thresholds.EXTREME_MAX_ROW, largest)]
-        return [_keys(_by_windows(x, thresholds.EXTREME_MAX_ROW, largest), largest)]
+            few = _rows_by_windows(_keys(x, largest), thresholds.EXTREME_MIN_ROW, largest)
+        else:
+            few = _keys(_rows_by_windows(x, 2 * thresholds.EXTREME_MIN_ROW, largest), largest)
+        return [reshape(_numbers(reduce(few, (1,)), dtype), shape)]
 
-    (few,) = call_apart(by_windows, x) if computed else by_windows(x)  # what computes it is not to go by windows
-    return [reshape(_numbers(reduce(few, (1,)), dtype), shape)]
+    return call_apart(extreme, x) if apart else extreme(x)
 
 
-def _by_windows(x: Any, limit: int, largest: bool) -> Any:
-    """The extremes of windows at equal distances along axis 1, the first at the beginning and the last at the end, until no
-    more than ``limit`` are left; windows may overlap."""
+def _fused(x: Atom, around: Around) -> bool:
+    """Whether what makes an array takes so few additions for each element that it may be computed in all of its windows."""
+    if x.aval.dtype.itemsize < 4:  # rounded after each operation
+        return False
+    work, seen, left = 0.0, set[Atom](), [x]
+    while left and work <= thresholds.EXTREME_FUSED_WORK:
+        maker = around.maker(left.pop())
+        if maker is not None and maker.outvars[0] not in seen:
+            seen.add(maker.outvars[0])
+            work += work_of_eqn(maker) / x.aval.size
+            left += maker.invars
+    return work <= thresholds.EXTREME_FUSED_WORK
+
+
+def _columns_by_windows(x: Any, limit: int, largest: bool) -> Any:
+    """The extremes of windows until no more than ``limit`` are left."""
     while (length := typeof(x).shape[1]) > limit:
-        count = min(thresholds.EXTREME_WINDOWS, -(-length // limit))
-        width = -(-length // count)
-        starts = [(length - width) * number // (count - 1) for number in range(count)]
-        parts = [_entries(x, start, start + width) for start in starts]
-        while len(parts) > 1:
-            odd = parts[len(parts) // 2 * 2 :]
-            parts = [*map(functools.partial(_better, largest), parts[::2], parts[1::2]), *odd]
-        (x,) = parts
+        x = _by_windows(x, -(-length // min(thresholds.EXTREME_WINDOWS, -(-length // limit))), largest)
     return x
+
+
+def _rows_by_windows(x: Any, limit: int, largest: bool) -> Any:
+    """The extremes of windows until no more than ``limit`` are left, or a power of two that vectors fill."""
+    fit = 2 * thresholds.EXTREME_MIN_ROW, 4 * thresholds.EXTREME_MIN_ROW
+    while (length := typeof(x).shape[1]) > limit and length not in fit:
+        width = -(-length // thresholds.EXTREME_WINDOWS)
+        if width <= fit[0]:
+            width = min(fit[0], 1 << (length.bit_length() - 1))
+        elif width <= fit[1]:
+            width = fit[1]
+        x = _by_windows(x, width, largest)
+    return x
+
+
+def _by_windows(x: Any, width: int, largest: bool) -> Any:
+    """The extremes of windows of a width along axis 1, at equal distances, the first at the beginning and the last at the end;
+    they may overlap."""
+    length = typeof(x).shape[1]
+    count = -(-length // width)
+    starts = [(length - width) * number // (count - 1) for number in range(count)]
+    parts = [_entries(x, start, start + width) for start in starts]
+    while len(parts) > 1:
+        odd = parts[len(parts) // 2 * 2 :]
+        parts = [*map(functools.partial(_better, largest), parts[::2], parts[1::2]), *odd]
+    return parts[0]
 
 
 def _halved(x: Any, largest: bool) -> Any:
