@@ -340,6 +340,7 @@ TRACED: dict[str, Any] = {
 _OF_MEMORY = ("block_until_ready", "delete", "is_deleted", "is_ready", "on_device_size_in_bytes")  # the runtime's own
 _SHOWN = METHODS | CONCRETE | ATTRIBUTES | {name: getattr(ArrayImpl, name) for name in _OF_MEMORY}
 # Arrays of keys inherit these: no conversions to numbers and texts.
-attach(Array, {name: value for name, value in _SHOWN.items() if name in OPERATORS or not name.startswith("_")})
+_PLAIN = {*OPERATORS, "__getitem__", "__setitem__", "__copy__", "__deepcopy__"}
+attach(Array, {name: value for name, value in _SHOWN.items() if name in _PLAIN or not name.startswith("_")})
 attach(ArrayImpl, {name: bounded(value) for name, value in (METHODS | CONCRETE).items()})
 attach(Tracer, {name: bounded(value) for name, value in (METHODS | TRACED).items()})

@@ -84,6 +84,7 @@ def flat_traced(result):
 
 def test_the_class_has_the_methods_too():
     np.testing.assert_allclose(arrax.vmap(arrax.Array.sum)(jnp.array(M)), M.sum(axis=1), rtol=1e-6)
+    np.testing.assert_array_equal(arrax.vmap(arrax.Array.__getitem__, (0, None))(jnp.array(M), 1), M[:, 1])
     assert hasattr(jnp.ndarray, "at")
 
 
