@@ -114,7 +114,7 @@ def train(params: Params, digits: Digits) -> tuple[Params, list[float]]:
     """The parameters after some epochs, and the loss of every step."""
     step, adam = arrax.jit(train_step), init_adam(params)
     shuffle, losses = np.random.default_rng(1), []
-    with tqdm(range(EPOCHS), desc="training", unit="epoch") as epochs:
+    with tqdm(range(EPOCHS), desc="training", unit="epoch", disable=None) as epochs:
         for _ in epochs:
             order = shuffle.permutation(len(digits.labels))
             for start in range(0, len(order) - BATCH + 1, BATCH):
@@ -151,12 +151,12 @@ def print_step_times(params: Params, digits: Digits) -> None:
 def print_program() -> None:
     """The loss of a tiny network as arrax sees it."""
     tiny = init_params(random.key(0), (4, 3))
-    print("\nthe loss of a 4-to-3 network on two examples, as a program:\n")
+    print("\nThis is what arrax makes of Python functions, and compiles: the loss of a 4-to-3 network on two examples.\n")
     print(arrax.make_jaxpr(loss)(tiny, jnp.zeros((2, 4)), jnp.zeros(2, jnp.int32)))
 
 
 def draw(params: Params, digits: Digits, losses: list[float], path: Path) -> None:
-    """The loss over the steps, and unseen digits with what the network takes them for; wrong answers in red."""
+    """The loss over the steps, and unseen digits with the network's answers; wrong ones red, the truth in brackets."""
     answers = np.asarray(jnp.argmax(predict_batch(params, digits.images), axis=1))
     wrong = np.flatnonzero(answers != digits.labels)[:8]
     right = np.flatnonzero(answers == digits.labels)[: 32 - len(wrong)]
@@ -165,10 +165,13 @@ def draw(params: Params, digits: Digits, losses: list[float], path: Path) -> Non
     axes = curve.subplots()
     axes.semilogy(losses, linewidth=0.7)
     axes.set(xlabel="step", ylabel="loss", title="training")
-    grid.suptitle("unseen digits and the answers")
+    grid.suptitle("unseen digits and the network's answers (red: wrong, the truth in brackets)", fontsize=10)
     for picture, index in zip(grid.subplots(4, 8).flat, [*right, *wrong], strict=True):
         picture.imshow(digits.images[index].reshape(8, 8), cmap="gray_r")
-        picture.set_title(str(answers[index]), color="red" if index in wrong else "black", fontsize=9)
+        if index in wrong:
+            picture.set_title(f"{answers[index]} ({digits.labels[index]})", color="red", fontsize=9)
+        else:
+            picture.set_title(str(answers[index]), fontsize=9)
         picture.set_axis_off()
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=120)
