@@ -151,7 +151,9 @@ def print_step_times(params: Params, digits: Digits) -> None:
 def print_program() -> None:
     """The loss of a tiny network as arrax sees it."""
     tiny = init_params(random.key(0), (4, 3))
-    print("\nThis is what arrax makes of Python functions, and compiles: the loss of a 4-to-3 network on two examples.\n")
+    print(
+        "\nThis is what arrax makes of Python functions, and compiles: the loss of a 4-to-3 network on two examples.\n"
+    )
     print(arrax.make_jaxpr(loss)(tiny, jnp.zeros((2, 4)), jnp.zeros(2, jnp.int32)))
 
 

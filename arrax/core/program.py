@@ -284,6 +284,10 @@ class ClosedJaxpr(_Program):
 
     in_avals = property(lambda self: self.jaxpr.in_avals, doc="Types of the inputs.")
     out_avals = property(lambda self: self.jaxpr.out_avals, doc="Types of the outputs.")
+    constvars = property(lambda self: self.jaxpr.constvars, doc="The variables of the constants.")
+    invars = property(lambda self: self.jaxpr.invars, doc="The variables of the inputs.")
+    outvars = property(lambda self: self.jaxpr.outvars, doc="The variables and literals that are the outputs.")
+    debug_info = property(lambda self: self.jaxpr.debug_info, doc="What messages say of the function.")
     eqns = property(lambda self: self.jaxpr.eqns, doc="The equations.")
     effects = property(lambda self: self.jaxpr.effects, doc="The effects.")
     literals = property(lambda self: self.consts, doc="The values of the constants.")

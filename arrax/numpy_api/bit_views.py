@@ -1,4 +1,4 @@
-"""``Array.view``: the same bits, read as elements of another dtype."""
+"""``Array.view`` and ``Array.byteswap``: the bits of elements, read as another dtype or with their bytes reversed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.lax.arithmetic import complex_, imag, real_part
+from arrax.lax.axis_order import rev
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.conversion import convert
 from arrax.lax.structure import concatenate
@@ -39,6 +40,22 @@ def view(self: Any, dtype: Any = None, type: None = None) -> Any:
             raise ValueError("view() cannot change the itemsize of a 0d array")
         return reshape(_view(reshape(self, (1,)), chosen), ())
     return _view(self, chosen)
+
+
+def byteswap(self: Any) -> Any:
+    """The elements with their bytes in reverse order; those of real and imaginary parts each.
+
+    Raises:
+      TypeError: random keys.
+    Example: ``jnp.array([1, 2], jnp.int16).byteswap()`` is ``[256, 512]``. Source: ``numpy.ndarray.byteswap``.
+    """
+    if dtypes.is_extended(self.dtype):
+        raise TypeError(f"byteswap: elements of the dtype {self.dtype} have no bytes to reverse")
+    if dtypes.is_complex(self.dtype):
+        return complex_(byteswap(real_part(self)), byteswap(imag(self)))
+    if dtypes.itemsize_bits(self.dtype) <= 8:
+        return self
+    return bitcast_convert_type(rev(bitcast_convert_type(self, np.dtype(np.uint8)), (self.ndim,)), self.dtype)
 
 
 def _view(x: Any, chosen: Any) -> Any:

@@ -32,7 +32,14 @@ from arrax.transforms.inspection import ShapeDtypeStruct, eval_shape
 Function = Callable[..., Any]
 
 
-class ufunc:
+class _WithMethods(type):
+    """The type of ``ufunc``: compiled functions that have its methods count as instances."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return super().__instancecheck__(getattr(instance, "_methods", instance))
+
+
+class ufunc(metaclass=_WithMethods):
     """An elementwise function with NumPy's methods of universal functions.
 
     Args:
@@ -73,7 +80,7 @@ class ufunc:
         return hash((self._func, self.__name__, self._nin, self._nout))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ufunc) and self._key() == other._key()
+        return type(other) is type(self) and self._key() == other._key()
 
     def _key(self) -> tuple[Any, ...]:
         return self._func, self.__name__, self._nin, self._nout, self._identity
@@ -385,6 +392,7 @@ def give_methods(
         function.__wrapped__, nin, 1, name=function.__name__, identity=identity, call=function, reduce=reduce, accumulate=accumulate,
         associative=associative,
     )  # fmt: skip
+    function.__dict__["_methods"] = made
     for name in ("reduce", "accumulate", "outer", "at", "reduceat", "nin", "nout", "nargs", "identity"):
         function.__dict__[name] = getattr(made, name)
     return function

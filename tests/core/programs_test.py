@@ -183,3 +183,9 @@ def test_programs_cannot_be_changed_but_copied():
         with pytest.raises(AttributeError, match=rf"a program cannot be changed: jaxpr.replace\({name}=...\)"):
             setattr(changed, name, [])
         assert str(copy.copy(changed)) == str(changed)
+
+
+def test_closed_programs_have_the_attributes_of_their_programs():
+    program = arrax.make_jaxpr(lambda x: x + np.ones(3))(1.0)
+    for name in ("constvars", "invars", "outvars", "eqns", "effects", "debug_info"):
+        assert getattr(program, name) is getattr(program.jaxpr, name)

@@ -278,3 +278,12 @@ def test_arrays_of_no_elements_show_their_shape():
 def test_what_is_no_scalar_is_refused_alike_whether_traced_or_not(way, convert, shape, error, says):
     with pytest.raises(error, match=says):
         way(convert, jnp.ones(shape))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "uint32", "float16", "float32", "complex64"])
+def test_bytes_are_swapped_as_by_numpy(dtype):
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    for swapped in (jnp.array(x).byteswap(), arrax.jit(lambda v: v.byteswap())(x)):
+        assert np.asarray(swapped).tobytes() == x.byteswap().tobytes() and swapped.dtype == x.dtype
+    with pytest.raises(TypeError, match="byteswap"):
+        arrax.random.key(0).byteswap()

@@ -212,3 +212,10 @@ def test_sums_and_products_of_bools_are_or_and_and():
     for add, multiply in ((jnp.add, jnp.multiply), (lambda x, y: jnp.asarray(x) + y, lambda x, y: jnp.asarray(x) * y)):
         np.testing.assert_array_equal(add(x, y), x | y, strict=True)
         np.testing.assert_array_equal(multiply(x, y), x & y, strict=True)
+
+
+def test_functions_with_the_methods_of_universal_functions_are_instances():
+    functions = (jnp.add, jnp.maximum, jnp.logical_or, jnp.negative, jnp.frompyfunc(jnp.add, 2, 1))
+    assert all(isinstance(function, jnp.ufunc) for function in functions)
+    assert not any(isinstance(other, jnp.ufunc) for other in (jnp.sin, jnp.where, len, None, 1))
+    assert jnp.frompyfunc(jnp.add, 2, 1) != jnp.add
