@@ -14,6 +14,7 @@ from arrax.core.completion import complete_with as _complete_with
 from arrax.core.config import array_garbage_collection_guard as array_garbage_collection_guard
 from arrax.core.config import check_tracer_leaks as check_tracer_leaks
 from arrax.core.config import config as config
+from arrax.core.config import cpu_kernels as cpu_kernels
 from arrax.core.config import custom_jvp_rules as _enable_custom_vjp_by_custom_transpose
 from arrax.core.config import debug_infs as debug_infs
 from arrax.core.config import debug_key_reuse as debug_key_reuse

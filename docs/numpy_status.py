@@ -86,13 +86,13 @@ Every public name of NumPy {version} and what becomes of it in `arrax.numpy`. Th
 
 What holds everywhere: arrays never change, so `out` must be None; `like`, `subok` and `casting` don't exist; universal
 functions take no `where`, `dtype` or `order`; functions that make arrays take `out_sharding`; lists and tuples are refused where an array is meant (convert them with
-`asarray`); dtypes have 32 bits unless x64 is on, mix by the rules of weak types, and fractions of integers are as wide as
-the integers, 32 bits at least; indices out of bounds are clamped on reading and dropped on writing.
+`asarray`); dtypes have 32 bits unless x64 is on, mix by the rules of weak types, and floats computed from
+integers have as many bits as the integers, at least 32; indices out of bounds are clamped on reading and dropped on writing.
 
 | | {counts_head} |
 |---|{counts_line} |
-| there | {there} |
-| there, with a difference | {different} |
+| available | {there} |
+| available, differs | {different} |
 | out of scope | {out} |
 """
 
@@ -155,7 +155,7 @@ def status(prefix: str, name: str, theirs: Any, ours: Any) -> tuple[str, str]:
     notes = [NOTES[key] for key in (prefix + name,) if key in NOTES]
     found = list(_by_parameters(theirs, ours))
     differs = bool(notes) or any(not text.startswith("also") for text in found)
-    return ("there, with a difference" if differs else "there"), "; ".join([*notes, *found])
+    return ("available, differs" if differs else "available"), "; ".join([*notes, *found])
 
 
 def rows(namespace: str) -> list[tuple[str, str, str]]:
@@ -181,8 +181,8 @@ def page() -> str:
         return " | ".join(str(sum(found == wanted for _, found, _ in table)) for table in tables.values())
 
     parts = [TEXT.format(
-        version=version(), counts_head=" | ".join(tables), counts_line="|".join("--:" for _ in tables), there=count("there"),
-        different=count("there, with a difference"), out=count("out of scope"),
+        version=version(), counts_head=" | ".join(tables), counts_line="|".join("--:" for _ in tables), there=count("available"),
+        different=count("available, differs"), out=count("out of scope"),
     )]  # fmt: skip
     for namespace, table in tables.items():
         lines = [f"| `{name}` | {found} | {note} |" for name, found, note in table]

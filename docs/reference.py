@@ -66,7 +66,7 @@ CHAPTERS = {
 MODULES = tuple(name for names in CHAPTERS.values() for name in names)
 IMPORTED_BY_NAME = ("arrax.experimental", "arrax.extend")  # packages all of whose modules are public
 SECTIONS = {
-    "Args": "Arguments", "Attributes": "Attributes", "Returns": "Returns", "Raises": "Raises", "Mend": "Mend", "Example": "Example",
+    "Args": "Arguments", "Attributes": "Attributes", "Returns": "Returns", "Raises": "Raises", "Fix": "Fix", "Example": "Example",
     "Source": "Source",
 }  # fmt: skip
 LISTS = ("Args", "Attributes", "Raises")

@@ -49,4 +49,4 @@ def test_a_renamed_parameter_is_a_difference():
         """Only a signature."""
 
     assert inspect.signature(theirs) != inspect.signature(ours)
-    assert numpy_status.status("", "made_up", theirs, ours) == ("there, with a difference", "`b` is called `c`")
+    assert numpy_status.status("", "made_up", theirs, ours) == ("available, differs", "`b` is called `c`")

@@ -12,7 +12,7 @@ from arrax.core.types import ShapedArray
 class JaxprTypeError(TypeError):
     """A program is not well typed.
 
-    Mend: what changed the program, as ``make_jaxpr`` makes none that is not.
+    Fix: what changed the program, as ``make_jaxpr`` makes none that is not.
     Example: ``program = make_jaxpr(lambda v: v + 1.0)(y).jaxpr; arrax.core.check_jaxpr(program.replace(eqns=[]))``
     raises it.
     """

@@ -46,7 +46,7 @@ class JAXIndexError(_ErrorWithPage, IndexError):
 class ConcretizationTypeError(JAXTypeError):
     """A traced value stands where a concrete one is required, such as an axis or a shape.
 
-    Mend: mark the argument as static (``static_argnums``), or use an operation whose shape doesn't depend on values, such
+    Fix: mark the argument as static (``static_argnums``), or use an operation whose shape doesn't depend on values, such
     as the three-argument ``jnp.where``.
 
     Example: ``jit(lambda x, axis: jnp.sum(x, axis))(x, 0)`` raises it;
@@ -62,7 +62,7 @@ class ConcretizationTypeError(JAXTypeError):
 class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean mask is used as an index: the size of the result would depend on its values.
 
-    Mend: ``jnp.where(mask, x, 0)``.
+    Fix: ``jnp.where(mask, x, 0)``.
 
     Example: ``jit(lambda x: x[x > 1])(x)`` raises it; ``jit(lambda x: jnp.where(x > 1, x, 0))(x)`` does not.
     """
@@ -75,7 +75,7 @@ class NonConcreteBooleanIndexError(JAXIndexError):
 class TracerArrayConversionError(JAXTypeError):
     """A traced value reaches a NumPy function.
 
-    Mend: use the function of ``arrax.numpy``; index ``jnp.asarray(x)`` instead of a NumPy array.
+    Fix: use the function of ``arrax.numpy``; index ``jnp.asarray(x)`` instead of a NumPy array.
 
     Example: ``jit(np.sin)(x)`` raises it; ``jit(jnp.sin)(x)`` does not.
     """
@@ -90,7 +90,7 @@ class TracerArrayConversionError(JAXTypeError):
 class TracerIntegerConversionError(JAXTypeError):
     """A traced value stands where Python needs an int, such as a list index or a static argument.
 
-    Mend: mark the argument as static, or index an array instead of a list.
+    Fix: mark the argument as static, or index an array instead of a list.
 
     Example: ``jit(lambda i: [10, 20][i])(1)`` raises it; ``jit(lambda i: jnp.array([10, 20])[i])(1)`` does not.
     """
@@ -105,7 +105,7 @@ class TracerIntegerConversionError(JAXTypeError):
 class TracerBoolConversionError(ConcretizationTypeError):
     """A traced value stands where Python needs a truth value: if, while, and, or, not, assert.
 
-    Mend: ``jnp.where``, ``lax.cond``, ``lax.while_loop``, or a static argument.
+    Fix: ``jnp.where``, ``lax.cond``, ``lax.while_loop``, or a static argument.
 
     Example: ``jit(lambda v: v if v > 0 else 0.0)(y)`` raises it; ``jit(lambda v: jnp.where(v > 0, v, 0.0))(y)`` does
     not.
@@ -121,7 +121,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
 class UnexpectedTracerError(JAXTypeError):
     """A value of a finished trace is used: it escaped its function through a side channel.
 
-    Mend: return the value from the function instead of storing it elsewhere.
+    Fix: return the value from the function instead of storing it elsewhere.
 
     Example: ``jit(lambda v: log.append(v))(y); log[0] + 1`` raises it; ``value = jit(lambda v: v)(y); value + 1`` does
     not.
@@ -132,7 +132,7 @@ class UnexpectedTracerError(JAXTypeError):
 
 
 class KeyReuseError(JAXTypeError):
-    """A random key is consumed twice. Mend: ``split`` the key first.
+    """A random key is consumed twice. Fix: ``split`` the key first.
 
     Example: ``with arrax.debug_key_reuse(): random.normal(key), random.uniform(key)`` raises it; with
     ``a, b = random.split(key)`` and a draw from each nothing is raised.
@@ -146,7 +146,7 @@ class InconclusiveDimensionOperation(Exception):
     """Symbolic dimensions cannot be compared.
 
     Raised for comparisons that hold for some sizes only, while a function is exported for lengths that are symbols.
-    Mend: constraints that say more of the symbols, or code that does not compare lengths.
+    Fix: constraints that say more of the symbols, or code that does not compare lengths.
 
     Example: ``raise arrax.errors.InconclusiveDimensionOperation('n > 4 depends on n')`` raises it.
     """
@@ -155,7 +155,7 @@ class InconclusiveDimensionOperation(Exception):
 class LeakedTrace(Exception):
     """``Leaked Trace``: a traced function left tracers behind while leaks are checked.
 
-    Mend: return the value instead of storing it.
+    Fix: return the value instead of storing it.
     Example: ``with arrax.check_tracer_leaks(): jit(lambda v: log.append(v))(y)`` raises it, and says what holds the
     tracer.
     """

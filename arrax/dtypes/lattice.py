@@ -17,7 +17,7 @@ TypePair = tuple[Any, bool]  # a dtype, and whether it is weak
 class TypePromotionError(ValueError):
     """Types that have no common type to which they may be promoted implicitly.
 
-    Mend: cast one of the values by ``astype``.
+    Fix: cast one of the values by ``astype``.
     Example: ``with arrax.numpy_dtype_promotion('strict'): jnp.arange(4) + jnp.ones(4)`` raises it.
     """
 

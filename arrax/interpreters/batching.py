@@ -51,7 +51,8 @@ class BatchTracer(Tracer):
         return self.dim
 
     def origin(self) -> str:
-        return self.value.origin() if isinstance(self.value, Tracer) else ""
+        inner = self.value.origin() if isinstance(self.value, Tracer) else ""
+        return f"\nThe function is mapped by vmap: here the array stands for {self.interpreter.size} values at once.{inner}"
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval!r}>with<BatchTrace> with\n  val = {self.value!r}\n  batch_dim = {self.dim}"

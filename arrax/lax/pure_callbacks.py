@@ -31,7 +31,7 @@ pure_callback_p.lower[None] = lambda ctx, *values, callback, **params: lower_hos
 
 def _no_derivative(primals: Any, tangents: Any, **params: Any) -> Any:
     raise ValueError(
-        "Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while taking gradients."
+        "Pure callbacks do not support JVP. Please use arrax.custom_jvp to use callbacks while taking gradients."
     )
 
 

@@ -160,11 +160,11 @@ def _refuse_inner(interpreter: Interpreter, what: str, args: tuple[Any, ...]) ->
     mapped = isinstance(interpreter, Batch)
     if not mapped and not any(is_own_value(interpreter, value) for value in values):
         return
-    value, array, mend = ("vmapped", "an unbatched", "vmapped") if mapped else ("differentiated", "a non-differentiated", "differentiated")  # fmt: skip
+    value, array, wanted = ("vmapped", "an unbatched", "vmapped") if mapped else ("differentiated", "a non-differentiated", "differentiated")  # fmt: skip
     hint = "" if mapped else ", or stop_gradient of the value"
     raise ValueError(
         f"performing {what} operation with a {value} value on {array} array reference of type {typeof(ref)!r}. Move the "
-        f"array reference to be an argument of the {mend} function{hint}?"
+        f"array reference to be an argument of the {wanted} function{hint}?"
     )
 
 

@@ -305,7 +305,7 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, period: ArrayLike 
 
     Args:
       p: array of angles.
-      discont: the least jump to mend, at least half the period (which it is by default).
+      discont: the least jump to remove, at least half the period (which it is by default).
       axis: axis.
       period: the length after which angles repeat.
     Example: ``jnp.unwrap(jnp.array([0., 6.]))`` is ``[0., 6 - 2 * pi]``. Source: ``numpy.unwrap``.

@@ -285,9 +285,9 @@ def ix_(*args: Any) -> tuple[Array, ...]:
     for axis, one in enumerate(arrays):
         aval = typeof(one)
         if aval.ndim != 1:
-            raise ValueError(f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {aval.shape}")
+            raise ValueError(f"ix_: arguments must be 1-dimensional, got shape {aval.shape}")
         if aval.dtype == np.bool_:
-            raise NotImplementedError("Boolean arguments to jax.numpy.ix_ are not implemented")
+            raise NotImplementedError("ix_: Boolean arguments are not implemented")
         if aval.size == 0:
             one = convert(one, np.int32)
         result.append(shapes.reshape(one, _along(aval.size, axis, len(args))))

@@ -191,7 +191,7 @@ def setitem_refused(array: Any, index: Any, value: Any) -> NoReturn:
     """``array[index] = value``: refused, since arrays are immutable.
 
     Raises:
-      TypeError: always, with the mend.
+      TypeError: always, with the fix.
     """
     raise TypeError(
         "'Array' object does not support item assignment. JAX arrays are immutable. Instead of ``x[idx] = y``, "

@@ -100,8 +100,8 @@ def where(
 ) -> Any:
     """``x`` where a condition holds, else ``y``; with one argument, the places where it holds.
 
-    Both ``x`` and ``y`` are computed: the derivative of a branch that gives NaN or infinity where it is not chosen makes
-    NaN, so mend its argument, too.
+    Both ``x`` and ``y`` are computed. Where the one that is not chosen has an infinite or NaN derivative, the gradient is
+    NaN: choose an argument for it that is safe there, too.
 
     Args:
       condition: array; what is not zero counts as true.

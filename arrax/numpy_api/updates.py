@@ -1,4 +1,4 @@
-"""Updates: ``x.at[index].set(y)`` and its kin, which return a new array (NumPy reference, ufunc.at)."""
+"""Updates: ``x.at[index].set(y)`` and the other methods of ``at``, which return a new array (NumPy reference, ufunc.at)."""
 
 from __future__ import annotations
 

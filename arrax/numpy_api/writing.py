@@ -26,7 +26,7 @@ def refuse_inplace(name: str) -> NoReturn:
     """Refuse ``inplace=True``.
 
     Raises:
-      ValueError: always, with the mend.
+      ValueError: always, with the fix.
     """
     raise ValueError(
         f"jnp.{name} cannot change an array, since arrays are immutable: inplace=False gives a new one, "

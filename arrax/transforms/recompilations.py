@@ -36,7 +36,7 @@ class RecompilationWarning(UserWarning):
 class RecompilationError(RuntimeError):
     """A function is compiled again and again, and the option ``recompilation_warnings`` is "error".
 
-    Mend: what the message says has changed from call to call: keep shapes and dtypes, and static arguments few.
+    Fix: what the message says has changed from call to call: keep shapes and dtypes, and static arguments few.
     Example: ``arrax.config.update('recompilation_warnings', 'error'); arrax.config.update('recompilation_seconds', 0.0);
     f = jit(lambda v: v + 1); [f(jnp.ones(n)) for n in range(1, 30)]`` raises it.
     """

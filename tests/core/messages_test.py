@@ -43,6 +43,13 @@ CASES = {  # what is called: (what the message says, what it does not)
     "checkpoint": (
         lambda: arrax.checkpoint(lambda x, flag: x if flag else -x)(1.0, True), ["argument flag", "static_argnums"], [],
     ),
+    "vmap": (lambda: arrax.vmap(lambda x: 1 if x > 0 else 2)(jnp.ones(3)), ["mapped by vmap", "3 values at once"], []),
+    "vmap of jit": (
+        lambda: arrax.jit(arrax.vmap(lambda x: 1 if x > 0 else 2))(jnp.ones(3)), ["mapped by vmap", "for jit"], [],
+    ),
+    "callback's gradient": (
+        lambda: arrax.grad(lambda x: arrax.pure_callback(abs, x, x))(1.0), ["arrax.custom_jvp"], [" `jax"],
+    ),
     "page": (lambda: arrax.jit(bool)(1.0), ["docs/errors.md, section TracerBoolConversionError"], ["errors.html"]),
     "loop": (lambda: lax.fori_loop(0, 3, lambda i, x: (x, x), 1.0), ["fori_loop"], []),
 }

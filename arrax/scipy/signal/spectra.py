@@ -1,4 +1,4 @@
-"""Spectra: Fourier transforms of windows of a signal, their powers, and the way back."""
+"""Spectra: Fourier transforms of windows of a signal, their powers, and the inverse transforms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions made of logarithms: x log y and its kin, entropies, logits, transformations of Box and Cox, the dilogarithm."""
+"""Functions made of logarithms: x log y and similar ones, entropies, logits, transformations of Box and Cox, the dilogarithm."""
 
 from __future__ import annotations
 
