@@ -150,6 +150,23 @@ def is_symbolic(value: Any) -> bool:
     return hasattr(value, "symbols")
 
 
+def is_below(length: Any, bound: int, unknown: bool) -> bool:
+    """Whether a length is less than a bound; ``unknown`` where that depends on symbols."""
+    return length.is_below(bound, unknown) if is_symbolic(length) else length < bound
+
+
+def longer(first: Any, second: Any) -> Any:
+    """The greater of two lengths, of which each may be an expression of symbols."""
+    unknown = next(filter(is_symbolic, (first, second)), None)
+    return max(first, second) if unknown is None else unknown.greatest(first, second)
+
+
+def shorter(first: Any, second: Any) -> Any:
+    """The lesser of two lengths, of which each may be an expression of symbols."""
+    unknown = next(filter(is_symbolic, (first, second)), None)
+    return min(first, second) if unknown is None else unknown.least(first, second)
+
+
 def as_index(value: Any) -> int:
     """An int from what Python accepts as one.
 

@@ -7,6 +7,7 @@ their symbols have the same names. What is known of their sizes stands in ``symb
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -224,19 +225,41 @@ class SymbolicDimension:
     def __jax_array__(self) -> Any:
         return deciding.as_value(self)
 
+    def of_scope(self, length: Any) -> SymbolicDimension:
+        """A length as an expression of the same scope."""
+        return self._operand(length, "for a slice")
+
     def piece(self, start: int | None, stop: int | None, step: int | None) -> tuple[Any, Any, int]:
         """Size, start and step of a slice of an axis of this length."""
         if step == -1 and start is None and stop is None:
             return self, 0, -1
-        if step not in (None, 1):
-            raise NotImplementedError(f"a slice with step {step} of an axis of the symbolic length '{self}'")
+        step = 1 if step is None else operator.index(step)
+        if step == 0:
+            raise ValueError("slice step cannot be zero")
         least, most = deciding.least, deciding.greatest
+        floor, ceiling = (0, self) if step > 0 else (-1, self - 1)  # between which the bounds lie
+        ends = (floor, ceiling) if step > 0 else (ceiling, floor)
         first, last = (
-            bound if bound is None else least(bound, self) if bound >= 0 else most(self + bound, 0)
-            for bound in (start, stop)
+            end if bound is None else least(bound, ceiling) if bound >= 0 else self - least(self - floor, -bound)
+            for bound, end in zip((start, stop), ends, strict=True)
         )
-        first, last = 0 if first is None else first, self if last is None else last
-        return most(last - first, 0), first, 1
+        span = last - first if step > 0 else first - last
+        size = most((span + abs(step) - 1) // abs(step), 0)
+        lowest = 0 if size == 0 else first if step > 0 else most(first + (size - 1) * step, 0)
+        return size, lowest, step
+
+    def is_below(self, bound: int, unknown: bool) -> bool:
+        """Whether it is less than a bound; ``unknown`` where that depends on the symbols."""
+        reached = deciding.is_at_least(self, bound)
+        return unknown if reached is None else not reached
+
+    def greatest(self, *lengths: Any) -> Any:
+        """The greater of two lengths."""
+        return deciding.greatest(*lengths)
+
+    def least(self, *lengths: Any) -> Any:
+        """The lesser of two lengths."""
+        return deciding.least(*lengths)
 
     def or_zero(self) -> Any:
         """The length, or 0 where it would be less."""
@@ -352,8 +375,27 @@ def quotient_and_rest(number: SymbolicDimension, divisor: SymbolicDimension) -> 
     if isinstance(by, int) and not isinstance(left, int):
         shift = dict(left.terms).get((), 0) // by  # a multiple of the divisor among the constants
         quotient, left = quotient + shift, left - shift * by
+    if isinstance(by, int) and not isinstance(left, int):
+        for monomial, coefficient in left.terms:
+            found = _without_rest(left, monomial, -coefficient, by)
+            if found is not None:  # what is divided was a multiple of a quotient
+                more, remainder = divmod(found[1], by)
+                return quotient + found[0] + more, remainder
     floor, modulo = (operation(name, left, by, scope) for name in ("floordiv", "mod"))
     return quotient + floor, modulo
+
+
+def _without_rest(number: SymbolicDimension, monomial: Monomial, times: int, by: int) -> tuple[Any, Any] | None:
+    """(n (e // by), what is left) of a sum with n (e - mod(e, by)) in it, for a monomial mod(e, by); None of others."""
+    if times <= 0 or len(monomial) != 1 or monomial[0][1] != 1 or monomial[0][0].name != "mod":
+        return None
+    divided, divisor = monomial[0][0].operands
+    if divisor != by:
+        return None
+    left = number + normal([(monomial, times)], number.scope) - times * divided
+    if isinstance(left, SymbolicDimension) and len(left.terms) >= len(number.terms):
+        return None
+    return times * (divided // by), left
 
 
 def _multiple(number: SymbolicDimension, divisor: SymbolicDimension) -> Any:

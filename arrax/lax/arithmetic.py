@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_symbolic
 from arrax.core.interpreter import Rounding, context
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -36,8 +36,10 @@ from arrax.xla.arrays import Array, ArrayLike
 
 
 def scalar(value: float, like: Any) -> Any:
-    """A constant of the dtype of ``like``, for rules; weak where ``like`` is."""
+    """A constant (or the length of an axis) of the dtype of ``like``, for rules; weak where ``like`` is."""
     aval = typeof(like)
+    if is_symbolic(value):
+        return shape_slots.convert(value, aval.dtype, aval.weak_type)
     constant = np.asarray(value).astype(aval.dtype)[()]
     if aval.weak_type:
         plain = constant.item()

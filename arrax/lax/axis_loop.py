@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import native
-from arrax.core.calls import is_symbolic
+from arrax.core.calls import is_below, is_symbolic
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import call_function
@@ -49,6 +49,18 @@ def with_axis_in_front(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequ
     return moved
 
 
+def known_or_by_loop(
+    known: Callable[..., Sequence[Any]], loop: Callable[..., Sequence[Any]]
+) -> Callable[..., Sequence[Any]]:
+    """A lowering rule for arrays of known lengths, and a loop where some are symbols."""
+
+    def rule(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
+        unknown = any(map(is_symbolic, ctx.avals_out[0].shape))
+        return (loop if unknown else known)(ctx, *values, **params)
+
+    return rule
+
+
 def lower_along_axis(
     ctx: Any, inputs: Sequence[Any], starts: Sequence[Any], step: Step, *, avals_in: Sequence[ShapedArray],
     avals_out: Sequence[ShapedArray], carries: Sequence[Any], axis: int, reverse: bool,
@@ -66,15 +78,19 @@ def lower_along_axis(
     kept_in, kept_out = ([kept_type(ctx, aval) for aval in avals] for avals in (avals_in, avals_out))
     loop = _Loop(kept_in, kept_out, carries, axis, reverse)
     ir = native.mlir.ir
-    name = ctx.module_context.fresh_name(f"{ctx.primitive.name}_loop")
-    in_types = [builder.ir_type(aval) for aval in kept_in]
-    out_types = [builder.ir_type(aval) for aval in kept_out]
 
     def with_own_types(carries: Sequence[Any], entries: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         own = [ShapedArray(loop.entry, aval.dtype) for aval in avals_in]
         new_carries, outs = step(carries, list(map(with_type, entries, own)))
         kept = [ShapedArray(loop.entry, aval.dtype) for aval in kept_out]
         return new_carries, list(map(with_type, outs, kept))
+
+    if any(map(is_symbolic, avals_in[0].shape)):  # whose lengths are known to the function around it
+        results = loop.build(list(map(with_type, inputs, kept_in)), starts, with_own_types)
+        return list(map(with_type, results, avals_out))
+    name = ctx.module_context.fresh_name(f"{ctx.primitive.name}_loop")
+    in_types = [builder.ir_type(aval) for aval in kept_in]
+    out_types = [builder.ir_type(aval) for aval in kept_out]
 
     attributes = {
         "sym_name": ir.StringAttr.get(name),
@@ -108,7 +124,7 @@ class _Loop:
             shape[axis],
             reverse,
         )
-        self.index = _INDEX if is_symbolic(self.length) or self.length < 2**31 else _LONG_INDEX
+        self.index = _INDEX if is_below(self.length, 2**31, True) else _LONG_INDEX
         self.avals_in, self.avals_out = avals_in, avals_out
         self.carry_avals = [ShapedArray(self.entry, dtype) for dtype in carries]
         self.state = [self.index, *self.carry_avals, *avals_out, *avals_in]
@@ -121,28 +137,27 @@ class _Loop:
         loop = builder.operation("stablehlo.while", [builder.ir_type(aval) for aval in self.state], values, None, 2)
         test = builder.block_with(loop, 0, self.state)
         with builder.inside(test):
-            builder.return_([builder.compare("LT", (), test.arguments[0], builder.full(self.length, self.index))])
+            builder.return_([builder.compare("LT", (), test.arguments[0], self.number(self.length))])
         body = builder.block_with(loop, 1, self.state)
         with builder.inside(body):
             builder.return_(self.iteration(list(body.arguments), step))
         first = 1 + len(self.carry_avals)
         return list(loop.results)[first : first + len(self.avals_out)]
 
+    def number(self, length: Any) -> Any:
+        """A length as a value of the program."""
+        return builder.length(length) if is_symbolic(length) else builder.full(length, self.index)
+
     def iteration(self, state: list[Any], step: Step) -> list[Any]:
         """The state after one more entry."""
         index, rest = state[0], state[1:]
         carries, rest = rest[: len(self.carry_avals)], rest[len(self.carry_avals) :]
         outs, inputs = rest[: len(self.avals_out)], rest[len(self.avals_out) :]
-        position = (
-            builder.op("subtract", self.index, builder.full(self.length - 1, self.index), index)
-            if self.reverse
-            else index
-        )
+        position = builder.op("subtract", self.index, self.number(self.length - 1), index) if self.reverse else index
         zero = builder.full(0, self.index)
         indices = [position if i == self.axis else zero for i in range(len(self.entry))]
-        sizes = builder.ints(self.entry)
         entries = [
-            builder.op("dynamic_slice", ShapedArray(self.entry, aval.dtype), x, *indices, slice_sizes=sizes)
+            builder.piece(ShapedArray(self.entry, aval.dtype), x, indices)
             for x, aval in zip(inputs, self.avals_in, strict=True)
         ]
         new_carries, results = step(carries, entries)

@@ -21,7 +21,7 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, scalar, sub
 from arrax.lax.associative_scans import prefixes
-from arrax.lax.axis_loop import lower_along_axis, with_axis_in_front
+from arrax.lax.axis_loop import known_or_by_loop, lower_along_axis, with_axis_in_front
 from arrax.lax.axis_order import rev
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_element_type, convert_ir
@@ -78,7 +78,7 @@ def _loop_lowering(monoid: Monoid, general: Any) -> Any:
         aval = ctx.avals_out[0]
         if aval.size == 0:
             return [x]
-        if ctx.module_context.num_devices > 1:
+        if ctx.module_context.num_devices > 1 and type(aval.size) is int:
             return general(ctx, x, axis=axis, reverse=reverse)
         dtype = _carried(monoid, aval.dtype)
         entry = (*aval.shape[:axis], 1, *aval.shape[axis + 1 :])
@@ -185,8 +185,10 @@ def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, gene
         return primitive.bind(values[0], axis=axis + (axis >= dims[0]), reverse=reverse), dims[0]
 
     primitive.type_rule, primitive.batch, primitive.divides = type_rule, batch, along_axis("axis")
-    primitive.lower[None] = general or _window_lowering(monoid)
-    primitive.lower["cpu"] = with_axis_in_front(_loop_lowering(monoid, primitive.lower[None]))
+    general = general or _window_lowering(monoid)
+    loop = _loop_lowering(monoid, general)
+    primitive.lower[None] = known_or_by_loop(general, loop)
+    primitive.lower["cpu"] = with_axis_in_front(loop)
     if monoid in _BY_KERNEL:
         by_kernel = scan_form(_BY_KERNEL[monoid])
         primitive.forms["cpu"] = short_scan_form(monoid.combine, functools.partial(_carried, monoid), by_kernel)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import is_below
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
@@ -31,7 +32,7 @@ def _from_sorted(x: Any, indices: Any) -> Any:
 
 def _numbered(x: Any) -> Any:
     shape = typeof(x).shape
-    return broadcasted_iota(np.dtype(np.int32 if shape[-1] < 2**31 else np.int64), shape, len(shape) - 1)
+    return broadcasted_iota(np.dtype(np.int32 if is_below(shape[-1], 2**31, True) else np.int64), shape, len(shape) - 1)
 
 
 def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:

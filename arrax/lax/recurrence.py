@@ -12,7 +12,7 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
 from arrax.lax.associative_scans import prefixes
-from arrax.lax.axis_loop import lower_along_axis, with_axis_in_front
+from arrax.lax.axis_loop import known_or_by_loop, lower_along_axis, with_axis_in_front
 from arrax.lax.axis_order import rev
 from arrax.lax.structure import pad
 
@@ -83,7 +83,7 @@ def _loop_lowering(ctx: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> lis
     aval = ctx.avals_out[0]
     if aval.size == 0:
         return [b]
-    if ctx.module_context.num_devices > 1:
+    if ctx.module_context.num_devices > 1 and type(aval.size) is int:
         return list(_parallel_lowering(ctx, a, b, axis=axis, reverse=reverse))
     entry = ShapedArray((*aval.shape[:axis], 1, *aval.shape[axis + 1 :]), aval.dtype)
 
@@ -98,7 +98,7 @@ def _loop_lowering(ctx: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> lis
 
 
 linear_recurrence_p.type_rule = _type_rule
-linear_recurrence_p.lower[None] = _parallel_lowering
+linear_recurrence_p.lower[None] = known_or_by_loop(_parallel_lowering, _loop_lowering)
 linear_recurrence_p.lower["cpu"] = with_axis_in_front(_loop_lowering)
 linear_recurrence_p.jvp = _jvp
 linear_recurrence_p.transpose = _transpose

@@ -187,16 +187,12 @@ def _dynamic_slice_lower(ctx: Any, x: Any, *indices: Any, slice_sizes: Any) -> l
     out = ctx.avals_out[0]
     if not any(map(is_symbolic, slice_sizes)):
         return [builder.op("dynamic_slice", out, x, *indices, slice_sizes=builder.ints(slice_sizes))]
-    scalar, one = (ShapedArray(shape, np.dtype(np.int32)) for shape in ((), (1,)))
-    starts = []
+    scalar, starts = ShapedArray((), np.dtype(np.int32)), []
     for index, aval, size, length in zip(indices, ctx.avals_in[1:], slice_sizes, ctx.avals_in[0].shape, strict=True):
         last = builder.op("subtract", scalar, builder.length(length), builder.length(size))
         inside = builder.op("minimum", scalar, convert_ir(index, aval, scalar), last)
-        starts.append(builder.op("reshape", one, builder.op("maximum", scalar, inside, builder.length(0))))
-    shape = ShapedArray((len(starts),), np.dtype(np.int32))
-    start = builder.op("concatenate", shape, *starts, dimension=builder.integer(0))
-    limit = builder.op("add", shape, start, builder.lengths(slice_sizes))
-    return [builder.op("real_dynamic_slice", out, x, start, limit, builder.lengths([1] * len(starts)))]
+        starts.append(builder.op("maximum", scalar, inside, builder.length(0)))
+    return [builder.piece(out, x, starts)]
 
 
 dynamic_slice_p.lower[None] = _dynamic_slice_lower

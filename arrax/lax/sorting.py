@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_below
 from arrax.core.explicit_axes import along_axis
 from arrax.core.interpreter import Primitive
 from arrax.core.operand_memories import memories_of_operands
@@ -104,7 +104,7 @@ def _sort_lower(
 def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> tuple[list[Any], list[Any]]:
     """Tangents follow their elements: a permutation is sorted along."""
     shape = typeof(primals[0]).shape
-    counter = np.int32 if shape[dimension] < 2**31 else np.int64
+    counter = np.int32 if is_below(shape[dimension], 2**31, True) else np.int64
     indices = broadcasted_iota(counter, shape, dimension)
     *outs, permutation = sort_p.bind(*primals, indices, dimension=dimension, **params)
     return outs, [
@@ -251,7 +251,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     """
     x = checked_operand("top_k", operand)
     axis = canonical_axis(axis, typeof(x).ndim)
-    if typeof(x).shape[axis] > _MOST_PLACES:
+    if not is_below(typeof(x).shape[axis], _MOST_PLACES + 1, True):
         raise ValueError(
             f"top_k gives indices in int32, which cannot count the {typeof(x).shape[axis]} places of axis {axis}"
         )

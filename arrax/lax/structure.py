@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, as_indices, as_sequence, is_symbolic
+from arrax.core.calls import as_index, as_indices, as_sequence, is_below, is_symbolic, longer
+from arrax.core.errors import InconclusiveDimensionOperation
 from arrax.core.explicit_axes import elementwise, whole_axes
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
@@ -121,8 +122,8 @@ def _pad_type(aval: ShapedArray, value: ShapedArray, *, padding_config: Any) -> 
     for length, (low, high, interior) in zip(aval.shape, padding_config, strict=True):
         if interior < 0:
             raise ValueError(f"pad: interior padding must not be negative, got padding_config {padding_config}")
-        shape.append(low + high + length + interior * max(length - 1, 0))
-    if any(length < 0 for length in shape):
+        shape.append(low + high + length + interior * longer(length - 1, 0))
+    if any(is_below(length, 0, False) for length in shape):
         raise ValueError(
             f"pad: padding_config {padding_config} cuts more than there is of shape {aval.shape}: the result would be {tuple(shape)}"
         )
@@ -131,6 +132,9 @@ def _pad_type(aval: ShapedArray, value: ShapedArray, *, padding_config: Any) -> 
 
 def _pad_lower(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
     (aval, _), out = ctx.avals_in, ctx.avals_out[0]
+    if any(map(is_symbolic, out.shape)):
+        sizes = map(builder.lengths, list(zip(*padding_config, strict=True)))
+        return [builder.op("dynamic_pad", out, x, value, *sizes)]
     cuts = any(low < 0 or high < 0 for low, high, _ in padding_config)
     if not cuts or ctx.module_context.num_devices == 1 or not all(isinstance(n, int) for n in aval.shape):
         return [_pad_op(out, x, value, padding_config)]
@@ -166,7 +170,11 @@ def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: Any) -> list[
 
     def inner() -> Any:
         unpadded = pad_p.bind(ct, zero, padding_config=tuple(removed))
-        return slice_(unpadded, (0,) * len(removed), typeof(unpadded).shape, [i + 1 for _, _, i in padding_config])
+        aval, steps = x.aval if is_undefined_primal(x) else typeof(x), [i + 1 for _, _, i in padding_config]
+        limits = typeof(unpadded).shape
+        if any(map(is_symbolic, limits)):  # whose number of steps is to come out as it went in
+            limits = tuple((length - 1) * step + 1 for length, step in zip(aval.shape, steps, strict=True))
+        return slice_(unpadded, (0,) * len(removed), limits, steps)
 
     ct_x = inner() if is_undefined_primal(x) else None
     if not is_undefined_primal(value):
@@ -233,13 +241,18 @@ def _slice_type(aval: ShapedArray, *, start_indices: Any, limit_indices: Any, st
             f"slice start_indices, limit_indices and strides must have one entry per axis, got {start_indices}, {limit_indices}, {strides} for operand shape {aval.shape}"
         )
     for start, limit, step, length in zip(start_indices, limit_indices, steps, aval.shape, strict=True):
-        if not 0 <= start <= limit <= length or step <= 0:
+        try:
+            beyond = not 0 <= start <= limit <= length or step <= 0
+        except InconclusiveDimensionOperation:  # calls of the program will tell
+            continue
+        if beyond:
             raise TypeError(
                 "slice needs 0 <= start_indices <= limit_indices <= shape and strides > 0, got start_indices "
                 f"{start_indices}, limit_indices {limit_indices}, strides {strides} for operand shape {aval.shape}"
             )
     shape = tuple(
-        -(-(limit - start) // step) for start, limit, step in zip(start_indices, limit_indices, steps, strict=True)
+        (limit - start + step - 1) // step
+        for start, limit, step in zip(start_indices, limit_indices, steps, strict=True)
     )
     return ShapedArray(shape, aval.dtype, aval.weak_type)
 
@@ -247,8 +260,9 @@ def _slice_type(aval: ShapedArray, *, start_indices: Any, limit_indices: Any, st
 def _slice_lower(ctx: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> list[Any]:
     steps = strides or (1,) * len(start_indices)
     if any(map(is_symbolic, (*start_indices, *limit_indices))):
-        bounds = map(builder.lengths, (start_indices, limit_indices, steps))
-        return [builder.op("real_dynamic_slice", ctx.avals_out[0], x, *bounds)]
+        start, limit, step = map(builder.lengths, (start_indices, limit_indices, steps))
+        limit = builder.op("maximum", ShapedArray((len(steps),), np.dtype(np.int32)), limit, start)  # of no entries
+        return [builder.op("real_dynamic_slice", ctx.avals_out[0], x, start, limit, step)]
     return [
         builder.op(
             "slice", ctx.avals_out[0], x, start_indices=builder.ints(start_indices),
@@ -263,7 +277,7 @@ def _slice_transpose(ct: Any, x: Any, *, start_indices: Any, limit_indices: Any,
     steps = strides or (1,) * len(start_indices)
     config = []
     for start, step, length, total in zip(start_indices, steps, typeof(ct).shape, x.aval.shape, strict=True):
-        covered = start + (length - 1) * step + 1 if length else start
+        covered = start + length + (step - 1) * longer(length - 1, 0)
         config.append((start, total - covered, step - 1))
     return [pad(ct, np.zeros((), typeof(ct).dtype)[()], config)]
 

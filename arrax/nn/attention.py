@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax import numpy as jnp
+from arrax.core.calls import is_below, is_symbolic
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none
@@ -119,13 +120,18 @@ def _window(size: int | tuple[int, int] | None) -> tuple[int, int] | None:
     return int(left), int(right)
 
 
+def _default_scale(query: Any) -> Any:
+    width = query.shape[3]
+    return lax.rsqrt(jnp.asarray(width, query.dtype)) if is_symbolic(width) else 1 / math.sqrt(width)
+
+
 @api(static=("causal", "window", "block"))
 def _attention(
     query: Any, key: Any, value: Any, bias: Any, mask: Any, query_lengths: Any, key_lengths: Any, scale: Any, causal: bool,
     window: tuple[int, int] | None, block: int,
 ) -> tuple[Any, Any]:  # fmt: skip
     count = query.shape[1]
-    scale = 1 / math.sqrt(query.shape[3]) if scale is None else scale
+    scale = _default_scale(query) if scale is None else scale
     bias, mask = (None if x is None else jnp.reshape(x, (1,) * (4 - jnp.ndim(x)) + jnp.shape(x)) for x in (bias, mask))
 
     def rows(start: Any, q: Any, b: Any, m: Any) -> tuple[Any, Any]:
@@ -137,7 +143,7 @@ def _attention(
         inside = (indices < query_lengths[:, None])[:, :, None, None]
         return jnp.where(inside, outs, 0), residual
 
-    if count <= block:
+    if is_below(count, block + 1, True):
         return rows(0, query, bias, mask)
     number = -(-count // block)
     blocks = [_in_blocks(query, 1, number, block)]

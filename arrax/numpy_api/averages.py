@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_symbolic
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, axis_order, exponential, filled_arrays, selection, shapes
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
@@ -30,14 +29,14 @@ def working_dtype(dtype: Any) -> Any:
 
 def number_like(value: Any, like: Any) -> Any:
     """A number in the dtype of an array."""
-    return np.asarray(value).astype(typeof(like).dtype)[()]
+    return length_of_axis(value, typeof(like).dtype)
 
 
 def count_of(a: Any, where: Any, axes: tuple[int, ...], dtype: Any) -> Any:
     """How many elements are reduced: a number, or an array where a mask decides."""
     if where is None:
         count: Any = math.prod(typeof(a).shape[i] for i in axes)
-        return convert(count.__jax_array__(), dtype) if is_symbolic(count) else np.asarray(count).astype(dtype)[()]
+        return length_of_axis(count, dtype)
     shape = shapes.broadcast_shapes(typeof(a).shape, typeof(where).shape)
     return reduce_sum(convert(operands.broadcast_to(as_operand(where), shape), dtype), axes)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_symbolic
+from arrax.core.calls import is_below, is_symbolic, longer
 from arrax.core.memory_spaces import told
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, slots, typeof
@@ -173,20 +173,34 @@ def _write_strided(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any])
     shape, firsts, sizes, padding = typeof(x).shape, list(starts), _extents(d), []
     for axis, step in enumerate(map(abs, d.steps)):
         low, high = 0, 0
-        if step != 1 and isinstance(starts[axis], int) and 2 * sizes[axis] >= shape[axis]:
-            low, high = starts[axis], shape[axis] - starts[axis] - sizes[axis]
+        most = is_below(shape[axis] - 2 * sizes[axis], 1, True)
+        if step != 1 and most and (isinstance(starts[axis], int) or is_symbolic(starts[axis])):
+            spread = d.sizes[axis] + (abs(step) - 1) * longer(d.sizes[axis] - 1, 0)
+            low, high = starts[axis], shape[axis] - starts[axis] - spread
             firsts[axis], sizes[axis] = 0, shape[axis]
         padding.append((low, high, step - 1))
     hits: Any = None
     for axis, (low, high, interior) in enumerate(padding):
         if interior:
-            indices = np.arange(sizes[axis]) - low
-            along = (indices >= 0) & (indices % (interior + 1) == 0) & (indices < sizes[axis] - low - high)
+            along = _hits(sizes[axis], low, high, interior + 1)
             spread = shapes.broadcast_in_dim(along, sizes, (axis,))
             hits = spread if hits is None else bitwise.bitwise_and(hits, spread)
     block = d._replace(sizes=tuple(sizes), steps=(1,) * len(d.steps))
     padded = structure.pad(new, np.zeros((), typeof(new).dtype)[()], padding)
     return _write_window(x, selection.select(hits, padded, _read_window(x, block, firsts)), block, firsts)
+
+
+def _hits(length: Any, low: Any, high: Any, step: int) -> Any:
+    """Which places of an axis are ``low`` and every ``step``-th one from there, up to ``high`` from the end."""
+    if any(map(is_symbolic, (length, low, high))):
+        places = filled_arrays.iota(np.dtype(np.int32), length)
+        low, beyond = (length_of_axis(n, np.dtype(np.int32)) for n in (low, length - high))
+        spread = [shapes.broadcast_in_dim(n, (length,), ()) for n in (low, beyond, np.int32(0), np.int32(step))]
+        indices = arithmetic.sub(places, spread[0])
+        inside = bitwise.bitwise_and(arithmetic.ge(indices, spread[2]), arithmetic.lt(places, spread[1]))
+        return bitwise.bitwise_and(inside, arithmetic.eq(arithmetic.rem(indices, spread[3]), spread[2]))
+    indices = np.arange(length) - low
+    return (indices >= 0) & (indices % step == 0) & (indices < length - low - high)
 
 
 def _dropped_axes(x: Any, axes: Sequence[int]) -> Any:
@@ -397,7 +411,7 @@ def _inside(d: IndexDescription, starts: Sequence[Any], shape: Sequence[int]) ->
         index = starts[axis]
         dtype = typeof(index).dtype
         above = arithmetic.ge(index, np.zeros((), dtype)[()])
-        inside = bitwise.bitwise_and(above, arithmetic.lt(index, np.asarray(shape[axis]).astype(dtype)[()]))
+        inside = bitwise.bitwise_and(above, arithmetic.lt(index, length_of_axis(shape[axis], dtype)))
         result = inside if result is None else bitwise.bitwise_and(result, inside)
     return result
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index, is_symbolic
-from arrax.core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
+from arrax.core.errors import InconclusiveDimensionOperation, NonConcreteBooleanIndexError, TracerIntegerConversionError
 from arrax.core.interpreter import Tracer, concrete_value, context, set_current_trace
 from arrax.core.pytrees import tree_leaves
 from arrax.core.types import refuse_masked, typeof
@@ -224,8 +224,12 @@ class _Plan:
         if length == 0:
             raise IndexError(f"index is out of bounds for axis {self.source} with size 0")
         index = value + length if value < 0 and self.wrap else value
-        self.misses |= not 0 <= index < length
-        self.squeezed.append(self.axis(1, min(max(index, 0), length - 1)))
+        try:
+            inside = 0 <= index < length
+        except InconclusiveDimensionOperation:  # an index like any that is not known yet
+            index, inside = 0, False
+        self.misses |= not inside
+        self.squeezed.append(self.axis(1, index if inside else min(max(index, 0), length - 1)))
         self.source += 1
         self.layout.append("operand")
 
@@ -266,8 +270,9 @@ class _Plan:
 
     def piece(self, start: int | None, stop: int | None, step: int | None) -> None:
         length: Any = self.shape[self.source]
-        if is_symbolic(length):
-            self.axis(*length.piece(start, stop, step))
+        unknown = next(filter(is_symbolic, (length, start, stop)), None)
+        if unknown is not None:
+            self.axis(*unknown.of_scope(length).piece(start, stop, step))
             self.source += 1
             self.layout.append("kept")
             return

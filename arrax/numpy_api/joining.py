@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_symbolic, longer, shorter
 from arrax.core.interpreter import Tracer
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
@@ -314,7 +314,7 @@ def _cut_on_host(
 
 @api(static=("bounds", "axis", "drop"), host=_cut_on_host)
 def _cut(a: Any, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool) -> list[Any]:
-    pieces = [structure.slice_in_dim(a, start, max(start, stop), axis=axis) for start, stop in bounds]
+    pieces = [structure.slice_in_dim(a, start, longer(start, stop), axis=axis) for start, stop in bounds]
     return [shapes.squeeze(piece, (axis,)) for piece in pieces] if drop else pieces
 
 
@@ -340,7 +340,7 @@ def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[in
     if isinstance(sections, list | tuple) or getattr(sections, "ndim", 0) > 0:
         place = f"in the argument indices_or_sections of {name}"
         given = [concrete_int(one, place) if isinstance(one, Tracer) else as_index(one) for one in sections]
-        points = [slice(start, None).indices(length)[0] for start in given]
+        points = [_point(start, length) for start in given]
         return list(zip([0, *points], [*points, length], strict=True))
     count = concrete_int(sections, f"in the argument indices_or_sections of {name}")
     if count <= 0:
@@ -348,8 +348,18 @@ def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[in
     size, rest = divmod(length, count)
     if rest and equal:
         raise ValueError(f"{name}: array split does not result in an equal division: rest is {rest}")
-    points = [0, *np.cumsum([size + 1] * rest + [size] * (count - rest)).tolist()]
+    points = [n * size + shorter(n, rest) for n in range(count + 1)]
     return list(zip(points, points[1:], strict=False))
+
+
+def _point(start: Any, length: Any) -> Any:
+    """Where a piece of an axis begins."""
+    unknown = next(filter(is_symbolic, (length, start)), None)
+    return (
+        slice(start, None).indices(length)[0]
+        if unknown is None
+        else unknown.of_scope(length).piece(start, None, None)[1]
+    )
 
 
 def _split(name: str, ary: Any, sections: Any, axis: int, equal: bool = True) -> list[Any]:

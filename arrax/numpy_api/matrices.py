@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_below
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
@@ -48,7 +48,11 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: OptionalDType = None) -
     """
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("tri", dtype)
     rows, columns = shape_arguments.canonical_shape((N, N if M is None else M), "tri")
-    if rows * columns <= host.ELEMENT_LIMIT and host.evaluating() and not isinstance(k, Tracer | host.ArrayImpl):
+    if (
+        is_below(rows * columns, host.ELEMENT_LIMIT + 1, False)
+        and host.evaluating()
+        and not isinstance(k, Tracer | host.ArrayImpl)
+    ):
         return host.new(np.tri(rows, columns, as_index(k), dtype=np.bool_).astype(chosen))
     return _tri(k, rows, columns, chosen)
 

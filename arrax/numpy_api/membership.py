@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_below
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, shapes, sorting, structure
 from arrax.lax.reductions import reduce_or
@@ -43,11 +44,11 @@ def _found(element: Any, test: Any, method: str) -> Any:
     count = typeof(test).size
     test = shapes.reshape(test, (count,))
     if method == "auto":
-        few = count <= _FEW or count * typeof(element).size <= _FEW_PAIRS
+        few = is_below(count, _FEW + 1, False) or is_below(count * typeof(element).size, _FEW_PAIRS + 1, False)
         method = "compare_all" if few or dtypes.is_complex(typeof(test).dtype) else "binary_search"
     if method != "compare_all" and count:
         return _by_search(element, test)
-    return _one_by_one(element, test) if 0 < count <= _FEW else _with_all(element, test)
+    return _one_by_one(element, test) if is_below(count, _FEW + 1, False) and count > 0 else _with_all(element, test)
 
 
 def _one_by_one(element: Any, test: Any) -> Any:

@@ -23,7 +23,7 @@ from arrax.lax import (
     shapes,
     structure,
 )
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, length_of_axis
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.axis_order import moveaxis
@@ -283,7 +283,7 @@ def _linear_ramp(x: Any, widths: Widths, end_values: Any = 0) -> Any:
 def _mean(x: Any, axis: int) -> Any:
     work = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(x).dtype))
     total = reductions.reduce_sum(convert(x, work), (axis,))
-    return arithmetic.div(total, np.asarray(typeof(x).shape[axis]).astype(work)[()])
+    return arithmetic.div(total, length_of_axis(typeof(x).shape[axis], work))
 
 
 def _median(x: Any, axis: int) -> Any:

@@ -10,13 +10,23 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_symbolic, longer
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
 from arrax.dtypes import DTypeLike, OptionalDType
-from arrax.lax import arithmetic, axis_order, exponential, filled_arrays, shape_arguments, shapes, structure
-from arrax.lax.conversion import convert
+from arrax.lax import (
+    arithmetic,
+    axis_order,
+    bitwise,
+    exponential,
+    filled_arrays,
+    selection,
+    shape_arguments,
+    shapes,
+    structure,
+)
+from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.placement import device_put
 from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
@@ -60,22 +70,32 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype:
     kept = range(1, len(full))
     first, last = (shapes.broadcast_in_dim(operands.broadcast_to(v, shape), full, kept) for v in (start, stop))
     pieces = num - 1 if endpoint else num
+    unknown = is_symbolic(pieces)
     if num == 0:
         out = filled_arrays.full(full, 0, work)
     elif pieces == 0:
         out = first
     else:
         real = dtypes.finfo(work).dtype if dtypes.is_complex(work) else work
-        steps = arithmetic.div(filled_arrays.iota(real, num), np.asarray(pieces).astype(real)[()])
+        steps = arithmetic.div(filled_arrays.iota(real, num), length_of_axis(longer(pieces, 1), real))
         share = shapes.broadcast_in_dim(convert(steps, work), full, (0,))
         one = np.asarray(1).astype(work)[()]
         out = arithmetic.add(arithmetic.mul(first, arithmetic.sub(one, share)), arithmetic.mul(last, share))
-        if endpoint:  # the last number is the given one, whatever rounding says
+        if endpoint and unknown:
+            out = selection.select(_is_last(num, full), last, out)
+        elif endpoint:  # the last number is the given one, whatever rounding says
             body = structure.slice_in_dim(out, 0, num - 1)
             out = structure.concatenate([body, structure.slice_in_dim(last, num - 1, num)], 0)
     if dtypes.is_integer(dtype):
         out = arithmetic.floor(out)
     return axis_order.move_axis(convert(out, dtype), 0, axis)
+
+
+def _is_last(num: Any, shape: tuple[Any, ...]) -> Any:
+    """Where the last of several numbers stands; nowhere if there is one."""
+    number = filled_arrays.broadcasted_iota(np.dtype(np.int32), shape, 0)
+    end, start = (shapes.broadcast_in_dim(length_of_axis(n, np.dtype(np.int32)), shape, ()) for n in (num - 1, 0))
+    return bitwise.bitwise_and(arithmetic.eq(number, end), arithmetic.gt(number, start))
 
 
 @functools.lru_cache(maxsize=64, typed=True)
@@ -124,7 +144,7 @@ def linspace(
     Example: ``jnp.linspace(0, 1, 3)`` is ``[0., 0.5, 1.]``. Source: ``numpy.linspace``.
     """
     count, steps = _count("linspace", num), None
-    if isinstance(start, _SCALARS) and isinstance(stop, _SCALARS):
+    if isinstance(start, _SCALARS) and isinstance(stop, _SCALARS) and not is_symbolic(count):
         shape_arguments.canonical_axis(axis, 1)
         steps = _known_steps(start, stop, count, bool(endpoint), dtype, config.enable_x64.cell.value)  # type: ignore[arg-type]
     if steps is not None:
@@ -147,7 +167,7 @@ def _step(start: Any, stop: Any, pieces: int, work: Any) -> Any:
     if pieces <= 0:
         return filled_arrays.full(shape, np.nan, work)
     start, stop = (operands.broadcast_to(convert(v, work), shape) for v in (start, stop))
-    return arithmetic.div(arithmetic.sub(stop, start), np.asarray(pieces).astype(work)[()])
+    return arithmetic.div(arithmetic.sub(stop, start), length_of_axis(pieces, work))
 
 
 @api(static=("work", "dtype"))

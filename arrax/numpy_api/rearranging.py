@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import as_index, is_symbolic
+from arrax.core.calls import as_index, is_below, is_symbolic
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import concrete_value
 from arrax.core.types import slots, typeof
@@ -216,7 +216,11 @@ def _tile(A: Any, reps: tuple[int, ...]) -> Any:
     repeated_axes = [axis for axis, n in enumerate(reps) if n != 1]
     if not repeated_axes:
         return A
-    if len(repeated_axes) == 1 and 0 < reps[repeated_axes[0]] <= _FEW_COPIES:
+    if (
+        len(repeated_axes) == 1
+        and 0 < reps[repeated_axes[0]]
+        and is_below(reps[repeated_axes[0]], _FEW_COPIES + 1, False)
+    ):
         return structure.concatenate([A] * reps[repeated_axes[0]], repeated_axes[0])  # memory is copied as a whole
     spread = tuple(length for pair in zip(reps, own, strict=True) for length in pair)
     repeated = shapes.broadcast_in_dim(A, spread, range(1, 2 * len(own), 2))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_symbolic
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, axis_order, bitwise, filled_arrays, selection, shape_arguments, shapes, structure
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.loops import fori_loop
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.counting import nonzero_indices
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
@@ -58,17 +59,17 @@ def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
     present = arithmetic.lt(filled_arrays.iota(dtype, size), shapes.broadcast_in_dim(count, (size,), ()))
     out = []
     for axis, length in enumerate(shape):
-        step = int(np.prod(shape[axis + 1 :], dtype=np.int64))
-        index = flat if step == 1 else _divided(flat, step)
+        step = math.prod(shape[axis + 1 :])
+        index = flat if type(step) is int and step == 1 else arithmetic.div(flat, _at_least_one(step, dtype))
         if axis:
-            index = arithmetic.rem(index, np.asarray(max(length, 1)).astype(dtype)[()])
+            index = arithmetic.rem(index, _at_least_one(length, dtype))
         fill = shapes.broadcast_in_dim(convert(fills[axis], dtype), (size,), ())
         out.append(selection.select(present, index, fill))
     return tuple(out)
 
 
-def _divided(x: Any, by: int) -> Any:
-    return arithmetic.div(x, np.asarray(max(by, 1)).astype(typeof(x).dtype)[()])
+def _at_least_one(length: Any, dtype: Any) -> Any:
+    return length_of_axis(length if is_symbolic(length) else max(length, 1), dtype)
 
 
 def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray = None) -> tuple[Array, ...]:
@@ -222,6 +223,18 @@ def search_sorted(a: Any, v: Any, sorter: Any, right: bool, method: str) -> Any:
     return _binary_search(a, v, right, dtype)
 
 
+def _steps(length: Any, dtype: Any) -> tuple[Any, ...]:
+    """(how many steps a search takes, the length of the greatest, how many places are left behind it, and one)."""
+    if is_symbolic(length):
+        count, one, width = (length_of_axis(n, dtype) for n in (length, 1, dtype.itemsize * 8))
+        bits = arithmetic.sub(width, bitwise.clz(count))
+        largest = bitwise.shift_left(one, arithmetic.sub(bits, one))
+        return bits, largest, arithmetic.add(arithmetic.sub(count, largest), one)
+    bits = length.bit_length()
+    largest = 1 << (bits - 1)
+    return tuple(np.asarray(n).astype(dtype)[()] for n in (bits, largest, length - largest + 1))
+
+
 def _binary_search(a: Any, v: Any, right: bool, dtype: Any) -> Any:
     """All values at once: how many entries come before each, by steps whose lengths are powers of two, the greatest first.
 
@@ -230,9 +243,8 @@ def _binary_search(a: Any, v: Any, right: bool, dtype: Any) -> Any:
     """
     a, v = stop_gradient(a), stop_gradient(v)
     length, shape = typeof(a).shape[0], typeof(v).shape
-    bits = length.bit_length()
-    first = 1 << (bits - 1)
-    zero, one, largest, rest = (np.asarray(n).astype(dtype)[()] for n in (0, 1, first, length - first + 1))
+    zero, one = (np.asarray(n).astype(dtype)[()] for n in (0, 1))
+    bits, largest, rest = _steps(length, dtype)
 
     def step(number: Any, indices: Any) -> Any:
         size = bitwise.shift_right_logical(largest, number)
@@ -241,7 +253,7 @@ def _binary_search(a: Any, v: Any, right: bool, dtype: Any) -> Any:
         taken = selection.select(arithmetic.eq(number, zero), rest, size)
         return selection.select(before, arithmetic.add(indices, taken), indices)
 
-    return fori_loop(zero, np.asarray(bits, dtype)[()], step, filled_arrays.full(shape, 0, dtype))
+    return fori_loop(zero, bits, step, filled_arrays.full(shape, 0, dtype))
 
 
 def searchsorted(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core import config
+from arrax.core.calls import is_below
 from arrax.core.interpreter import Primitive
 from arrax.core.operand_memories import memories_as_typed
 from arrax.core.types import ShapedArray, typeof
@@ -118,7 +119,7 @@ def seed(number: Any) -> Any:
 def _counters(shape: tuple[int, ...]) -> tuple[Any, Any]:
     """The high and low halves of each position's number, in row-major order."""
     size = math.prod(shape)
-    if size < 1 << 32:
+    if is_below(size, 1 << 32, True):
         return filled_arrays.full(shape, np.uint32(0)), shapes.reshape(filled_arrays.iota(np.uint32, size), shape)
     with config.enable_x64(True):
         number = shapes.reshape(filled_arrays.iota(np.uint64, size), shape)

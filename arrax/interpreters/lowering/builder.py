@@ -172,6 +172,17 @@ def lengths(shape: Sequence[Any]) -> Any:
     return op("concatenate", ShapedArray((len(parts),), np.dtype(np.int32)), *parts, dimension=integer(0))
 
 
+def piece(aval: ShapedArray, x: Any, starts: Sequence[Any]) -> Any:
+    """The part of ``x`` that has the shape of a type, from some places on (scalars); lengths may be symbols."""
+    if type(aval.size) is int:
+        return op("dynamic_slice", aval, x, *starts, slice_sizes=ints(aval.shape))
+    one, all_ = (ShapedArray((count,), np.dtype(np.int32)) for count in (1, len(starts)))
+    numbers = [op("reshape", one, op("convert", _LENGTH, start)) for start in starts]
+    start = op("concatenate", all_, *numbers, dimension=integer(0))
+    limit = op("add", all_, start, lengths(aval.shape))
+    return op("real_dynamic_slice", aval, x, start, limit, lengths([1] * len(starts)))
+
+
 def compare(direction: str, shape: tuple[int, ...], x: Any, y: Any, **attributes: Any) -> Any:
     """Flags of a shape: ``x`` against ``y``; the direction is EQ, NE, LT, LE, GT or GE."""
     flags = ShapedArray(shape, np.dtype(np.bool_))

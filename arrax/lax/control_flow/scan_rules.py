@@ -232,24 +232,8 @@ def _element(ctx: Any, xs: Any, aval: ShapedArray, index: Any) -> Any:
     """The element at ``index`` of the leading axis."""
     one = ShapedArray((1, *aval.shape), aval.dtype)
     kept = ShapedArray(one.shape, kept_type(ctx, aval).dtype)
-    if any(map(is_symbolic, aval.shape)):
-        piece = _piece_of_unknown_lengths(kept, xs, index)
-    else:
-        sizes = builder.ints(one.shape)
-        piece = builder.op("dynamic_slice", kept, xs, *_starts(index, len(one.shape)), slice_sizes=sizes)
+    piece = builder.piece(kept, xs, _starts(index, len(one.shape)))
     return builder.op("reshape", aval, with_type(piece, one))
-
-
-def _piece_of_unknown_lengths(kept: ShapedArray, xs: Any, index: Any) -> Any:
-    rank, number = len(kept.shape), ShapedArray((1,), np.dtype(np.int32))
-    start = builder.op("reshape", number, index)
-    if rank > 1:
-        nothing = builder.constant(np.zeros(rank - 1, np.int32))
-        start = builder.op(
-            "concatenate", ShapedArray((rank,), number.dtype), start, nothing, dimension=builder.integer(0)
-        )
-    limit = builder.op("add", ShapedArray((rank,), number.dtype), start, builder.lengths(kept.shape))
-    return builder.op("real_dynamic_slice", kept, xs, start, limit, builder.lengths([1] * rank))
 
 
 def _with_element(ys: Any, whole: ShapedArray, y: Any, aval: ShapedArray, index: Any) -> Any:
