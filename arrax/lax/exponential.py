@@ -14,7 +14,7 @@ from arrax.lax.accuracy import unary_with_accuracy
 from arrax.lax.arithmetic import add, complex_, div, eq, imag, integer_pow, mul, real_part, scalar, square, sub
 from arrax.lax.complex_values import Parts, exp_limits, expm1_limits, log_limits, sqrt_limits
 from arrax.lax.conversion import convert_element_type, convert_ir
-from arrax.lax.cpu import powers
+from arrax.lax.cpu import cube_roots
 from arrax.lax.cpu.expressions import by_formula
 from arrax.lax.cpu.logarithm import log_one_plus
 from arrax.lax.families import elementwise, repeat_scalars
@@ -97,7 +97,7 @@ cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", cost=8, doc="cube root",
 if compat.LOG1P_BY_FORMULA:
     log1p.primitive.lower["cpu"] = by_formula(log1p.primitive.lower[None], log_one_plus, ("float64",))
 cbrt.primitive.lower["cpu"] = by_formula(
-    by_formula(cbrt.primitive.lower[None], powers.cube_root), powers.cube_root_of_double, ("float64",)
+    by_formula(cbrt.primitive.lower[None], cube_roots.cube_root), cube_roots.cube_root_of_double, ("float64",)
 )
 
 # ---- powers --------------------------------------------------------------------------------------------------------

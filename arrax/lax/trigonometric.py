@@ -34,7 +34,7 @@ from arrax.lax.complex_values import (
     signed,
     unless,
 )
-from arrax.lax.cpu import angles, powers
+from arrax.lax.cpu import angles, hyperbolic
 from arrax.lax.cpu.expressions import by_formula
 from arrax.lax.exponential import exp, expm1, rsqrt
 from arrax.lax.families import binary, lower_named, unary
@@ -125,15 +125,15 @@ atan2 = binary("atan2", inexact, "atan2", cost=24,     doc="angle of the point (
                jvp=(lambda x, y, ans, t: mul(t, div(y, add(square(x), square(y)))),
                     lambda x, y, ans, t: mul(t, div(neg(x), add(square(x), square(y))))))
 
-sinh  = unary("sinh",  inexact, by_parts(lower_named("chlo.sinh"), _sinh_parts), cost=24, doc="hyperbolic sine",
+sinh  = unary("sinh",  inexact, by_parts(lower_named("chlo.sinh"), _sinh_parts), cost=8,  doc="hyperbolic sine",
               jvp=lambda x, ans, t: mul(t, cosh(x)))
-cosh  = unary("cosh",  inexact, by_parts(lower_named("chlo.cosh"), _cosh_parts), cost=24, doc="hyperbolic cosine",
+cosh  = unary("cosh",  inexact, by_parts(lower_named("chlo.cosh"), _cosh_parts), cost=8,  doc="hyperbolic cosine",
               jvp=lambda x, ans, t: mul(t, sinh(x)))
-asinh = unary("asinh", inexact, corrected(lower_named("chlo.asinh"), asinh_limits), cost=24, doc="inverse hyperbolic sine",
+asinh = unary("asinh", inexact, corrected(lower_named("chlo.asinh"), asinh_limits), cost=8,  doc="inverse hyperbolic sine",
               jvp=lambda x, ans, t: mul(t, rsqrt(add(square(x), scalar(1, x)))))
-acosh = unary("acosh", inexact, corrected(lower_named("chlo.acosh"), acosh_limits), cost=24, doc="inverse hyperbolic cosine",
+acosh = unary("acosh", inexact, corrected(lower_named("chlo.acosh"), acosh_limits), cost=8,  doc="inverse hyperbolic cosine",
               jvp=lambda x, ans, t: mul(t, mul(rsqrt(sub(x, scalar(1, x))), rsqrt(add(x, scalar(1, x))))))
-atanh = unary("atanh", inexact, corrected(lower_named("chlo.atanh"), atanh_limits), cost=24, doc="inverse hyperbolic tangent",
+atanh = unary("atanh", inexact, corrected(lower_named("chlo.atanh"), atanh_limits), cost=8,  doc="inverse hyperbolic tangent",
               jvp=lambda x, ans, t: div(t, _one_minus_square(x)))
 # fmt: on
 
@@ -157,7 +157,8 @@ def _tan_of_float64(ctx: Any, x: Any, **accuracy: Any) -> list[Any]:
 
 for _operation, _formula in (
     (asin, angles.arc_sine), (acos, angles.arc_cosine),
-    (atan2, angles.arc_tangent_of_point), (asinh, powers.inverse_hyperbolic_sine),
+    (atan2, angles.arc_tangent_of_point), (sinh, hyperbolic.sine), (cosh, hyperbolic.cosine), (asinh, hyperbolic.inverse_sine),
+    (acosh, hyperbolic.inverse_cosine), (atanh, hyperbolic.inverse_tangent),
 ):  # fmt: skip
     _operation.primitive.lower["cpu"] = by_formula(_operation.primitive.lower[None], _formula)
 atan.primitive.lower["cpu"] = by_formula(_atan_of_float64, angles.arc_tangent)

@@ -1,4 +1,4 @@
-"""Formulas of trigonometric functions and their inverses for float32 arguments, computed in float64.
+"""Formulas of the tangent and of inverse trigonometric functions for float32 arguments, computed in float64.
 
 Polynomials are such that their greatest error is least; it is far less than half a unit in the last place of a float32.
 """
@@ -10,48 +10,41 @@ import math
 
 import numpy as np
 
-from arrax.lax.cpu.expressions import Expression, looked_up
+from arrax.lax.cpu.expressions import Expression
 
 # Added to a whole number of moderate size, it brings that to the last bits.
 TO_LAST_BITS = 1.5 * 2.0**52
 
-_PI = 314159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211707
-_UNITS = 10**98
+_PI = 314159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211707  # times 10^98
+_PLACES = 300  # binary places of 1 / (2 pi) below
+_PART_BITS = 29  # a product of so many bits with the 24 of a float32 is exact in float64
+# Where a set of parts of 1 / (2 pi) begins: numbers of one range are multiples of its least number's last bit, and at most
+# 2^26 times as large, so that the products with the first two parts are exact and the third leaves an error of 2^-59.
+_RANGES = (24, 50, 76, 102)
 
 
-def _in_parts(number: int, bits: int) -> list[float]:
-    """A number, given in units of ``1 / _UNITS``, as the sum of two floats, the first a multiple of 2^-bits."""
-    first = (2 * number * 2**bits + _UNITS) // (2 * _UNITS)
-    return [first / 2**bits, (number * 2**bits - first * _UNITS) / (_UNITS * 2**bits)]
-
-
-def _folding() -> np.ndarray:
-    """For each exponent of a float32: a factor that leaves its numbers moderate, and what multiples of 2 pi leave of them.
-
-    Of a power of two 2^e, multiples of 2 pi leave t; so of m 2^e they leave m t, for whole numbers m. The factor t / 2^e is
-    a sum of two floats; the product of the first with a float32 is exact.
-    """
-    factors = np.zeros((2, 256))
-    factors[0] = 1
-    for biased in range(127 + 23, 255):
-        power = 2 ** (biased - 127 - 23) * _UNITS
-        left = power - (power + _PI) // (2 * _PI) * 2 * _PI
-        if left != power:
-            factors[:, biased] = np.ldexp(_in_parts(left, 26), 127 + 23 - biased)
-    return factors
+def _in_parts(number: int) -> tuple[float, float, float]:
+    """A number in units of ``2**-_PLACES`` as the sum of three floats, the first two of few bits."""
+    parts = []
+    for _ in range(2):
+        last = max(number.bit_length() - _PART_BITS, 0)
+        parts.append(number >> last << last)
+        number -= parts[-1]
+    return (*(math.ldexp(part, -_PLACES) for part in parts), math.ldexp(number, -_PLACES))  # type: ignore[return-value]
 
 
 @functools.cache
-def _constants() -> tuple[list[float], np.ndarray]:
-    """Pi in two parts, and the factors of ``_folding``; made at the first use."""
-    return _in_parts(_PI, 25), _folding()  # products of the first part with whole numbers of 25 bits are exact
+def _turns_per_unit() -> list[tuple[float, float, float]]:
+    """1 / (2 pi) in parts, then for each range without the bits whose products with its numbers are whole turns."""
+    inverse = (10**98 << _PLACES) // (2 * _PI)
+    return [_in_parts(inverse)] + [_in_parts(inverse % (1 << (_PLACES - (start - 23)))) for start in _RANGES]
 
 
-_SHORT_SINE = (  # the same on [0, pi/4]
-    0.99999999999545, -0.16666666630432306, 0.008333328688788534, -0.0001983917794255417, 2.7171489841528518e-06,
+_SINE = (  # sin(2 pi t) / t on [0, 1/8] by powers of t^2
+    6.283185307151, -41.34170215055423, 81.6052038069487, -76.69777410484731, 41.46988900338257,
 )  # fmt: skip
-_SHORT_COSINE = (  # cos(x) on [0, pi/4] by powers of x^2
-    0.9999999999439109, -0.49999999571384884, 0.04166661321723899, -0.0013886528668369202, 2.437263573919817e-05,
+_COSINE = (  # cos(2 pi t) on [0, 1/8] by powers of t^2
+    0.9999999999439367, -19.739208633034956, 64.93931074424374, -85.44229793711524, 59.20279497852301,
 )  # fmt: skip
 _ARC_SINE = (  # asin(x) / x on [0, 1/2] by powers of x^2
     1.0000000002545848, 0.1666665694494448, 0.0750060409916172, 0.04450308620030509, 0.03190080886169988,
@@ -64,16 +57,19 @@ _ARC_TANGENT = (  # atan(x) / x on [0, 1] by powers of x^2
 )  # fmt: skip
 
 
-def _folded(x: Expression) -> list[Expression]:
-    """A number that has the same sine and cosine as x and is not large, as the sum of two."""
-    exponent, wide = (x.bits() >> 23) & 255, x.to(np.float64)
-    return [wide * looked_up(table, exponent) for table in _constants()[1]]
+def _turns(x: Expression) -> list[Expression]:
+    """x / (2 pi) less whole turns as the sum of three: all finite numbers are reduced exactly, the largest included.
 
-
-def _reduced(parts: list[Expression], turns: Expression) -> Expression:
-    """What is left after so many times pi."""
-    first, second = (part - turns * pi for part, pi in zip(parts, _constants()[0], strict=True))
-    return first + second
+    A table by exponent would be shorter, but the compiler computes the operand of a lookup anew for each use.
+    """
+    wide = x.to(np.float64)
+    size = abs(wide)
+    parts = [wide.like(part) for part in _turns_per_unit()[0]]
+    for start, others in zip(_RANGES, _turns_per_unit()[1:], strict=True):
+        far = size >= 2.0**start
+        parts = [far.where(wide.like(other), part) for part, other in zip(parts, others, strict=True)]
+    first, second, third = (wide * part for part in parts)
+    return [first - (first + 0.5).floor(), second, third]
 
 
 def _odd(x: Expression, coefficients: tuple[float, ...]) -> Expression:
@@ -81,21 +77,16 @@ def _odd(x: Expression, coefficients: tuple[float, ...]) -> Expression:
     return x * (x * x).polynomial(coefficients)
 
 
-def _flipped(answer: Expression, parity: Expression) -> Expression:
-    """The answer, negated where the last bit of an integer is set."""
-    return (answer.bits() ^ (parity << 63)).floats()
-
-
 def tangent(x: Expression) -> Expression:
-    """tan(x), by the sine and the cosine of what is left of x after multiples of pi/2"""
-    parts = _folded(x)
-    turns = (parts[0] * (2 / math.pi) + 0.5).floor()
-    rest = _reduced(parts, turns * 0.5)
-    sine_, cosine_ = _odd(rest, _SHORT_SINE), (rest * rest).polynomial(_SHORT_COSINE)
-    parity = (turns + TO_LAST_BITS).bits()
+    """tan(x), by the sine and the cosine of what is left of x after quarters of a turn"""
+    first, second, third = _turns(x)
+    quarters = ((first + second) * 4 + 0.5).floor()
+    rest = ((first - quarters * 0.25) + second) + third
+    sine_, cosine_ = _odd(rest, _SINE), (rest * rest).polynomial(_COSINE)
+    parity = (quarters + TO_LAST_BITS).bits()  # its last bit is set if they are odd
     turned = (parity & 1).differs(0)
-    answer = _flipped(turned.where(cosine_, sine_), parity) / turned.where(sine_, cosine_)
-    return answer.to(np.float32)
+    answer = turned.where(cosine_, sine_) / turned.where(sine_, cosine_)
+    return answer.to(np.float32).negated_by(parity)
 
 
 def arc_tangent(x: Expression) -> Expression:

@@ -60,7 +60,8 @@ class Expression:
         return self._with("shift_left", bits)
 
     def __rshift__(self, bits: int) -> Expression:
-        return self._with("shift_right_arithmetic", bits)
+        """The shift that fills with zeros: of 64 bits, not every CPU has a vector form of the other."""
+        return self._with("shift_right_logical", bits)
 
     def __invert__(self) -> Expression:
         return self._with("not")
@@ -84,6 +85,9 @@ class Expression:
 
     def __gt__(self, other: Expression | Number) -> Expression:
         return self._compare("GT", other)
+
+    def __ge__(self, other: Expression | Number) -> Expression:
+        return self._compare("GE", other)
 
     def equals(self, other: Expression | Number) -> Expression:
         """Whether elements are equal."""
@@ -137,6 +141,15 @@ class Expression:
         """A number that is not negative, with another's sign."""
         return (self.bits() | (other.bits() & int(np.iinfo(other.bits().aval.dtype).min))).floats()
 
+    def negated_by(self, parity: Expression) -> Expression:
+        """Negated where the last bit of an integer is set, by a division by 1 or -1.
+
+        The compiler computes a quotient once, where it would compute cheaper operations anew for each element of a result
+        that they are repeated in.
+        """
+        aval = ShapedArray(self.aval.shape, np.dtype(np.int32))
+        return self / ((parity.to(aval.dtype) << 31) | int(np.float32(1).view(np.int32))).floats()
+
     def polynomial(self, coefficients: Sequence[float]) -> Expression:
         """The sum of coefficients times powers, the constant one first."""
         total = self * coefficients[-1] + coefficients[-2]
@@ -149,21 +162,6 @@ def spread(value: Any, aval: ShapedArray, shape: tuple[int, ...]) -> Expression:
     """An operand, which may be a scalar, as an array of the result's shape."""
     whole = ShapedArray(shape, aval.dtype)
     return Expression(value if aval.shape == shape else builder.broadcast(value, whole, ()), whole)
-
-
-def looked_up(table: np.ndarray, index: Expression) -> Expression:
-    """The entries of a small table at the numbers of an integer array, which are within its bounds."""
-    shape = index.aval.shape
-    start = ShapedArray((*shape, 1), index.aval.dtype)
-    out = ShapedArray(shape, table.dtype)
-    numbers = builder.attribute(
-        f"#stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = {len(shape)}>"
-    )
-    value = builder.op(
-        "gather", out, builder.constant(table), builder.op("reshape", start, index.value), dimension_numbers=numbers,
-        slice_sizes=builder.ints([1]), indices_are_sorted=builder.attribute("false"),
-    )  # fmt: skip
-    return Expression(value, out)
 
 
 def any_of(flags: Expression) -> Expression:

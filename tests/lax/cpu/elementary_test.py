@@ -23,6 +23,11 @@ UNARY = {  # operation: (NumPy's, where numbers are drawn from, special values)
     lax.asin:  (np.arcsin,  (-1, 1),     [(0.0, 0.0), (-0.0, -0.0), (2.0, NAN), (-2.0, NAN), (INF, NAN), (NAN, NAN)]),
     lax.acos:  (np.arccos,  (-1, 1),     [(1.0, 0.0), (-1.0, math.pi), (2.0, NAN), (-2.0, NAN), (-INF, NAN), (NAN, NAN)]),
     lax.atan:  (np.arctan,  (-9, 9),     [(0.0, 0.0), (-0.0, -0.0), (INF, math.pi / 2), (-INF, -math.pi / 2), (NAN, NAN)]),
+    lax.sinh:  (np.sinh,    (-88, 88),   [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (99.0, INF), (NAN, NAN)]),
+    lax.cosh:  (np.cosh,    (-88, 88),   [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, INF), (-99.0, INF), (NAN, NAN)]),
+    lax.asinh: (np.arcsinh, (-99, 99),   [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (NAN, NAN)]),
+    lax.acosh: (np.arccosh, (1, 99),     [(1.0, 0.0), (0.5, NAN), (-2.0, NAN), (INF, INF), (-INF, NAN), (NAN, NAN)]),
+    lax.atanh: (np.arctanh, (-1, 1),     [(0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (2.0, NAN), (INF, NAN), (NAN, NAN)]),
     lax.cbrt:  (np.cbrt,    (-99, 99),   [(0.0, 0.0), (-0.0, -0.0), (8.0, 2.0), (INF, INF), (-INF, -INF), (NAN, NAN)]),
 }
 # fmt: on
@@ -44,7 +49,7 @@ def test_values_are_almost_correctly_rounded(operation):
     reference, (low, high), _ = UNARY[operation]
     x = RNG.uniform(low, high, 1 << 16).astype(np.float32)
     small = (RNG.uniform(0, 1, 1 << 15) * 10.0 ** -RNG.integers(0, 30, 1 << 15)).astype(np.float32)
-    for numbers in (x, small):
+    for numbers in (x, small + np.float32(low > 0)):
         assert errors(operation(numbers), reference(numbers.astype(np.float64))).max() < 0.62
 
 
