@@ -12,6 +12,7 @@ from arrax.core.types import Zero, instantiate, typeof
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, move_batch_axis, running_batch
 from arrax.lax.custom_rules import Hidden, fill_call_rules, function_of
+from arrax.lax.slicing import index_in_dim
 
 custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True)
 custom_vmap_call_p.hidden_params = frozenset({"fun", "num_consts"})
@@ -75,8 +76,13 @@ def _derivative(
             outs, flags[:] = rule.call(size, both, row)
             return outs
 
-        outs = with_tangents(*jvp(ruled, xs, moving))
-        return outs, [*flags, *(flag for flag, there in zip(flags, with_tangent, strict=True) if there)]
+        results, out_tangents = jvp(ruled, xs, moving)
+        outs = with_tangents(results, out_tangents)
+        own = list(flags)
+        if size and not any(mapped[:count]):  # only tangents are mapped: the results are the same for all of them
+            outs[: len(own)] = [index_in_dim(x, 0, 0, keepdims=False) if each else x for x, each in zip(results, own, strict=True)]
+            own = [False] * len(own)
+        return outs, [*own, *(flag for flag, there in zip(flags, with_tangent, strict=True) if there)]
 
     def paired_flags(mapped: Sequence[bool]) -> list[bool]:
         rest = iter(mapped[count:])

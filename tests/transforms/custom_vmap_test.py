@@ -160,3 +160,20 @@ def test_sequential_vmap_is_a_loop():
     np.testing.assert_array_equal(product, 2 * X)
     np.testing.assert_array_equal(total["sum"], X + 2)
     np.testing.assert_allclose(arrax.vmap(arrax.grad(f))(X), np.cos(X), rtol=1e-6)
+
+
+def test_jacobians_whose_results_alone_are_not_mapped():
+    @custom_vmap
+    def wave(x):
+        return jnp.sin(x)
+
+    wave.def_vmap(lambda size, batched, x: (jnp.sin(x), batched[0]))
+    x = jnp.arange(3.0)
+    expected = np.diag(np.cos(x))
+    for jacobian in (arrax.jacfwd(wave), arrax.jit(arrax.jacfwd(wave)), arrax.jacrev(wave)):
+        np.testing.assert_allclose(jacobian(x), expected, rtol=1e-6)
+    second = arrax.grad(lambda x: arrax.jacfwd(arrax.checkpoint(wave))(x).sum())(x)
+    np.testing.assert_allclose(second, -np.sin(x), rtol=1e-6)
+    value, slope = arrax.vmap(lambda t: arrax.jvp(wave, (x,), (t,)), out_axes=(None, 0))(jnp.eye(3))
+    np.testing.assert_allclose(value, np.sin(x), rtol=1e-6)
+    np.testing.assert_allclose(slope, expected, rtol=1e-6)
