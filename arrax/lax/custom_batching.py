@@ -80,7 +80,9 @@ def _derivative(
         outs = with_tangents(results, out_tangents)
         own = list(flags)
         if size and not any(mapped[:count]):  # only tangents are mapped: the results are the same for all of them
-            outs[: len(own)] = [index_in_dim(x, 0, 0, keepdims=False) if each else x for x, each in zip(results, own, strict=True)]
+            outs[: len(own)] = [
+                index_in_dim(x, 0, 0, keepdims=False) if each else x for x, each in zip(results, own, strict=True)
+            ]
             own = [False] * len(own)
         return outs, [*own, *(flag for flag, there in zip(flags, with_tangent, strict=True) if there)]
 

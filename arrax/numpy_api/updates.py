@@ -306,7 +306,8 @@ def _update_method(operation: str, doc: str, finish: Callable[[Any, Any], Any] |
             array = convert(array, np.int32)
         if finish is not None:
             aval = typeof(array)
-            return finish(array, update_item(ones(aval.shape, aval.dtype), self.index, values, operation, access))
+            neutral = convert(ones(aval.shape, aval.dtype), aval.dtype, aval.weak_type)
+            return finish(array, update_item(neutral, self.index, values, operation, access))
         if array is self.array:
             return update_item(array, self.index, values, operation, access)
         if typeof(values).dtype != np.bool_:

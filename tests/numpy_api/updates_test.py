@@ -153,6 +153,8 @@ def test_other_values_are_converted_silently(dtype, value, result):
 def test_weak_types_stay_weak(update):
     assert update(jnp.asarray(1.0), (), "set", 2.0).weak_type
     assert update(jnp.asarray(1.0), (), "add", np.float32(2)).weak_type
+    for operation in ("divide", "power"):
+        assert update(jnp.asarray(2.0), (), operation, np.float32(2)).weak_type
     assert not update(jnp.zeros(()), (), "set", 2.0).weak_type
 
 

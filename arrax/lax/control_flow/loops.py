@@ -208,5 +208,11 @@ def _bounds(lower: Any, upper: Any) -> tuple[Any, Any]:
             return lower, np.asarray(upper).astype(low.dtype)[()]
         raise TypeError(f"lax.fori_loop: lower and upper must have equal types, got {low.dtype} and {up.dtype}")
     if low.weak_type != up.weak_type:  # both or neither, so that the index keeps its type
-        return (convert(lower, low.dtype, False), upper) if low.weak_type else (lower, convert(upper, up.dtype, False))
+        return (_firm(lower), upper) if low.weak_type else (lower, _firm(upper))
     return lower, upper
+
+
+def _firm(bound: Any) -> Any:
+    """A bound that is not weakly typed; one that is known stays known."""
+    known, dtype = known_scalar(bound), typeof(bound).dtype
+    return convert(bound, dtype, False) if known is None else known.astype(dtype)[()]

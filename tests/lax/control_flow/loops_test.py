@@ -206,6 +206,16 @@ def test_known_bounds_make_it_differentiable_in_reverse_mode(wrap):
     assert_allclose(gradient, 4 * 2.0**3)
 
 
+BOUND = arrax.numpy.int32(3)
+
+
+@pytest.mark.parametrize("wrap", [arrax.jit, arrax.checkpoint, lambda f: lambda x: lax.cond(True, f, f, x)])
+@pytest.mark.parametrize("bounds", [(0, BOUND), (np.int32(0), BOUND), (BOUND - 3, 3), (np.array(0), 3)], ids=str)
+def test_bounds_that_are_arrays_from_outside_are_known(wrap, bounds):
+    gradient = arrax.grad(wrap(lambda x: lax.fori_loop(*bounds, lambda i, c: lax.mul(c, x), x)))(2.0)
+    assert_allclose(gradient, 4 * 2.0**3)
+
+
 def test_traced_bounds_are_refused_in_reverse_mode_only():
     def f(x, n):
         return lax.fori_loop(0, n, lambda i, c: lax.mul(c, x), x)
