@@ -28,31 +28,55 @@ from arrax.xla.arrays import Array, ArrayLike
 _LOG_2 = math.log(2)
 
 
+_POWER_OF_TWO = (  # (2^f - 1) / f for |f| up to 1/2 by powers of f, to 0.04 units in the last place of the power
+    0.6931472028534668, 0.2402264791386492, 0.05550332472561159, 0.009618437324867113, 0.0013398874028927032,
+    0.0001535337115017299,
+)  # fmt: skip
+
+
 def _exp2_lowering(ctx: Any, x: Any) -> list[Any]:
-    """2^x = 2^n e^(f log 2) with n the integer nearest to x: exact at integers."""
+    """2^x = 2^n 2^f with n the integer nearest to x: exact at integers."""
     out = ctx.avals_out[0]
     aval = ShapedArray(out.shape, np.float32) if out.dtype.itemsize < 4 else ShapedArray(out.shape, out.dtype)
     info = np.finfo(aval.dtype)
-    x = convert_ir(x, out, aval)
-    x = builder.op("minimum", aval, x, builder.full(info.maxexp + 1, aval))
-    x = builder.op("maximum", aval, x, builder.full(info.minexp - info.nmant - 2, aval))
+
+    def op(name: str, left: Any, right: Any) -> Any:
+        return builder.op(name, aval, left, right if hasattr(right, "type") else builder.full(right, aval))
+
+    x = op("minimum", convert_ir(x, out, aval), info.maxexp + 1)
+    x = op("maximum", x, info.minexp - info.nmant - 2)
     whole = builder.op("round_nearest_even", aval, x)
-    fraction = builder.op("multiply", aval, builder.op("subtract", aval, x, whole), builder.full(_LOG_2, aval))
-    half = builder.op("floor", aval, builder.op("multiply", aval, whole, builder.full(0.5, aval)))
-    rest = builder.op("subtract", aval, whole, half)
-    result = builder.op("exponential", aval, fraction)
-    for part in (half, rest):  # in two steps, each of which has a normal number for a factor
-        result = builder.op("multiply", aval, result, _power_of_two(part, aval))
-    return [convert_ir(result, aval, out)]
+    rest = op("subtract", x, whole)
+    if aval.dtype == np.float32:
+        result: Any = builder.full(_POWER_OF_TWO[-1], aval)
+        for coefficient in (*_POWER_OF_TWO[-2::-1], 1.0):
+            result = op("add", op("multiply", result, rest), coefficient)
+    else:
+        result = builder.op("exponential", aval, op("multiply", rest, _LOG_2))
+    for factor in _powers_of_two(whole, aval):
+        result = op("multiply", result, factor)
+    # The compiler's library computes sums together with the products before them, but not with what is before those.
+    nan = builder.compare("NE", aval.shape, x, x)
+    return [convert_ir(builder.op("select", aval, nan, x, result), aval, out)]
 
 
-def _power_of_two(whole: Any, aval: ShapedArray) -> Any:
-    """2^n of integral floats whose result is a normal number: n is put into the exponent's bits."""
+def _powers_of_two(whole: Any, aval: ShapedArray) -> list[Any]:
+    """Two normal numbers whose product is 2^n, for integral floats n: halves of n are put into exponents.
+
+    The sum of n and a number in whose last bit ones are has n in its last bits.
+    """
     info = np.finfo(aval.dtype)
     bits = ShapedArray(aval.shape, np.dtype(f"int{8 * aval.dtype.itemsize}"))
-    biased = builder.op("add", aval, whole, builder.full(info.maxexp - 1, aval))
-    integer = builder.op("convert", bits, biased)
-    return builder.op("bitcast_convert", aval, builder.op("shift_left", bits, integer, builder.full(info.nmant, bits)))
+    ones = np.asarray(1.5 * 2.0**info.nmant, aval.dtype)
+
+    def op(name: str, left: Any, right: Any) -> Any:
+        return builder.op(name, bits, left, right if hasattr(right, "type") else builder.full(right, bits))
+
+    sum_ = builder.op("add", aval, whole, builder.full(ones[()], aval))
+    integer = op("subtract", builder.op("bitcast_convert", bits, sum_), int(ones.view(bits.dtype)))
+    half = op("shift_right_arithmetic", integer, 1)
+    biased = (op("add", part, info.maxexp - 1) for part in (half, op("subtract", integer, half)))
+    return [builder.op("bitcast_convert", aval, op("shift_left", part, info.nmant)) for part in biased]
 
 
 def _exp2_parts(x: Any, y: Any) -> Parts:

@@ -28,6 +28,7 @@ from arrax.lax.gathers import (
 )
 from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.lax.scatters import scatter, scatter_add, scatter_apply, scatter_max, scatter_min, scatter_mul, scatter_sub
+from arrax.lax.slice_additions import dynamic_add_slice
 from arrax.numpy_api.index_description import IndexDescription, result_shape
 from arrax.numpy_api.operands import broadcast_to, index_dtype
 
@@ -138,7 +139,9 @@ def _read_window(x: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
     return _reversed(x, d)
 
 
-def _of_one_dtype(starts: Sequence[Any]) -> list[Any]:
+def _of_one_dtype(starts: Sequence[Any]) -> Sequence[Any]:
+    if all(isinstance(start, int) for start in starts):
+        return starts
     dtype = next(typeof(start).dtype for start in starts if not isinstance(start, int))
     return [np.asarray(start).astype(dtype)[()] if isinstance(start, int) else start for start in starts]
 
@@ -158,8 +161,7 @@ def _write_window(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) 
         return new
     if 0 in d.sizes:
         return x
-    if not all(isinstance(start, int) for start in starts):
-        starts = _of_one_dtype(starts)
+    starts = _of_one_dtype(starts)
     if told.elsewhere:
         new = slots.in_memory_of(new, aval)
     return slicing.dynamic_update_slice(x, new, starts, allow_negative_indices=False)
@@ -201,6 +203,14 @@ def _hits(length: Any, low: Any, high: Any, step: int) -> Any:
         return bitwise.bitwise_and(inside, arithmetic.eq(arithmetic.rem(indices, spread[3]), spread[2]))
     indices = np.arange(length) - low
     return (indices >= 0) & (indices % step == 0) & (indices < length - low - high)
+
+
+def _is_part(x: Any, d: IndexDescription) -> bool:
+    """Whether an index is of a part of an array of floats as it lies, at a known place."""
+    aval = typeof(x)
+    if told.elsewhere or d.scalar_axes or d.array_axes or d.inserted or not dtypes.is_inexact(aval.dtype):
+        return False
+    return all(step == 1 for step in d.steps) and d.sizes != aval.shape and 0 not in d.sizes
 
 
 def _dropped_axes(x: Any, axes: Sequence[int]) -> Any:
@@ -340,6 +350,9 @@ def write(
     def scattered(window: Any, indices: Any, numbers: Any, **flags: Any) -> Any:
         return update.scatter(window, indices, new, numbers, **flags)
 
+    if operation in ("add", "subtract") and _is_part(x, d) and not (d.misses and access.mode is not CLIP):
+        window = _restored_axes(new, d.squeezed)
+        return dynamic_add_slice(x, window if operation == "add" else arithmetic.neg(window), _of_one_dtype(starts))
     return _write(x, d, starts, operands, access, elementwise, scattered)
 
 

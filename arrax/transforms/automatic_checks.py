@@ -32,6 +32,7 @@ from arrax.lax.runtime_checks import ErrorCategory, Site, Sites, place_of, side_
 from arrax.lax.scatters import scatter_add_p, scatter_max_p, scatter_min_p, scatter_mul_p, scatter_p, scatter_sub_p
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
+from arrax.lax.slice_additions import dynamic_add_slice_p
 from arrax.lax.slicing import dynamic_index_in_dim, dynamic_slice_p, dynamic_update_slice_p
 from arrax.lax.sorting import sort_p
 from arrax.lax.structure import slice_in_dim
@@ -171,6 +172,7 @@ _INDICES: dict[Primitive, Callable[[Sequence[Any], dict[str, Any]], Windows]] = 
     gather_p: _gathered,
     dynamic_slice_p: lambda args, params: _sliced(args[1:], params["slice_sizes"]),
     dynamic_update_slice_p: lambda args, params: _sliced(args[2:], typeof(args[1]).shape),
+    dynamic_add_slice_p: lambda args, params: _sliced(args[2:], typeof(args[1]).shape),
 }
 for _primitive in (scatter_p, scatter_add_p, scatter_sub_p, scatter_mul_p, scatter_min_p, scatter_max_p):
     _INDICES[_primitive] = _scattered

@@ -1,7 +1,7 @@
 """Compiling modules, each content once: in memory, and on disk between processes.
 
 The key of an executable is everything that its machine code depends on: the program without locations, the compile options,
-XLA's flags, the build of jaxlib, the processor's features, the platform and the devices.
+XLA's flags, the build of jaxlib, the processors' features and number, the platform and the devices.
 """
 
 from __future__ import annotations
@@ -126,6 +126,11 @@ class _Latest(threading.local):
 latest = _Latest()
 
 
+def _processors() -> int | None:
+    """How many processors this process may use: the compiler divides loops into as many parts."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
 @functools.cache
 def _machine() -> bytes:
     """What machine code depends on besides the program: jaxlib's build, XLA's flags, the processor."""
@@ -141,6 +146,7 @@ def _machine() -> bytes:
         runtime.jaxlib_build,
         host_platform.machine(),
         features,
+        _processors(),
         flags,
         os.environ.get("LIBTPU_INIT_ARGS", ""),
     )
