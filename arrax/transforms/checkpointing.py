@@ -116,6 +116,8 @@ def checkpoint(
       policy: which intermediate values may be saved all the same, see ``checkpoint_policies``.
       static_argnums: positions of arguments that are part of the program; they need not be hashable.
     Returns: a function with the same values and derivatives.
+    Raises:
+      ValueError: when it is called, positions in ``static_argnums`` without an argument.
     Example: ``grad(checkpoint(lambda x: jnp.sin(jnp.sin(x))))(1.)``.
     """
     if fun is None:
@@ -133,6 +135,8 @@ def checkpoint(
     @boundary
     @named_like(fun)
     def fun_remat(*args: Any, **kwargs: Any) -> Any:
+        if not all(-len(args) <= number < len(args) for number in numbers):
+            raise ValueError(f"checkpoint: static_argnums={numbers}, but there are {len(args)} positional arguments")
         split = Split(target, numbers, (), args, kwargs, AnyStaticArgument)
         leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
         traced = trace(target, split, "checkpoint", store, leaves, tree)

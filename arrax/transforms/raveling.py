@@ -33,7 +33,8 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
         return full((0,), 0.0, np.float32), Unravel(tree, (), np.dtype(np.float32))
     avals = [typeof(leaf) for leaf in leaves]
     dtype = dtypes.result_type(*[aval.dtype for aval in avals])
-    parts = [reshape(convert(leaf, dtype), (aval.size,)) for leaf, aval in zip(leaves, avals, strict=True)]
+    weak = all(aval.weak_type and aval.dtype == dtype for aval in avals)
+    parts = [reshape(convert(leaf, dtype, weak), (aval.size,)) for leaf, aval in zip(leaves, avals, strict=True)]
     vector = concatenate(parts, 0)
     return vector, Unravel(tree, tuple((aval.shape, aval.dtype, aval.weak_type) for aval in avals), dtype)
 

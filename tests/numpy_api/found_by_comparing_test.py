@@ -536,3 +536,15 @@ def test_what_numpy_takes_for_an_array_becomes_one():
     for value in ({1, 2}, {1: 2}, object(), "text", ["text"], [object()]):
         with pytest.raises(TypeError, match="Unexpected input type for array"):
             jnp.asarray(value)
+
+
+def test_raveled_pytrees_of_weakly_typed_numbers_are_weak():
+    for tree, weak in (
+        (2.0, True),
+        ([3, 4], True),
+        ([jnp.asarray(2.0), 1.0], True),
+        ([3, 4.0], False),
+        ([np.float32(1), 2.0], False),
+    ):
+        vector, back = arrax.flatten_util.ravel_pytree(tree)
+        assert vector.weak_type == weak and arrax.tree.structure(back(vector)) == arrax.tree.structure(tree)

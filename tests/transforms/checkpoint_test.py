@@ -202,3 +202,9 @@ def test_policies_may_say_more_than_yes_and_no():
 
     assert saves(ad_checkpoint.Saveable) and saves(ad_checkpoint.Offloadable("device", "pinned_host"))
     assert not saves(ad_checkpoint.Recompute) and not saves(False) and saves(True)
+
+
+@pytest.mark.parametrize("number", [2, -3])
+def test_static_positions_without_an_argument_are_refused(number):
+    with pytest.raises(ValueError, match="checkpoint: static_argnums=.* 2 positional arguments"):
+        arrax.checkpoint(lambda x, y: x, static_argnums=number)(1.0, 2)
