@@ -167,6 +167,11 @@ def shorter(first: Any, second: Any) -> Any:
     return min(first, second) if unknown is None else unknown.least(first, second)
 
 
+def typical(length: Any) -> int:
+    """A length, or one to plan with where it is an expression of symbols."""
+    return max(length.evaluate(dict.fromkeys(length.symbols(), 128)), 1) if is_symbolic(length) else length
+
+
 def as_index(value: Any) -> int:
     """An int from what Python accepts as one.
 

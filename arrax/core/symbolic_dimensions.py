@@ -337,16 +337,18 @@ def normal(terms: Iterable[tuple[Monomial, int]], scope: Any) -> Any:
 
 
 def _whole_quotient(monomial: Monomial, coefficient: int) -> list[tuple[Monomial, int]] | None:
-    """n d floordiv(x, d) is n (x - mod(x, d)), for an int d."""
-    if len(monomial) != 1 or monomial[0][1] != 1 or monomial[0][0].name != "floordiv":
-        return None
-    number, divisor = monomial[0][0].operands
-    if not isinstance(divisor, int) or coefficient % divisor:
-        return None
-    rest = number % divisor
-    whole = number - rest
-    terms = whole.terms if isinstance(whole, SymbolicDimension) else (((), whole),)
-    return [(m, c * (coefficient // divisor)) for m, c in terms]
+    """n d y floordiv(x, d) is n y (x - mod(x, d)), for an int d."""
+    for place, (factor, power) in enumerate(monomial):
+        if power != 1 or factor.name != "floordiv":
+            continue
+        number, divisor = factor.operands
+        if not isinstance(divisor, int) or coefficient % divisor:
+            continue
+        whole = number - number % divisor
+        terms = whole.terms if isinstance(whole, SymbolicDimension) else (((), whole),)
+        others = monomial[:place] + monomial[place + 1 :]
+        return [(times(others, m), c * (coefficient // divisor)) for m, c in terms]
+    return None
 
 
 def quotient_and_rest(number: SymbolicDimension, divisor: SymbolicDimension) -> tuple[Any, Any]:
@@ -381,13 +383,15 @@ def quotient_and_rest(number: SymbolicDimension, divisor: SymbolicDimension) -> 
             if found is not None:  # what is divided was a multiple of a quotient
                 more, remainder = divmod(found[1], by)
                 return quotient + found[0] + more, remainder
+        if by > 0 and left.is_below(by, False) and not left.is_below(0, True):
+            return quotient, left
     floor, modulo = (operation(name, left, by, scope) for name in ("floordiv", "mod"))
     return quotient + floor, modulo
 
 
 def _without_rest(number: SymbolicDimension, monomial: Monomial, times: int, by: int) -> tuple[Any, Any] | None:
     """(n (e // by), what is left) of a sum with n (e - mod(e, by)) in it, for a monomial mod(e, by); None of others."""
-    if times <= 0 or len(monomial) != 1 or monomial[0][1] != 1 or monomial[0][0].name != "mod":
+    if len(monomial) != 1 or monomial[0][1] != 1 or monomial[0][0].name != "mod":
         return None
     divided, divisor = monomial[0][0].operands
     if divisor != by:

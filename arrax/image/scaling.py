@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax import numpy as jnp
-from arrax.core.calls import as_index, as_indices
+from arrax.core.calls import as_index, as_indices, is_symbolic
 from arrax.core.types import typeof
 from arrax.lax.precision import Precision, PrecisionLike
 from arrax.numpy_api.api import api
@@ -161,9 +161,16 @@ def _scaled(
 def _nearest(image: Any, shape: tuple[int, ...]) -> Any:
     for axis, (old, new) in enumerate(zip(image.shape, shape, strict=True)):
         if old != new:
-            indices = np.floor((np.arange(new, dtype=np.float32) + np.float32(0.5)) * old / new).astype(np.int32)
-            image = jnp.take(image, jnp.asarray(indices), axis=axis, mode="clip")
+            image = jnp.take(image, _nearest_places(old, new), axis=axis, mode="clip")
     return image
+
+
+def _nearest_places(old: Any, new: Any) -> Any:
+    """For each new pixel, the old one in which its middle lies."""
+    if is_symbolic(old) or is_symbolic(new):
+        middles = jnp.arange(new).astype(np.float32) + np.float32(0.5)
+        return jnp.floor(middles * jnp.float32(old) / jnp.float32(new)).astype(np.int32)
+    return jnp.asarray(np.floor((np.arange(new, dtype=np.float32) + np.float32(0.5)) * old / new).astype(np.int32))
 
 
 def _method(name: str, method: Any) -> ResizeMethod:
@@ -212,7 +219,9 @@ def resize(
     if chosen is ResizeMethod.NEAREST:
         return _nearest(image, shape)
     axes = tuple(axis for axis, (old, new) in enumerate(zip(image.shape, shape, strict=True)) if old != new)
-    scale = np.array([1.0 if shape[axis] == 0 else shape[axis] / image.shape[axis] for axis in axes])
+    ratios = [1.0 if shape[axis] == 0 else shape[axis] / image.shape[axis] for axis in axes]
+    known = not any(is_symbolic(shape[axis]) or is_symbolic(image.shape[axis]) for axis in axes)
+    scale = np.array(ratios) if known else jnp.asarray(ratios)
     return _resized(image, shape, axes, scale, chosen, antialias, precision)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_symbolic
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder, sharding_text
@@ -117,7 +118,11 @@ def _numbers_attribute(numbers: ScatterDimensionNumbers, index_rank: int) -> Any
 
 def _moved_inside(indices: Any, aval: ShapedArray, limits: Sequence[int]) -> Any:
     largest = dtypes.iinfo(aval.dtype).max
-    high = builder.constant(np.array([min(limit, largest) for limit in limits], aval.dtype))
+    if any(map(is_symbolic, limits)):
+        numbers = ShapedArray((len(limits),), np.dtype(np.int32))
+        high = builder.op("convert", ShapedArray(numbers.shape, aval.dtype), builder.lengths(limits))
+    else:
+        high = builder.constant(np.array([min(limit, largest) for limit in limits], aval.dtype))
     high = builder.broadcast(high, aval, (aval.ndim - 1,))
     return builder.op("clamp", aval, builder.full(0, aval), indices, high)
 

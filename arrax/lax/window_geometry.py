@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from arrax.core.calls import as_index, as_indices
+from arrax.core.calls import as_index, as_indices, longer
 from arrax.interpreters.lowering import builder
 
 _PADDINGS = ("VALID", "SAME", "SAME_LOWER")
@@ -101,14 +101,14 @@ class Windows(NamedTuple):
     def padded(self, shape: Sequence[int]) -> list[int]:
         """Lengths of the dilated and padded operand."""
         return [
-            max(dilated(n, d) + low + high, 0)
+            longer(dilated(n, d) + low + high, 0)
             for n, d, (low, high) in zip(shape, self.base_dilation, self.padding, strict=True)
         ]
 
     def output_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """How many windows there are along each axis."""
         return tuple(
-            0 if length < span else (length - span) // stride + 1
+            longer((length - span) // stride + 1, 0)
             for length, span, stride in zip(self.padded(shape), self.spans(), self.window_strides, strict=True)
         )
 

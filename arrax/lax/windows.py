@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arrax.core.calls import is_symbolic
 from arrax.core.explicit_axes import whole_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.operand_memories import memory_of_all
@@ -24,6 +25,7 @@ from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import anything, check_dtype, numeric
 from arrax.lax.reductions import accumulator
 from arrax.lax.selection import select
+from arrax.lax.structure import pad
 from arrax.lax.window_geometry import Windows
 from arrax.lax.window_selection import select_and_gather_add_p, window_slices
 from arrax.xla.arrays import Array, ArrayLike
@@ -180,6 +182,12 @@ def reduce_window(
     monoid = computations.monoid_of(given.program)
     primitive = None if monoid is None else _NAMED.get(monoid)
     if monoid is not None and primitive is not None and computations.is_identity(given.inits[0], monoid, aval.dtype):
-        return tree_unflatten(given.tree, [primitive.bind(given.arrays[0], **windows._asdict())])
+        array = given.arrays[0]
+        if any(is_symbolic(n) for pair in windows.padding for n in pair):
+            steps = [n - 1 for n in windows.base_dilation]
+            config = [(low, high, step) for (low, high), step in zip(windows.padding, steps, strict=True)]
+            array = pad(array, given.inits[0], config)
+            windows = windows._replace(padding=((0, 0),) * len(config), base_dilation=(1,) * len(config))
+        return tree_unflatten(given.tree, [primitive.bind(array, **windows._asdict())])
     outs = reduce_window_p.bind(*given.arrays, *given.inits, jaxpr=given.program, **windows._asdict())
     return tree_unflatten(given.tree, outs)

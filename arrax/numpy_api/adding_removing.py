@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_symbolic, shorter
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shape_arguments, shapes
+from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shape_arguments, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
@@ -54,6 +55,19 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
         if (start, limit) != (0, values.shape[one]):
             filt = pick(filt, np.arange(start, limit), one)
     return filt
+
+
+def _around(name: str, arr: Any, axis: int, place: Any, left_out: int) -> list[Any]:
+    """What stands before a place of an axis whose length is an expression of symbols, and what stands from it (or behind it) on."""
+    if isinstance(place, slice) or np.ndim(place):
+        raise NotImplementedError(
+            f"{name}: several places along an axis of length {shape_of(arr)[axis]}, a symbolic dimension"
+        )
+    index = int(place)
+    length: Any = shape_of(arr)[axis]
+    size, start, _ = length.piece(index, None, None)
+    ends = [(0, start), (start + shorter(left_out, size), length)]
+    return [structure.slice_in_dim(arr, first, last, axis=axis) for first, last in ends]
 
 
 def _along(name: str, arr: Any, axis: OneAxis) -> tuple[Any, int]:
@@ -100,6 +114,9 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: OneAxis = None) ->
     indices = _indices_known("insert", obj)
     length = shape_of(arr)[axis]
     count, values = _fitting_values(arr, values, axis, obj, indices)
+    if is_symbolic(length) and indices is not None:
+        before, behind = _around("insert", arr, axis, indices, 0)
+        return join_all("insert", [before, convert_to(values, arr), behind], axis, None)
     pool = join_all("insert", [arr, convert_to(values, arr)], axis, None)
     if indices is None:
         return pick_compiled(pool, _insertion_order(obj, length, count), axis)
@@ -188,6 +205,9 @@ def delete(arr: ArrayLike, obj: Any, axis: OneAxis = None, *, assume_unique_indi
     arr, axis = _along("delete", arr, axis)
     indices = _indices_known("delete", obj)
     length = shape_of(arr)[axis]
+    if is_symbolic(length) and indices is not None:
+        before, behind = _around("delete", arr, axis, indices, 1)
+        return join_all("delete", [before, behind], axis, None)
     if indices is not None:
         return pick(arr, np.delete(np.arange(length), indices), axis)
     if typeof(obj).dtype == np.bool_ or (typeof(obj).ndim > 0 and not assume_unique_indices):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import in_call
+from arrax.core.calls import in_call, is_symbolic
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, refuse_masked, typeof
@@ -241,6 +241,8 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
         return _from_sequence(tree_map(lambda leaf: nan if leaf is None else leaf, value, is_leaf=_is_none), dtype)
     if any(type(leaf) is range for leaf in leaves):
         return _from_sequence(tree_map(lambda leaf: list(leaf) if type(leaf) is range else leaf, value), dtype)
+    if any(map(is_symbolic, leaves)):
+        return _from_sequence(tree_map(lambda leaf: leaf.__jax_array__() if is_symbolic(leaf) else leaf, value), dtype)
     if not leaves:
         plain = np.array(value, dtype=np.float32)
         chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtype

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import typical
 from arrax.core.types import slots, typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import axis_order, shapes
@@ -146,7 +147,8 @@ def _path(terms: Sequence[str], output: str, sizes: Sequence[tuple[int, ...]], o
     else:
         strategy = "optimal" if optimize == "optimal" else "auto" if optimize is True else optimize
         text = f"{','.join(terms)}->{output}"
-        path, _ = _planner().contract_path(text, *sizes, shapes=True, optimize=strategy)
+        known = [tuple(map(typical, shape)) for shape in sizes]
+        path, _ = _planner().contract_path(text, *known, shapes=True, optimize=strategy)
     return list(path)
 
 

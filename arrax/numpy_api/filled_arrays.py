@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, is_symbolic
+from arrax.core.calls import as_index, is_symbolic, longer
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import ShapedArray, slots, typeof
@@ -304,9 +304,15 @@ def _known(name: str, argument: str, value: Any) -> Any:
 def _counted(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
     """``arange`` up to a length that is an expression of symbols."""
     first, last = (0, start) if stop is None else (start, stop)
-    if step not in (None, 1):
+    step = 1 if step is None else as_index(step)
+    if is_symbolic(step):
         raise NotImplementedError(f"arange: the step {step} between symbolic dimensions {first} and {last}")
-    numbers = filled_arrays.broadcasted_iota(dtype, ((last - first).or_zero(),), 0)
+    if step == 0:
+        raise ZeroDivisionError("arange: the step must not be 0")
+    span = last - first if step > 0 else first - last
+    count = (span + abs(step) - 1) // abs(step)
+    numbers = filled_arrays.broadcasted_iota(dtype, (longer(count, 0),), 0)
+    numbers = numbers if step == 1 else arithmetic.mul(numbers, convert(asarray(step), dtype))
     return numbers if type(first) is int and first == 0 else arithmetic.add(numbers, convert(asarray(first), dtype))
 
 

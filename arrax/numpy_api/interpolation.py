@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import longer
 from arrax.core.interpreter import concrete_value
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, structure
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
@@ -38,10 +39,10 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extrap
     length, shape = typeof(xp).shape[0], typeof(x).shape
     one = np.asarray(1).astype(index_dtype())[()]
     position = selection.clamp(
-        one, search_sorted(xp, x, None, True, "scan"), np.asarray(max(length - 1, 1)).astype(index_dtype())[()]
+        one, search_sorted(xp, x, None, True, "scan"), length_of_axis(longer(length - 1, 1), index_dtype())
     )
     before = arithmetic.sub(position, one)
-    position = arithmetic.min_(position, np.asarray(length - 1).astype(index_dtype())[()])
+    position = arithmetic.min_(position, length_of_axis(length - 1, index_dtype()))
     x0, x1, f0, f1 = (
         take_slices(xp, before, 0),
         take_slices(xp, position, 0),

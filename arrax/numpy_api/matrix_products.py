@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import as_index, as_indices, as_sequence
+from arrax.core.calls import as_index, as_indices, as_sequence, typical
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import axis_order, shapes
@@ -83,7 +83,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
     lengths += [1 if ranks[-1] == 1 else np.shape(arrays[-1])[-1]]
     if ranks[0] == 1:
         lengths[1] = np.shape(arrays[0])[0]
-    return _multiplied(arrays, _cheapest(tuple(lengths)), 0, len(arrays) - 1, precision)
+    return _multiplied(arrays, _cheapest(tuple(map(typical, lengths))), 0, len(arrays) - 1, precision)
 
 
 def _cheapest(lengths: tuple[int, ...]) -> dict[tuple[int, int], int]:

@@ -10,6 +10,7 @@ from arrax import dtypes
 from arrax.core.calls import is_below
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, shapes, sorting, structure
+from arrax.lax.conversion import length_of_axis
 from arrax.lax.reductions import reduce_or
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
@@ -74,7 +75,7 @@ def _by_search(element: Any, test: Any) -> Any:
     """The first value that is not less is equal, or none is."""
     test = sorting.sort(test)
     indices = search_sorted(test, element, None, False, "scan")
-    last = np.asarray(typeof(test).size - 1).astype(typeof(indices).dtype)[()]
+    last = length_of_axis(typeof(test).size - 1, typeof(indices).dtype)
     return arithmetic.eq(take_slices(test, arithmetic.min_(indices, last), 0), element)
 
 

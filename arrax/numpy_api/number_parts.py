@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_below
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
@@ -319,7 +319,7 @@ def _packbits(a: Any, axis: int, bitorder: str) -> Any:
     flags = axis_order.move_axis(convert(a, np.bool_), axis, -1)
     *lead, length = typeof(flags).shape
     count = -(-length // 8)
-    if 8 * count > length:
+    if not is_below(8 * count - length, 1, False):
         flags = structure.pad(flags, np.bool_(False), [(0, 0, 0)] * len(lead) + [(0, 8 * count - length, 0)])
     packed = pack_bits_p.bind(shapes.reshape(flags, (*lead, count, 8)), bitorder=bitorder)
     return axis_order.move_axis(packed, len(lead), axis)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_symbolic
 from arrax.core.types import typeof
 from arrax.lax import (
     arithmetic,
@@ -182,6 +183,23 @@ def _runs(indices: np.ndarray) -> list[tuple[int, int, int]]:
     return runs
 
 
+def _runs_of(length: Any, width: tuple[int, int], mode: str) -> list[tuple[Any, Any, int]]:
+    """The runs of an axis whose length is an expression of symbols: it must be known to be longer than the pads copied from it."""
+    low, high = width
+    whole = (0, length, 1)
+    if mode == "edge":
+        runs = [(0, low, 0), whole, (length - 1, high, 0)]
+    else:
+        skipped = int(mode == "reflect")
+        if max(width) > length - skipped:
+            raise ValueError(f"pad: widths {width} of mode {mode!r} are more than the length {length}")
+        if mode == "wrap":
+            runs = [(length - low, low, 1), whole, (0, high, 1)]
+        else:
+            runs = [(low - 1 + skipped, low, -1), whole, (length - 1 - skipped, high, -1)]
+    return [run for run in runs if run is whole or run[1]]
+
+
 def _run_slice(x: Any, run: tuple[int, int, int], axis: int) -> Any:
     start, length, step = run
     shape = typeof(x).shape
@@ -197,7 +215,9 @@ def _run_slice(x: Any, run: tuple[int, int, int], axis: int) -> Any:
 def _pad_copies(x: Any, widths: Widths, mode: str) -> Any:
     for axis, width in enumerate(widths):
         if width != (0, 0):
-            runs = _runs(np.pad(np.arange(typeof(x).shape[axis]), width, mode=mode))  # type: ignore[call-overload]
+            length = typeof(x).shape[axis]
+            known = not is_symbolic(length)
+            runs = _runs(np.pad(np.arange(length), width, mode=mode)) if known else _runs_of(length, width, mode)  # type: ignore[call-overload]
             x = structure.concatenate([_run_slice(x, run, axis) for run in runs], axis)
     return x
 

@@ -25,7 +25,7 @@ from arrax.lax import (
     structure,
 )
 from arrax.lax.calls import call_apart
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api, with_host_route
@@ -379,6 +379,10 @@ def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
 @api(static=("count",), host=lambda values, count: np.resize(values, (count,)) if host.fits(count) else None)
 def _repeat_whole(a: Any, count: int) -> Any:
     """As many elements as wanted: those of a vector, over and over."""
+    if is_symbolic(count) or is_symbolic(typeof(a).size):
+        index = np.dtype(np.int32)
+        size = shapes.broadcast_in_dim(length_of_axis(typeof(a).size, index), (count,), ())
+        return take_slices(a, arithmetic.rem(filled_arrays.iota(index, count), size), 0)
     times, rest = divmod(count, typeof(a).size)
     if times <= _MANY_COPIES:
         whole = [a] * times

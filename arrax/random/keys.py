@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
+from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
@@ -186,7 +187,8 @@ def split(key: Array, num: ArrayLike = 2) -> Array:
     Example: ``k1, k2 = arrax.random.split(arrax.random.key(0))``.
     """
     typed, was_typed = check_key("split", key)
-    shape = checked_shape("split", num if isinstance(num, tuple | list) else (static_int("split", "num", num),))
+    several: Any = num if isinstance(num, tuple | list) or is_symbolic(num) else (static_int("split", "num", num),)
+    shape = checked_shape("split", several)
     if isinstance(typed, PRNGKeyArray) and context.interpreter.is_evaluation:
         consume("random_split", typed)
         data = _split_data(typed._base_array, typed._impl, shape)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import is_below
 from arrax.core.interpreter import Primitive
 from arrax.core.types import Zero, typeof
 from arrax.interpreters.lowering.module import lower_fun
@@ -64,7 +65,7 @@ materialized_p.lower["cpu"] = _lower_on_cpu
 
 def materialized(x: Any) -> Any:
     """The values, computed once; a few elements are left to the compiler."""
-    return materialized_p.bind(x) if typeof(x).size >= FEW else x
+    return materialized_p.bind(x) if not is_below(typeof(x).size, FEW, True) else x
 
 
 def materialized_keys(words: Any) -> Any:
@@ -74,4 +75,4 @@ def materialized_keys(words: Any) -> Any:
 
 def has_short_rows(shape: tuple[int, ...]) -> bool:
     """Whether loops over an array's rows are short."""
-    return len(shape) > 1 and shape[-1] < SHORT and math.prod(shape) >= LARGE
+    return len(shape) > 1 and is_below(shape[-1], SHORT, False) and not is_below(math.prod(shape), LARGE, True)

@@ -12,7 +12,7 @@ from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import axis_order, filled_arrays, shapes
 from arrax.lax.argminmax import argmax
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.cumulative import cumsum
 from arrax.lax.exponential import log
 from arrax.lax.gathers import GatherDimensionNumbers, GatherScatterMode, gather
@@ -105,7 +105,7 @@ def _draws(bits: Bits, p: Any, count: int, shape: tuple[int, ...], replace: bool
     number = math.prod(shape)
     if p is None:
         if replace:
-            return integer_values(bits, shape, integer, integer.type(0), integer.type(count))
+            return integer_values(bits, shape, integer, integer.type(0), length_of_axis(count, integer))
         order = shuffled(bits, filled_arrays.iota(integer, count), 0)
         return shapes.reshape(slice_in_dim(order, 0, number), shape)
     if replace:

@@ -18,7 +18,7 @@ from arrax.core.operand_memories import memories_as_typed
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, structure
-from arrax.lax.conversion import convert
+from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.families import batch_with_ranks, memoized_rule
 from arrax.lax.operand_checks import broadcast_shapes_strict
 from arrax.random.implementations import Implementation, register
@@ -171,15 +171,16 @@ def _words(key: Any, size: int) -> Any:
     Each word is computed by itself, as one of the two words of its pair: twice the arithmetic, but one pass that nothing
     interrupts, and that fuses with whatever is made of the words.
     """
-    if size > _LONGEST:
+    if not is_below(size, _LONGEST + 1, True):
         return _blocks_of_words(key, size)
-    half = (size + 1) // 2
+    half = length_of_axis((size + 1) // 2, _u32)
     number = filled_arrays.iota(np.uint32, size)
-    in_second = arithmetic.ge(number, np.uint32(half))
-    low = selection.select(in_second, arithmetic.sub(number, np.uint32(half)), number)
-    high = arithmetic.add(low, np.uint32(half))
-    if size % 2:  # the last number's partner is 0
-        high = selection.select(arithmetic.eq(high, np.uint32(size)), filled_arrays.full((size,), np.uint32(0)), high)
+    in_second = arithmetic.ge(number, half)
+    low = selection.select(in_second, arithmetic.sub(number, half), number)
+    high = arithmetic.add(low, half)
+    if size % 2:  # the last number's partner is 0; of an even length none is so great
+        zero = filled_arrays.full((size,), np.uint32(0))
+        high = selection.select(arithmetic.eq(high, length_of_axis(size, _u32)), zero, high)
     first, second = threefry2x32_p.bind(*_pair(key), low, high)
     return selection.select(in_second, second, first)
 
@@ -203,13 +204,13 @@ def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     if bit_width == 32:
         words = _words(key, size)
         return shapes.reshape(materialized(words) if has_short_rows(shape) else words, shape)
-    if bit_width == 64 and 2 * size > _LONGEST:
+    if bit_width == 64 and not is_below(2 * size, _LONGEST + 1, True):
         words = _words(key, 2 * size)
         halves = (structure.slice_in_dim(words, n * size, (n + 1) * size) for n in (0, 1))
         return _joined(*(shapes.reshape(half, shape) for half in halves))
     if bit_width == 64:  # the high and the low words are the two halves of the sequence
         number = shapes.reshape(filled_arrays.iota(np.uint32, size), shape)
-        return _joined(*threefry2x32_p.bind(*_pair(key), number, arithmetic.add(number, np.uint32(size))))
+        return _joined(*threefry2x32_p.bind(*_pair(key), number, arithmetic.add(number, length_of_axis(size, _u32))))
     per_word = 32 // bit_width
     count = -(-size // per_word)
     words = materialized(_words(key, count))  # or each piece would compute its word anew

@@ -8,14 +8,17 @@ from typing import Any, overload
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_symbolic
 from arrax.core.functions import named_like
 from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.dtypes.kinds import tangent_dtype
-from arrax.lax.conversion import convert
+from arrax.lax.arithmetic import add, eq
+from arrax.lax.conversion import convert, length_of_axis
+from arrax.lax.filled_arrays import broadcasted_iota
 from arrax.lax.placement import device_put, own_sharding
-from arrax.lax.shapes import reshape
+from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.structure import slice_in_dim
 from arrax.native import runtime
 from arrax.transforms.arguments import as_numbers
@@ -261,12 +264,24 @@ def _basis(leaves: Sequence[Any]) -> list[Any]:
     total = sum(aval.size for aval in avals)
     result, start = [], 0
     for aval in avals:
-        block = np.zeros((total, aval.size), aval.dtype)
-        block[start : start + aval.size] = np.eye(aval.size, dtype=aval.dtype)
-        block = block.reshape(total, *aval.shape)
+        block: Any
+        if is_symbolic(total):
+            block = reshape(_shifted_unit(total, aval.size, start, aval.dtype), (total, *aval.shape))
+        else:
+            block = np.zeros((total, aval.size), aval.dtype)
+            block[start : start + aval.size] = np.eye(aval.size, dtype=aval.dtype)
+            block = block.reshape(total, *aval.shape)
         result.append(convert(block, aval.dtype, True) if aval.weak_type else block)
         start += aval.size
     return result
+
+
+def _shifted_unit(rows: Any, columns: Any, start: Any, dtype: Any) -> Any:
+    """A unit matrix from row ``start`` on, of lengths that are expressions of symbols."""
+    counter = np.dtype(np.int32)
+    row, column = (broadcasted_iota(counter, (rows, columns), axis) for axis in (0, 1))
+    first = broadcast_in_dim(length_of_axis(start, counter), (rows, columns), ())
+    return convert(eq(row, add(column, first)), dtype)
 
 
 def _split_leading(x: Any, avals: Sequence[ShapedArray], shape_rest: tuple[int, ...], after: bool) -> list[Any]:

@@ -44,8 +44,16 @@ def for_shapes(module: Any, types: Any) -> Any:
         main = next(
             each for each in module.body.operations if ir.StringAttr(each.attributes["sym_name"]).value == "main"
         )
-        for argument, given in zip(main.regions[0].blocks[0].arguments, types, strict=True):
-            argument.set_type(given)
+        block = main.regions[0].blocks[0]
+        start = ir.InsertionPoint.at_block_begin(block)
+        for argument, given in zip(block.arguments, types, strict=True):
+            unknown = argument.type
+            if (
+                unknown != given
+            ):  # what takes the argument, and demands results of its type, still has the type of before
+                argument.set_type(given)
+                widened = ir.Operation.create("stablehlo.convert", results=[unknown], operands=[argument], ip=start)
+                argument.replace_all_uses_except(widened.results[0], widened)
         (*_, end) = main.regions[0].blocks[0].operations
         results = [value.type for value in end.operands]  # arguments may be handed through
         main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(list(types), results))

@@ -5,7 +5,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
-from arrax import export, lax, nn
+from arrax import export, image, lax, nn, random
 from arrax.errors import InconclusiveDimensionOperation
 
 SIZES = {"a": 3, "b": 5}
@@ -109,6 +109,26 @@ FUNCTIONS = {  # name: (function, shapes of its arguments, those of its results)
     "attended":    (lambda x: nn.dot_product_attention(x, x, x, is_causal=True), ["a, 1, b"], "(a, 1, b)"),
     "differences": (lambda x: jnp.diff(x, axis=0), ["a, 2"], "(a - 1, 2)"),
     "integral":    (lambda x: jnp.trapezoid(x, axis=0), ["a, 2"], "(2,)"),
+    "greatest":    (lambda x: lax.top_k(x, 1)[0], ["2, a"], "(2, 1)"),
+    "computed again": (arrax.grad(arrax.checkpoint(lambda x: jnp.sum(jnp.sin(jnp.sin(x))))), ["a, 2"], "(a, 2)"),
+    "by formulas": (lambda x: nn.gelu(jnp.arctan2(x, 2), approximate=False) + jnp.cbrt(x), ["a, 2"], "(a, 2)"),
+    "solved":      (lambda x: jnp.linalg.solve(x.T @ x + 3 * jnp.eye(x.shape[1]), x.T), ["2, a"], "(a, 2)"),
+    "Cholesky's factor": (lambda x: jnp.linalg.cholesky(x.T @ x + jnp.eye(x.shape[1])), ["2, a"], "(a, a)"),
+    "singular values": (lambda x: jnp.linalg.svd(x, compute_uv=False), ["a, 2"], "(min(a, 2),)"),
+    "pooled":      (lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 1), (2, 1), "SAME"), ["a, 2"], "(- floordiv(- a, 2), 2)"),
+    "edges":       (lambda x: jnp.pad(x, 1, mode="edge"), ["a, 2"], "(a + 2, 4)"),
+    "Jacobian":    (lambda x: arrax.jacfwd(jnp.sin)(x) + arrax.jacrev(jnp.cos)(x), ["a"], "(a, a)"),
+    "lengths":     (lambda x: jnp.array(x.shape) * x[0, 0], ["a, b"], "(2,)"),
+    "best order":  (lambda x: jnp.einsum("ij,ik,il->jkl", x, x, x) + jnp.linalg.multi_dot([x.T, x, x.T, x])[..., None], ["a, 2"], "(2, 2, 2)"),
+    "every second number": (lambda x: x * jnp.arange(x.shape[0] - 1, -x.shape[0] - 1, -2), ["a"], "(a,)"),
+    "without":     (lambda x: jnp.insert(jnp.delete(x, 0, axis=0), 1, 7.0, axis=0), ["a, 2"], "(a, 2)"),
+    "as often as it takes": (lambda x: jnp.resize(x, (2, 4)), ["a, b"], "(2, 4)"),
+    "resized":     (lambda x: image.resize(x, (2, 4), "linear") + image.resize(x, (2, 4), "nearest"), ["a, b"], "(2, 4)"),
+    "random":      (lambda x: x + random.normal(random.key(0), x.shape) + random.uniform(random.split(random.key(1), 2)[1], (2,)), ["a, 2"], "(a, 2)"),
+    "keys":        (lambda x: random.key_data(random.split(random.key(0), x.shape[0])), ["a"], "(a, 2)"),
+    "chosen":      (lambda x: random.choice(random.key(0), x, (3,)), ["a"], "(3,)"),
+    "membership":  (lambda x: jnp.isin(x[:, 0], x[:, 1]), ["a, 2"], "(a,)"),
+    "bits":        (lambda x: jnp.packbits(x > 0, axis=1), ["a, b"], "(a, - floordiv(- b, 8))"),
     "half":        (lambda x: x.reshape(2, -1)[0], ["2*a"], "(a,)"),
 }
 # fmt: on

@@ -228,6 +228,8 @@ def by_formula(
 
 def _call(ctx: Any, formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray, values: Any) -> Any:
     """Call the formula's private function, which is made once per module and type."""
+    if builder.symbols.values is not None:  # a function of its own would have to be told the lengths
+        return _answer(formula, avals, out, values)
     module = ctx.module_context
     key = ("formula", formula, tuple(avals))
     function = module.functions.get(key)
@@ -259,7 +261,10 @@ def _function(ctx: Any, formula: Formula, avals: Sequence[ShapedArray], out: Sha
         function = builder.operation("func.func", [], [], attributes, 1)
     block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
     with ir.InsertionPoint(block):
-        full = [spread(value, aval, out.shape) for value, aval in zip(block.arguments, avals, strict=True)]
-        answer = formula(*map(_single, full))
-        builder.operation("func.return", [], [_small(answer, out.dtype).value])
+        builder.operation("func.return", [], [_answer(formula, avals, out, block.arguments)])
     return function
+
+
+def _answer(formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray, values: Any) -> Any:
+    full = [spread(value, aval, out.shape) for value, aval in zip(values, avals, strict=True)]
+    return _small(formula(*map(_single, full)), out.dtype).value

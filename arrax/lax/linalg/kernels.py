@@ -109,11 +109,16 @@ def kernel_call(
         for number, out in (aliases or {}).items()
     )
     config = {**{key: _attribute(value) for key, value in (attributes or {}).items()}, **(texts or {})}
+    sizes = _sizes_of(outs)
+    first = len(values)
+    numbers = builder.dense(np.arange(first, first + len(sizes), dtype=np.int64)) if sizes else None
+    avals = [*avals, *(ShapedArray((out.ndim,), INT32) for out in outs if sizes)]
     operation = builder.operation(
         "stablehlo.custom_call",
         [builder.ir_type(aval) for aval in outs],
-        values,
+        [*values, *sizes],
         {
+            **({"indices_of_shape_operands": numbers} if sizes else {}),
             "call_target_name": builder.string(target),
             "api_version": builder.integer(4, 32),
             "backend_config": builder.attribute(f"{{{', '.join(f'{key} = {text}' for key, text in config.items())}}}"),
@@ -124,6 +129,13 @@ def kernel_call(
         },
     )
     return list(operation.results)
+
+
+def _sizes_of(outs: Sequence[ShapedArray]) -> list[Any]:
+    """The shapes of results as operands, which calls with lengths that are symbols need: they are taken away when those are known."""
+    if all(type(out.size) is int for out in outs):
+        return []
+    return [builder.lengths(out.shape) for out in outs]
 
 
 def _divided_batch(avals: Sequence[ShapedArray], outs: Sequence[ShapedArray], batch: int) -> dict[str, Any]:
@@ -160,9 +172,12 @@ def solver_name(ctx: Any, routine: str) -> str:
 def plain_call(target: str, values: Sequence[Any], outs: Sequence[ShapedArray], config: str = "") -> list[Any]:
     """A call of a decomposition that XLA itself expands, on every platform."""
     attributes = {"call_target_name": builder.string(target), "backend_config": builder.string(config)}
-    return list(
-        builder.operation("stablehlo.custom_call", [builder.ir_type(aval) for aval in outs], values, attributes).results
-    )
+    sizes = _sizes_of(outs)
+    if sizes:
+        numbers = np.arange(len(values), len(values) + len(sizes), dtype=np.int64)
+        attributes["indices_of_shape_operands"] = builder.dense(numbers)
+    types = [builder.ir_type(aval) for aval in outs]
+    return list(builder.operation("stablehlo.custom_call", types, [*values, *sizes], attributes).results)
 
 
 # ---- failures, empty matrices ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_below, shorter
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
@@ -103,7 +103,7 @@ _lower_many = cached_lower_fun(_swaps, "permutation_of_pivots", one_kernel=True)
 
 
 def _permutation_lower(ctx: Any, pivots: Any, *, permutation_size: int) -> Sequence[Any]:
-    lower = _lower_many if ctx.avals_in[0].shape[-1] >= _MANY_PIVOTS else _lower_few
+    lower = _lower_few if is_below(ctx.avals_in[0].shape[-1], _MANY_PIVOTS, True) else _lower_many
     return lower(ctx, pivots, permutation_size=permutation_size)
 
 
@@ -137,7 +137,7 @@ lu_p = Primitive("lu", multiple_results=True, cost=work_of_rows)
 def _type_rule(aval: ShapedArray) -> list[ShapedArray]:
     check_matrices("lu", aval)
     *batch, rows, columns = aval.shape
-    return [aval.strip_weak_type(), integers((*batch, min(rows, columns))), integers((*batch, rows))]
+    return [aval.strip_weak_type(), integers((*batch, shorter(rows, columns))), integers((*batch, rows))]
 
 
 _permute = cached_lower_fun(
@@ -182,7 +182,7 @@ def _jvp(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
     (a,), (t,) = primals, tangents
     factors, pivots, order = lu_p.bind(a)
     *batch, rows, columns = typeof(a).shape
-    k, zero = min(rows, columns), np.zeros((), typeof(a).dtype)[()]
+    k, zero = shorter(rows, columns), np.zeros((), typeof(a).dtype)[()]
     sides = [(0, 0, 0)] * len(batch)
     lower = lower_triangle(part(factors, columns=(0, k)), -1)
     lower = with_diagonal(pad(lower, zero, [*sides, (0, 0, 0), (0, rows - k, 0)]), 1)

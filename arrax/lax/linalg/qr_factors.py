@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core.calls import shorter
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
@@ -56,7 +57,7 @@ ormqr_p = Primitive("ormqr", cost=work_of_rows)
 def _reflected_type(a: ShapedArray) -> list[ShapedArray]:
     check_matrices("geqrf", a)
     *batch, rows, columns = a.shape
-    return [a.strip_weak_type(), ShapedArray((*batch, min(rows, columns)), a.dtype)]
+    return [a.strip_weak_type(), ShapedArray((*batch, shorter(rows, columns)), a.dtype)]
 
 
 def _pivoted_type(a: ShapedArray, pivots: ShapedArray, *, use_magma: Any = None) -> list[ShapedArray]:
@@ -172,7 +173,7 @@ qr_p = Primitive("qr", multiple_results=True, cost=work_of_rows)
 def _type_rule(a: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: Any = None) -> list[ShapedArray]:
     check_matrices("qr", a)
     *batch, rows, columns = a.shape
-    k = rows if full_matrices else min(rows, columns)
+    k = rows if full_matrices else shorter(rows, columns)
     factors = [ShapedArray((*batch, rows, k), a.dtype), ShapedArray((*batch, k, columns), a.dtype)]
     return [*factors, integers((*batch, columns))] if pivoting else factors
 
@@ -189,7 +190,7 @@ def _factored(a: Any, *, pivoting: bool, full_matrices: bool, use_magma: Any = N
         free = broadcast_in_dim(np.int32(0), (*batch, columns), ())
         reflected, pivots, taus = geqp3_p.bind(a, free, use_magma=use_magma)
         order = [sub(pivots, full_like(pivots, 1))]
-    k = rows if full_matrices else min(rows, columns)
+    k = rows if full_matrices else shorter(rows, columns)
     zero = np.zeros((), typeof(a).dtype)[()]
     if k > columns:
         vectors = pad(reflected, zero, [(0, 0, 0)] * (len(batch) + 1) + [(0, k - columns, 0)])
@@ -208,7 +209,7 @@ def _jvp(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool, us
     q, r, *order = qr_p.bind(a, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
     if pivoting:
         a, t = (transposed(take_rows(transposed(x), order[0])) for x in (a, t))
-    k = min(rows, columns)
+    k = shorter(rows, columns)
     first, square = part(t, columns=(0, k)), part(r, rows=(0, k), columns=(0, k))
     scaled = triangular_solve(square, first, left_side=False, lower=False)
     thin = part(q, columns=(0, k))

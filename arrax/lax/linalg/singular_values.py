@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from arrax.core.calls import shorter
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
@@ -60,7 +61,7 @@ class SvdAlgorithm(enum.Enum):
 
 def _types(aval: ShapedArray, full_matrices: bool) -> list[ShapedArray]:
     *batch, rows, columns = aval.shape
-    k = min(rows, columns)
+    k = shorter(rows, columns)
     return [
         ShapedArray((*batch, k), real_dtype(aval.dtype)),
         ShapedArray((*batch, rows, rows if full_matrices else k), aval.dtype),

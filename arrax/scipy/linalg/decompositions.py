@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax import numpy as jnp
-from arrax.core.calls import as_indices
+from arrax.core.calls import as_indices, shorter
 from arrax.core.types import typeof
 from arrax.lax.linalg import matrices as parts
 from arrax.numpy_api.api import api
@@ -187,11 +187,11 @@ def _lu(a: Any, permute_l: bool) -> tuple[Any, ...]:
     a = as_matrices("lu", a)
     factors, _, order = lax.linalg.lu(a)
     m, n = a.shape[-2:]
-    k = min(m, n)
+    k = shorter(m, n)
     lower = jnp.tril(factors[..., :, :k], -1) + jnp.eye(m, k, dtype=a.dtype)
     upper = jnp.triu(factors)[..., :k, :]
     real = jnp.real(a).dtype
-    permutation = (order[..., None, :] == np.arange(m)[:, None]).astype(real)
+    permutation = (order[..., None, :] == jnp.arange(m)[:, None]).astype(real)
     if permute_l:
         back = jnp.argsort(order, -1)
         return jnp.take_along_axis(lower, back[..., None], -2), upper
