@@ -43,7 +43,9 @@ def _parts(a: Real, x: Real, precision: float, order: int) -> Parts:
     expanded = inside & ~uniform
     lower = _series(a, x, expanded & below, precision, order)
     upper = _fraction(a, x, expanded & ~below, precision, order)
-    value = where_any(uniform, lambda: _uniform(uniform.where(a, 100), uniform.where(x, 90)), below.where(lower, upper))
+    value = where_any(
+        uniform, lambda: _uniform(uniform.where(a, 100), uniform.where(x, 90), precision), below.where(lower, upper)
+    )
     return Parts(value, below, inside)
 
 
@@ -85,13 +87,14 @@ _TEMME = (
 # fmt: on
 
 
-def _uniform(a: Real, x: Real) -> Real:
+def _uniform(a: Real, x: Real, precision: float) -> Real:
     """L for x up to a, above it U."""
+    terms = len(_TEMME) if precision < 1e-13 else 16  # |eta| is below 0.91: what is left out is below 2e-11
     distance = (x - a) / a
     eta = distance * (2 * excess(distance)).sqrt()
     inverse, shrunk = 1 / a, (-stirling(a)).exp()
     above, here, total = a.like(0), a.like(0), a.like(0)
-    for n in range(len(_TEMME) - 1, 0, -1):
+    for n in range(terms - 1, 0, -1):
         above, here = here, shrunk * _TEMME[n] + ((n + 1) * inverse) * above
         total = total * eta + here
     below = x <= a
@@ -143,7 +146,7 @@ def _lower(a: Real, x: Real, precision: float, order: int) -> Real:
     parts, (p, y) = _parts(a, x, precision, order), _sound(a, x)
     weight = _weight(p, y, precision)
     result = parts.below.where(weight * parts.value, 1 - p * weight * parts.value)
-    result = where_any(_lower_is_near_one(a, x), lambda: 1 - _small_upper(a, x), result)
+    result = where_any(_lower_is_near_one(a, x), lambda: 1 - _small_upper(a, x, precision), result)
     return _limits(a, x, parts.inside, result, 0, 1)
 
 
@@ -151,7 +154,7 @@ def _upper(a: Real, x: Real, precision: float, order: int) -> Real:
     parts, (p, y) = _parts(a, x, precision, order), _sound(a, x)
     weight = _weight(p, y, precision)
     result = parts.below.where(1 - weight * parts.value, p * weight * parts.value)
-    result = where_any(_lower_is_near_one(a, x), lambda: _small_upper(a, x), result)
+    result = where_any(_lower_is_near_one(a, x), lambda: _small_upper(a, x, precision), result)
     return _limits(a, x, parts.inside, result, 1, 0)
 
 
@@ -162,19 +165,24 @@ def _lower_is_near_one(a: Real, x: Real) -> Flags:
     return (x <= 1) & (a <= limit)
 
 
-def _small_upper(a: Real, x: Real) -> Real:
-    """Q for small x by 1 - x^a / Gamma(a + 1), less the sum of a x^a / Gamma(a + 1) times (-x)^n / (n! (a + n))."""
+def _small_upper(a: Real, x: Real, precision: float) -> Real:
+    """Q for small x by 1 - x^a / Gamma(a + 1), less the sum of a x^a / Gamma(a + 1) times (-x)^n / (n! (a + n)).
+
+    With few digits, the sum is one quotient: the compiler would compute several, and their slopes, each in a kernel of its own.
+    """
+    precise = precision < 1e-13
     inside = _lower_is_near_one(a, x) & (x > 0) & (a > 0)
     x, a = inside.where(x, 0.5), inside.where(a, 0.1)
     power = a * (x.log() - a.chebyshev(0, 0.75, _LOG_FACTORIAL))
-    term, total = x.like(1), x.like(0)
-    for n in range(1, _TERMS):
-        term = term * (x * (-1 / n))
-        total = total + term / (a + n)
-    return -power.expm1() - a * power.exp() * total
+    term, total, below = x.like(1), x.like(0), x.like(1)
+    for n in range(1, 19 if precise else 13):  # 1/19! is below the precision of float64, 1/(2^13 13!) is 2e-14
+        term, divisor = term * (x * (-1 / n)), a + n
+        if precise:
+            total = total + term / divisor
+        else:
+            total, below = total * divisor + term * below, below * divisor
+    return -power.expm1() - a * power.exp() * (total if precise else total / below)
 
-
-_TERMS = 19  # 1 / 19! is below the precision of float64
 
 # log Gamma(1 + a) / a on 0 to 0.75, a Chebyshev series
 # fmt: off
