@@ -199,8 +199,9 @@ def setitem_refused(array: Any, index: Any, value: Any) -> NoReturn:
     )
 
 
-def _entries_on_host(values: np.ndarray, start: int, count: int) -> list[np.ndarray]:
-    return [values[index, ...] for index in range(start, start + count)]
+def _entries_on_host(values: np.ndarray, start: Any, count: int) -> list[np.ndarray]:
+    first = int(start)
+    return [values[index, ...] for index in range(first, first + count)]
 
 
 @api(static=("count",), host=_entries_on_host, stepwise=True)
@@ -221,8 +222,12 @@ def iterate(array: Any) -> list[Any]:
         raise TypeError("iteration over a 0-d array")
     if isinstance(array, Tracer):
         return [getitem(array, index) for index in range(shape[0])]
-    starts = range(0, shape[0], _ENTRIES_AT_ONCE)
-    return [entry for start in starts for entry in _entries(array, start, min(_ENTRIES_AT_ONCE, shape[0] - start))]
+    if shape[0] <= _ENTRIES_AT_ONCE:
+        return _entries(array, 0, shape[0])
+    entries: list[Any] = []
+    for start in range(0, shape[0], _ENTRIES_AT_ONCE):  # arrays, so that all of one count are calls of one signature
+        entries += _entries(array, host.new(np.array(start, np.int32)), min(_ENTRIES_AT_ONCE, shape[0] - start))
+    return entries
 
 
 # ---- take -----------------------------------------------------------------------------------------------------------
