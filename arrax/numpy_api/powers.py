@@ -76,6 +76,8 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     check_arraylike("power", x1, x2)
     if isinstance(x2, int) and not isinstance(x2, bool):
         _refuse_negative_power(x1, x2)
+        if x2.bit_length() > 31 and dtypes.is_inexact(typeof(x1).dtype):
+            return _static_power(x1, float(x2))
         return _static_power(x1, x2)
     if _is_known_integer(x2):
         _refuse_negative_power(x1, int(x2))  # type: ignore[arg-type]

@@ -298,6 +298,10 @@ def test_integers_are_not_raised_to_negative_powers():
     assert float(jnp.power(2.0, known)) == 0.5 and jnp.power(jnp.arange(1, 3), -jnp.ones(2, int)).tolist() == [1, 0]
 
 
+def test_floats_are_raised_to_large_integers():
+    assert float(jnp.power(2.0, 2**31)) == np.inf and float(jnp.float32(0.5) ** (2**40)) == 0.0
+
+
 def test_promised_indices_are_taken_as_they_are():
     text = str(
         arrax.make_jaxpr(lambda x, i: jnp.take_along_axis(x, i, 0, mode="promise_in_bounds"))(
