@@ -25,6 +25,30 @@ class JaxRuntimeError(ValueError):
     """
 
 
+class JaxException(Exception):
+    """What a check found, as ``checkify.Error.get_exception`` gives it; there is a class for each kind of check."""
+
+
+class FailedCheckError(JaxException):
+    """The predicate of a ``check`` was false."""
+
+
+class OOBError(JaxException):
+    """An index was out of bounds."""
+
+
+class NaNError(JaxException):
+    """An operation gave NaN."""
+
+
+class DivisionByZeroError(JaxException):
+    """Something was divided by zero."""
+
+
+class BatchedError(JaxException):
+    """Checks of a mapped function failed; the message has a line for each index."""
+
+
 class ErrorCategory(enum.Enum):
     """A kind of error that ``checkify`` looks for; sets of them say which ones.
 
@@ -102,6 +126,18 @@ def mapped_site(sites: Sites, count: int) -> MappedSite:
     """One site for all checks of a program that several devices run, with ``count`` values besides the codes."""
     messages, debug = ", ".join(site.message for site in sites), all(site.debug for site in sites)
     return MappedSite(sites, tree_structure([0] * (1 + count)), messages, debug=debug, slots=tuple(range(1 + count)))
+
+
+_EXCEPTIONS: dict[ErrorCategory, type[JaxException]] = {
+    ErrorCategory.USER: FailedCheckError, ErrorCategory.INDEX: OOBError, ErrorCategory.NAN: NaNError,
+    ErrorCategory.DIVISION: DivisionByZeroError,
+}  # fmt: skip
+
+
+def exception_of(code: Any, sites: Sites, text: str) -> JaxException:
+    """What a failure that is described by ``text`` is as an exception."""
+    site = None if np.ndim(code) else sites[int(code) - 1]
+    return (_EXCEPTIONS[site.category] if isinstance(site, Site) else BatchedError)(text)
 
 
 def place_of(traceback: Any) -> str:

@@ -16,6 +16,7 @@ from arrax.core.pytrees import tree_structure
 from arrax.core.types import ShapedArray, typeof
 from arrax.lax.argminmax import argmax
 from arrax.lax.arithmetic import eq, gt, lt, ne
+from arrax.lax.barriers import optimization_barrier_p, stop_gradient_p
 from arrax.lax.bitwise import bitwise_or
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.gathers import gather_p
@@ -28,6 +29,7 @@ from arrax.lax.named_primitives import (
     sqrt_p,
 )
 from arrax.lax.reductions import reduce_or
+from arrax.lax.remat import name_p
 from arrax.lax.runtime_checks import ErrorCategory, Site, Sites, place_of, side_by_side
 from arrax.lax.scatters import scatter_add_p, scatter_max_p, scatter_min_p, scatter_mul_p, scatter_p, scatter_sub_p
 from arrax.lax.selection import select
@@ -122,7 +124,9 @@ def _any(flags: Any) -> Any:
     return reduce_or(flags, tuple(range(typeof(flags).ndim)))
 
 
-_SILENT = frozenset({sort_p, reduce_max_p, reduce_min_p, cummax_p, cummin_p})
+_SILENT = frozenset(
+    {sort_p, reduce_max_p, reduce_min_p, cummax_p, cummin_p, stop_gradient_p, name_p, optimization_barrier_p}
+)
 
 
 def _may_make_nans(primitive: Primitive) -> bool:

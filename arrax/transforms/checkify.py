@@ -23,10 +23,12 @@ from arrax.lax.bitwise import bitwise_not
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.runtime_checks import (
     ErrorCategory,
+    JaxException,
     Site,
     Sites,
     bind_check,
     describe_failures,
+    exception_of,
     place_of,
 )
 from arrax.native import runtime
@@ -76,6 +78,15 @@ class Error:
                 "transformed function, or use checkify.check_error inside of checkify"
             )
         return describe_failures(self._code, self._metadata, self._payload)
+
+    def get_exception(self) -> JaxException | None:
+        """What failed first as an exception that is not raised, whose class says the kind of check; None if nothing did.
+
+        Raises:
+          ValueError: the error is traced: it has no value yet.
+        """
+        text = self.get()
+        return None if text is None else exception_of(self._code, self._metadata, text)
 
     def throw(self) -> None:
         """Raise what failed, if anything did.

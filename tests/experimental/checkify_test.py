@@ -443,3 +443,30 @@ def test_errors_have_as_many_results_as_the_check_with_most_values():
         ["at mapped index 2", "first -2.0 (check failed"],
         ["at mapped index 4", outside.format(-6)],
     ]
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "name"),
+    [
+        (jnp.log, -1.0, "NaNError"),
+        (lambda x: 1 / x, 0.0, "DivisionByZeroError"),
+        (lambda i: jnp.arange(3)[i], 5, "OOBError"),
+        (positive, -1.0, "FailedCheckError"),
+        (arrax.vmap(positive), [1.0, -1.0], "FailedCheckError"),
+        (positive, 1.0, None),
+    ],
+)
+def test_errors_as_exceptions(function, argument, name):
+    error, _ = arrax.jit(checkify.checkify(function, errors=checkify.all_checks))(jnp.asarray(argument))
+    exception = error.get_exception()
+    assert (exception is None) if name is None else (type(exception).__name__ == name)
+    assert exception is None or (str(exception) == error.get() and isinstance(exception, Exception))
+
+
+def test_a_mapped_error_is_one_exception():
+    errors = arrax.vmap(lambda x: checkify.checkify(positive)(x)[0])(jnp.array([1.0, -1.0, -2.0]))
+    assert type(errors.get_exception()).__name__ == "BatchedError" and "mapped index 2" in str(errors.get_exception())
+
+
+def test_operations_that_hand_values_on_are_not_blamed():
+    assert "stop_gradient" not in message(arrax.nn.softmax, [np.nan, 1.0])
