@@ -311,6 +311,12 @@ def _branch(program: ClosedJaxpr, *operands: Value) -> list[Value]:
     return list(map(_carried, evaluate(program, operands)))
 
 
+def _reduce_sum(x: BCOO, *, axes: Sequence[int], **params: Any) -> Value:
+    """A sum over all axes is a number, and not sparse."""
+    total = bcoo_reduce_sum(x, axes=axes)
+    return total if total.ndim else total.todense()
+
+
 _RULES: dict[Primitive, Callable[..., Any]] = {
     **{primitive: _linear(primitive) for primitive in _LINEAR},
     **{primitive: _zero_at_zero(primitive) for primitive in _ZERO_AT_ZERO},
@@ -319,7 +325,7 @@ _RULES: dict[Primitive, Callable[..., Any]] = {
     p.sub_p: lambda x, y, **params: _sum(x, y, -1),
     mul_p: _mul,
     p.div_p: _div,
-    p.reduce_sum_p: lambda x, *, axes, **params: bcoo_reduce_sum(x, axes=axes),
+    p.reduce_sum_p: _reduce_sum,
     transpose_p: lambda x, *, permutation: bcoo_transpose(x, permutation=permutation),
     reshape_p: _reshape,
     squeeze_p: lambda x, *, dimensions: bcoo_squeeze(x, dimensions=dimensions),
@@ -394,8 +400,7 @@ def _reshaped(self: BCOO, *args: Any, **kwargs: Any) -> BCOO:
 
 def _summed(self: BCOO, *args: Any, **kwargs: Any) -> Any:
     """The sum over axes, by default all, as ``Array.sum``; dense where no axis is left."""
-    out = sparsify(lambda x: x.sum(*args, **kwargs))(self)
-    return out.todense() if out.ndim == 0 else out
+    return sparsify(lambda x: x.sum(*args, **kwargs))(self)
 
 
 def _rows(self: BCOO) -> Any:

@@ -139,3 +139,17 @@ def test_logistic_regression_of_sparse_data():
         return lax.fori_loop(0, 20, step, jnp.zeros(6))
 
     same(sparse.sparsify(fit)(sparse.BCOO.fromdense(x)), fit(x))
+
+
+def test_sums_over_all_axes_are_numbers_that_are_computed_with_further():
+    total = DENSE.sum()
+    for function, expected in (
+        (lambda m: m.sum(), total),
+        (lambda m: jnp.sin(m.sum()), np.sin(total)),
+        (lambda m: m.sum() * jnp.arange(3.0), total * np.arange(3.0)),
+        (lambda m: m.sum() / 2 + 1, total / 2 + 1),
+    ):
+        result = sparse.sparsify(function)(MATRIX)
+        assert isinstance(result, arrax.Array)
+        np.testing.assert_allclose(result, expected, rtol=1e-5)
+    np.testing.assert_allclose(sparse.sparsify(lambda m: m * m.sum())(MATRIX).todense(), DENSE * total, rtol=1e-5)
