@@ -18,6 +18,7 @@ from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import add, lt, rem
 from arrax.lax.conversion import convert, convert_ir, length_of_axis
 from arrax.lax.cpu.copies import concatenate_form
+from arrax.lax.cpu.padding import pad_form
 from arrax.lax.cpu.stencils import rows_form
 from arrax.lax.filled_arrays import full
 from arrax.lax.gathers import CLIP, PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather, gather_p
@@ -27,12 +28,13 @@ from arrax.lax.scatters import scatter_p
 from arrax.lax.selection import select
 from arrax.lax.shape_arguments import canonical_axis, canonical_shape
 from arrax.lax.shapes import broadcast_in_dim, reshape, squeeze
-from arrax.lax.structure import concatenate, concatenate_p, slice_in_dim, slice_p
+from arrax.lax.structure import concatenate, concatenate_p, pad_p, slice_in_dim, slice_p
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
 
 ArrayImpl = runtime.ArrayImpl
 concatenate_p.forms["cpu"] = rows_form(slice_p, concatenate_form(slice_p))
+pad_p.forms["cpu"] = pad_form
 
 # ---- start indices --------------------------------------------------------------------------------------------------
 
