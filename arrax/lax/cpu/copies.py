@@ -41,10 +41,16 @@ def _join_form(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> Form | None
     ):
         return None
     parts = parts_of_one(slice_p, eqn, around)
-    if parts is None:
-        return None
+    if parts is None or (math.prod(out.shape[:axis]) == 1 and not _is_one_of_several(slice_p, eqn, around)):
+        return None  # along the first axis the compiler copies part by part
     whole, bounds = parts
     return Form(_joined, (("axis", axis), ("bounds", bounds), ("shape", out.shape)), [whole])
+
+
+def _is_one_of_several(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> bool:
+    """Whether the program has other joins of parts of one array, which the compiler makes one loop of that looks them all up."""
+    others = (other for other in around.eqns if other is not eqn and other.primitive is eqn.primitive)
+    return any(parts_of_one(slice_p, other, around) is not None for other in others)
 
 
 def parts_of_one(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> tuple[Atom, tuple[int, ...]] | None:

@@ -261,7 +261,10 @@ COMPARED = [np.dtype(name) for name in ("bool", "int8", "uint16", "int32", "uint
 )
 def test_parts_are_put_side_by_side(dtype):
     x, y = awkward(dtype, (600, 450)), awkward(dtype, (40, 450), 1)
-    assert 'kernel = "concatenate"' in lowered_text(lambda x: jnp.roll(x, 9), np.ones(1 << 18, np.float32))
+    long, kernel = np.ones(1 << 18, np.float32), 'kernel = "concatenate"'
+    assert kernel in lowered_text(lambda x: jnp.roll(x, 9, 1), long.reshape(2, -1))
+    assert kernel not in lowered_text(lambda x: jnp.roll(x, 9), long)  # the compiler copies part by part
+    assert lowered_text(lambda x: jnp.roll(x, 9) + jnp.roll(x, -9), long).count(kernel) == 2
 
     def everything(x, y):
         return [
