@@ -14,14 +14,19 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add
+from arrax.lax.cpu.self_updates import self_update_form
 from arrax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p, normalised_starts
+from arrax.lax.structure import slice_p
 
 dynamic_add_slice_p = Primitive("dynamic_add_slice", cost=1)
 
 
+def _new_values(x: Any, update: Any, *indices: Any) -> Any:
+    return add(dynamic_slice_p.bind(x, *indices, slice_sizes=typeof(update).shape), update)
+
+
 def _sum(x: Any, update: Any, *indices: Any) -> Any:
-    old = dynamic_slice_p.bind(x, *indices, slice_sizes=typeof(update).shape)
-    return dynamic_update_slice_p.bind(x, add(old, update), *indices)
+    return dynamic_update_slice_p.bind(x, _new_values(x, update, *indices), *indices)
 
 
 def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
@@ -72,3 +77,6 @@ dynamic_add_slice_p.lower[None] = lower_fun(_sum, multiple_results=False)
 dynamic_add_slice_p.jvp = _jvp
 dynamic_add_slice_p.transpose = _transpose
 dynamic_add_slice_p.batch = _batch
+dynamic_add_slice_p.forms["cpu"] = self_update_form(
+    dynamic_add_slice_p, dynamic_update_slice_p, slice_p, dynamic_slice_p, _new_values
+)

@@ -19,6 +19,7 @@ from arrax.lax.arithmetic import add, lt, rem
 from arrax.lax.conversion import convert, convert_ir, length_of_axis
 from arrax.lax.cpu.copies import concatenate_form
 from arrax.lax.cpu.padding import pad_form
+from arrax.lax.cpu.self_updates import self_update_form
 from arrax.lax.cpu.stencils import rows_form
 from arrax.lax.filled_arrays import full
 from arrax.lax.gathers import CLIP, PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather, gather_p
@@ -295,6 +296,9 @@ dynamic_update_slice_p.lower[None] = lambda ctx, x, update, *indices: [
 dynamic_update_slice_p.jvp = _update_jvp
 dynamic_update_slice_p.transpose = _update_transpose
 dynamic_update_slice_p.batch = _update_batch
+dynamic_update_slice_p.forms["cpu"] = self_update_form(
+    dynamic_update_slice_p, dynamic_update_slice_p, slice_p, dynamic_slice_p, lambda x, update, *indices: update
+)
 
 
 def dynamic_update_slice(

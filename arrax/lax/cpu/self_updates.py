@@ -1,0 +1,137 @@
+"""Arrays that are written to with values computed from other parts of themselves.
+
+The compiler writes in place where it can. Beside a reshape of the result it overlooks that the new values are read from
+places that are overwritten meanwhile: ``x.at[1:].set(x[:-1])[None]`` would repeat the first element. A barrier behind such a
+write keeps the reshape away from it, and costs nothing. Where the array itself was reshaped before, no barrier helps: there
+its part is cleared first, so that the compiler must make another array. Writes of what is computed from the same places,
+element by element, are safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax.core.explicit_axes import elementwise
+from arrax.core.interpreter import Primitive
+from arrax.core.program import Atom, JaxprEqn, Literal, Var
+from arrax.core.types import typeof
+from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.arithmetic import add, ge, lt
+from arrax.lax.axis_order import transpose_p
+from arrax.lax.barriers import optimization_barrier_p
+from arrax.lax.bitwise import bitwise_and
+from arrax.lax.conversion import convert
+from arrax.lax.filled_arrays import broadcasted_iota, full_like
+from arrax.lax.selection import clamp, select
+from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape_p, squeeze_p
+
+_MOST_VISITED = 200
+_RESHAPES = frozenset({reshape_p, squeeze_p, broadcast_in_dim_p, transpose_p})
+
+
+def self_update_form(
+    write: Primitive,
+    replace_p: Primitive,
+    slice_p: Primitive,
+    dynamic_slice_p: Primitive,
+    new_values: Callable[..., Any],
+) -> Callable[[JaxprEqn, Around], Form | None]:
+    """The form of writes into a part of an array.
+
+    Args:
+      write: the primitive; its operands are the array, the new values, and an index for each axis.
+      replace_p: the one that puts new values in the place of the old ones.
+      slice_p, dynamic_slice_p: the primitives that read parts.
+      new_values: of the array, the operand and the indices to what stands in the part afterwards.
+    """
+
+    def written(*operands: Any) -> list[Any]:
+        return optimization_barrier_p.bind(write.bind(*operands))
+
+    def written_apart(x: Any, update: Any, *starts: Any) -> list[Any]:
+        values = new_values(x, update, *starts)
+        return optimization_barrier_p.bind(replace_p.bind(_cleared(x, typeof(update).shape, starts), values, *starts))
+
+    def rule(eqn: JaxprEqn, around: Around) -> Form | None:
+        reads = _Reads(eqn, around, slice_p, dynamic_slice_p)
+        if not reads.elsewhere(eqn.invars[1]):
+            return None
+        return Form(written_apart if len(reads.places) > 1 else written)
+
+    return rule
+
+
+def _cleared(x: Any, lengths: Sequence[int], starts: Sequence[Any]) -> Any:
+    """The array with zeros in a part of it."""
+    shape, inside = typeof(x).shape, None
+    for axis, (size, length, start) in enumerate(zip(shape, lengths, starts, strict=True)):
+        if size == length:
+            continue
+        start = clamp(np.int32(0), convert(start, np.int32), np.int32(size - length))
+        place = broadcasted_iota(np.int32, shape, axis)
+        here = bitwise_and(ge(place, _like(start, place)), lt(place, _like(add(start, np.int32(length)), place)))
+        inside = here if inside is None else bitwise_and(inside, here)
+    return full_like(x, 0) if inside is None else select(inside, full_like(x, 0), x)
+
+
+def _like(scalar: Any, array: Any) -> Any:
+    return broadcast_in_dim(scalar, typeof(array).shape, ())
+
+
+class _Reads:
+    """How the values that are written depend on the array that they are written to."""
+
+    __slots__ = ("eqn", "around", "slice_p", "dynamic_slice_p", "places")
+
+    def __init__(self, eqn: JaxprEqn, around: Around, slice_p: Primitive, dynamic_slice_p: Primitive):
+        self.eqn, self.around, self.slice_p, self.dynamic_slice_p = eqn, around, slice_p, dynamic_slice_p
+        self.places: set[Atom] = set()  # the array, and what it was before it was reshaped
+        atom, maker = eqn.invars[0], around.maker(eqn.invars[0])
+        while isinstance(atom, Var):
+            self.places.add(atom)
+            if maker is None or maker.primitive not in _RESHAPES or len(maker.invars) != 1:
+                break
+            if maker.outvars[0].aval.size != maker.invars[0].aval.size:
+                break
+            atom, maker = maker.invars[0], around.maker(maker.invars[0])
+
+    def elsewhere(self, update: Atom) -> bool:
+        """Whether an element is computed from others than the one that it replaces; True where that is not easily seen."""
+        rest, seen = [(update, True)], set()
+        while rest:
+            atom, aligned = rest.pop()
+            if isinstance(atom, Literal) or (atom, aligned) in seen:
+                continue
+            seen.add((atom, aligned))
+            if atom in self.places:
+                if aligned and atom.aval.shape == update.aval.shape:
+                    continue
+                return True
+            maker = self.around.maker(atom)
+            if maker is None or aligned and self._reads_same_part(maker):
+                continue
+            aligned = aligned and maker.primitive.divides is elementwise
+            rest += [(operand, aligned and operand.aval.shape == atom.aval.shape) for operand in maker.invars]
+            if len(seen) > _MOST_VISITED:
+                return True
+        return False
+
+    def _reads_same_part(self, eqn: JaxprEqn) -> bool:
+        array, update, *starts = self.eqn.invars
+        if not eqn.invars or eqn.invars[0] is not array or eqn.outvars[0].aval.shape != update.aval.shape:
+            return False
+        if eqn.primitive is self.dynamic_slice_p:
+            return all(_same(one, other) for one, other in zip(eqn.invars[1:], starts, strict=True))
+        if eqn.primitive is not self.slice_p or any(step != 1 for step in eqn.params["strides"] or ()):
+            return False
+        firsts = eqn.params["start_indices"]
+        return all(isinstance(at, Literal) and int(at.val) == first for at, first in zip(starts, firsts, strict=True))
+
+
+def _same(one: Atom, other: Atom) -> bool:
+    if isinstance(one, Literal) and isinstance(other, Literal):
+        return bool(one.val == other.val)
+    return one is other
