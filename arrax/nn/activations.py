@@ -331,8 +331,7 @@ def hard_silu(x: ArrayLike) -> Array:
       x: array of floats, or a number.
     Example: ``nn.hard_silu(3.)`` is 3.
     """
-    (x,) = promote_inexact(x)
-    return x * hard_sigmoid(x)
+    return hard_sigmoid(x) * x
 
 
 hard_swish = hard_silu

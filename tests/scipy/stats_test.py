@@ -5,6 +5,7 @@ import pytest
 import scipy.stats
 
 import arrax
+from arrax import numpy as jnp
 from arrax.scipy import stats
 from tests.support import bfloat16, check_gradients, wide
 
@@ -52,6 +53,20 @@ CASES = [(name, m) for name in [*CONTINUOUS, *DISCRETE] for m in methods(name)]
 def test_the_tables_have_every_distribution():
     modules = set(stats.__all__) - {"gaussian_kde", "mode", "rankdata", "sem"}
     assert modules == {*CONTINUOUS, *DISCRETE, "dirichlet", "multinomial", "multivariate_normal"}
+
+
+@pytest.mark.parametrize("values", [[np.nan, np.nan], [1, 2, 2, np.nan, np.nan, np.nan], [1, 1, np.nan]])
+def test_nan_are_one_value_among_others_to_the_mode(values):
+    ours, theirs = stats.mode(jnp.array(values)), scipy.stats.mode(np.array(values))
+    np.testing.assert_array_equal(ours.mode, theirs.mode)
+    assert ours.count == theirs.count
+
+
+def test_probabilities_of_whole_numbers_are_weak_where_the_parameters_are():
+    counts = jnp.arange(4)
+    for found in (stats.binom.pmf(counts, 3, 0.4), stats.poisson.logpmf(counts, 2.5), stats.poisson.pmf(counts, 2.5)):
+        assert found.weak_type
+    assert not stats.binom.pmf(counts, 3, jnp.float32(0.4)).weak_type
 
 
 @pytest.mark.parametrize(("name", "method"), CASES)

@@ -98,7 +98,7 @@ class BCSR(Batches):
           NotImplementedError: another number of sparse dimensions.
         """
         if arr.n_sparse != 2:
-            raise NotImplementedError(f"BSCR.from_bcoo requires n_sparse=2; got arr.n_sparse={arr.n_sparse}")
+            raise NotImplementedError(f"BCSR.from_bcoo requires n_sparse=2; got arr.n_sparse={arr.n_sparse}")
         rows = arr.sparse_shape[0]
         ordered = arr if arr.indices_sorted else bcoo_sort_indices(arr)
         data, indices = full(ordered)

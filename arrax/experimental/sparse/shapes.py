@@ -201,8 +201,8 @@ def bcoo_broadcast_in_dim(
       shape: the new lengths.
       broadcast_dimensions: the new axis of each old one, in increasing order.
       sharding: accepted for the likeness with ``lax.broadcast_in_dim``; must be None.
-    Returns: an array whose new axes before the batch's last one are of the batch, those after the first dense one are
-      dense, and the others sparse.
+    Returns: an array whose new axes before the first sparse one are of the batch, those after the first dense one are dense, and
+      the others sparse.
     Raises:
       ValueError: lengths that do not fit.
     Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
@@ -216,7 +216,7 @@ def bcoo_broadcast_in_dim(
     ):  # fmt: skip
         raise ValueError(f"bcoo_broadcast_in_dim: shape {mat.shape} does not fit {sizes} at the axes {to}")
     n_batch, n_sparse = mat.n_batch, mat.n_sparse
-    batch_end = to[n_batch - 1] + 1 if n_batch else 0
+    batch_end = to[n_batch] if n_sparse else to[n_batch - 1] + 1 if n_batch else 0
     dense_start = to[n_batch + n_sparse] if mat.n_dense else len(sizes)
     data, indices = full(mat)
     # the batch: its axes in their new numbers, then repeated

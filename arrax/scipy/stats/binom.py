@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from arrax import numpy as jnp
+from arrax.numpy_api.operands import promote_inexact
 from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.special.logarithmic import times_log, times_log1p
 from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
 
+_as_promoted = functools.partial(of_distribution, promote=promote_inexact)  # weak as sums of the operands are
 
-@of_distribution
+
+@_as_promoted
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of the probability of k."""
     x = k - loc
@@ -23,7 +27,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     return provided(valid, inside((x >= 0) & (x <= n) & is_whole(x), value, x, 0.0))
 
 
-@of_distribution
+@_as_promoted
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """The probability of k."""
     return jnp.exp(logpmf(k, n, p, loc))

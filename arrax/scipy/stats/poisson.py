@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from arrax import numpy as jnp
+from arrax.numpy_api.operands import promote_inexact
 from arrax.scipy.special.gamma_functions import gammaincc, log_gamma
 from arrax.scipy.special.logarithmic import times_log
 from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
 
+_as_promoted = functools.partial(of_distribution, promote=promote_inexact)  # weak as sums of the operands are
 
-@of_distribution
+
+@_as_promoted
 def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     """The logarithm of the probability of k: k log mu - mu - log k!."""
     x = k - loc
@@ -21,7 +25,7 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     return provided(mu >= 0, value)
 
 
-@of_distribution
+@_as_promoted
 def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     """The probability of k."""
     return jnp.exp(logpmf(k, mu, loc))

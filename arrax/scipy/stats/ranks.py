@@ -38,11 +38,13 @@ def _omits_nan(name: str, a: Any, nan_policy: str) -> bool:
     return nan_policy == "omit"
 
 
-def _runs(ordered: Any) -> tuple[Any, Any]:
+def _runs(ordered: Any, equal_nan: bool = False) -> tuple[Any, Any]:
     """Of sorted rows: at each place, where its run of equal values begins, and where it ends (exclusively)."""
     length = ordered.shape[-1]
     index = jnp.arange(length, dtype=np.int32)
     differs = ordered[..., 1:] != ordered[..., :-1]
+    if equal_nan:
+        differs &= ~(jnp.isnan(ordered[..., 1:]) & jnp.isnan(ordered[..., :-1]))
     edge = jnp.ones((*ordered.shape[:-1], 1), bool)
     first = jnp.concatenate([edge, differs], -1)
     last = jnp.concatenate([differs, edge], -1)
@@ -61,7 +63,7 @@ def mode(a: ArrayLike, axis: OneAxis = 0, nan_policy: str = "propagate", keepdim
     Args:
       a: real array.
       axis: the axis, or None for all elements.
-      nan_policy: ``"propagate"``: each NaN counts as a value of its own; ``"omit"``: NaN are left out, and of nothing the
+      nan_policy: ``"propagate"``: NaN counts as a value like others; ``"omit"``: NaN are left out, and of nothing the
         mode is NaN, its count 0; ``"raise"``: they are refused.
       keepdims: keep the axis, with length 1.
     Returns: ``ModeResult(mode, count)``.
@@ -85,7 +87,7 @@ def _mode(a: Any, axis: OneAxis, omit: bool, keepdims: bool) -> ModeResult:
         count = jnp.zeros(rows.shape[:-1], jnp.result_type(int))
     else:
         ordered = jnp.sort(rows, -1)
-        begin, end = _runs(ordered)
+        begin, end = _runs(ordered, equal_nan=True)
         counts = jnp.where(jnp.isnan(ordered), 0, end - begin) if omit else end - begin
         best = jnp.argmax(counts, -1, keepdims=True)
         value = jnp.take_along_axis(ordered, best, -1)[..., 0]

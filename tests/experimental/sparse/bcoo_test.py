@@ -279,3 +279,13 @@ def test_empty_and_eye(kind):
 def test_bad_arguments(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_new_axes_before_the_sparse_ones_are_of_the_batch():
+    dense = jnp.array([[0.0, 1.0, 2.0], [3.0, 0.0, 0.0]])
+    repeated = sparse.bcoo_broadcast_in_dim(sparse.BCOO.fromdense(dense), shape=(4, 2, 3), broadcast_dimensions=(1, 2))
+    assert (repeated.n_batch, repeated.n_sparse) == (1, 2)
+    np.testing.assert_array_equal(repeated.todense(), np.broadcast_to(dense, (4, 2, 3)))
+    rows = sparse.bcsr_broadcast_in_dim(sparse.BCSR.fromdense(dense), shape=(4, 2, 3), broadcast_dimensions=(1, 2))
+    assert rows.indptr.shape == (4, 3)
+    np.testing.assert_array_equal(rows.todense(), np.broadcast_to(dense, (4, 2, 3)))
