@@ -119,14 +119,15 @@ def _columns_by_windows(x: Any, limit: int, largest: bool) -> Any:
 
 
 def _rows_by_windows(x: Any, limit: int, largest: bool) -> Any:
-    """The extremes of windows until no more than ``limit`` are left, or a power of two that vectors fill."""
-    fit = 2 * thresholds.EXTREME_MIN_ROW, 4 * thresholds.EXTREME_MIN_ROW
-    while (length := typeof(x).shape[1]) > limit and length not in fit:
+    """The extremes of windows until no more than ``limit`` are left, or as many as vectors take with at most one left over."""
+    vector = thresholds.EXTREME_MIN_ROW
+    few, most = 2 * vector, 4 * vector
+    while (length := typeof(x).shape[1]) > limit and not (few <= length <= most and length % vector <= 1):
         width = -(-length // thresholds.EXTREME_WINDOWS)
-        if width <= fit[0]:
-            width = min(fit[0], 1 << (length.bit_length() - 1))
-        elif width <= fit[1]:
-            width = fit[1]
+        if width <= few:
+            width = min(few, 1 << (length.bit_length() - 1))
+        elif width <= most:
+            width = most
         x = _by_windows(x, width, largest)
     return x
 
