@@ -280,7 +280,7 @@ class SymbolicDimension:
 
 
 def _is_integer(value: Any) -> bool:
-    return hasattr(value, "__index__") and getattr(value, "ndim", 1) == 0
+    return hasattr(value, "__index__") and getattr(value, "ndim", 1) == 0 and not hasattr(value, "aval")
 
 
 def _symbols(factor: Factor) -> Iterable[str]:

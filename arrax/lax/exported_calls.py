@@ -58,7 +58,22 @@ def _lower(ctx: Any, *args: Any, exported: Any) -> list[Any]:
         )
     types = [builder.ir_type(aval) for aval in ctx.avals_out]
     kept = [args[index] for index in exported.module_kept_var_idx]
+    if symbols_of(ctx.avals_in) and symbols_of(
+        exported.in_avals
+    ):  # the lengths are known to the calls of the caller only
+        given = [builder.ir_type(exported.in_avals[index]) for index in exported.module_kept_var_idx]
+        inner = [builder.ir_type(aval) for aval in exported.out_avals]
+        name = _function(module, exported, platform, None)
+        return _retyped(call_function(name, inner, _retyped(kept, given)), types)
     return call_function(_function(module, exported, platform, [value.type for value in kept]), types, kept)
+
+
+def _retyped(values: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+    """The values with types that know more or fewer of their lengths."""
+    return [
+        value if value.type == wanted else builder.operation("stablehlo.convert", [wanted], [value]).results[0]
+        for value, wanted in zip(values, types, strict=True)
+    ]
 
 
 def _check_platform(exported: Any, platform: str) -> None:
@@ -70,15 +85,15 @@ def _check_platform(exported: Any, platform: str) -> None:
         )
 
 
-def _function(module: Any, exported: Any, platform: str, types: Sequence[Any]) -> str:
-    """The name of the function that an exported one is in this module for operands of some types; it is put there once."""
-    key = ("exported", id(exported), *map(str, types))
+def _function(module: Any, exported: Any, platform: str, types: Sequence[Any] | None) -> str:
+    """The name of the function that an exported one is in this module for operands of some types, or as exported; it is put there once."""
+    key = ("exported", id(exported), *map(str, types or ()))
     if key not in module.functions:
         ir = native.mlir.ir
         found = module_of(exported.mlir_module_serialized, builder.ir_context())
         if len(exported.platforms) > 1:
             for_platform(found, exported.platforms, platform)
-        if symbols_of(exported.in_avals):
+        if types is not None and symbols_of(exported.in_avals):
             found = for_shapes(found, types)
         if any(name.startswith("lapack_") for name in custom_calls(found)):
             lapack.prepare()

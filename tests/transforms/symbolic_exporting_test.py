@@ -216,3 +216,20 @@ def test_what_depends_on_lengths_is_refused():
     (x,) = specs("a")
     with pytest.raises(NotImplementedError, match="outside of arrax.export"):
         arrax.jit(lambda y: y + x.shape[0])(1.0)
+
+
+def test_exported_functions_of_symbolic_lengths_are_called_by_others():
+    inner = export.export(arrax.jit(lambda x, y: jnp.cumsum(x @ y) + y.shape[0]))(*specs("a, b", "b"))
+    outer = export.export(arrax.jit(lambda x, y: inner.call(x, y) + inner.call(x[:1], y)))(*specs("2*q, r", "r"))
+    assert str(outer.out_avals[0].shape) == "(2*q,)"
+    x, y = np.ones((4, 3), np.float32), np.ones(3, np.float32)
+    np.testing.assert_allclose(outer.call(x, y), [12, 15, 18, 21])
+    slope = arrax.grad(lambda x: outer.call(x, y).sum())(x[:2])
+    np.testing.assert_allclose(slope, [[4, 4, 4], [1, 1, 1]])
+    known = export.export(arrax.jit(inner.call))(*specs("q, 3", "3"))
+    np.testing.assert_allclose(known.call(x, y), [6, 9, 12, 15])
+
+
+def test_lengths_meet_scalars_that_are_traced():
+    exported = export.export(arrax.jit(lambda x: x.shape[0] * jnp.ones(()) + x.sum()))(*specs("a"))
+    assert exported.call(np.ones(3, np.float32)) == 6
