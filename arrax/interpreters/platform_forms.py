@@ -43,22 +43,24 @@ class Form(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a program runs: the platform, whether it may call host kernels, whether on one device only."""
+    """Where a program runs: the platform, whether it may call host kernels, whether on one device only; and whether it is
+    part of another one."""
 
     platform: str
     host_kernels: bool
     one_device: bool
+    nested: bool = False
 
 
 class Around:
     """The program around an equation: which equations there are and make its operands, and what is known of where it runs."""
 
-    __slots__ = ("eqns", "makers", "host_kernels", "one_device")
+    __slots__ = ("eqns", "makers", "host_kernels", "one_device", "nested")
 
     def __init__(self, jaxpr: Jaxpr, place: Place):
         self.eqns = jaxpr.eqns
         self.makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
-        _, self.host_kernels, self.one_device = place
+        _, self.host_kernels, self.one_device, self.nested = place
 
     def maker(self, atom: Atom) -> JaxprEqn | None:
         """The equation that makes a value; None for inputs, constants and literals."""
@@ -88,7 +90,7 @@ def _with_forms(program: ClosedJaxpr, place: Place) -> ClosedJaxpr:
         rule = eqn.primitive.forms.get(place.platform)
         form = rule(eqn, around) if rule is not None else None
         if form is None:
-            inner = _with_inner_forms(eqn, place)
+            inner = _with_inner_forms(eqn, place._replace(nested=True))
             changed = changed or inner is not eqn
             eqns.append(_renamed(inner, renamed))
             continue

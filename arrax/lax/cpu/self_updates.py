@@ -57,9 +57,9 @@ def self_update_form(
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         reads = _Reads(eqn, around, slice_p, dynamic_slice_p)
-        if not reads.elsewhere(eqn.invars[1]):
-            return None
-        return Form(written_apart if len(reads.places) > 1 else written)
+        if reads.elsewhere(eqn.invars[1]):
+            return Form(written_apart if len(reads.places) > 1 else written)
+        return Form(written) if around.nested and reads.given and reads.given_array else None
 
     return rule
 
@@ -82,13 +82,20 @@ def _like(scalar: Any, array: Any) -> Any:
 
 
 class _Reads:
-    """How the values that are written depend on the array that they are written to."""
+    """How the values that are written depend on the array that they are written to.
 
-    __slots__ = ("eqn", "around", "slice_p", "dynamic_slice_p", "places")
+    Attributes:
+      places: the array, and what it was before it was reshaped.
+      given_array: whether it is an input of the program.
+      given: whether the values depend on inputs, which may be parts of it if the program is a part of another one.
+    """
+
+    __slots__ = ("eqn", "around", "slice_p", "dynamic_slice_p", "places", "given", "given_array")
 
     def __init__(self, eqn: JaxprEqn, around: Around, slice_p: Primitive, dynamic_slice_p: Primitive):
         self.eqn, self.around, self.slice_p, self.dynamic_slice_p = eqn, around, slice_p, dynamic_slice_p
-        self.places: set[Atom] = set()  # the array, and what it was before it was reshaped
+        self.places: set[Atom] = set()
+        self.given = False
         atom, maker = eqn.invars[0], around.maker(eqn.invars[0])
         while isinstance(atom, Var):
             self.places.add(atom)
@@ -97,6 +104,7 @@ class _Reads:
             if maker.outvars[0].aval.size != maker.invars[0].aval.size:
                 break
             atom, maker = maker.invars[0], around.maker(maker.invars[0])
+        self.given_array = isinstance(atom, Var) and maker is None
 
     def elsewhere(self, update: Atom) -> bool:
         """Whether an element is computed from others than the one that it replaces; True where that is not easily seen."""
@@ -111,7 +119,10 @@ class _Reads:
                     continue
                 return True
             maker = self.around.maker(atom)
-            if maker is None or aligned and self._reads_same_part(maker):
+            if maker is None:
+                self.given = True
+                continue
+            if aligned and self._reads_same_part(maker):
                 continue
             aligned = aligned and maker.primitive.divides is elementwise
             rest += [(operand, aligned and operand.aval.shape == atom.aval.shape) for operand in maker.invars]

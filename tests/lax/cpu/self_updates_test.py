@@ -61,3 +61,19 @@ def test_what_is_read_is_what_was_there_before(update, use):
 )
 def test_only_values_from_other_places_need_a_barrier(function, separated):
     assert ("optimization_barrier" in lowered_text(function, X)) == separated
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        arrax.jit,
+        arrax.checkpoint,
+        lambda f: lambda a, u: lax.cond(a[0] > 0, f, lambda a, u: a, a, u),
+        lambda f: lambda a, u: lax.scan(lambda c, _: (c, f(a, u)), 0.0, None, length=2)[1][1],
+    ],
+    ids=["jit", "checkpoint", "cond", "scan"],
+)
+def test_an_array_and_parts_of_it_may_be_arguments_of_a_part_of_the_program(inside):
+    shifted = inside(lambda array, update: array.at[1:].set(update))
+    found = arrax.jit(lambda v: shifted(v, v[:-1])[None])(X)
+    np.testing.assert_array_equal(found[0], [X[0], *X[:-1]])
