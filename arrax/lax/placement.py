@@ -28,7 +28,7 @@ from arrax.xla.devices import single_sharding
 from arrax.xla.distribution import put_on
 from arrax.xla.memories import HOST_KINDS, sharding_in
 from arrax.xla.meshes import over_devices, physical_mesh
-from arrax.xla.placement import array_from_host, host_value
+from arrax.xla.placement import array_from_host, check_live, host_value
 from arrax.xla.shardings import NamedSharding
 
 ArrayImpl = runtime.ArrayImpl
@@ -188,6 +188,8 @@ def _put(x: Any, device: Any, donate: Any = False, may_alias: Any = None) -> Any
             note_asked()
         out = device_put_p.bind(x, device=device)
         return copy(out) if may_alias is False else out
+    if type(x) is ArrayImpl:
+        check_live(x)
     donate = donate and type(x) is ArrayImpl
     out = put_value(x, device, may_alias is not False and not donate)
     if donate:

@@ -229,7 +229,7 @@ def test_deleted_arrays_are_refused_everywhere(donated):
         x.delete()
     assert x.is_deleted()
     for use in (
-        arrax.lax.cosh, np.asarray, repr, jnp.from_dlpack, lambda x: x[0], lambda x: arrax.device_put(x, arrax.devices()[0]),
+        arrax.lax.cosh, np.asarray, repr, jnp.from_dlpack, lambda x: x[0], arrax.device_put, lambda x: arrax.device_put(x, arrax.devices()[0]),
         lambda x: x.at[0].set(1), arrax.jit(lambda x: x * 5), arrax.device_get, lambda x: x.copy(), list,
     ):  # fmt: skip
         if use is repr:
