@@ -16,7 +16,7 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert_ir
-from arrax.lax.cpu.quotients import by_floats, quotient, remainder
+from arrax.lax.cpu.quotients import by_floats, exact_quotient, quotient, remainder
 from arrax.lax.families import binary, elementwise, lower_named, repeat_scalars, unary
 from arrax.lax.operand_checks import (
     anything,
@@ -142,13 +142,24 @@ add = binary("add", numeric, _as("add", "or"), rounding=Rounding.SUM, transpose=
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: t))
 sub = binary("sub", numeric, "subtract", rounding=Rounding.SUM, transpose=_transpose_sub, doc="difference, x - y",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: neg(t)))
+_QUOTIENT_SLOPES = (lambda x, y, ans, t: div(t, y), lambda x, y, ans, t: mul(div(ans, y), neg(t)))
 div = binary("div", numeric, "divide", rounding=Rounding.NONE, cost=2, transpose=_transpose_div, doc="quotient, x / y; truncated for integers",
-             jvp=(lambda x, y, ans, t: div(t, y), lambda x, y, ans, t: mul(div(ans, y), neg(t))))
+             jvp=_QUOTIENT_SLOPES)
 rem = binary("rem", real, "remainder", cost=8, doc="remainder with the sign of the dividend",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: mul(neg(t), _truncated_quotient(x, y))))
 # fmt: on
 
-div.primitive.lower["cpu"] = by_floats(div.primitive.lower[None], quotient)
+div.primitive.lower["cpu"] = by_floats(div.primitive.lower[None], quotient, exact_quotient)
+# As XLA compiles it, where recorded random numbers have its products with reciprocals.
+xla_div = binary(
+    "xla_div",
+    inexact,
+    "divide",
+    rounding=Rounding.NONE,
+    cost=2,
+    doc="quotient as XLA compiles it",
+    jvp=_QUOTIENT_SLOPES,
+)
 rem.primitive.lower["cpu"] = by_floats(rem.primitive.lower[None], remainder)
 
 

@@ -10,7 +10,7 @@ from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import axis_order, filled_arrays
-from arrax.lax.arithmetic import abs_, ceil, floor, max_
+from arrax.lax.arithmetic import abs_, ceil, floor, max_, xla_div
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.control_flow.scans import scan
 from arrax.lax.conversion import convert
@@ -99,7 +99,7 @@ def rademacher(
 def _geometric(bits: Bits, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     p = p if dtypes.is_float(typeof(p).dtype) else convert(p, float_dtype("geometric", None))
     u = positive_uniform(bits, shape, typeof(p).dtype)
-    return convert(floor(log(u) / broadcast_to(log1p(-p), shape)) + 1, dtype)
+    return convert(floor(xla_div(log(u), broadcast_to(log1p(-p), shape))) + 1, dtype)
 
 
 def geometric(

@@ -14,7 +14,7 @@ from arrax import dtypes
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import filled_arrays, shapes
-from arrax.lax.arithmetic import add, div, max_, mul
+from arrax.lax.arithmetic import add, div, max_, mul, xla_div
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.control_flow.mapping import map as loop_over
 from arrax.lax.conversion import convert
@@ -41,7 +41,7 @@ def _one_gamma(key: Any, a: Any, log_space: bool) -> Any:
     at_least_one = a >= number(1)
     raised = select(at_least_one, a, a + number(1))
     d = raised - number(1 / 3)
-    c = number(1 / 3) / sqrt(d)
+    c = xla_div(number(1 / 3), sqrt(d))
     key, boost = Bits(key).split(2)
 
     def propose(carry: Any) -> Any:
@@ -65,10 +65,10 @@ def _one_gamma(key: Any, a: Any, log_space: bool) -> Any:
     _, _, cube, _ = while_loop(refused, attempt, (key.key, number(0), number(1), number(2)))
     if log_space:
         logarithm = -exponential_values(boost, (), dtype)
-        correction = select(at_least_one | (logarithm == number(0)), number(0), logarithm * (number(1) / a))
+        correction = select(at_least_one | (logarithm == number(0)), number(0), logarithm * xla_div(number(1), a))
         return log(d) + log(cube) + correction
     u = number(1) - unit_uniform(boost, (), dtype)
-    return d * cube * select(at_least_one, number(1), pow(u, number(1) / a))
+    return d * cube * select(at_least_one, number(1), pow(u, xla_div(number(1), a)))
 
 
 def _gamma_type(keys: ShapedArray, a: ShapedArray, *, log_space: bool) -> ShapedArray:
@@ -186,7 +186,7 @@ def _beta(bits: Bits, a: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> 
     log_a, log_b = gamma_values(first, a, shape, dtype, True), gamma_values(second, b, shape, dtype, True)
     largest = max_(log_a, log_b)
     x, y = exp(log_a - largest), exp(log_b - largest)
-    return x / (x + y)
+    return xla_div(x, x + y)
 
 
 def beta(
@@ -253,9 +253,8 @@ def chisquare(
 def _f(bits: Bits, dfnum: Any, dfden: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     second, first = bits.split(2)
     dfnum, dfden = convert(dfnum, dtype), convert(dfden, dtype)
-    return (chisquare_values(first, dfnum, shape, dtype) / dfnum) / (
-        chisquare_values(second, dfden, shape, dtype) / dfden
-    )
+    above = xla_div(chisquare_values(first, dfnum, shape, dtype), broadcast_to(dfnum, shape))
+    return xla_div(above, xla_div(chisquare_values(second, dfden, shape, dtype), broadcast_to(dfden, shape)))
 
 
 def f(
@@ -286,7 +285,7 @@ def f(
 def _t(bits: Bits, df: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     first, second = bits.split(2)
     half = broadcast_to(convert(df, dtype), shape) / np.asarray(2, dtype)[()]
-    return normal_values(first, shape, dtype) * sqrt(half / gamma_values(second, half, shape, dtype, False))
+    return normal_values(first, shape, dtype) * sqrt(xla_div(half, gamma_values(second, half, shape, dtype, False)))
 
 
 def t(
@@ -319,7 +318,7 @@ def _dirichlet(bits: Bits, alpha: Any, *, shape: tuple[int, ...], dtype: Any) ->
     kept = tuple(range(last))
     largest = shapes.broadcast_in_dim(reduce_max(logarithms, (last,)), shape, kept)
     parts = exp(logarithms - largest)
-    return parts / shapes.broadcast_in_dim(reduce_sum(parts, (last,)), shape, kept)
+    return xla_div(parts, shapes.broadcast_in_dim(reduce_sum(parts, (last,)), shape, kept))
 
 
 def dirichlet(
@@ -398,7 +397,7 @@ def _ball(bits: Bits, p: Any, *, d: int, shape: tuple[int, ...], dtype: Any) -> 
     g = generalized_normal_values(first, p, (*shape, d), dtype)
     powers = reduce_sum(pow(abs(g), broadcast_to(convert(p, dtype), (*shape, d))), (len(shape),))
     radius = pow(add(powers, exponential_values(second, shape, dtype)), broadcast_to(convert(1 / p, dtype), shape))
-    return g / shapes.expand_dims(radius, (len(shape),))
+    return xla_div(g, broadcast_to(shapes.expand_dims(radius, (len(shape),)), (*shape, d)))
 
 
 def ball(

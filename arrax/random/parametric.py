@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.dtypes import OptionalDType
-from arrax.lax.arithmetic import abs_
+from arrax.lax.arithmetic import abs_, xla_div
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.bitwise import nextafter
 from arrax.lax.conversion import convert
@@ -36,7 +36,7 @@ from arrax.xla.arrays import Array, ArrayLike
 def _truncated_normal(bits: Any, lower: Any, upper: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     lower, upper = convert(lower, dtype), convert(upper, dtype)
     root = np.asarray(math.sqrt(2), dtype)[()]
-    u = scaled_uniform(bits, shape, dtype, erf(lower / root), erf(upper / root))
+    u = scaled_uniform(bits, shape, dtype, erf(xla_div(lower, root)), erf(xla_div(upper, root)))
     end = np.asarray(dtypes.finfo(dtype).max, dtype)[()]  # some small floats have no infinity
     smallest, largest = nextafter(stop_gradient(lower), end), nextafter(stop_gradient(upper), -end)
     return clamp(broadcast_to(smallest, shape), root * erf_inv(u), broadcast_to(largest, shape))
@@ -102,7 +102,7 @@ def lognormal(
 
 @sampler(static=("shape", "dtype"))
 def _pareto(bits: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    return exp(exponential_values(bits, shape, dtype) / convert(b, dtype))
+    return exp(xla_div(exponential_values(bits, shape, dtype), broadcast_to(convert(b, dtype), shape)))
 
 
 def pareto(

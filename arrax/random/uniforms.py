@@ -146,7 +146,7 @@ def complex_normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> A
     part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
     first, second = split_in_two(bits_of)
     values = arithmetic.complex_(normal_values(first, shape, part), normal_values(second, shape, part))
-    return arithmetic.div(values, np.asarray(math.sqrt(2), dtype)[()])
+    return arithmetic.xla_div(values, np.asarray(math.sqrt(2), dtype)[()])
 
 
 @sampler(static=("shape", "dtype"))

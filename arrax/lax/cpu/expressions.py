@@ -122,6 +122,10 @@ class Expression:
         """The greatest whole number that is not greater."""
         return self._with("floor")
 
+    def behind_barrier(self) -> Expression:
+        """The same, where the compiler does not see by what operation."""
+        return self._with("optimization_barrier")
+
     def to(self, dtype: Any) -> Expression:
         """Converted to a dtype."""
         aval = ShapedArray(self.aval.shape, np.dtype(dtype))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax import dtypes
 from arrax.lax.cpu.expressions import Expression, spread
 
 _TYPES = frozenset("int8 uint8 int16 uint16 int32 uint32".split())
@@ -31,16 +32,29 @@ def remainder(x: Expression, y: Expression) -> Expression:
     return y.equals(0).where(x, rest)
 
 
+def exact_quotient(x: Expression, y: Expression) -> Expression:
+    """x / y of floats as it is, whatever computed its operands.
+
+    The compiler would make a product with 1 / y of it where many elements share y, which is one unit off for a third of
+    them and zero for y beyond 2^126, and x / (y * z) of x / y / z, whose product may be infinite. It does not look through
+    barriers, and takes them away before it fuses operations.
+    """
+    return x.behind_barrier() / y.behind_barrier()
+
+
 def by_floats(
-    general: Callable[..., Any], formula: Callable[[Expression, Expression], Expression]
+    general: Callable[..., Any],
+    formula: Callable[[Expression, Expression], Expression],
+    of_floats: Callable[[Expression, Expression], Expression] | None = None,
 ) -> Callable[..., Any]:
-    """The CPU's lowering of a quotient or remainder: integers by a formula, all else as elsewhere."""
+    """The CPU's lowering of a quotient or remainder: integers by a formula, floats by another, all else as elsewhere."""
 
     def rule(ctx: Any, *values: Any, **params: Any) -> list[Any]:
         out = ctx.avals_out[0]
-        if out.dtype.name not in _TYPES:
+        chosen = formula if out.dtype.name in _TYPES else of_floats if dtypes.is_float(out.dtype) else None
+        if chosen is None:
             return general(ctx, *values, **params)
         operands = (spread(value, aval, out.shape) for value, aval in zip(values, ctx.avals_in, strict=True))
-        return [formula(*operands).value]
+        return [chosen(*operands).value]
 
     return rule

@@ -86,3 +86,27 @@ def test_a_function_has_the_same_bits_in_every_context(dtype):
 def bits(x):
     x = np.asarray(x).ravel()
     return x.view(f"u{x.itemsize}")
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: np.dtype(dtype).name)
+def test_quotients_are_exact_whatever_computes_or_shares_their_operands(dtype):
+    x, y, z = (RNG.uniform(1, 2, (20, 50)).astype(dtype) for _ in range(3))
+    row, three = y[:1], np.asarray(3, dtype)
+    programs = {
+        "shared by all": (lambda x, three: x / three, (x, three), x / three),
+        "a number": (lambda x: x / 3, (x,), x / three),
+        "shared by rows": (lambda x, row: x / row, (x, row), x / row),
+        "mapped": (arrax.vmap(lambda x, value: x / value), (x, y[:, 0]), x / y[:, :1]),
+        "of a quotient": (lambda x, y, z: x / y / z, (x, y, z), x / y / z),
+        "by a quotient": (lambda x, y, z: x / (y / z), (x, y, z), x / (y / z)),
+        "by a root": (lambda x, y: x / jnp.sqrt(y), (x, y), x / np.sqrt(y)),
+    }
+    with x64_for(dtype):
+        for name, (program, operands, exact) in programs.items():
+            result = np.asarray(arrax.jit(program)(*operands))
+            assert result.dtype == exact.dtype and (result == exact).all(), name
+
+
+def test_quotients_by_large_numbers_are_not_zero():
+    x = np.full(9, 1e38, np.float32)
+    assert (arrax.jit(lambda x: x / np.float32(2e38))(x) == 0.5).all()
