@@ -58,6 +58,7 @@ ELSEWHERE = {
     "eq_to",
     "lt_to",
     "le_to",
+    "xla_div",
     "xla_lgamma",
     "trigamma",
     "pvary",

@@ -15,7 +15,7 @@ from arrax.lax.arithmetic import add, complex_, div, eq, imag, integer_pow, mul,
 from arrax.lax.complex_values import Parts, exp_limits, expm1_limits, log_limits, sqrt_limits
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu import cube_roots
-from arrax.lax.cpu.expressions import by_formula
+from arrax.lax.cpu.expressions import Expression, by_formula
 from arrax.lax.cpu.logarithm import log_one_plus
 from arrax.lax.families import elementwise, repeat_scalars
 from arrax.lax.filled_arrays import full_like
@@ -35,15 +35,23 @@ _POWER_OF_TWO = (  # (2^f - 1) / f for |f| up to 1/2 by powers of f, to 0.04 uni
 
 
 def _exp2_lowering(ctx: Any, x: Any) -> list[Any]:
-    """2^x = 2^n 2^f with n the integer nearest to x: exact at integers."""
     out = ctx.avals_out[0]
     aval = ShapedArray(out.shape, np.float32) if out.dtype.itemsize < 4 else ShapedArray(out.shape, out.dtype)
+    return [convert_ir(_two_to(convert_ir(x, out, aval), aval), aval, out)]
+
+
+def _exp2_formula(x: Expression) -> Expression:
+    return Expression(_two_to(x.value, x.aval), x.aval)
+
+
+def _two_to(x: Any, aval: ShapedArray) -> Any:
+    """2^x = 2^n 2^f with n the integer nearest to x: exact at integers."""
     info = np.finfo(aval.dtype)
 
     def op(name: str, left: Any, right: Any) -> Any:
         return builder.op(name, aval, left, right if hasattr(right, "type") else builder.full(right, aval))
 
-    x = op("minimum", convert_ir(x, out, aval), info.maxexp + 1)
+    x = op("minimum", x, info.maxexp + 1)
     x = op("maximum", x, info.minexp - info.nmant - 2)
     whole = builder.op("round_nearest_even", aval, x)
     rest = op("subtract", x, whole)
@@ -57,7 +65,7 @@ def _exp2_lowering(ctx: Any, x: Any) -> list[Any]:
         result = op("multiply", result, factor)
     # The compiler's library computes sums together with the products before them, but not with what is before those.
     nan = builder.compare("NE", aval.shape, x, x)
-    return [convert_ir(builder.op("select", aval, nan, x, result), aval, out)]
+    return builder.op("select", aval, nan, x, result)
 
 
 def _powers_of_two(whole: Any, aval: ShapedArray) -> list[Any]:
@@ -120,6 +128,7 @@ cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", cost=8, doc="cube root",
 
 if compat.LOG1P_BY_FORMULA:
     log1p.primitive.lower["cpu"] = by_formula(log1p.primitive.lower[None], log_one_plus, ("float64",))
+exp2.primitive.lower["cpu"] = by_formula(exp2.primitive.lower[None], _exp2_formula)
 cbrt.primitive.lower["cpu"] = by_formula(
     by_formula(cbrt.primitive.lower[None], cube_roots.cube_root), cube_roots.cube_root_of_double, ("float64",)
 )

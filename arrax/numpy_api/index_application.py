@@ -10,7 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import is_below, is_symbolic, longer
-from arrax.core.memory_spaces import told
+from arrax.core.memory_spaces import MemorySpace, told
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.staging import stage
@@ -205,10 +205,12 @@ def _hits(length: Any, low: Any, high: Any, step: int) -> Any:
     return (indices >= 0) & (indices % step == 0) & (indices < length - low - high)
 
 
-def _is_part(x: Any, d: IndexDescription) -> bool:
-    """Whether an index is of a part of an array of floats as it lies, at a known place."""
+def _is_part(x: Any, new: Any, d: IndexDescription) -> bool:
+    """Whether an index is of a part of an array of floats as it lies, at a known place, all in the device's memory."""
     aval = typeof(x)
-    if told.elsewhere or d.scalar_axes or d.array_axes or d.inserted or not dtypes.is_inexact(aval.dtype):
+    if told.elsewhere and any(typeof(v).memory_space is not MemorySpace.Device for v in (x, new)):
+        return False
+    if d.scalar_axes or d.array_axes or d.inserted or not dtypes.is_inexact(aval.dtype):
         return False
     return all(step == 1 for step in d.steps) and d.sizes != aval.shape and 0 not in d.sizes
 
@@ -350,7 +352,7 @@ def write(
     def scattered(window: Any, indices: Any, numbers: Any, **flags: Any) -> Any:
         return update.scatter(window, indices, new, numbers, **flags)
 
-    if operation in ("add", "subtract") and _is_part(x, d) and not (d.misses and access.mode is not CLIP):
+    if operation in ("add", "subtract") and _is_part(x, new, d) and not (d.misses and access.mode is not CLIP):
         window = _restored_axes(new, d.squeezed)
         return dynamic_add_slice(x, window if operation == "add" else arithmetic.neg(window), _of_one_dtype(starts))
     return _write(x, d, starts, operands, access, elementwise, scattered)

@@ -1,4 +1,4 @@
-"""Quotients and remainders of integers on the CPU by division of floats, which has vector instructions.
+"""Quotients of floats on the CPU as they are; those of integers, and remainders, by floats, which have vector instructions.
 
 Of integers of up to 32 bits, a float64 quotient rounds to a whole number only where the exact one is whole: others differ
 from the next whole number by 1 / y at least, and rounding changes them by less. So results are those of integer division.
