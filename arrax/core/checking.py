@@ -9,7 +9,7 @@ from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, open_
 from arrax.core.types import ShapedArray
 
 
-class JaxprTypeError(TypeError):
+class JaxprTypeError(errors.ErrorWithPage, TypeError):
     """A program is not well typed.
 
     Fix: what changed the program, as ``make_jaxpr`` makes none that is not.

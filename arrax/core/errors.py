@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,21 +12,24 @@ from arrax.core.program import Var
 from arrax.native import runtime
 
 JaxRuntimeError = runtime.RuntimeFault
-_PAGE = "See docs/errors.md, section "
+_PAGE = "See docs/errors.md#"
 
 
-class _ErrorWithPage:
-    """Appends where the documentation explains the error."""
+class ErrorWithPage:
+    """Appends where the documentation explains the error: the section of its class."""
 
     def __init__(self, message: str):
-        super().__init__(f"{message}\n{_PAGE}{type(self).__name__}.")  # type: ignore[call-arg]
+        super().__init__(f"{message}\n{_PAGE}{type(self).__name__.lower()}")  # type: ignore[call-arg]
+
+    def __reduce__(self) -> tuple[Any, ...]:  # workers of a pool send their exceptions; the message is already whole
+        return copyreg.__newobj__, (type(self), *self.args)  # type: ignore[attr-defined]
 
 
 def _origin(tracer: Any) -> str:
     return tracer.origin() if isinstance(tracer, Tracer) else ""
 
 
-class JAXTypeError(_ErrorWithPage, TypeError):
+class JAXTypeError(ErrorWithPage, TypeError):
     """A traced value was used as only a known one can be.
 
     It is the base of most of these errors, and a ``TypeError``.
@@ -34,7 +38,7 @@ class JAXTypeError(_ErrorWithPage, TypeError):
     """
 
 
-class JAXIndexError(_ErrorWithPage, IndexError):
+class JAXIndexError(ErrorWithPage, IndexError):
     """An index that only a known value can be.
 
     It is an ``IndexError``, too.
@@ -112,7 +116,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """
 
     def __init__(self, tracer: Any):
-        _ErrorWithPage.__init__(
+        ErrorWithPage.__init__(
             self,
             f"Attempted boolean conversion of traced array with shape {tracer.aval.str_short(False)}.{_origin(tracer)}",
         )
@@ -142,7 +146,7 @@ class KeyReuseError(JAXTypeError):
         super().__init__(message)
 
 
-class InconclusiveDimensionOperation(Exception):
+class InconclusiveDimensionOperation(ErrorWithPage, Exception):
     """Symbolic dimensions cannot be compared.
 
     Raised for comparisons that hold for some sizes only, while a function is exported for lengths that are symbols.
@@ -152,7 +156,7 @@ class InconclusiveDimensionOperation(Exception):
     """
 
 
-class LeakedTrace(Exception):
+class LeakedTrace(ErrorWithPage, Exception):
     """``Leaked Trace``: a traced function left tracers behind while leaks are checked.
 
     Fix: return the value instead of storing it.

@@ -58,7 +58,20 @@ def _lower(terms: Linear, scope: Any, depth: int) -> Any:
             if ratio > 0:  # the sum is ratio times what is at least 0, and a rest
                 rest = {m: terms.get(m, Fraction(0)) - ratio * known.get(m, 0) for m in {*terms, *known}}
                 best = max(best, _lower({m: c for m, c in rest.items() if c}, scope, depth - 1))
+    for monomial, coefficient in terms.items():
+        if _is_extreme(monomial) and (coefficient < 0) == (monomial[0][0].name == "max"):  # then it is one or the other
+            others = {m: c for m, c in terms.items() if m != monomial}
+            cases = (_sum(others, _linear(operand), coefficient) for operand in monomial[0][0].operands)
+            best = max(best, min(_lower({m: c for m, c in case.items() if c}, scope, depth - 1) for case in cases))
     return best
+
+
+def _is_extreme(monomial: Monomial) -> bool:
+    """Whether a factor stands alone that is the greater or the smaller of two expressions."""
+    if len(monomial) != 1:
+        return False
+    ((factor, power),) = monomial
+    return power == 1 and bool(factor.operands) and factor.name in ("max", "min")
 
 
 def _implied(terms: Linear) -> Iterator[Linear]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import in_call
+from arrax.core.calls import in_call, is_symbolic
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
@@ -36,7 +36,7 @@ def _by_scatter(x: Any, *, length: int, dtype: Any) -> Any:
         return counts
     if aval.dtype.kind == "i":
         x = max_(x, scalar(0, x))
-    if np.iinfo(aval.dtype).max > length:  # the index type of a scatter may be narrower
+    if is_symbolic(length) or np.iinfo(aval.dtype).max > length:  # the index type of a scatter may be narrower
         x = select(lt(x, scalar(length, x)), x, full_like(x, length))
     indices = expand_dims(convert_element_type(x, np.promote_types(aval.dtype, np.int32)), (aval.ndim,))
     batch = tuple(range(aval.ndim - 1))

@@ -24,6 +24,8 @@ def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
         shape = (shape,)
     elif getattr(shape, "ndim", None) == 0 and not isinstance(shape, Tracer):
         shape = (as_index(shape),)
+    elif isinstance(shape, np.ndarray) and shape.dtype == object:
+        shape = tuple(shape)
     try:
         result = tuple(operator.index(length) for length in shape)
     except (TypeError, TracerIntegerConversionError):

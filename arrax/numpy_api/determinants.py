@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_symbolic
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, filled_arrays, linalg, selection, shapes, structure
 from arrax.lax.control_flow.conditionals import cond
@@ -55,7 +56,7 @@ def det(a: ArrayLike) -> Array:
     """
     a = as_matrices("det", a, square=True)
     size = typeof(a).shape[-1]
-    if size <= 3:  # polynomials, with derivatives for singular matrices too
+    if not is_symbolic(size) and size <= 3:  # polynomials, with derivatives for singular matrices too
         return _small_determinant(a, size)
     return _det_by_lu(a)
 

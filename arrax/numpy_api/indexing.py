@@ -221,7 +221,7 @@ def iterate(array: Any) -> list[Any]:
     if not shape:
         raise TypeError("iteration over a 0-d array")
     if isinstance(array, Tracer):
-        return [getitem(array, index) for index in range(shape[0])]
+        return [getitem(array, index) for index in range(int(shape[0]))]  # symbols have no list
     if shape[0] <= _ENTRIES_AT_ONCE:
         return _entries(array, 0, shape[0])
     entries: list[Any] = []

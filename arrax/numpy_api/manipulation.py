@@ -10,8 +10,8 @@ from typing import Any, overload
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_indices, as_sequence
-from arrax.core.errors import TracerIntegerConversionError
+from arrax.core.calls import as_indices, as_sequence, is_symbolic
+from arrax.core.errors import InconclusiveDimensionOperation, TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
 from arrax.core.types import slots, typeof
 from arrax.dtypes import DTypeLike
@@ -97,6 +97,10 @@ def resolve_shape(name: str, old: tuple[int, ...], new: Any) -> tuple[int, ...]:
         raise TypeError(f"{name}: can only specify one unknown axis size with a `-1` value, got {lengths}")
     if unknown:
         known = -math.prod(lengths)
+        if is_symbolic(total) and known > 0 and is_symbolic(total % known):
+            raise InconclusiveDimensionOperation(
+                f"{name}: the shapes {old} and {lengths} have equally many elements only where {total % known} is 0"
+            )
         if known <= 0 or total % known:
             raise TypeError(
                 f"cannot reshape array of shape {old} (size {total}) into shape {lengths} because the product of "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_symbolic
+from arrax.core.calls import as_index, is_symbolic
 from arrax.core.types import typeof
 from arrax.lax import (
     arithmetic,
@@ -44,7 +44,7 @@ Widths = tuple[tuple[int, int], ...]
 def _pairs(name: str, value: Any, rank: int) -> np.ndarray:
     """A (before, after) per axis from a number, a pair, or one pair for all axes or for each."""
     array = np.asarray(value)
-    if array.dtype == object:
+    if array.dtype == object and not all(isinstance(width, int) or is_symbolic(width) for width in array.flat):
         raise ValueError(f"pad: {name} has entries of different lengths: {value!r}")
     if array.shape not in {(), (1,), (2,), (1, 2), (rank, 2), (rank, 1), (1, 1)} or (
         array.shape == (rank, 1) and rank > 1
@@ -67,11 +67,11 @@ def _widths(pad_width: Any, rank: int) -> Widths:
     if callable(pad_width):
         raise TypeError("pad: `pad_width` must be of integral type, got a function")
     pairs = _pairs("pad_width", _host(pad_width), rank)
-    if pairs.size and not np.issubdtype(pairs.dtype, np.integer):
+    if pairs.size and pairs.dtype.kind not in "iuO":
         raise TypeError(f"pad: `pad_width` must be of integral type, got {pad_width!r}")
     if (pairs < 0).any():
         raise ValueError(f"pad: pad_width can't contain negative values, got {pad_width!r}")
-    return tuple((int(low), int(high)) for low, high in pairs)
+    return tuple((as_index(low), as_index(high)) for low, high in pairs)
 
 
 def _host(value: Any) -> Any:

@@ -301,6 +301,8 @@ def repeat(
         a = reshape(a, (1,))
     axis = shape_arguments.canonical_axis(axis, typeof(a).ndim)
     length = shape_of(a)[axis]
+    if is_symbolic(repeats) and total_repeat_length is None:
+        return _repeat_evenly(a, as_index(repeats), axis)
     counts = known(repeats)
     _check_repeats(repeats, length)
     if counts is None:

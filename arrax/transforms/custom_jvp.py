@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Generic
 
+import numpy as np
+
 from arrax import dtypes
 from arrax.core.functions import function_name, signature_of
 from arrax.core.interpreter import Tracer
@@ -148,6 +150,8 @@ class custom_jvp(Generic[P, R]):
         function: Callable[..., Any] = self
 
         def jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+            if len(jvps) != len(primals):
+                raise ValueError(f"defjvps got {len(jvps)} rules for a function of {len(primals)} arguments.")
             out = function(*primals)
             zeros = _zero_tangents(out)
             pairs = [(rule, t) for rule, t in zip(jvps, tangents, strict=True) if rule is not None]
@@ -269,8 +273,27 @@ def _zero_tangents(out: Any) -> Any:
 
 def _add_trees(x: Any, y: Any) -> Any:
     xs, tree = tree_flatten(x)
-    ys, _ = tree_flatten(y)
-    return tree_unflatten(tree, [slots.add(a, slots.convert(b, typeof(a))) for a, b in zip(xs, ys, strict=True)])
+    ys, given = tree_flatten(y)
+    if given != tree:
+        raise TypeError(
+            f"A rule of defjvps must give tangents of the structure of the function's output, {tree}, but gives {given}."
+        )
+    return tree_unflatten(tree, [_sum_of_tangents(a, b) for a, b in zip(xs, ys, strict=True)])
+
+
+def _sum_of_tangents(x: Any, y: Any) -> Any:
+    """The tangent of a result with that of one more rule; between floats of several widths it is converted."""
+    aval, found = typeof(x), typeof(y)
+    if aval.dtype == dtypes.float0 == found.dtype:
+        return x
+    if aval.dtype != found.dtype and not any(
+        dtypes.issubdtype(aval.dtype, kind) and dtypes.issubdtype(found.dtype, kind)
+        for kind in (np.floating, np.complexfloating)
+    ):
+        raise TypeError(
+            f"A rule of defjvps must give tangents of the type {aval.str_short(True)}, but gives {found.str_short(True)}."
+        )
+    return slots.add(x, slots.convert(y, aval))
 
 
 def _positions_of(fun: Callable[..., Any], names: str | Sequence[str]) -> list[int]:

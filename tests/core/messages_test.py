@@ -1,5 +1,8 @@
 """What messages of common mistakes say, and what they do not."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -50,7 +53,20 @@ CASES = {  # what is called: (what the message says, what it does not)
     "callback's gradient": (
         lambda: arrax.grad(lambda x: arrax.pure_callback(abs, x, x))(1.0), ["arrax.custom_jvp"], [" `jax"],
     ),
-    "page": (lambda: arrax.jit(bool)(1.0), ["docs/errors.md, section TracerBoolConversionError"], ["errors.html"]),
+    "page": (lambda: arrax.jit(bool)(1.0), ["docs/errors.md#tracerboolconversionerror"], ["errors.html"]),
+    "page of lengths": (
+        lambda: int(arrax.export.symbolic_shape("n")[0]), ["docs/errors.md#inconclusivedimensionoperation"], [],
+    ),
+    "page of programs": (
+        lambda: arrax.core.check_jaxpr(arrax.make_jaxpr(jnp.sin)(1.0).jaxpr.replace(eqns=[])),
+        ["docs/errors.md#jaxprtypeerror"], [],
+    ),
+    "page of leaks": (
+        lambda: arrax.checking_leaks()(arrax.jit(lambda x: leaked.append(x * 2)))(1.0), ["docs/errors.md#leakedtrace"], [],
+    ),
+    "page of indices": (
+        lambda: arrax.jit(lambda x: x[x > 0])(X), ["docs/errors.md#nonconcretebooleanindexerror"], [],
+    ),
     "loop": (lambda: lax.fori_loop(0, 3, lambda i, x: (x, x), 1.0), ["fori_loop"], []),
 }
 # fmt: on
@@ -69,3 +85,10 @@ def test_small_floats_print_as_many_digits_as_they_have():
         assert repr(array) == f"Array({text}, dtype={dtype})"
     assert repr(jnp.asarray([1, -2], jnp.int4)) == "Array([1, -2], dtype=int4)"
     assert np.asarray(jnp.asarray([1 / 3], jnp.bfloat16)).dtype == jnp.bfloat16
+
+
+def test_errors_about_tracers_can_be_sent_to_other_processes():
+    with pytest.raises(arrax.errors.TracerBoolConversionError) as caught:
+        arrax.jit(bool)(1.0)
+    for again in (pickle.loads(pickle.dumps(caught.value)), copy.copy(caught.value)):
+        assert type(again) is type(caught.value) and str(again) == str(caught.value)

@@ -279,3 +279,23 @@ def test_cotangents_of_a_rule_keep_their_weak_type(transformed):
     assert not arrax.grad(transformed(strong))(1.0).weak_type
     assert arrax.grad(transformed(weak))(1.0).weak_type
     assert not arrax.grad(transformed(weak))(jnp.float32(1)).weak_type
+
+
+@pytest.mark.parametrize(
+    "tangent, says", [(3, "gives i32"), (True, "gives bool"), (1j, "gives c64"), ((1.0, 2.0), "structure")]
+)
+def test_a_rule_of_defjvps_gives_tangents_of_the_output(tangent, says):
+    for rules in ([lambda t, out, x, y: tangent, None], [lambda t, out, x, y: t, lambda t, out, x, y: tangent]):
+        f = arrax.custom_jvp(lambda x, y: x * y)
+        f.defjvps(*rules)
+        with pytest.raises(TypeError, match=f"rule of defjvps must give tangents.*{says}"):
+            arrax.jvp(f, (1.0, 2.0), (1.0, 1.0))
+
+
+def test_defjvps_takes_a_rule_for_each_argument_and_integer_results():
+    f = arrax.custom_jvp(lambda x, n: (x * n, n))
+    f.defjvps(lambda t, out, x, n: (t * n, np.zeros((), arrax.dtypes.float0)))
+    with pytest.raises(ValueError, match="1 rules for a function of 2 arguments"):
+        arrax.grad(lambda x: f(x, 3)[0])(2.0)
+    f.defjvps(lambda t, out, x, n: (t * n, np.zeros((), arrax.dtypes.float0)), None)
+    assert arrax.grad(lambda x: f(x, 3)[0])(2.0) == 3

@@ -130,6 +130,12 @@ FUNCTIONS = {  # name: (function, shapes of its arguments, those of its results)
     "membership":  (lambda x: jnp.isin(x[:, 0], x[:, 1]), ["a, 2"], "(a,)"),
     "bits":        (lambda x: jnp.packbits(x > 0, axis=1), ["a, b"], "(a, - floordiv(- b, 8))"),
     "half":        (lambda x: x.reshape(2, -1)[0], ["2*a"], "(a,)"),
+    "some, backwards": (lambda x: x[5:2:-1], ["a"], "(min(5, a - 1) - min(2, a - 1),)"),
+    "repeated by a length": (lambda x: jnp.repeat(x, x.shape[0], axis=1), ["a, 2"], "(a, 2*a)"),
+    "doubled":     (lambda x: jnp.pad(x, ((0, 0), (0, x.shape[0]))), ["a, 2"], "(a, a + 2)"),
+    "filled":      (lambda x: x + jnp.full(np.array(x.shape), 3.0), ["a, b"], "(a, b)"),
+    "determinant": (lambda x: jnp.linalg.det(x @ x.T + jnp.eye(x.shape[0])), ["a, 2"], "()"),
+    "counted":     (lambda x: jnp.bincount(jnp.arange(x.shape[0]) // 2, length=x.shape[0]), ["a"], "(a,)"),
 }
 # fmt: on
 
@@ -209,6 +215,10 @@ def test_what_depends_on_lengths_is_refused():
         export.export(arrax.jit(lambda x: x if x.shape[0] > 3 else x + 1))(*specs("a"))
     with pytest.raises(InconclusiveDimensionOperation):
         export.export(arrax.jit(lambda x: lax.dynamic_slice_in_dim(x, 0, 2)))(*specs("a"))
+    with pytest.raises(InconclusiveDimensionOperation, match=r"equally many elements only where mod\(a, 2\) is 0"):
+        export.export(arrax.jit(lambda x: x.reshape(-1, 2)))(*specs("a"))
+    with pytest.raises(InconclusiveDimensionOperation, match="requires a constant"):
+        export.export(arrax.jit(lambda x: list(x)[0]))(*specs("a, 2"))
     with pytest.raises(ValueError, match=r"symbols a, b cannot be read off"):
         export.export(arrax.jit(jnp.sin))(*specs("a*b"))
     with pytest.raises(ValueError, match="Invalid mixing of symbolic scopes"):

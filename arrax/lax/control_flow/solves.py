@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -249,6 +250,21 @@ def _staged(fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any], n
     return staged if reference_hooks.read is None else reference_hooks.read(staged, name)
 
 
+def _types_of_vector(
+    leaves: Sequence[Any], in_tree: PyTreeDef, functions: Sequence[Callable[..., Any]], name: str
+) -> list[Any]:
+    """Types of a vector's leaves: weak ones stay so, unless a function makes another dtype of them."""
+    avals = [typeof(leaf) for leaf in leaves]
+    firm = [aval.strip_weak_type() for aval in avals]
+    if avals == firm:
+        return firm
+    for function in functions:
+        outs = _staged(function, in_tree, avals, name).program.out_avals
+        if any(out.dtype != aval.dtype for out, aval in zip(outs, avals, strict=False)):
+            return firm
+    return avals
+
+
 def _check_like(
     construct: str, name: str, wanted: PyTreeDef, avals: Sequence[Any], tree: PyTreeDef, outs: Sequence[Any]
 ) -> None:
@@ -302,12 +318,13 @@ def custom_linear_solve(
     """
     check_callable(matvec, solve)
     leaves, tree = tree_flatten(b)
-    avals = [typeof(leaf).strip_weak_type() for leaf in leaves]
-    leaves = [slots.convert(x, aval) for x, aval in zip(leaves, avals, strict=True)]
     in_tree = tree_structure((b,))
+    solved = functools.partial(solve, matvec)
+    avals = _types_of_vector(leaves, in_tree, (matvec, solved), "custom_linear_solve")
+    leaves = [slots.convert(x, aval) for x, aval in zip(leaves, avals, strict=True)]
     product = _staged(matvec, in_tree, avals, "custom_linear_solve")
     _check_like("custom_linear_solve", "matvec", tree, avals, product.out_tree, product.program.out_avals)
-    solver = _staged(lambda b: solve(matvec, b), in_tree, avals, "custom_linear_solve")
+    solver = _staged(solved, in_tree, avals, "custom_linear_solve")
     aux_tree = _solution("custom_linear_solve", "solve", solver, tree, avals, has_aux)
     count, consts = len(leaves), [product.consts, [], solver.consts, []]
     programs = LinearPrograms(product.program, None, solver.program, None)
@@ -355,12 +372,13 @@ def custom_root(
     check_callable(f, solve, tangent_solve)
     leaves, tree = tree_flatten(initial_guess)
     in_tree = tree_structure((initial_guess,))
-    avals = [typeof(leaf).strip_weak_type() for leaf in leaves]
+    solved = functools.partial(solve, f)
+    avals = _types_of_vector(leaves, in_tree, (f, solved), "custom_root")
     leaves = [slots.convert(x, aval) for x, aval in zip(leaves, avals, strict=True)]
     count = len(leaves)
     function = _staged(f, in_tree, avals, "custom_root")
     _check_like("custom_root", "f", tree, avals, function.out_tree, function.program.out_avals)
-    solver = _staged(lambda guess: solve(f, guess), in_tree, avals, "custom_root")
+    solver = _staged(solved, in_tree, avals, "custom_root")
     aux_tree = _solution("custom_root", "solve", solver, tree, avals, has_aux)
     slope = _slope(function.program, len(function.consts), count)
 

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import arrax
+import arrax.numpy as jnp
 from arrax import lax
 from arrax.lax.control_flow import custom_linear_solve, custom_root
 
@@ -128,3 +129,14 @@ def test_solutions_of_another_type_are_refused():
         custom_linear_solve(lambda x: x, 4.0, lambda _, b: lax.gt(b, 0.0))
     with pytest.raises(TypeError, match="since has_aux=True"):
         custom_linear_solve(lambda x: x, 4.0, lambda _, b: b, has_aux=True)
+
+
+def test_solutions_are_weakly_typed_where_the_solver_gives_them_so():
+    root = custom_root(lambda x: x - 2.0, 1.0, lambda f, x: x + 1.0, lambda g, y: y / g(1.0))
+    solution, slope = arrax.jvp(lambda b: custom_linear_solve(lambda x: 2 * x, b, lambda _, b: b / 2), (3.0,), (1.0,))
+    assert root.weak_type and solution.weak_type and slope.weak_type
+    firm = custom_linear_solve(lambda x: 2 * x, np.float32(3), lambda _, b: b / 2)
+    narrow = jnp.bfloat16(2)
+    wide = custom_root(lambda x: x - narrow, 1.0, lambda f, x: x * narrow, lambda g, y: y / g(1.0))
+    assert wide == 2 and wide.dtype == np.float32
+    assert not firm.weak_type and not custom_root(lambda x: x, 1.0, lambda f, x: np.float32(0) * x, newton).weak_type
