@@ -87,7 +87,8 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.literals": {  # equinox, quax
         name: f"arrax.as_jax.stand_ins:{name}" for name in ("TypedComplex", "TypedFloat", "TypedInt", "TypedNdArray")
     },
-    "jax._src.mesh": {  # haliax, praxis
+    "jax._src.mesh": {  # haliax, jaxns, praxis
+        "Mesh": "arrax.sharding:Mesh",
         "get_concrete_mesh": "arrax.xla.meshes:get_mesh",
         "thread_resources": "arrax.as_jax.stand_ins:thread_resources",
     },
@@ -108,6 +109,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "promote_dtypes_complex": "arrax.as_jax.stand_ins:promote_dtypes_complex",
         "promote_dtypes_inexact": "arrax.as_jax.stand_ins:promote_dtypes_inexact",
     },
+    "jax._src.partition_spec": {"PartitionSpec": "arrax.sharding:PartitionSpec"},  # jaxns
     "jax._src.pjit": {  # jaxns, quax
         "auto_axes": "arrax.sharding:auto_axes",
         "jit_p": "arrax.lax.calls:jit_p",
@@ -120,7 +122,11 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "threefry_split": "arrax.random.threefry:split",
     },
     "jax._src.scipy": {},
-    "jax._src.scipy.special": {"gammaln": "arrax.scipy.special:gammaln"},  # jaxns
+    "jax._src.scipy.linalg": {"solve_triangular": "arrax.scipy.linalg:solve_triangular"},  # jaxns
+    "jax._src.scipy.special": {  # jaxns
+        name: f"arrax.scipy.special:{name}" for name in ("gammaln", "logit", "logsumexp")
+    },
+    "jax._src.sharding": {"Sharding": "arrax.sharding:Sharding"},  # scico
     "jax._src.sharding_impls": {"UNSPECIFIED": "arrax.xla.shardings:UNSPECIFIED"},  # brainstate
     "jax._src.source_info_util": {  # brainstate, kauldron
         name: f"arrax.extend.source_info_util:{name}" for name in ("current", "register_exclusion", "user_context")
@@ -145,6 +151,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "flatten_one_level": "arrax.core.pytree_nodes:flatten_one_level",
         "prefix_errors": "arrax.core.pytree_prefixes:prefix_errors",
     },
+    "jax._src.typing": {"SupportsDType": "arrax.as_jax.stand_ins:SupportsDType"},  # jaxns
     "jax._src.xla_bridge": {  # chex, and programs of the documentation
         "_backends": "arrax.xla.startup:_clients",
         "get_backend": "arrax.xla.backends:get_backend",

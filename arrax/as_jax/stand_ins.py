@@ -1,6 +1,6 @@
 """What private names that libraries look up stand for where arrax has no such thing."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -46,6 +46,15 @@ class _TraceContext:
 
 
 trace_ctx = _TraceContext()
+
+
+class SupportsDType(Protocol):
+    """What has a dtype, such as ``jnp.float32``: a type of annotations."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype."""
+        ...
 
 
 class JaxprEqnContext:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +58,7 @@ def _planner() -> Any:
 
 
 def _parsed(name: str, subscripts: Any, operands: Sequence[Any]) -> tuple[str, list[Any]]:
-    """The formula as text, and the operands; the interleaved form has operands and lists of numbers in turn."""
+    """The formula as text, and the operands; the interleaved form has operands and lists of labels in turn."""
     if isinstance(subscripts, str):
         return subscripts, list(operands)
     if not hasattr(subscripts, "shape") and not isinstance(subscripts, int | float | complex):
@@ -68,12 +68,20 @@ def _parsed(name: str, subscripts: Any, operands: Sequence[Any]) -> tuple[str, l
     items = [subscripts, *operands]
     pairs, output = (items[:-1], items[-1]) if len(items) % 2 else (items, None)
     arrays, lists = pairs[::2], pairs[1::2]
-    text = ",".join(map(_letters, lists))
-    return text if output is None else f"{text}->{_letters(output)}", arrays
+    letters = _letters(name, [*lists, *([] if output is None else [output])])
+    text = ",".join("".join(letters[label] for label in labels) for labels in lists)
+    return text if output is None else f"{text}->{''.join(letters[label] for label in output)}", arrays
 
 
-def _letters(numbers: Sequence[Any]) -> str:
-    return "".join("..." if number is Ellipsis else _planner().get_symbol(int(number)) for number in numbers)
+def _letters(name: str, lists: Sequence[Iterable[Hashable]]) -> dict[Hashable, str]:
+    """The letters that stand for labels of axes, in the order of the labels: a result of which no list tells is in it."""
+    try:
+        labels: list[Any] = sorted({label for labels in lists for label in labels} - {Ellipsis})  # type: ignore[type-var]
+    except TypeError as error:
+        raise TypeError(
+            f"{name}: axes are named by numbers, strings or other labels that have an order: {error}"
+        ) from None
+    return {Ellipsis: "..."} | {label: _planner().get_symbol(number) for number, label in enumerate(labels)}
 
 
 @functools.lru_cache(4096)
@@ -292,7 +300,7 @@ def einsum(
 
     Args:
       subscripts: ``"ij,jk->ik"``; without an arrow, letters that occur once remain, in alphabetical order. ``...`` stands for
-        axes that broadcast. Or operands and lists of axis numbers in turn.
+        axes that broadcast. Or operands and lists of labels in turn: numbers, strings or others that have an order.
       operands: one array per term.
       optimize: the order of the products: a strategy of opt_einsum (``"auto"``, ``"optimal"``, ``"greedy"``), False for
         left to right, or a path.

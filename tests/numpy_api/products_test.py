@@ -81,6 +81,19 @@ def test_any_order_of_products_gives_the_same(optimize):
     assert_same(jnp.einsum("ij,kj,kl->il", MATRIX, MATRIX, MATRIX, optimize=optimize), expected)
 
 
+def test_einsum_names_axes_by_labels_that_have_an_order():
+    expected = MATRIX @ MATRIX.T
+    assert_same(jnp.einsum(MATRIX, ["row", "sum"], MATRIX, ["to", "sum"]), expected)
+    assert_same(jnp.einsum(MATRIX, ["to", "sum"], MATRIX, ["row", "sum"], ["row", "to"]), expected.T)
+    assert_same(jnp.einsum(MATRIX, [-1, 0.5], MATRIX, [-7, 0.5]), expected.T)
+    assert_same(jnp.einsum(CUBE, [..., ("b",), ("a",)]), np.swapaxes(CUBE, -1, -2))
+    assert jnp.einsum_path(MATRIX, "ab", MATRIX, "cb")[0] == [(0, 1)]
+    with pytest.raises(
+        TypeError, match="einsum: axes are named by numbers, strings or other labels that have an order"
+    ):
+        jnp.einsum(MATRIX, [1, "a"])
+
+
 def test_einsum_path_names_the_order():
     path, description = jnp.einsum_path("ij,kj,kl->il", MATRIX, MATRIX, MATRIX)
     assert sorted(path[-1]) == [0, 1] and "Optimized FLOP count" in str(description)
