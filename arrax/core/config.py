@@ -340,9 +340,9 @@ class Configuration:
             return _options[short]
         raise AttributeError(f"unrecognized config option {name!r}; known options: {', '.join(sorted(_options))}")
 
-    def update(self, name: str, value: Any) -> None:
+    def update(self, name: str, val: Any) -> None:
         """Set the option ``name`` (with or without the prefix ``jax_`` or ``arrax_``) for all threads."""
-        self._option(name).set_global(value)
+        self._option(name).set_global(val)
 
     def is_set(self, name: str) -> bool:
         """Whether the option ``name`` has another value than its default, or one from the environment."""

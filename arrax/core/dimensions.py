@@ -34,20 +34,20 @@ def is_constant_dim(dimension: Any) -> bool:
     return not is_symbolic(dimension)
 
 
-def max_dim(first: Dimension, second: Dimension) -> Dimension:
+def max_dim(d1: Dimension, d2: Dimension) -> Dimension:
     """The greater of two lengths of axes.
 
     Example: ``arrax.core.max_dim(2, 3)`` is 3.
     """
-    return _chosen("max", first, second)
+    return _chosen("max", d1, d2)
 
 
-def min_dim(first: Dimension, second: Dimension) -> Dimension:
+def min_dim(d1: Dimension, d2: Dimension) -> Dimension:
     """The smaller of two lengths of axes.
 
     Example: ``arrax.core.min_dim(2, 3)`` is 2.
     """
-    return _chosen("min", first, second)
+    return _chosen("min", d1, d2)
 
 
 deciding.least, deciding.greatest = min_dim, max_dim

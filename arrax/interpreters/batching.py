@@ -167,9 +167,15 @@ def move_batch_axis(value: Any, dim: int | None, size: int, to: int) -> Any:
     return value if dim == to else slots.move_axis(value, dim, to)
 
 
-def bdim_at_front(value: Any, dim: int | None, size: int) -> Any:
-    """``value`` with its batch axis in front."""
-    return move_batch_axis(value, dim, size, 0)
+def bdim_at_front(x: Any, bdim: int | None, size: int, mesh_axis: Any = None) -> Any:
+    """``x`` with its batch axis in front.
+
+    Args:
+      x: array. bdim: its batch axis, or None.
+      size: the length of a batch axis.
+      mesh_axis: accepted.
+    """
+    return move_batch_axis(x, bdim, size, 0)
 
 
 def batch(
@@ -235,22 +241,22 @@ def _batch_program(
     return ClosedJaxpr(derived, consts), list(out_mapped)
 
 
-def defvectorized(primitive: Primitive) -> None:
+def defvectorized(prim: Primitive) -> None:
     """A primitive of one operand that acts on each element: the batch axis stays where it is."""
-    primitive.batch = lambda values, dims, **params: (primitive.bind(*values, **params), dims[0])
+    prim.batch = lambda values, dims, **params: (prim.bind(*values, **params), dims[0])
 
 
-def defbroadcasting(primitive: Primitive) -> None:
+def defbroadcasting(prim: Primitive) -> None:
     """A primitive that acts on elements of several operands of equal shapes."""
 
     def rule(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, int]:
         size = batch_size(values, dims)
-        return primitive.bind(*[bdim_at_front(v, d, size) for v, d in zip(values, dims, strict=True)], **params), 0
+        return prim.bind(*[bdim_at_front(v, d, size) for v, d in zip(values, dims, strict=True)], **params), 0
 
-    primitive.batch = rule
+    prim.batch = rule
 
 
-def defreducer(primitive: Primitive, ident: Any = None) -> None:
+def defreducer(prim: Primitive, ident: Any = None) -> None:
     """A primitive that folds the axes of its operand which its parameter ``axes`` names; ``ident`` is not needed."""
 
     def rule(
@@ -259,9 +265,9 @@ def defreducer(primitive: Primitive, ident: Any = None) -> None:
         (x,), (dim,) = values, dims
         assert dim is not None
         moved = tuple(axis + (axis >= dim) for axis in axes)
-        return primitive.bind(x, axes=moved, **params), dim - sum(axis < dim for axis in moved)
+        return prim.bind(x, axes=moved, **params), dim - sum(axis < dim for axis in moved)
 
-    primitive.batch = rule
+    prim.batch = rule
 
 
 def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any = None) -> Any:

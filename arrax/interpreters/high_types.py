@@ -79,12 +79,12 @@ def register_hitype(cls: type, type_of: Callable[[Any], AbstractValue]) -> None:
     register_type(cls, type_of)
 
 
-def cur_qdd(value: Any) -> Any:
+def cur_qdd(x: Any) -> Any:
     """The state that a value of a mutable type has now.
 
     Args:
-      value: of a class with the method ``cur_qdd``.
+      x: of a class with the method ``cur_qdd``.
     Raises:
       AttributeError: a value whose type has no state.
     """
-    return value.cur_qdd()
+    return x.cur_qdd()

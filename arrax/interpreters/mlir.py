@@ -5,11 +5,11 @@ from typing import Any
 from arrax import native
 from arrax.core.late_names import late_names as _late_names
 from arrax.interpreters.lowering.builder import element_type as dtype_to_ir_type
-from arrax.interpreters.lowering.builder import ir_type as aval_to_ir_type
+from arrax.interpreters.lowering.builder import ir_type as _ir_type
 from arrax.interpreters.lowering.builder import tensor_type as tensor_type
 from arrax.interpreters.lowering.custom_calls import custom_call as custom_call
 from arrax.interpreters.lowering.module import LoweringContext as LoweringRuleContext
-from arrax.interpreters.lowering.module import ir_constant as ir_constant
+from arrax.interpreters.lowering.module import ir_constant as _ir_constant
 from arrax.interpreters.lowering.module import lower_fun as lower_fun
 from arrax.interpreters.lowering.own_rules import TokenSet as TokenSet
 from arrax.interpreters.lowering.own_rules import register_lowering as register_lowering
@@ -20,9 +20,30 @@ __all__ = [  # noqa: F822
 ]  # fmt: skip
 
 
-def ir_constants(value: Any) -> list[Any]:
-    """The constant operations that represent a concrete value: one."""
-    return [ir_constant(value)]
+def aval_to_ir_type(ctx: Any, aval: Any = None) -> Any:
+    """The MLIR type of values of a type.
+
+    Args:
+      ctx: the context of a rule, which may be left out.
+      aval: the type.
+    """
+    return _ir_type(ctx if aval is None else aval)
+
+
+def ir_constant(val: Any, *, const_lowering: Any = None, aval: Any = None) -> Any:
+    """A constant operation for any concrete value.
+
+    Args:
+      val: array, NumPy value or Python number.
+      const_lowering: accepted; constants stand where they are used.
+      aval: its type, by default what it says of itself.
+    """
+    return _ir_constant(val, aval)
+
+
+def ir_constants(val: Any, *, const_lowering: Any = None, aval: Any = None) -> list[Any]:
+    """The constant operations that represent a concrete value: one; arguments as of ``ir_constant``."""
+    return [ir_constant(val, aval=aval)]
 
 
 _find_late = _late_names(__name__, {"arrax.lax.host_functions": ("emit_python_callback",)})[0]

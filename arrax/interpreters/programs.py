@@ -12,12 +12,15 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import eval_jaxpr
 
 
-def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:
+def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr, *args: Any) -> Callable[..., list[Any]]:
     """A closed program as a function of flat arguments, with a list of results.
 
+    Args:
+      closed_jaxpr: the program.
+      args: its first arguments, which the function then leaves out.
     Example: ``jaxpr_as_fun(make_jaxpr(jnp.sin)(1.))(0.)``.
     """
-    return lambda *args: eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *args)
+    return lambda *rest: eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *args, *rest)
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
@@ -43,21 +46,21 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
         yield from jaxprs_in_params(eqn.params)
 
 
-def concrete_or_error(force: Any, value: Any, context: str = "") -> Any:
+def concrete_or_error(force: Any, val: Any, context: str = "") -> Any:
     """A known value, converted by ``force``.
 
     Args:
       force: function such as ``int``.
-      value: what is converted.
+      val: what is converted.
       context: what the message says of it.
     Raises:
       ConcretizationTypeError: a traced value.
     Returns: ``force(value)``.
     Example: ``arrax.core.concrete_or_error(int, jnp.array(3))`` is 3.
     """
-    known = concrete_value(value)
-    if isinstance(value, Tracer) and known is None:
-        raise ConcretizationTypeError(value, context)
+    known = concrete_value(val)
+    if isinstance(val, Tracer) and known is None:
+        raise ConcretizationTypeError(val, context)
     return force(known) if force is not None else known
 
 

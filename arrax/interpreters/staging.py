@@ -216,7 +216,7 @@ def refuse_leaks(reference: weakref.ref[Any], info: FunctionInfo | None) -> None
         raise errors.leaked_trace(held, info)
 
 
-def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source_info: bool = True) -> list[Any]:
     """Apply the equations of a program to values, in the current interpretation; sources and scopes are kept.
 
     Errors have the operation's own place in their cause.
@@ -224,6 +224,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     Args:
       jaxpr: the program. consts: the values of its ``constvars``.
       args: the values of its ``invars``.
+      propagate_source_info: whether the operations keep the places in source code where the program has them from.
     Returns: list of the values of its ``outvars``.
     Example: ``program = make_jaxpr(lambda v: v + x)(y);
     arrax.core.eval_jaxpr(program.jaxpr, program.consts, 10.0)[0]``
@@ -236,7 +237,9 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     try:
         for eqn in jaxpr.eqns:
             values = [atom.val if type(atom) is Literal else lookup(atom) for atom in eqn.invars]
-            context.source, names = eqn.source_info
+            place, names = eqn.source_info
+            if propagate_source_info:
+                context.source = place
             context.scopes = scopes + names
             out = context.interpreter.process(eqn.primitive, tuple(values), eqn.params)
             if eqn.primitive.multiple_results:

@@ -206,7 +206,7 @@ class Split:
         else:
             self.static, self.dynamic = {}, args
         self.static_kwargs = {
-            name: StaticArgument(kwargs[name], f"keyword argument {name!r}", fun) for name in names if name in kwargs
+            name: kind(kwargs[name], f"keyword argument {name!r}", fun) for name in names if name in kwargs
         }
         self.dynamic_kwargs = (
             {k: v for k, v in kwargs.items() if k not in self.static_kwargs} if self.static_kwargs else kwargs

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, overload
 
 from arrax.core.errors import frame_text, user_frames
-from arrax.core.functions import argument_names, named_like
+from arrax.core.functions import argument_names, named_like, signature_of
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import Var
 from arrax.core.pytree_prefixes import flatten_axes
@@ -19,7 +19,7 @@ from arrax.lax.contractions import dot_general_p
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.remat import name_p, remat_p
 from arrax.lax.saved_values import inline_calls, is_saved
-from arrax.transforms.arguments import AnyStaticArgument, Split, as_numbers
+from arrax.transforms.arguments import AnyStaticArgument, Split, as_names, as_numbers, infer_argnums_and_argnames
 from arrax.transforms.autodiff import Linearized
 from arrax.transforms.differentiated_functions import check_callable
 from arrax.transforms.tracing import trace, traces_of
@@ -66,10 +66,10 @@ def save_only_these_names(*names: str) -> Policy:
     return lambda primitive, *_, **params: primitive is name_p and params["name"] in chosen
 
 
-def save_from_both_policies(first: Policy, second: Policy) -> Policy:
+def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Save what either of two policies saves."""
     return lambda primitive, *args, **params: (
-        is_saved(first(primitive, *args, **params)) or is_saved(second(primitive, *args, **params))
+        is_saved(policy_1(primitive, *args, **params)) or is_saved(policy_2(primitive, *args, **params))
     )
 
 
@@ -96,16 +96,16 @@ class checkpoint_policies:
 @overload
 def checkpoint(
     fun: F, *, prevent_cse: Any = ..., policy: Policy | None = ..., static_argnums: int | Sequence[int] = ...,
-    concrete: bool = ...,
+    static_argnames: str | Iterable[str] = ..., concrete: bool = ...,
 ) -> F: ...  # fmt: skip
 @overload
 def checkpoint(
     fun: None = None, *, prevent_cse: Any = ..., policy: Policy | None = ..., static_argnums: int | Sequence[int] = ...,
-    concrete: bool = ...,
+    static_argnames: str | Iterable[str] = ..., concrete: bool = ...,
 ) -> Callable[[F], F]: ...  # fmt: skip
 def checkpoint(
     fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True, policy: Policy | None = None,
-    static_argnums: int | Sequence[int] = (), concrete: bool = False,
+    static_argnums: int | Sequence[int] = (), static_argnames: str | Iterable[str] = (), concrete: bool = False,
 ) -> Any:  # fmt: skip
     """Recompute ``fun``'s intermediate values on the backward pass instead of keeping them.
 
@@ -115,6 +115,7 @@ def checkpoint(
         says which of them go through the barrier for that.
       policy: which intermediate values may be saved all the same, see ``checkpoint_policies``.
       static_argnums: positions of arguments that are part of the program; they need not be hashable.
+      static_argnames: names of such arguments, passed by position or by keyword.
     Returns: a function with the same values and derivatives.
     Raises:
       ValueError: when it is called, positions in ``static_argnums`` without an argument.
@@ -122,14 +123,21 @@ def checkpoint(
     """
     if fun is None:
         return lambda function: checkpoint(
-            function, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, concrete=concrete
+            function,
+            prevent_cse=prevent_cse,
+            policy=policy,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            concrete=concrete,
         )
     check_callable(fun)
     if concrete:
         raise NotImplementedError(
             "checkpoint no longer has the option concrete: mark arguments with static_argnums instead"
         )
-    numbers = as_numbers("static_argnums", static_argnums)
+    numbers, names = as_numbers("static_argnums", static_argnums), as_names("static_argnames", static_argnames)
+    signature = signature_of(fun) if names else None
+    named = infer_argnums_and_argnames(signature, None, names)[0] if signature is not None else ()
     target, store = fun, traces_of(fun)
 
     @boundary
@@ -137,7 +145,8 @@ def checkpoint(
     def fun_remat(*args: Any, **kwargs: Any) -> Any:
         if not all(-len(args) <= number < len(args) for number in numbers):
             raise ValueError(f"checkpoint: static_argnums={numbers}, but there are {len(args)} positional arguments")
-        split = Split(target, numbers, (), args, kwargs, AnyStaticArgument)
+        fixed = (*numbers, *(number for number in named if number < len(args)))
+        split = Split(target, fixed, names, args, kwargs, AnyStaticArgument)
         leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
         traced = trace(target, split, "checkpoint", store, leaves, tree)
         program = traced.program

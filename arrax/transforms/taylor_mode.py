@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,13 +13,16 @@ from arrax.core.tracebacks import boundary
 from arrax.core.types import Zero, slots, typeof
 from arrax.interpreters.ad.taylor import taylor
 from arrax.lax import taylor_rules as _taylor_rules  # noqa: F401  (gives primitives their rules)
+from arrax.lax.arithmetic import mul
 from arrax.lax.filled_arrays import full, full_like
 from arrax.lax.operand_checks import checked_operand
 from arrax.transforms.differentiated_functions import check_callable
 
 
 @boundary
-def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) -> tuple[Any, Any]:
+def jet(
+    fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any], factorial_scaled: bool = True
+) -> tuple[Any, Any]:
     """The value of a function and its derivatives along a curve, up to the order of those of the curve that are given.
 
     Where ``h`` is a curve with h(0) = ``primals`` and the derivatives h'(0), h''(0), … = ``series``, these are the value and
@@ -29,6 +33,8 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) 
       fun: function of arrays or pytrees of them.
       primals: its arguments, a tuple or list.
       series: for each argument its derivatives, a tuple or list; an argument that is a pytree has such a list at each leaf.
+      factorial_scaled: False for the coefficients of Taylor series, here and in the results, which are the k-th derivatives
+        divided by k!.
     Returns: ``fun(*primals)``, and a list of derivatives in place of each of its leaves.
     Raises:
       ValueError: arguments have different numbers of derivatives, or ``series`` has not the structure of ``primals``.
@@ -51,6 +57,8 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) 
     order = len(given[0]) if given else 0
     values = [checked_operand("jet", leaf) for leaf in leaves]
     terms = [_checked_terms(number, *pair) for number, pair in enumerate(zip(values, given, strict=True))]
+    if not factorial_scaled:
+        terms = [_scaled(each, math.factorial) for each in terms]
     structure: list[Any] = []
 
     def flat(*args: Any) -> list[Any]:
@@ -60,6 +68,8 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) 
 
     outs, found = taylor(flat, order, values, terms, context.interpreter)
     lists = [[_array(out, term) for term in each] for out, each in zip(outs, found, strict=True)]
+    if not factorial_scaled:
+        lists = [_scaled(each, lambda order: 1 / math.factorial(order)) for each in lists]
     return tree_unflatten(structure[0], outs), tree_unflatten(structure[0], lists)
 
 
@@ -89,6 +99,14 @@ def _checked_terms(number: int, primal: Any, terms: Sequence[Any]) -> list[Any]:
             )
         found.append(slots.convert(term, aval))
     return found
+
+
+def _scaled(terms: Sequence[Any], factor: Callable[[int], float]) -> list[Any]:
+    """The terms of orders 1, 2, … times a factor of the order."""
+    return [
+        term if order == 1 or type(term) is Zero else mul(term, full_like(term, factor(order)))
+        for order, term in enumerate(terms, 1)
+    ]
 
 
 def _array(out: Any, term: Any) -> Any:

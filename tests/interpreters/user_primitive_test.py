@@ -211,3 +211,33 @@ def test_sets_of_tokens_are_tables_by_effect():
     assert tokens.update_tokens(mlir.TokenSet({other: 3})).items() == ((noted_effect, 1), (other, 3))
     with pytest.raises(KeyError):
         mlir.TokenSet().get(other)
+
+
+def test_rules_are_given_by_the_documented_names():
+    product, double = core.Primitive("product"), core.Primitive("double")
+    ad.defbilinear(
+        prim=product, lhs_rule=lambda ct, x, y: product.bind(ct, y), rhs_rule=lambda ct, x, y: product.bind(x, ct)
+    )
+    ad.deflinear2(primitive=double, transpose_rule=lambda ct, x: [double.bind(ct)])
+    batching.defvectorized(prim=double)
+    batching.defbroadcasting(prim=product)
+    product.def_abstract_eval(lambda x, y: x)
+    double.def_abstract_eval(lambda x: x)
+
+    def lowered(ctx, x, y):
+        (aval,) = ctx.avals_out
+        assert mlir.aval_to_ir_type(ctx, aval) == mlir.aval_to_ir_type(aval) == x.type
+        return [mlir.hlo.multiply(x, y)]
+
+    def doubled(ctx, x):
+        two = mlir.ir_constant(np.float32(2), const_lowering=None, aval=core.ShapedArray((), np.float32))
+        return [mlir.hlo.multiply(x, two)]
+
+    mlir.register_lowering(product, lowered, inline=False, cacheable=False)
+    mlir.register_lowering(double, doubled)
+    slopes = arrax.jit(arrax.grad(lambda x, y: double.bind(product.bind(x, y)), (0, 1)))(3.0, 5.0)
+    assert slopes == (10, 6)
+    mapped = arrax.vmap(product.bind, (0, None))(np.arange(3.0, dtype=np.float32), np.float32(2))
+    np.testing.assert_array_equal(mapped, [0, 2, 4])
+    assert ad.get_primitive_transpose(p=double) is double.transpose
+    assert batching.bdim_at_front(np.ones((2, 3)), 1, size=3, mesh_axis=None).shape == (3, 2)

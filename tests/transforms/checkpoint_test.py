@@ -208,3 +208,17 @@ def test_policies_may_say_more_than_yes_and_no():
 def test_static_positions_without_an_argument_are_refused(number):
     with pytest.raises(ValueError, match="checkpoint: static_argnums=.* 2 positional arguments"):
         arrax.checkpoint(lambda x, y: x, static_argnums=number)(1.0, 2)
+
+
+def test_static_arguments_are_named():
+    def f(x, exact=True):
+        return jnp.sin(x) if exact else x
+
+    for f_remat in (
+        arrax.checkpoint(f, static_argnames="exact"),
+        arrax.checkpoint(static_argnames=("exact",))(f),
+    ):
+        gradient = arrax.grad(f_remat)
+        assert gradient(1.0, exact=False) == gradient(1.0, False) == 1
+        assert gradient(1.0) == jnp.cos(1.0)
+        assert f_remat(2.0, exact=[]) == 2

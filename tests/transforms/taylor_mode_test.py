@@ -206,3 +206,14 @@ def test_misuse_is_refused():
     jet(lambda x: kept.append(x) or x, (2.0,), ((1.0,),))
     with pytest.raises(arrax.errors.UnexpectedTracerError):
         jet(lambda x: x * kept[0], (2.0,), ((1.0,),))
+
+
+def test_series_may_be_coefficients_of_taylor_series():
+    def f(x, y):
+        return x**3 + y, x * y
+
+    coefficients = ((1.0, 2.0, 3.0), (4.0, 5.0, 6.0))
+    values, derivatives = jet(f, (2.0, 3.0), tuple((a, 2 * b, 6 * c) for a, b, c in coefficients))
+    same, found = jet(f, (2.0, 3.0), coefficients, factorial_scaled=False)
+    assert same == values
+    assert [[a, 2 * b, 6 * c] for a, b, c in found] == [*map(list, derivatives)]

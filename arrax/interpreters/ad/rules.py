@@ -45,7 +45,7 @@ def defjvp2(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
     primitive.jvp = jvp
 
 
-def deflinear2(primitive: Primitive, transpose: Callable[..., Any]) -> None:
+def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
     """A primitive that is linear in all operands, with its transpose ``(cotangent, *operands, **params)``."""
 
     def jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
@@ -57,37 +57,37 @@ def deflinear2(primitive: Primitive, transpose: Callable[..., Any]) -> None:
     def rule(ct: Any, *operands: Any, **params: Any) -> Any:
         if type(ct) is Zero:
             return [Zero(x.aval.to_tangent_aval()) if is_undefined_primal(x) else None for x in operands]
-        return transpose(ct, *operands, **params)
+        return transpose_rule(ct, *operands, **params)
 
     primitive.jvp, primitive.transpose = jvp, rule
 
 
-def deflinear(primitive: Primitive, transpose: Callable[..., Any]) -> None:
+def deflinear(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
     """Like ``deflinear2``, with a transpose ``(cotangent, **params)``."""
-    deflinear2(primitive, lambda ct, *operands, **params: transpose(ct, **params))
+    deflinear2(primitive, lambda ct, *operands, **params: transpose_rule(ct, **params))
 
 
-def defbilinear(primitive: Primitive, left: Callable[..., Any], right: Callable[..., Any]) -> None:
+def defbilinear(prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callable[..., Any]) -> None:
     """A primitive linear in each of two operands.
 
     Args:
-      left: cotangent of the first operand, ``(cotangent, first, second, **params)``.
-      right: cotangent of the second operand.
+      lhs_rule: cotangent of the first operand, ``(cotangent, first, second, **params)``.
+      rhs_rule: cotangent of the second operand.
     """
     defjvp(
-        primitive,
-        lambda t, x, y, **params: primitive.bind(t, y, **params),
-        lambda t, x, y, **params: primitive.bind(x, t, **params),
+        prim,
+        lambda t, x, y, **params: prim.bind(t, y, **params),
+        lambda t, x, y, **params: prim.bind(x, t, **params),
     )
 
     def transpose(ct: Any, x: Any, y: Any, **params: Any) -> list[Any]:
         if type(ct) is Zero:
             return [None, None]
         if is_undefined_primal(x):
-            return [left(ct, x, y, **params), None]
-        return [None, right(ct, x, y, **params)]
+            return [lhs_rule(ct, x, y, **params), None]
+        return [None, rhs_rule(ct, x, y, **params)]
 
-    primitive.transpose = transpose
+    prim.transpose = transpose
 
 
 def zeros_like_aval(aval: Any) -> Any:

@@ -122,17 +122,15 @@ def _evaluate(eqn: JaxprEqn, known: dict[Var, Any]) -> None:
     known.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True))
 
 
-def get_primitive_transpose(primitive: Primitive) -> Callable[..., Any]:
+def get_primitive_transpose(p: Primitive) -> Callable[..., Any]:
     """The transposition rule of a primitive.
 
     Raises:
       NotImplementedError: it has none.
     """
-    if primitive.transpose is None:
-        raise NotImplementedError(
-            f"Transpose rule (for reverse-mode differentiation) for '{primitive.name}' not implemented"
-        )
-    return primitive.transpose
+    if p.transpose is None:
+        raise NotImplementedError(f"Transpose rule (for reverse-mode differentiation) for '{p.name}' not implemented")
+    return p.transpose
 
 
 def _transpose_eqn(eqn: Any, known: dict[Any, Any], linear: set[Any], sums: dict[Any, Any], accumulate: Any) -> None:

@@ -259,9 +259,9 @@ def lower_consts(program: ClosedJaxpr) -> list[Any]:
     return [ir_constant(value) for value in program.consts]
 
 
-def ir_constant(value: Any) -> Any:
-    """A constant operation for any concrete value."""
-    aval = typeof(value)
+def ir_constant(value: Any, aval: Any = None) -> Any:
+    """A constant operation for any concrete value, whose type may be given."""
+    aval = typeof(value) if aval is None else aval
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return builder.constant(np.asarray(value._base_array))
     return builder.constant(np.asarray(value), aval)

@@ -15,12 +15,16 @@ from arrax.interpreters.ordering import operation_with_token
 Value = Any  # of MLIR
 
 
-def register_lowering(prim: Primitive, rule: Callable[..., Any], platform: str | None = None) -> Callable[..., Any]:
+def register_lowering(
+    prim: Primitive, rule: Callable[..., Any], platform: str | None = None, inline: bool = True, cacheable: bool = True
+) -> Callable[..., Any]:
     """Set the lowering rule of a primitive, for all platforms or one; returns it.
 
     Args:
       prim: the primitive.
       rule: ``rule(context, *values, **params)`` that returns a list of MLIR values.
+      platform: such as ``"cpu"``, by default all.
+      inline, cacheable: accepted; a rule runs for each operation, in the function that the operation is in.
     """
     code = getattr(rule, "__code__", None)
     if code is not None and is_internal(code.co_filename):
