@@ -127,9 +127,10 @@ _find_late, __dir__, __all__ = late_names(__name__, {
     "arrax.lax.special": (
         "bessel_i0e", "bessel_i1e", "digamma", "erf", "erf_inv", "erfc", "lgamma", "polygamma", "zeta",
     ),
-    "arrax.lax.stacking": ("split", "split_p", "stack", "stack_p", "tile", "tile_p", "unstack", "unstack_p",),
+    "arrax.lax.stacking": ("stack", "stack_p", "tile", "tile_p", "unstack", "unstack_p",),
     "arrax.lax.structure": (
         "concatenate", "concatenate_p", "pad", "pad_p", "slice_ as slice", "slice_in_dim", "slice_p",
+        "split", "split_p",
     ),
     "arrax.lax.tokens": (
         "after_all", "after_all_p", "create_token", "create_token_p", "infeed", "infeed_p", "outfeed", "outfeed_p",

@@ -374,8 +374,6 @@ from arrax.lax.special import erfc as erfc
 from arrax.lax.special import lgamma as lgamma
 from arrax.lax.special import polygamma as polygamma
 from arrax.lax.special import zeta as zeta
-from arrax.lax.stacking import split as split
-from arrax.lax.stacking import split_p as split_p
 from arrax.lax.stacking import stack as stack
 from arrax.lax.stacking import stack_p as stack_p
 from arrax.lax.stacking import tile as tile
@@ -389,6 +387,8 @@ from arrax.lax.structure import pad_p as pad_p
 from arrax.lax.structure import slice_ as _slice_
 from arrax.lax.structure import slice_in_dim as slice_in_dim
 from arrax.lax.structure import slice_p as slice_p
+from arrax.lax.structure import split as split
+from arrax.lax.structure import split_p as split_p
 from arrax.lax.tokens import after_all as after_all
 from arrax.lax.tokens import after_all_p as after_all_p
 from arrax.lax.tokens import create_token as create_token

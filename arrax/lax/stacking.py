@@ -1,12 +1,12 @@
-"""Cutting an array into pieces along an axis and putting pieces together: split, stack, unstack, tile."""
+"""Arrays along an axis of their own and copies side by side: stack, unstack, tile."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from arrax.core.calls import as_indices, as_sequence
-from arrax.core.explicit_axes import along_axis, elementwise, without_axes
+from arrax.core.calls import as_sequence
+from arrax.core.explicit_axes import elementwise, without_axes
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, instantiate, typeof
 from arrax.interpreters.ad.rules import deflinear2
@@ -19,62 +19,6 @@ from arrax.lax.shape_slots import shape_slots
 from arrax.lax.shapes import broadcast_in_dim, expand_dims, reshape, squeeze
 from arrax.lax.structure import concatenate, slice_in_dim
 from arrax.xla.arrays import Array, ArrayLike
-
-# ---- split ----------------------------------------------------------------------------------------------------------
-
-split_p = Primitive("split", multiple_results=True, rounding=Rounding.NONE)
-
-
-def _split_type(aval: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
-    if not 0 <= axis < aval.ndim:
-        raise ValueError(f"split: axis {axis} is out of bounds for an array of {aval.ndim} dimensions")
-    if any(size < 0 for size in sizes):
-        raise ValueError(f"split: sizes must not be negative, got {sizes}")
-    if sum(sizes) != aval.shape[axis]:
-        raise ValueError(
-            f"split: sizes must sum to the length {aval.shape[axis]} of axis {axis}, got {sizes}, whose sum is {sum(sizes)}"
-        )
-    return [
-        ShapedArray((*aval.shape[:axis], size, *aval.shape[axis + 1 :]), aval.dtype, aval.weak_type) for size in sizes
-    ]
-
-
-def _pieces(x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
-    outs, start = [], 0
-    for size in sizes:
-        outs.append(slice_in_dim(x, start, start + size, axis=axis))
-        start += size
-    return outs
-
-
-def _split_batch(values: Any, dims: Any, *, sizes: tuple[int, ...], axis: int) -> tuple[list[Any], list[int]]:
-    (x,), (dim,) = values, dims
-    outs = split_p.bind(x, sizes=sizes, axis=axis + (dim <= axis))
-    return outs, [dim] * len(outs)
-
-
-split_p.type_rule, split_p.divides = _split_type, along_axis("axis")
-split_p.lower[None] = lower_fun(_pieces)
-split_p.batch = _split_batch
-deflinear2(split_p, lambda cts, x, *, sizes, axis: [concatenate([instantiate(ct) for ct in cts], axis)])
-
-
-def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> Sequence[Array]:
-    """Cut an array into consecutive pieces along an axis.
-
-    Args:
-      operand: array.
-      sizes: lengths of the pieces, which sum to the axis's length.
-      axis: the axis.
-    Returns: list of arrays, one per size.
-    Raises:
-      ValueError: an axis out of bounds, or sizes with another sum.
-    Example: ``lax.split(jnp.arange(3), (1, 2))`` is ``[[0], [1, 2]]``.
-    """
-    x = checked_operand("split", operand)
-    axis = canonical_axis(axis, typeof(x).ndim, "axis")
-    return split_p.bind(x, sizes=as_indices(sizes), axis=axis)
-
 
 # ---- stack and unstack ----------------------------------------------------------------------------------------------
 

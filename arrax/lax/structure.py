@@ -1,4 +1,4 @@
-"""Putting arrays together and taking them apart at static places: concatenate, pad, slice."""
+"""Putting arrays together and taking them apart at static places: concatenate, split, pad, slice."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices, as_sequence, is_below, is_symbolic, longer
 from arrax.core.errors import InconclusiveDimensionOperation
-from arrax.core.explicit_axes import elementwise, whole_axes
+from arrax.core.explicit_axes import along_axis, elementwise, whole_axes
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
+from arrax.interpreters.ad.rules import deflinear2
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import neg
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full
@@ -59,15 +61,14 @@ def _concatenate_jvp(primals: Any, tangents: Any, *, dimension: int) -> tuple[An
 
 
 def _concatenate_transpose(ct: Any, *operands: Any, dimension: int) -> list[Any]:
+    linear = [is_undefined_primal(x) for x in operands]
     if type(ct) is Zero:
-        return [Zero(x.aval) if is_undefined_primal(x) else None for x in operands]
-    out, start = [], 0
-    for x in operands:
-        shape = (x.aval if is_undefined_primal(x) else typeof(x)).shape
-        stop = start + shape[dimension]
-        out.append(slice_in_dim(ct, start, stop, axis=dimension) if is_undefined_primal(x) else None)
-        start = stop
-    return out
+        return [Zero(x.aval) if wanted else None for x, wanted in zip(operands, linear, strict=True)]
+    sizes = tuple(
+        (x.aval if wanted else typeof(x)).shape[dimension] for x, wanted in zip(operands, linear, strict=True)
+    )
+    parts = _split(ct, sizes, dimension) if all(linear) else _pieces(ct, sizes=sizes, axis=dimension)
+    return [part if wanted else None for part, wanted in zip(parts, linear, strict=True)]
 
 
 def _concatenate_batch(values: Any, dims: Any, *, dimension: int) -> tuple[Any, int]:
@@ -102,6 +103,68 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Array:
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.concatenate(values, dimension)
     return concatenate_p.bind(*values, dimension=as_index(dimension))
+
+
+# ---- split ----------------------------------------------------------------------------------------------------------
+
+split_p = Primitive("split", multiple_results=True, rounding=Rounding.NONE)
+
+
+def _split_type(aval: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
+    if not 0 <= axis < aval.ndim:
+        raise ValueError(f"split: axis {axis} is out of bounds for an array of {aval.ndim} dimensions")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"split: sizes must not be negative, got {sizes}")
+    if sum(sizes) != aval.shape[axis]:
+        raise ValueError(
+            f"split: sizes must sum to the length {aval.shape[axis]} of axis {axis}, got {sizes}, whose sum is {sum(sizes)}"
+        )
+    return [
+        ShapedArray((*aval.shape[:axis], size, *aval.shape[axis + 1 :]), aval.dtype, aval.weak_type) for size in sizes
+    ]
+
+
+def _pieces(x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+    outs, start = [], 0
+    for size in sizes:
+        outs.append(slice_in_dim(x, start, start + size, axis=axis))
+        start += size
+    return outs
+
+
+def _split_batch(values: Any, dims: Any, *, sizes: tuple[int, ...], axis: int) -> tuple[list[Any], list[int]]:
+    (x,), (dim,) = values, dims
+    outs = split_p.bind(x, sizes=sizes, axis=axis + (dim <= axis))
+    return outs, [dim] * len(outs)
+
+
+def _split(x: Any, sizes: tuple[int, ...], axis: int) -> list[Any]:
+    return (
+        _pieces(x, sizes=sizes, axis=axis) if any(map(is_symbolic, sizes)) else split_p.bind(x, sizes=sizes, axis=axis)
+    )
+
+
+split_p.type_rule, split_p.divides = _split_type, along_axis("axis")
+split_p.lower[None] = lower_fun(_pieces)
+split_p.batch = _split_batch
+deflinear2(split_p, lambda cts, x, *, sizes, axis: [concatenate([instantiate(ct) for ct in cts], axis)])
+
+
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> Sequence[Array]:
+    """Cut an array into consecutive pieces along an axis.
+
+    Args:
+      operand: array.
+      sizes: lengths of the pieces, which sum to the axis's length.
+      axis: the axis.
+    Returns: list of arrays, one per size.
+    Raises:
+      ValueError: an axis out of bounds, or sizes with another sum.
+    Example: ``lax.split(jnp.arange(3), (1, 2))`` is ``[[0], [1, 2]]``.
+    """
+    x = checked_operand("split", operand)
+    axis = canonical_axis(axis, typeof(x).ndim, "axis")
+    return split_p.bind(x, sizes=as_indices(sizes), axis=axis)
 
 
 # ---- pad ------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from arrax.core.interpreter import Tracer
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import warn_user
-from arrax.lax import shape_arguments, shapes, structure
+from arrax.lax import shape_arguments, shapes, stacking, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
@@ -98,7 +98,10 @@ def _concatenate(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
 
 @api(static=("axis", "dtype"))
 def _stack(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
-    return structure.concatenate([shapes.expand_dims(array, (axis,)) for array in _alike(arrays, dtype)], axis)
+    values = _alike(arrays, dtype)
+    if any(isinstance(typeof(value).dtype, dtypes.ExtendedDType) for value in values):
+        return structure.concatenate([shapes.expand_dims(value, (axis,)) for value in values], axis)
+    return stacking.stack(values, axis)
 
 
 def _check_joinable(name: str, arrays: Sequence[Any], axis: int) -> None:
@@ -314,8 +317,21 @@ def _cut_on_host(
 
 @api(static=("bounds", "axis", "drop"), host=_cut_on_host)
 def _cut(a: Any, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool) -> list[Any]:
+    if _cut_everything(a, bounds, axis):
+        sizes = [stop - start for start, stop in bounds]
+        return list(stacking.unstack(a, axis) if drop else structure.split(a, sizes, axis))
     pieces = [structure.slice_in_dim(a, start, longer(start, stop), axis=axis) for start, stop in bounds]
     return [shapes.squeeze(piece, (axis,)) for piece in pieces] if drop else pieces
+
+
+def _cut_everything(a: Any, bounds: tuple[tuple[int, int], ...], axis: int) -> bool:
+    """Whether pieces follow one another and leave nothing out, as ``lax.split`` and ``lax.unstack`` have them."""
+    aval = typeof(a)
+    if isinstance(aval.dtype, dtypes.ExtendedDType) or any(is_symbolic(point) for pair in bounds for point in pair):
+        return False
+    points = [0, *(stop for _, stop in bounds)]
+    starts = [start for start, _ in bounds]
+    return points == sorted(points) and starts == points[:-1] and points[-1] == aval.shape[axis]
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:

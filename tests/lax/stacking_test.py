@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import arrax
+import arrax.numpy as jnp
 from arrax import lax
 from tests.support import check_batching, check_gradients
 
@@ -54,6 +55,16 @@ def test_programs_hold_one_operation_each():
     printed = str(arrax.make_jaxpr(lambda x: (lax.split(x, (1, 3), 1), lax.unstack(x), lax.tile(x, (2, 1))))(MATRIX))
     for text in ("split[axis=1 sizes=(1, 3)]", "unstack[axis=0]", "tile[reps=(2, 1)]"):
         assert text in printed
+
+
+def test_cotangents_of_pieces_are_put_together_at_once():
+    def loss(x):
+        first, second = jnp.split(x, 2, axis=1)
+        return (jnp.concatenate([second, first]) ** 3).sum() + jnp.stack(jnp.unstack(x)).sum()
+
+    names = [eqn.primitive.name for eqn in arrax.make_jaxpr(arrax.grad(loss))(MATRIX).eqns]
+    assert "pad" not in names and names.count("split") == 2
+    np.testing.assert_allclose(arrax.grad(loss)(MATRIX), 3 * np.asarray(MATRIX) ** 2 + 1, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

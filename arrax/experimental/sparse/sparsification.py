@@ -7,6 +7,7 @@ rule for each operation that has to do with one.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -63,7 +64,8 @@ from arrax.lax.remat import remat_p
 from arrax.lax.rounding import reduce_precision_p, round_p
 from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, squeeze_p
 from arrax.lax.slicing import dynamic_slice_p
-from arrax.lax.structure import concatenate_p, slice_p
+from arrax.lax.stacking import stack_p, unstack_p
+from arrax.lax.structure import concatenate_p, slice_p, split_p
 
 Value = Any  # a dense array, or a BCOO
 
@@ -311,6 +313,30 @@ def _branch(program: ClosedJaxpr, *operands: Value) -> list[Value]:
     return list(map(_carried, evaluate(program, operands)))
 
 
+def _piece(x: BCOO, axis: int, start: int, stop: int) -> BCOO:
+    starts, limits = [0] * x.ndim, list(x.shape)
+    starts[axis], limits[axis] = start, stop
+    return bcoo_slice(x, start_indices=starts, limit_indices=limits)
+
+
+def _split(x: BCOO, *, sizes: Sequence[int], axis: int) -> list[BCOO]:
+    ends = itertools.accumulate(sizes)
+    return [_piece(x, axis, end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+def _unstack(x: BCOO, *, axis: int) -> list[BCOO]:
+    return [bcoo_squeeze(_piece(x, axis, n, n + 1), dimensions=(axis,)) for n in range(x.shape[axis])]
+
+
+def _stack(*values: Value, axis: int) -> Value:
+    shape = (*values[0].shape[:axis], 1, *values[0].shape[axis:])
+    kept = [dim for dim in range(len(shape)) if dim != axis]
+    grown = (
+        bcoo_broadcast_in_dim(x, shape=shape, broadcast_dimensions=kept) if isinstance(x, BCOO) else x for x in values
+    )
+    return _concatenate(*grown, dimension=axis)
+
+
 def _reduce_sum(x: BCOO, *, axes: Sequence[int], **params: Any) -> Value:
     """A sum over all axes is a number, and not sparse."""
     total = bcoo_reduce_sum(x, axes=axes)
@@ -333,6 +359,9 @@ _RULES: dict[Primitive, Callable[..., Any]] = {
         x, shape=shape, broadcast_dimensions=broadcast_dimensions
     ),
     concatenate_p: _concatenate,
+    split_p: _split,
+    stack_p: _stack,
+    unstack_p: _unstack,
     slice_p: lambda x, *, start_indices, limit_indices, strides: bcoo_slice(
         x, start_indices=start_indices, limit_indices=limit_indices, strides=strides
     ),

@@ -20,6 +20,8 @@ FUNCTIONS = {
     "sum": lambda m: m.sum(),
     "broadcast": lambda m: jnp.broadcast_to(m, (2, 3, 4)),
     "stack": lambda m: jnp.stack([m, m], 1),
+    "split": lambda m: jnp.split(m, [1, 3], 1),
+    "unstack": lambda m: jnp.unstack(m, axis=1),
     "concatenate": lambda m: jnp.concatenate([m, m], 1)[:, ::2],
     "slice": lambda m: m[1:, 2],
     "squeeze": lambda m: jnp.squeeze(m[:1]),
