@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ class ShapedArray(AbstractValue):
       sharding: how explicit axes of a mesh divide the value (``core.explicit_axes.explicit_sharding``), or None.
       vma: names of the mesh axes over which the value varies, in a program per device that tracks them.
       memory_space: whether the value lies in the memory of its device or of the host.
+      named_shape: accepted for older programs; types do not have the lengths of axes with names.
     Example: ``arrax.core.ShapedArray((4,), jnp.float32) == arrax.typeof(x)`` is True.
     """
 
@@ -72,6 +73,8 @@ class ShapedArray(AbstractValue):
         sharding: Any = None,
         vma: frozenset[Any] = _NO_AXES,
         memory_space: MemorySpace = _DEVICE,
+        *,
+        named_shape: Mapping[Any, int] | None = None,
     ) -> ShapedArray:
         key = (shape, dtype, weak_type, sharding, vma, memory_space)
         try:
@@ -109,6 +112,11 @@ class ShapedArray(AbstractValue):
         if self.explicit is not None:
             return self.explicit
         return _undivided(mesh_state().abstract, self.ndim)
+
+    @property
+    def named_shape(self) -> dict[Any, int]:
+        """The lengths of axes with names, of which types tell none: empty. For rules of older programs."""
+        return {}
 
     @property
     def divided(self) -> tuple[tuple[Any, ...], ...]:

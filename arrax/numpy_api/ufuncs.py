@@ -50,7 +50,7 @@ class ufunc(metaclass=_WithMethods):
       nargs: number of arguments and results.
       identity: the neutral element, or None.
       call: function of whole arrays that a call runs; by default ``func``, mapped.
-      reduce, accumulate: faster ways of the methods of these names.
+      reduce, accumulate, at, reduceat: faster ways of the methods of these names.
       associative: whether elements may be grouped and ordered in any way, which ``reduceat`` is faster for.
     Example: ``jnp.frompyfunc(jnp.add, 2, 1, identity=0).reduce(jnp.arange(4))`` is 6. Source: ``numpy.ufunc``.
     """
@@ -58,15 +58,16 @@ class ufunc(metaclass=_WithMethods):
     def __init__(
         self, func: Function, /, nin: int, nout: int, *, name: Any = None, nargs: Any = None, identity: Any = None,
         call: Function | None = None, reduce: Function | None = None, accumulate: Function | None = None,
-        associative: bool = False,
+        at: Function | None = None, reduceat: Function | None = None, associative: bool = False,
     ):  # fmt: skip
-        functools.update_wrapper(self, func)
+        functools.update_wrapper(self, func, updated=())  # not its methods, which would hide those of this class
         self.__name__ = name or getattr(func, "__name__", "ufunc")
         self._nin, self._nout, self._identity = as_index(nin), as_index(nout), identity
         self._func = func
         self._nargs = self._nin if nargs is None else as_index(nargs)
         self._call = call if call is not None else vectorize(func)
-        self._reduce, self._accumulate, self._associative = reduce, accumulate, associative
+        self._reduce, self._accumulate, self._at, self._reduceat = reduce, accumulate, at, reduceat
+        self._associative = associative
 
     nin = property(lambda self: self._nin, doc="Number of arguments.")
     nout = property(lambda self: self._nout, doc="Number of results.")
@@ -181,6 +182,8 @@ class ufunc(metaclass=_WithMethods):
                 f"Arrays are immutable, so jnp.{self.__name__}.at() cannot work in place: pass inplace=False, and take the result."
             )
         a = eager_operand(f"{self.__name__}.at", a)
+        if self._at is not None:
+            return self._at(a, indices) if b is None else self._at(a, indices, b)
         if b is None:
             return update_item(a, indices, self._call(getitem(a, indices)), "set")
         return _updated(self._call, a, indices, b)
@@ -201,6 +204,8 @@ class ufunc(metaclass=_WithMethods):
         check_arraylike(f"{self.__name__}.reduceat", a, indices)
         if typeof(indices).ndim != 1 or not dtypes.is_integer(typeof(indices).dtype):
             raise ValueError(f"{self.__name__}.reduceat: indices must be a vector of integers, got {typeof(indices)}")
+        if self._reduceat is not None:
+            return self._reduceat(a, indices, axis=axis, dtype=dtype)
         a, axis = asarray(a, dtype=dtype), shape_arguments.canonical_axis(axis, typeof(a).ndim)
         length = typeof(a).shape[axis]
         # Products of stretches that no piece has may overflow, and the derivative would then be NaN.

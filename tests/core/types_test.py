@@ -52,3 +52,8 @@ def test_the_sharding_of_a_type_that_nothing_divides_asks_for_nothing():
     ]
     for make in makers:
         assert make().sharding == arrax.jit(make)().sharding == x.sharding
+
+
+def test_rules_of_older_programs_hand_the_named_axes_of_types_on():
+    plain = ShapedArray((2,), np.float32)
+    assert plain.named_shape == {} and ShapedArray((2,), np.float32, named_shape=plain.named_shape) is plain

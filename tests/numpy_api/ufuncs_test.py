@@ -219,3 +219,16 @@ def test_functions_with_the_methods_of_universal_functions_are_instances():
     assert all(isinstance(function, jnp.ufunc) for function in functions)
     assert not any(isinstance(other, jnp.ufunc) for other in (jnp.sin, jnp.where, len, None, 1))
     assert jnp.frompyfunc(jnp.add, 2, 1) != jnp.add
+
+
+def test_methods_may_have_faster_ways():
+    def way(name):
+        return lambda *args, **options: (name, len(args), options)
+
+    function = jnp.ufunc(
+        jnp.add, 2, 1, reduce=way("reduce"), accumulate=way("accumulate"), at=way("at"), reduceat=way("reduceat")
+    )
+    x = jnp.ones(3)
+    assert function.accumulate(x) == ("accumulate", 1, {"axis": 0, "dtype": None})
+    assert function.at(x, 0, 1.0, inplace=False) == ("at", 3, {}) and function.reduce(x)[0] == "reduce"
+    assert function.reduceat(x, jnp.array([0, 1])) == ("reduceat", 2, {"axis": 0, "dtype": None})
