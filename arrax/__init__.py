@@ -108,7 +108,7 @@ def _find(name: str) -> _Any:
 if _typing.TYPE_CHECKING:
     from arrax.late import *  # noqa: F403
 else:
-    __getattr__ = _find
+    __getattr__, __all__ = _find, _list_names()
 
 
 def __dir__() -> list[str]:

@@ -204,8 +204,8 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     for lengths in zip(*padded, strict=True):
         distinct = {length for length in lengths if length != 1}
         if len(distinct) > 1:
-            listed = ", ".join(f"shape={tuple(shape)}" for shape in shapes)
-            raise ValueError(f"Incompatible shapes for broadcasting: {listed}")
+            listed = ", ".join(str(tuple(shape)) for shape in shapes)
+            raise ValueError(f"Incompatible shapes for broadcasting: shapes=[{listed}]")
         result.append(distinct.pop() if distinct else 1)
     return tuple(result)
 

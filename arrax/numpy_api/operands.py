@@ -229,10 +229,9 @@ def broadcast_operands(name: str, *values: Any, keep_scalars: bool = True) -> li
     report_rank_promotion(name, nonscalar)
     try:
         shape = shapes.broadcast_shapes(*all_shapes)
-    except ValueError:
-        listed = ", ".join(str(shape) for shape in all_shapes)
+    except ValueError as error:
         kind = TypeError if len({len(shape) for shape in nonscalar}) == 1 else ValueError
-        raise kind(f"Incompatible shapes for broadcasting: {name} got shapes {listed}") from None
+        raise kind(f"{error}\nThese are the shapes of the arguments of {name}.") from None
     return [
         value if keep_scalars and own == () else broadcast_to(value, shape)
         for value, own in zip(values, all_shapes, strict=True)

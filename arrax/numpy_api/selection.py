@@ -142,8 +142,8 @@ def _common_shape(*values: Any) -> tuple[int, ...]:
         return own[0]
     try:
         return shapes.broadcast_shapes(*own)
-    except ValueError:
-        raise ValueError(f"Incompatible shapes for broadcasting: where got shapes {', '.join(map(str, own))}") from None
+    except ValueError as error:
+        raise ValueError(f"{error}\nThese are the shapes of the arguments of where.") from None
 
 
 # ---- select, piecewise, choose --------------------------------------------------------------------------------------

@@ -42,6 +42,12 @@ def test_universal_functions_have_their_methods_from_the_start():
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
+def test_a_star_imports_what_loads_late():
+    program = "from arrax import *; print(jit.__module__, tree_util.__name__, debug_nans, isinstance(1.0, Array))"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
+    assert done.stdout == "arrax arrax.tree_util <option debug_nans=False> False\n", done.stderr
+
+
 @pytest.mark.parametrize("package", ["experimental", "extend", "example_libraries"])
 def test_modules_of_public_packages_need_no_import(package):
     program = f"import arrax; print(*(getattr(arrax.{package}, name).__name__ for name in dir(arrax.{package})))"

@@ -552,3 +552,10 @@ def test_raveled_pytrees_of_weakly_typed_numbers_are_weak():
     ):
         vector, back = arrax.flatten_util.ravel_pytree(tree)
         assert vector.weak_type == weak and arrax.tree.structure(back(vector)) == arrax.tree.structure(tree)
+
+
+def test_shapes_that_do_not_fit_are_listed_as_documented():
+    with pytest.raises(ValueError) as caught:
+        jnp.ones(100) * jnp.ones((100, 10))
+    first, second = str(caught.value).split("\n")
+    assert first == "Incompatible shapes for broadcasting: shapes=[(100,), (100, 10)]" and "multiply" in second

@@ -114,7 +114,7 @@ ERRORS = {
     "two arguments":      (lambda: jnp.where(MASK, FLOATS), TypeError, "NoneType.* at position 2"),
     "size with three":    (lambda: jnp.where(MASK, 1, 2, size=3), ValueError, "three arguments"),
     "list":               (lambda: jnp.where([True], 1, 2), TypeError, "position 0"),
-    "shapes":             (lambda: jnp.where(MASK, MATRIX, 0), ValueError, r"where got shapes \(5,\), \(2, 3\), \(\)"),
+    "shapes":             (lambda: jnp.where(MASK, MATRIX, 0), ValueError, r"shapes=\[\(5,\), \(2, 3\), \(\)\]\n.* of where"),
     "traced nonzero":     (lambda: arrax.jit(jnp.nonzero)(MASK), TypeError, "static size argument"),
     "nonzero of scalar":  (lambda: jnp.nonzero(1.0), ValueError, "atleast_1d"),
     "select":             (lambda: jnp.select([MASK], []), ValueError, "as long as"),
