@@ -60,7 +60,7 @@ CHAPTERS = {
     ),
     "For libraries": (
         "arrax.api_util", "arrax.core", "arrax.extend.backend", "arrax.extend.core", "arrax.extend.core.primitives", "arrax.extend.ffi",
-        "arrax.extend.linear_util", "arrax.extend.mlir", "arrax.extend.random", "arrax.extend.source_info_util", "arrax.lib.xla_bridge", "arrax.util",
+        "arrax.extend.linear_util", "arrax.extend.mlir", "arrax.extend.random", "arrax.extend.sharding", "arrax.extend.source_info_util", "arrax.lib.xla_bridge", "arrax.util",
     ),
 }  # fmt: skip
 MODULES = tuple(name for names in CHAPTERS.values() for name in names)

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 # that name internals.
 WITHOUT_PAGE = {
     "arrax.dtypes.scalars", "arrax.example_libraries", "arrax.experimental.array_serialization", "arrax.experimental.compilation_cache",
-    "arrax.extend", "arrax.extend.mlir.dialects", "arrax.extend.mlir.ir", "arrax.extend.mlir.passmanager", "arrax.interpreters",
+    "arrax.extend", "arrax.extend.interpreters", "arrax.extend.mlir.dialects", "arrax.extend.mlir.ir", "arrax.extend.mlir.passmanager", "arrax.interpreters",
     "arrax.lib", "arrax.lib.xla_client", "arrax.scipy", "arrax.scipy.cluster", "arrax.scipy.sparse", "arrax.scipy.spatial",
 }  # fmt: skip
 # Modules that bind public names only, so that dir tells these.

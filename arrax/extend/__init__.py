@@ -3,5 +3,17 @@
 from arrax.core.late_names import late_names
 
 __getattr__, __dir__, __all__ = late_names(
-    __name__, {}, submodules=("backend", "core", "ffi", "linear_util", "mlir", "random", "source_info_util")
+    __name__,
+    {},
+    submodules=(
+        "backend",
+        "core",
+        "ffi",
+        "interpreters",
+        "linear_util",
+        "mlir",
+        "random",
+        "sharding",
+        "source_info_util",
+    ),
 )

@@ -8,6 +8,7 @@ import arrax.numpy as jnp
 from arrax import core
 from arrax.extend import core as extend_core
 from arrax.extend import linear_util
+from arrax.extend import sharding as extend_sharding
 from arrax.extend.core import primitives
 
 
@@ -202,3 +203,23 @@ def test_programs_take_their_documented_arguments():
     assert core.eval_jaxpr(program.jaxpr, program.consts, 5.0, 3.0, propagate_source_info=False) == [2]
     assert core.concrete_or_error(int, val=3.0) == 3 and core.max_dim(d1=2, d2=3) == 3
     arrax.config.update(name="jax_enable_checks", val=False)
+
+
+def test_primitives_of_libraries_need_nothing_but_extend():
+    from arrax.extend.interpreters import ad, mlir
+
+    scaled = extend_core.Primitive("scaled")
+    scaled.def_impl(lambda x, y, z: x * y + z)
+    scaled.def_abstract_eval(lambda x, y, z: extend_core.ShapedArray(x.shape, x.dtype))
+    mlir.register_lowering(scaled, lambda ctx, x, y, z: mlir.hlo.AddOp(mlir.hlo.MulOp(x, y), z).results)
+    assert scaled.bind(2, 3, 4) == arrax.jit(scaled.bind)(2, 3, 4) == 10
+    assert ad is arrax.interpreters.ad
+
+
+def test_shardings_are_written_as_protocol_buffers():
+    mesh = arrax.sharding.Mesh(arrax.devices()[:1], "x")
+    described = arrax.NamedSharding(mesh, arrax.P("x"))._to_xla_hlo_sharding(2)
+    written = extend_sharding.get_serialized_proto_from_hlo_sharding(described)
+    assert extend_sharding.get_hlo_sharding_from_serialized_proto(written) == described
+    message = extend_sharding.get_op_sharding_from_serialized_proto(written)
+    assert isinstance(message, extend_sharding.XlaOpShardingProto) and message.SerializeToString() == written

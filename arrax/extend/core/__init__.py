@@ -24,6 +24,7 @@ from arrax.core.program import no_effects as no_effects
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.core.types import AbstractToken as AbstractToken
 from arrax.core.types import AbstractToken as Token  # noqa: F401
+from arrax.core.types import ShapedArray as ShapedArray
 from arrax.core.types import is_arraylike as valid_jaxtype
 from arrax.dtypes.kinds import tangent_dtype as primal_dtype_to_tangent_dtype  # noqa: F401
 from arrax.extend.core import primitives as primitives
