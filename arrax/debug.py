@@ -3,6 +3,7 @@
 import typing as _typing
 
 from arrax.core.late_names import late_names as _late_names
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.lax.debug_prints import debug_log as _log
 from arrax.lax.debug_prints import debug_print as _print
 from arrax.lax.effectful_callbacks import DebugEffect as DebugEffect
@@ -43,3 +44,5 @@ _LATE = {
     "arrax.transforms.watching.watched": ("Sample", "Watched", "watch"),
 }
 __getattr__, __dir__, __all__ = _late_names(__name__, _LATE)
+
+_bound_names(__name__)

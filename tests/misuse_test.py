@@ -1,6 +1,7 @@
 """Misuse of every public function: a clear exception of a documented class, never a crash or the words of a library below."""
 
 import inspect
+import pickle
 import random as python_random
 import typing
 import warnings
@@ -13,6 +14,9 @@ import arrax
 import arrax.numpy as jnp
 from arrax import lax, nn, random
 from arrax.core.calls import is_internal
+from arrax.experimental import checkify, mesh_utils
+from arrax.experimental.custom_partitioning import SdyShardingRule, custom_partitioning
+from arrax.experimental.shard_alike import shard_alike
 from tests.support import FOREIGN
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -115,3 +119,71 @@ def test_messages_say_which_function_was_called(name):
             assert any(n in str(error) for n in (attribute, getattr(function, "__name__", attribute))), str(error)
         except ALLOWED:
             pass
+
+
+MESH = arrax.make_mesh((1,), ("x",))
+LEAVING = {
+    "repr of a key": lambda: repr(arrax.random.wrap_key_data(deleted())),
+    "str": lambda: str(deleted()),
+    "is_ready": lambda: deleted().is_ready(),
+    "shards": lambda: deleted().addressable_shards,
+    "T": lambda: deleted().T,
+    "pickle": lambda: pickle.dumps(deleted()),
+    "NumPy": lambda: np.sin(deleted()),
+    "float": lambda: float(jnp.ones(3)),
+    "bool": lambda: bool(jnp.ones(3)),
+    "masked": lambda: jnp.sin(np.ma.array([1.0])),
+    "Mesh": lambda: arrax.sharding.Mesh(arrax.devices()[:1], ("x", "y")),
+    "NamedSharding": lambda: arrax.NamedSharding(MESH, arrax.P("unknown")),
+    "ShapeDtypeStruct": lambda: arrax.ShapeDtypeStruct(None, "float32"),
+    "pmap": lambda: arrax.pmap(lambda x: x)(1.0),
+    "shard_map": lambda: arrax.shard_map(lambda x: x, mesh=MESH, in_specs=(), out_specs=arrax.P())(1.0),
+    "ffi_call": lambda: arrax.ffi.ffi_call("nothing of the kind", arrax.ShapeDtypeStruct((), "float32"))(1.0),
+    "mesh_utils": lambda: mesh_utils.create_device_mesh((3, 5, 7)),
+    "shard_alike": lambda: shard_alike(np.ones(2), np.ones(3)),
+    "custom_partitioning": lambda: custom_partitioning(jnp.sin)(1.0),
+    "SdyShardingRule": lambda: SdyShardingRule((("i",),), (("i",),), i=3),
+    "throw": lambda: checkify.checkify(lambda x: checkify.check(x > 0, "no"))(-1.0)[0].throw(),
+}
+
+
+@pytest.mark.parametrize("name", LEAVING)
+def test_methods_classes_and_mapped_functions_raise_at_the_users_line(name):
+    with pytest.raises((RuntimeError, TypeError, ValueError)) as caught:
+        LEAVING[name]()
+    assert not [f for f, _ in walk_tb(caught.value.__traceback__) if is_internal(f.f_code.co_filename)]
+
+
+def test_functions_that_call_themselves_without_end_are_named():
+    @arrax.jit
+    def forward(x):
+        return back(x)
+
+    @arrax.jit
+    def back(x):
+        return forward(x)
+
+    def slope(x):
+        return arrax.grad(slope)(x)
+
+    with pytest.raises(
+        RecursionError, match=r"forward at .*misuse_test.py:\d+, .*back at .* call each other without end"
+    ):
+        forward(1.0)
+    with pytest.raises(RecursionError, match="slope at .* calls itself without end"):
+        slope(1.0)
+    assert arrax.grad(lambda x: x * x)(1.0) == 2
+
+
+def test_lengths_beyond_all_memory_are_refused_in_words():
+    for call in (
+        lambda: lax.pad(jnp.ones(3), 0.0, [(0, 1 << 62, 1 << 62)]),
+        lambda: lax.scan(lambda c, _: (c, c), 0.0, None, length=1 << 64),
+        lambda: jnp.fft.fft(jnp.ones(3), n=1 << 64),
+        lambda: jnp.zeros((1 << 32, 1 << 32)),
+    ):
+        with pytest.raises(ValueError, match="more elements than can be addressed"):
+            call()
+    for shape in (b"ab", {}, {3}):
+        with pytest.raises(TypeError, match="Shapes must be"):
+            jnp.zeros(shape)

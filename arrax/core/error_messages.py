@@ -11,8 +11,9 @@ import os
 import re
 import reprlib
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from arrax.core.calls import is_internal
 from arrax.core.functions import argument_names, function_name
 
 _CLASSES = (TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError, AssertionError)
+_ENDLESS = 8  # that a function stands so often on the stack is no chance
 _RAISE = dis.opmap["RAISE_VARARGS"]
 # The type that Python names: 'NoneType' object …, unhashable type: 'list', non-iterable NoneType object, not NoneType
 _TYPES = re.compile(
@@ -34,6 +36,8 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
 
     It is called where the error leaves the function, in the frame that the user's code called.
     """
+    if type(error) is RecursionError:
+        _name_endless_calls(error, sys._getframe(2))
     if type(error) not in _CLASSES or len(error.args) > 1 or is_internal(sys._getframe(2).f_code.co_filename):
         return
     if not _raised_by_python(error):
@@ -49,6 +53,29 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
     else:
         call = ", ".join(f"{key}={_short(value)}" for key, value in given)
         error.args = (f"{name}: {message or type(error).__name__}, in {name}({call})",)
+
+
+def _name_endless_calls(error: RecursionError, caller: FrameType) -> None:
+    """Say in Python's message which of the user's functions call themselves, where the error leaves the outermost call."""
+    message = str(error)
+    if not message.startswith("maximum recursion depth exceeded") or ": " in message or _is_inside(caller):
+        return
+    outside = (each.tb_frame.f_code for each in frames_of(error.__traceback__))
+    counts = Counter(code for code in outside if not is_internal(code.co_filename))
+    most = max(counts.values(), default=0)
+    if most < _ENDLESS:
+        return
+    named = [f"{c.co_qualname} at {c.co_filename}:{c.co_firstlineno}" for c, n in counts.items() if 2 * n > most]
+    error.args = (
+        f"{message}: {', '.join(named)} {'calls itself' if len(named) == 1 else 'call each other'} without end",
+    )
+
+
+def _is_inside(frame: FrameType | None) -> bool:
+    """Whether a frame was called by this package, in however many steps."""
+    while frame is not None and not is_internal(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame is not None
 
 
 def _raised_by_python(error: BaseException) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from arrax.core.tracebacks import boundary
+
 
 class _Unconstrained:
     """The entry of a spec whose axis the compiler divides as it likes."""
@@ -164,6 +166,7 @@ def spec_names(spec: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(name for entry in spec for name in entry_names(entry))
 
 
+@boundary
 def check_spec(mesh: Any, spec: Any) -> None:
     """Refuse a spec that a mesh cannot serve.
 

@@ -52,7 +52,8 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: LeafPredicate = No
     Raises: ValueError, naming all places where they do not fit.
     Example: ``tree_broadcast([1, 2], [(0, 0), 0])`` is ``[(1, 1), 2]``.
     """
-    return tree_structure(full_tree).unflatten(broadcast_prefix(prefix_tree, full_tree, is_leaf))
+    leaves = spread_prefix("tree.broadcast prefix_tree", prefix_tree, full_tree, is_leaf)
+    return tree_structure(full_tree).unflatten(leaves)
 
 
 def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: LeafPredicate = None) -> list[Callable[[str], ValueError]]:

@@ -1,6 +1,7 @@
 """Experimental modules, which load on first use."""
 
 from arrax.core.late_names import late_names
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.lax.effectful_callbacks import io_callback as io_callback
 
 __getattr__, __dir__, __all__ = late_names(
@@ -16,3 +17,5 @@ __getattr__, __dir__, __all__ = late_names(
         "shard_map", "sparse", "topologies", "x64_context",
     ),
 )  # fmt: skip
+
+_bound_names(__name__)

@@ -11,9 +11,11 @@ from typing import Any
 
 from arrax.core.loading import when_loaded
 from arrax.core.pytree_nodes import call_registry
+from arrax.core.tracebacks import boundary
 from arrax.core.types import refuse_masked
 
 
+@boundary
 def _refuse_leaf(value: Any) -> Any:
     refuse_masked(value)
     return (), None

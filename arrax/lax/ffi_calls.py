@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax.core.effects import Effect
 from arrax.core.interpreter import Primitive
+from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.custom_calls import custom_call, ir_attribute
@@ -251,6 +252,8 @@ def ffi_call(
         raise ValueError(
             f"ffi_call: legacy_backend_config is for functions with custom_call_api_version < 4, got {custom_call_api_version}"
         )
+    if not isinstance(target_name, str):
+        raise TypeError(f"ffi_call: target_name must be a text, got {target_name!r} of type {type(target_name)}")
     several = isinstance(result_shape_dtypes, list | tuple)
     results = tuple(result_shape_dtypes) if several else (result_shape_dtypes,)
     for place, each in enumerate(results):
@@ -262,7 +265,8 @@ def ffi_call(
     orders = output_layouts if several or output_layouts is None else [output_layouts]
     out_layouts = checked_layouts("output", orders, [aval.ndim for aval in result_avals])
 
-    def call(*args: Any, **attributes: Any) -> Any:
+    @boundary
+    def foreign_function(*args: Any, **attributes: Any) -> Any:
         if attributes and custom_call_api_version < 4:
             raise ValueError(
                 f"ffi_call: {target_name} takes no attributes by name with custom_call_api_version={custom_call_api_version}, "
@@ -281,7 +285,7 @@ def ffi_call(
         )  # fmt: skip
         return type(result_shape_dtypes)(outs) if several else outs[0]
 
-    return call
+    return foreign_function
 
 
 def check_aliases(aliases: Any, avals: Sequence[ShapedArray], result_avals: Sequence[ShapedArray]) -> None:

@@ -27,6 +27,8 @@ def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
     elif isinstance(shape, np.ndarray) and shape.dtype == object:
         shape = tuple(shape)
     try:
+        if isinstance(shape, bytes | bytearray | dict | set | frozenset):
+            raise TypeError  # which may have numbers in them, but no lengths
         result = tuple(operator.index(length) for length in shape)
     except (TypeError, TracerIntegerConversionError):
         if isinstance(shape, tuple | list) and any(map(is_symbolic, shape)):

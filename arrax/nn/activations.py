@@ -12,6 +12,7 @@ from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
+from arrax.dtypes.canonical import warn_user
 from arrax.lax.barriers import stop_gradient
 from arrax.numpy_api import elementwise, logic, manipulation, selection
 from arrax.numpy_api.api import api
@@ -364,6 +365,11 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: OptionalDType = None, axis
     """
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("one_hot", dtype)
     x = x if is_arraylike(x) else asarray(x)
+    if not isinstance(x, int) and dtypes.is_inexact(typeof(x).dtype):
+        warn_user(
+            f"one_hot: x should hold integers, got dtype {typeof(x).dtype}: fractions have no place and give zeros.",
+            DeprecationWarning,
+        )
     if isinstance(num_classes, Tracer):
         num_classes = concrete_int(num_classes, "The error arose in nn.one_hot argument `num_classes`.")
     count = as_index(num_classes)

@@ -15,7 +15,7 @@ from arrax.core.errors import (
     TracerIntegerConversionError,
 )
 from arrax.core.interpreter import Tracer
-from arrax.core.tracebacks import bounded
+from arrax.core.tracebacks import boundary, bounded
 from arrax.native import runtime
 from arrax.numpy_api import (
     accumulations,
@@ -184,10 +184,10 @@ METHODS: dict[str, Any] = {
     "__getitem__": indexing.getitem, "__iter__": _iterate, "__contains__": _contains, "__setitem__": indexing.setitem_refused,
     "__array_namespace__": _array_namespace, "__array_priority__": 100,
     "at": property(lambda self: updates.IndexUpdater(self), doc="Functional updates: ``x.at[index].set(value)``."),
-    "T": property(lambda self: axis_order.transpose(self), doc="The array with its axes reversed."),
-    "mT": property(_swap_last, doc="The array with its last two axes swapped."),
-    "real": property(lambda self: elementwise.real(self), doc="Real part."),
-    "imag": property(lambda self: elementwise.imag(self), doc="Imaginary part."),
+    "T": property(boundary(lambda self: axis_order.transpose(self)), doc="The array with its axes reversed."),
+    "mT": property(boundary(_swap_last), doc="The array with its last two axes swapped."),
+    "real": property(boundary(lambda self: elementwise.real(self)), doc="Real part."),
+    "imag": property(boundary(lambda self: elementwise.imag(self)), doc="Imaginary part."),
     "flat": property(_flat_iterator, doc="The elements in row-major order."),
     "reshape": _reshape, "transpose": _transpose, "astype": _astype, "sum": _sum, "clip": _clip,
     "view": bit_views.view, "byteswap": bit_views.byteswap,

@@ -213,7 +213,7 @@ def iscomplexobj(x: ArrayLike) -> bool:
     Example: ``jnp.iscomplexobj(1j)`` is True. Source: ``numpy.iscomplexobj``.
     """
     try:
-        return dtypes.is_complex(typeof(x).dtype)
+        return not isinstance(x, int) and dtypes.is_complex(typeof(x).dtype)
     except TypeError:
         if isinstance(x, list | tuple):
             return any(map(iscomplexobj, x))

@@ -33,6 +33,8 @@ from arrax.xla.arrays import Array, ArrayLike
 def _described(name: str, a: Any) -> tuple[int, ...]:
     if hasattr(a, "shape"):
         return tuple(a.shape)
+    if isinstance(a, int):  # of any size
+        return ()
     if not is_arraylike(a):
         warn_user(
             f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0.",

@@ -85,6 +85,7 @@ def nanprod(
 @api(static=("name", "axis", "keepdims"))
 def _minmax(a: Any, initial: Any, where: Any, name: str, axis: Any, keepdims: bool) -> Any:
     a = _operand(name, a, initial, where)
+    check_mask(name, where)
     reduce, neutral = {"nanmax": (max, min_value), "nanmin": (min, max_value)}[name]
     out = reduce(without_nan(a, neutral(typeof(a).dtype)), axis, None, keepdims, initial, where)
     if not dtypes.is_inexact(typeof(a).dtype) or initial is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -205,7 +206,7 @@ def fold_in(key: Array, data: ArrayLike) -> Array:
       data: integer from 0 to 2^32 - 1; elements of arrays are taken modulo 2^32.
     Raises:
       OverflowError: a Python integer out of these bounds.
-      TypeError: data that is no single number.
+      TypeError: data that is no single number. ValueError: an infinity or NaN.
     Example: ``arrax.random.fold_in(arrax.random.key(0), 7)``.
     """
     typed, was_typed = check_key("fold_in", key)
@@ -214,6 +215,8 @@ def fold_in(key: Array, data: ArrayLike) -> Array:
         if not 0 <= data <= 0xFFFFFFFF:
             raise OverflowError(f"fold_in: data must be between 0 and {0xFFFFFFFF}, got {data}")
         number = np.uint32(data)
+    elif isinstance(data, float) and not math.isfinite(data):
+        raise ValueError(f"fold_in: data must be a single integer, got {data}")
     aval = type_of("fold_in", "data", number)
     if aval.shape != ():
         raise TypeError(f"fold_in: data must be a single integer, got one of shape {aval.shape}; arrax.vmap maps it")

@@ -295,24 +295,25 @@ def vjp(
     linear = Linearized(flat_function(fun, tree, has_aux, outputs), leaves)
     value = tree_unflatten(outputs["tree"], linear.outs)
     static = _described(linear, tree, outputs["tree"], leaves)
-    pullback = TreePartial(run_pullback_of(static), linear.residuals)
+    pullback = TreePartial(run_pullback_of(static, function_name(fun)), linear.residuals)
     return (value, pullback, aux_from(outputs, linear.interpreters)) if has_aux else (value, pullback)
 
 
 class run_pullback_of:
     """``run_pullback`` with its static part, a function that is equal only to itself."""
 
-    __slots__ = ("static",)
+    __slots__ = ("static", "name")
 
-    def __init__(self, static: Static):
-        self.static = static
+    def __init__(self, static: Static, name: str):
+        self.static, self.name = static, name
 
     @boundary
     def __call__(self, residuals: Sequence[Any], *cotangents: Any) -> Any:
         if len(cotangents) != 1:
             raise TypeError(
-                f"a function that vjp returned takes one argument, the cotangent of the function's output (of its "
-                f"structure, where that is a tuple or another container), but got {len(cotangents)} arguments"
+                f"the function that vjp returned for {self.name} takes one argument, the cotangent of the output of "
+                f"{self.name} (of its structure, where that is a tuple or another container: vjp_fun((ct0, ct1))), but "
+                f"got {len(cotangents)} arguments"
             )
         return run_pullback(self.static, residuals, cotangents[0])
 

@@ -15,7 +15,9 @@ from arrax.core.interpreter import Primitive
 from arrax.core.meshes import AbstractMesh
 from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.core.program import ClosedJaxpr
+from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import ModuleContext, inline_program, lower_main
@@ -194,6 +196,7 @@ class custom_partitioning:
     Example: ``f = custom_partitioning(jnp.sin)``, then ``f.def_partition(...)``.
     """
 
+    @boundary
     def __init__(self, fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()):
         if not callable(fun):
             raise TypeError(f"custom_partitioning: expected a function, got {fun!r}")
@@ -206,6 +209,7 @@ class custom_partitioning:
         self.factors: dict[str, Any] = {}
         functools.update_wrapper(self, fun)
 
+    @boundary
     def def_partition(
         self, partition: Callable[..., Any], infer_sharding_from_operands: Callable[..., Any] | None = None,
         propagate_user_sharding: Callable[..., Any] | None = None, decode_shardings: bool = True, sharding_rule: Any = None, *,
@@ -255,6 +259,7 @@ class custom_partitioning:
         own = rule.factors if isinstance(rule, SdyShardingRule) else {}
         return rule_attribute(str(rule), avals_in, avals_out, {**self.factors, **own})
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.partition is None:
             raise ValueError(f"custom_partitioning: def_partition was not called for {function_name(self.fun)}")
@@ -352,15 +357,22 @@ def shard_alike(x: Any, y: Any) -> tuple[Any, Any]:
     """Both values, which the compiler lays out in the same way.
 
     Args:
-      x, y: arrays of one shape.
+      x, y: arrays of one shape, or pytrees of one structure whose leaves are.
     Raises:
-      ValueError: other shapes.
+      ValueError: other shapes or structures.
     Example: ``shard_alike(x, jnp.zeros_like(x))``.
     """
+    (xs, tree), (ys, other) = tree_flatten(x), tree_flatten(y)
+    if tree != other:
+        raise ValueError(f"shard_alike: {different_structures('x', tree, 'y', other)}")
+    pairs = [_alike(*pair) for pair in zip(xs, ys, strict=True)]
+    return tree_unflatten(tree, [first for first, _ in pairs]), tree_unflatten(tree, [second for _, second in pairs])
+
+
+def _alike(x: Any, y: Any) -> Any:
     x, y = checked_operand("shard_alike", x), checked_operand("shard_alike", y)
     if typeof(x).shape != typeof(y).shape:
         raise ValueError(
             f"shard_alike: both values must have the same shape, got {typeof(x).str_short(True)} and {typeof(y).str_short(True)}"
         )
-    first, second = shard_alike_p.bind(x, y)
-    return first, second
+    return shard_alike_p.bind(x, y)

@@ -44,6 +44,7 @@ class ShapeDtypeStruct:
 
     __slots__ = ("shape", "dtype", "sharding", "weak_type", "vma", "layout")
 
+    @boundary
     def __init__(
         self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False, vma: Any = None
     ):

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.lax.families import checked_operand
 from arrax.lax.layout_constraints import with_order
@@ -53,6 +54,7 @@ class Format:
 
     __slots__ = ("layout", "sharding")
 
+    @boundary
     def __init__(self, layout: Layout | None = None, sharding: Any = None):
         if layout is not None and not isinstance(layout, Layout):
             raise TypeError(f"Format: layout must be a Layout or None, got {layout!r} of type {type(layout)}")

@@ -13,6 +13,7 @@ from arrax.core.meshes import in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_structure, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.lax.axis_order import move_axis
 from arrax.lax.operand_checks import checked_operand
@@ -81,6 +82,7 @@ def pmap(
     donated = as_numbers("donate_argnums", donate_argnums)
     mapped = Pmapped(fun, name, in_axes, out_axes, static, donated, devices, backend, axis_size)
 
+    @boundary
     @named_like(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return mapped.call(args, kwargs)

@@ -15,9 +15,10 @@ from arrax.core.interpreter import Tracer, ValueWanted, context
 from arrax.core.meshes import AbstractMesh, MeshDescription, mesh_state
 from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
-from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
+from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import consts_as_inputs
@@ -98,6 +99,7 @@ def shard_map(
     check_specs("out_specs", out_specs, mesh)
     mapped = Mapped(f, mesh, in_specs, out_specs, names, bool(check_vma))
 
+    @boundary
     @named_like(f)
     def wrapped(*args: Any) -> Any:
         return mapped.call(args)
@@ -280,12 +282,9 @@ class Mapped:
         if isinstance(specs, list):
             specs = tuple(specs)
         try:
-            found = broadcast_prefix(specs, args, is_leaf=_is_spec)
+            found = spread_prefix("in_specs", specs, args, is_leaf=_is_spec)
         except ValueError as error:
-            raise ValueError(
-                "shard_map: in_specs must be a PartitionSpec or a tree prefix of the tuple of arguments of "
-                f"{function_name(self.f)}: {error}"
-            ) from None
+            raise ValueError(f"shard_map of {function_name(self.f)} for its tuple of arguments: {error}") from None
         return tuple(map(functools.partial(_input_spec, region), found, leaves))
 
     def check_inputs(
@@ -335,11 +334,11 @@ class Mapped:
         dummy = tree_unflatten(out_tree, list(range(out_tree.num_leaves)))
         try:
             given = self.out_specs() if callable(self.out_specs) else self.out_specs
-            specs = tuple(broadcast_prefix(given, dummy, is_leaf=lambda e: isinstance(e, PartitionSpec | Infer)))
+            specs = tuple(
+                spread_prefix("out_specs", given, dummy, is_leaf=lambda e: isinstance(e, PartitionSpec | Infer))
+            )
         except ValueError as error:
-            raise ValueError(
-                f"shard_map: out_specs must be a tree prefix of what {function_name(self.f)} returns: {error}"
-            ) from None
+            raise ValueError(f"shard_map of {function_name(self.f)} for what it returns: {error}") from None
         paths = [keystr(path) for path, _ in tree_flatten_with_path(dummy)[0]]
         for path, aval, spec in zip(paths, avals, specs, strict=True):
             self.check_output(path, aval, spec, region)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
 
+from arrax.core.tracebacks import boundary
 from arrax.interpreters.lowering.sharding_text import factor
 
 BATCHING = "..."
@@ -23,6 +25,7 @@ class CompoundFactor(tuple[str, ...]):
 
     __slots__ = ()
 
+    @boundary
     def __new__(cls, *factors: str) -> CompoundFactor:
         if len(factors) < 2:
             raise ValueError(f"CompoundFactor: at least two factors are needed, got {factors}")
@@ -38,18 +41,21 @@ class ArrayMapping(tuple[str | CompoundFactor, ...]):
     Args:
       axes: for each axis a name or a CompoundFactor; BATCHING stands for any number of axes.
     Raises:
-      ValueError: something else.
+      ValueError: something else, or BATCHING behind others.
     Example: ``from arrax.experimental.custom_partitioning import ArrayMapping; len(ArrayMapping("i", "j"))`` is 2.
     """
 
     __slots__ = ()
 
+    @boundary
     def __new__(cls, *axes: str | CompoundFactor) -> ArrayMapping:
         for each in axes:
             if not isinstance(each, str | CompoundFactor):
                 raise ValueError(
                     f"ArrayMapping: an axis must have a name or a CompoundFactor, got {each!r} of type {type(each)}"
                 )
+        if BATCHING in axes[1:]:
+            raise ValueError(f"ArrayMapping: BATCHING stands for the first axes, got {axes}")
         return tuple.__new__(cls, axes)
 
     def __str__(self) -> str:
@@ -69,6 +75,7 @@ class SdyShardingRule:
     (("i",),)))`` is ``'i j, j -> i'``.
     """
 
+    @boundary
     def __init__(
         self, operand_mappings: Sequence[Any], result_mappings: Sequence[Any], *, reduction_factors: Sequence[str] = (),
         need_replication_factors: Sequence[str] = (), permutation_factors: Sequence[str] = (), **factor_sizes: int,
@@ -128,9 +135,23 @@ def rule_attribute(rule: str, avals_in: Sequence[Any], avals_out: Sequence[Any],
             if len(names) == 1:
                 sizes.setdefault(names[0], size)
         texts.append("[" + ", ".join("".join(factor(numbers[name]) for name in names) for names in axes) + "]")
+    for kind in ("reduction", "need_replication", "permutation"):
+        unknown = [name for name in factors.get(kind, ()) if name not in numbers]
+        if unknown:
+            raise ValueError(f"custom_partitioning: the sharding rule {rule!r} has no {unknown} of {kind}_factors")
+    summed = [name for name in factors.get("reduction", ()) if name in _names(values[len(avals_in) :])]
+    if summed:
+        raise ValueError(f"custom_partitioning: in the sharding rule {rule!r} {summed} are summed over, but in results")
     missing = [name for name in numbers if name not in sizes]
     if missing:
         raise ValueError(f"custom_partitioning: the sharding rule {rule!r} needs the sizes of {missing}")
+    for axes, aval in zip(values, avals, strict=True):
+        for names, size in zip(_with_batch(axes, aval.ndim), aval.shape, strict=True):
+            if len(names) > 1 and math.prod(sizes[name] for name in names) != size:
+                raise ValueError(
+                    f"custom_partitioning: in the sharding rule {rule!r} {' '.join(names)!r} is an axis of length {size}, "
+                    f"not {math.prod(sizes[name] for name in names)}"
+                )
     listed = ", ".join(f"{factor(number)}={sizes[name]}" for name, number in numbers.items())
     special = "".join(
         f" {kind}={{{', '.join(factor(numbers[name]) for name in factors[kind])}}}"
@@ -138,6 +159,10 @@ def rule_attribute(rule: str, avals_in: Sequence[Any], avals_out: Sequence[Any],
     )  # fmt: skip
     count = len(avals_in)
     return f"#sdy.op_sharding_rule<({', '.join(texts[:count])})->({', '.join(texts[count:])}) {{{listed}}}{special}, custom>"
+
+
+def _names(values: Sequence[list[tuple[str, ...]]]) -> set[str]:
+    return {name for axes in values for names in axes for name in names}
 
 
 def _axes(text: str) -> list[tuple[str, ...]]:

@@ -12,6 +12,7 @@ from arrax.core.interpreter import Tracer, context
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.dtypes.canonical import warn_user
 from arrax.interpreters.batching import batch, move_batch_axis
@@ -116,6 +117,7 @@ def xmap(
     )
     mapped = Named(fun, in_axes, out_axes, dict(axis_sizes or {}), dict(axis_resources or {}), donate_argnums, backend)
 
+    @boundary
     @named_like(fun)
     def wrapped(*args: Any) -> Any:
         return mapped.call(args)

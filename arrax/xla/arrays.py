@@ -13,6 +13,7 @@ from arrax import dtypes
 from arrax.core.calls import in_call
 from arrax.core.completion import complete_package
 from arrax.core.config import copy_in_place
+from arrax.core.tracebacks import boundary, bounded
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
 from arrax.xla.placement import array_from_host, check_live, host_value, pieces_of
@@ -179,6 +180,22 @@ def _format(self: Any, format_spec: str) -> str:
     return format(host_value(self), format_spec) if format_spec else str(self)
 
 
+_runtime_pointer, _runtime_ready = ArrayImpl.unsafe_buffer_pointer, ArrayImpl.is_ready
+
+
+def _is_ready(self: Any) -> bool:
+    """Whether the elements are computed."""
+    check_live(self)  # the runtime would crash
+    return _runtime_ready(self)  # type: ignore[no-any-return]
+
+
+def _buffer_pointer(self: Any) -> int:
+    """The address of the elements, of an array on one device."""
+    check_live(self)
+    self.block_until_ready()  # raises what went wrong, where the runtime would end the process
+    return _runtime_pointer(self)  # type: ignore[no-any-return]
+
+
 def _reduce(self: Any) -> tuple[Any, ...]:
     return _rebuild, (np.array(host_value(self)), self.aval.weak_type)
 
@@ -235,11 +252,12 @@ ATTRIBUTES: dict[str, Any] = {
                                      doc="Whether all devices of the array belong to this process."),
     "is_fully_replicated": property(lambda self: self._sharding.is_fully_replicated,
                                     doc="Whether each device has all elements."),
-    "addressable_shards": property(_shards, doc="The pieces on devices of this process."),
-    "global_shards": property(_global_shards, doc="The pieces on all devices."),
+    "addressable_shards": property(boundary(_shards), doc="The pieces on devices of this process."),
+    "global_shards": property(boundary(_global_shards), doc="The pieces on all devices."),
     "addressable_data": _addressable_data,
     "copy_to_host_async": _copy_to_host_async,
-    "unsafe_buffer_pointer": ArrayImpl.unsafe_buffer_pointer,
+    "is_ready": _is_ready,
+    "unsafe_buffer_pointer": _buffer_pointer,
     "__array__": _to_numpy, "__array_priority__": 100, "__len__": _len, "__bool__": _bool, "__int__": _int,
     "__float__": _float, "__complex__": _complex, "__index__": _index, "__repr__": _repr, "__str__": _str,
     "__format__": _format, "__reduce__": _reduce, "__deepcopy__": _deepcopy, "__hash__": None,
@@ -254,7 +272,7 @@ def attach(cls: type, table: dict[str, Any]) -> None:
         setattr(cls, name, value)
 
 
-attach(ArrayImpl, ATTRIBUTES)
+attach(ArrayImpl, {name: value if name == "__len__" else bounded(value) for name, value in ATTRIBUTES.items()})
 Array.__doc__ = ArrayImpl.__doc__ = """An array: elements of one dtype on one device or over several. It never changes.
 
     Arrays come from ``jnp.array``, ``jnp.zeros`` and other functions, not from this class, which is for ``isinstance`` and

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
 from arrax.xla.arrays import attach, copy_of
@@ -66,6 +67,8 @@ def export(
     if not is_supported_dtype(array.aval.dtype):
         raise BufferError(f"__dlpack__: DLPack has no dtype {array.aval.dtype}")
     own = device_pair(array)
+    if own[0] == _CPU:
+        array.block_until_ready()  # raises what went wrong, where the runtime would end the process
     if dl_device is None or (int(dl_device[0]), int(dl_device[1])) == own:
         return runtime.buffer_to_dlpack_managed_tensor(copy_of(array) if copy else array, stream=stream)
     if int(dl_device[0]) != _CPU:
@@ -94,7 +97,7 @@ def to_dlpack(
     return export(source, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
-attach(ArrayImpl, {"__dlpack__": export, "__dlpack_device__": device_pair})
+attach(ArrayImpl, {"__dlpack__": boundary(export), "__dlpack_device__": device_pair})
 
 
 # ---- import ---------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from arrax.core.meshes import (
     mesh_state,
     no_axes,
 )
+from arrax.core.tracebacks import boundary
 from arrax.native import runtime
 from arrax.xla.device_grids import create_device_mesh
 from arrax.xla.devices import client_of, device_by_id, device_list
@@ -46,6 +47,7 @@ class Mesh(MeshDescription):
     devices: np.ndarray
     _internal_device_list: Any
 
+    @boundary
     def __new__(cls, devices: Any, axis_names: Any, axis_types: Any = None) -> Mesh:
         grid = _device_array(devices)
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)

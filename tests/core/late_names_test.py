@@ -48,6 +48,14 @@ def test_a_star_imports_what_loads_late():
     assert done.stdout == "arrax arrax.tree_util <option debug_nans=False> False\n", done.stderr
 
 
+@pytest.mark.parametrize(
+    "program", ["from arrax.debug import print; print('{}', 1)", "from arrax.experimental import io_callback; io_callback(print, None, 1)"]
+)  # fmt: skip
+def test_the_first_name_that_a_program_uses_may_be_one_that_stands_in_its_module(program):
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+
+
 @pytest.mark.parametrize("package", ["experimental", "extend", "example_libraries"])
 def test_modules_of_public_packages_need_no_import(package):
     program = f"import arrax; print(*(getattr(arrax.{package}, name).__name__ for name in dir(arrax.{package})))"

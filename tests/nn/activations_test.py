@@ -26,6 +26,8 @@ def test_one_hot_takes_lists_and_refuses_traced_counts():
         arrax.jit(nn.one_hot)(3, 5)
     with pytest.raises(TypeError):
         nn.one_hot([0], 2.5)
+    with pytest.warns(DeprecationWarning, match="should hold integers, got dtype float32"):
+        np.testing.assert_array_equal(nn.one_hot(np.float32([0.5, 1]), 2), [[0, 0], [0, 1]])
     with pytest.raises(ValueError, match="axis 2"):
         nn.one_hot([0], 3, axis=2)
     for nothing in (None, [1.0]):

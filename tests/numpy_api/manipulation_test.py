@@ -247,6 +247,7 @@ def test_conversion_saturates_floats_and_wraps_integers(value, dtype):
 
 def test_sizes_shapes_and_ranks_are_python_numbers():
     assert (jnp.size(CUBE), jnp.size(CUBE, (0, 2)), jnp.shape(1.0), jnp.ndim(CUBE)) == (24, 8, (), 3)
+    assert (jnp.size(1 << 40), jnp.shape(1 << 40), jnp.ndim(1 << 40), jnp.iscomplexobj(1 << 40)) == (1, (), 0, False)
     assert jnp.broadcast_shapes(3, (2, 1)) == (2, 3)
 
 

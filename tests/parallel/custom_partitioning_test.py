@@ -117,6 +117,11 @@ def test_rules_are_read():
     for wrong in ("i j", "i -> i", "i j, k -> i"):
         with pytest.raises(ValueError, match="sharding rule"):
             rule_attribute(wrong, [a], [a], {})
+    for factors in ({"permutation": ("k",)}, {"reduction": ("j",)}):
+        with pytest.raises(ValueError, match="sharding rule"):
+            rule_attribute("i j -> i j", [a], [a], factors)
+    with pytest.raises(ValueError, match="an axis of length 6, not 8"):
+        rule_attribute("(i j) -> (i j)", [merged], [merged], {"sizes": {"i": 2, "j": 4}})
     with pytest.raises(ValueError, match="def_partition"):
         custom_partitioning(lambda x: x)(1.0)
 
@@ -144,6 +149,7 @@ def test_rules_may_be_written_as_their_parts():
         (lambda: CompoundFactor("i"), ValueError),
         (lambda: CompoundFactor("i", BATCHING), ValueError),
         (lambda: ArrayMapping("i", 3), ValueError),
+        (lambda: ArrayMapping("i", BATCHING), ValueError),
         (lambda: transform(sharding_rule=3), TypeError),
     ],
 )
@@ -158,5 +164,9 @@ def test_values_are_laid_out_alike():
     assert f(x).sharding == over("x")
     grads = arrax.grad(lambda x: (shard_alike(x, 2 * x)[1] ** 2).sum())(np.ones((8, 2)))
     assert np.array_equal(grads, np.full((8, 2), 8.0))
+    first, second = shard_alike({"a": 1.0, "b": X}, {"a": 2.0, "b": X})
+    assert first["a"] == 1 and second["a"] == 2
     with pytest.raises(ValueError, match="same shape"):
         shard_alike(np.ones(2), np.ones(3))
+    with pytest.raises(ValueError, match="keys"):
+        shard_alike({"a": 1}, {"b": 1})

@@ -147,6 +147,21 @@ def test_a_failed_computation_says_so_wherever_its_result_is_read():
             read(product)
 
 
+def test_arrays_without_memory_raise_where_they_are_read():
+    huge = arrax.jit(lambda x: x * jnp.arange(1 << 44, dtype=jnp.float32))(2.0)  # 70 TB
+    reads = (
+        repr,
+        arrax.device_get,
+        pickle.dumps,
+        np.from_dlpack,
+        lambda a: a.unsafe_buffer_pointer(),
+        lambda a: float(a[0]),
+    )
+    for read in reads:
+        with pytest.raises(RuntimeError, match="(?i)out of memory|allocat"):
+            read(huge)
+
+
 def test_copies_are_copies_under_transformations_too():
     x = jnp.ones(10)
     copied = lambda x: jnp.array(x, copy=True)  # noqa: E731

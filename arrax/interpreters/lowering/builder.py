@@ -55,7 +55,12 @@ def tensor_type(shape: tuple[int, ...], dtype: np.dtype) -> Any:
         shape = tuple(unknown if is_symbolic(length) else length for length in shape)
     if dtype == dtypes.float0:
         dtype = np.dtype(np.bool_)
-    return native.mlir.ir.RankedTensorType.get(shape, element_type(dtype))
+    try:
+        return native.mlir.ir.RankedTensorType.get(shape, element_type(dtype))
+    except TypeError:
+        if max(shape, default=0) < 1 << 63:
+            raise
+        raise ValueError(f"an array of shape {shape} has more elements than can be addressed") from None
 
 
 def row_major(avals: Sequence[Any]) -> Any:
