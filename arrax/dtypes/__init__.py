@@ -41,6 +41,7 @@ from arrax.dtypes.lattice import promote_types as promote_types
 from arrax.dtypes.lattice import result_type_of as result_type_of
 from arrax.dtypes.limits import finfo as finfo
 from arrax.dtypes.limits import iinfo as iinfo
+from arrax.dtypes.limits import saturated as saturated
 from arrax.dtypes.promotion import can_cast as can_cast
 from arrax.dtypes.promotion import dtype as dtype
 from arrax.dtypes.promotion import is_weakly_typed as is_weakly_typed

@@ -1,8 +1,9 @@
-"""Limits of dtypes: largest and smallest values, precision."""
+"""Limits of dtypes: largest and smallest values, precision, and numbers brought inside them."""
 
 from typing import Any
 
 import ml_dtypes
+import numpy as np
 
 from arrax.dtypes import kinds
 
@@ -41,3 +42,26 @@ def iinfo(int_type: kinds.DTypeLike) -> ml_dtypes.iinfo:
 
 def _class_of_number(x: Any) -> Any:
     return type(x) if type(x) in (bool, int, float, complex) else x
+
+
+def saturated(value: Any, dtype: np.dtype) -> np.ndarray:
+    """Host values in another dtype, as compiled code converts them: floats beyond an integer dtype become its limits.
+
+    NumPy's own conversion of such floats gives what the processor gives.
+
+    Args:
+      value: number or host array.
+      dtype: dtype of the result.
+    Returns: array in which NaN is 0 where ``dtype`` is an integer one.
+    Example: ``saturated(float("inf"), np.dtype("int8"))`` is 127.
+    """
+    plain = np.asarray(value)
+    with np.errstate(all="ignore"):
+        if dtype not in kinds.integer_dtypes or plain.dtype not in kinds.inexact_dtypes:
+            return plain.astype(dtype)
+        exact = plain.real.astype(np.float64)
+        limits = ml_dtypes.iinfo(dtype)
+        least, greatest = np.asarray(int(limits.min)).astype(dtype), np.asarray(int(limits.max)).astype(dtype)
+        above, below = exact >= float(limits.max), exact <= float(limits.min)
+        inside = np.where(above | below | np.isnan(exact), 0, exact).astype(dtype)
+    return np.where(above, greatest, np.where(below, least, inside))

@@ -92,8 +92,7 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: OptionalDType = None, *, sh
         return np.zeros(shape, dtypes.float0)  # type: ignore[return-value]
     if isinstance(value, Tracer) or hasattr(value, "addressable_shards"):
         return broadcast_in_dim(convert(value, target, weak), shape, ())
-    with np.errstate(all="ignore"):
-        scalar = np.asarray(value).astype(target)[()] if not weak else value
+    scalar = dtypes.saturated(value, target)[()] if not weak else value
     return broadcast_in_dim_p.bind(scalar, shape=shape, broadcast_dimensions=(), sharding=None)
 
 

@@ -136,7 +136,7 @@ def _from_number(value: Any, dtype: Any) -> Any:
     if dtype is None:
         aval = typeof(value)
         dtype = aval.dtype
-    elif isinstance(value, int) and not isinstance(value, bool):
+    elif isinstance(value, int | float) and not isinstance(value, bool):
         _check_range(value, dtype)
     if isinstance(value, complex) and not dtypes.is_complex(dtype):
         raise TypeError(f"a complex number cannot become an element of dtype {dtype}")
@@ -145,11 +145,12 @@ def _from_number(value: Any, dtype: Any) -> Any:
     return _constant(element, weak)
 
 
-def _check_range(value: int, dtype: Any) -> None:
+def _check_range(value: int | float, dtype: Any) -> None:
+    """Refuse Python numbers beyond an integer dtype, and NaN, as NumPy does."""
     if dtype.kind in "iu":  # narrower integers wrap around, in NumPy too
         limits = np.iinfo(dtype)
-        if not limits.min <= value <= limits.max:
-            raise OverflowError(f"Python integer {value} out of bounds for {dtype.name}")
+        if not limits.min <= int(value) <= limits.max:
+            raise OverflowError(f"Python integer {int(value)} out of bounds for {dtype.name}")
 
 
 def _constant(element: np.ndarray, weak: bool) -> Any:
@@ -226,6 +227,9 @@ def _from_flat_numbers(value: Any, dtype: Any) -> Any:
     if wide.kind == "i":
         _check_range(max(value), chosen)
         _check_range(min(value), chosen)
+    elif wide.kind == "f" and dtypes.is_integer(chosen):
+        for number in value:
+            _check_range(number, chosen)
     wide = chosen if wide.kind == "i" and chosen == np.uint64 else wide
     with np.errstate(all="ignore"):
         return _constant(np.array(value, wide).astype(chosen), False)
@@ -254,10 +258,10 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
     plain = _host_values(value)
     if dtype == dtypes.float0:
         return np.zeros(np.array(plain).shape, dtypes.float0)
+    if dtypes.is_integer(dtype) and all(type(leaf) in (int, float) for leaf in leaves):
+        for leaf in leaves:
+            _check_range(leaf, dtype)
     try:
-        if dtypes.is_integer(dtype) and all(type(leaf) is int for leaf in leaves):
-            _check_range(max(leaves), dtype)
-            _check_range(min(leaves), dtype)
         elements = np.array(plain)
         if elements.dtype == object:
             raise ValueError("setting an array element with a sequence: the lengths of nested sequences differ")

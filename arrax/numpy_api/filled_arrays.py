@@ -40,9 +40,8 @@ def _filled(shape: tuple[int, ...], value: Any, dtype: Any, weak: bool = False) 
     if isinstance(value, int | float | bool | complex | np.generic) and host.evaluating():
         total = ShapedArray(shape, dtype).size
         if total <= host.ELEMENT_LIMIT:
-            with np.errstate(all="ignore"):
-                return host.new(np.full(shape, np.asarray(value).astype(dtype), dtype), weak)
-        return _full_compiled(np.asarray(value).astype(dtype), shape, dtype, weak)
+            return host.new(np.full(shape, dtypes.saturated(value, dtype), dtype), weak)
+        return _full_compiled(dtypes.saturated(value, dtype), shape, dtype, weak)
     if not context.interpreter.is_evaluation:
         made = filled_arrays.full(shape, value, dtype)
         return convert(made, dtype, weak) if weak else made

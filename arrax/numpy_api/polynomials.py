@@ -60,7 +60,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     x, y = broadcast_to(x, shape), filled_arrays.full(shape, 0, typeof(x).dtype)
 
     def step(y: Any, coefficient: Any) -> Any:
-        return arithmetic.add(arithmetic.mul(y, x), broadcast_to(coefficient, shape)), None
+        return add(multiply(y, x), broadcast_to(coefficient, shape)), None
 
     if length <= max(unroll, 1):
         for i in range(length):

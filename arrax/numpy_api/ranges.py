@@ -105,7 +105,7 @@ def _known_steps(start: Any, stop: Any, count: int, endpoint: bool, dtype: Any, 
     if not isinstance(work, np.dtype) or work.kind not in "fc" or work.itemsize < 4 or not host.fits(count):
         return None
     values = np.linspace(start, stop, count, endpoint)
-    return (np.floor(values) if dtypes.is_integer(chosen) else values).astype(chosen)
+    return dtypes.saturated(np.floor(values) if dtypes.is_integer(chosen) else values, chosen)
 
 
 @overload

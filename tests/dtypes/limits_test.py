@@ -69,3 +69,19 @@ def test_iinfo_refuses_what_is_no_integer(dtype):
 def test_finfo_refuses_what_is_not_floating(dtype):
     with pytest.raises(ValueError, match="must be floating-point"):
         dtypes.finfo(dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("int8", [127, -128, 0, -1]), ("uint8", [255, 0, 0, 0]), ("int64", [2**63 - 1, -(2**63), 0, -1])],
+)
+def test_floats_beyond_an_integer_dtype_become_its_limits(dtype, expected):
+    found = dtypes.saturated([np.inf, -1e30, np.nan, -1.5], np.dtype(dtype))
+    assert found.dtype == dtype
+    assert found.tolist() == expected
+
+
+def test_saturated_integers_wrap_around_and_floats_overflow():
+    assert dtypes.saturated(300, np.dtype("uint8")) == 44
+    assert dtypes.saturated(1e300, np.dtype("float32")) == np.inf
+    assert dtypes.saturated(np.float32(9), dtypes.to_dtype("int4")) == 7

@@ -159,3 +159,39 @@ def test_tables_of_linear_algebra_have_the_dtype_asked_for():
     assert arrax.scipy.linalg.hadamard(4, dtype=None).dtype == np.float32
     with pytest.raises(ValueError, match="dft: dtype must be a complex one, got float"):
         arrax.scipy.linalg.dft(2, dtype=float)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda value: jnp.full(2, value, "uint8"),
+        lambda value: jnp.full(70_000, value, "uint8")[:2],  # too long for the host
+        lambda value: jnp.full_like(jnp.zeros(2, "uint8"), value),
+        lambda value: arrax.lax.full((2,), value, "uint8"),
+        lambda value: arrax.lax.full_like(jnp.zeros(2, "uint8"), value),
+        lambda value: arrax.jit(lambda: jnp.full(2, value, "uint8"))(),
+        lambda value: jnp.linspace(value, value, 2, dtype="uint8"),
+    ],
+)
+def test_arrays_of_one_float_saturate_as_conversions_do(call):
+    assert [call(300.5).tolist(), call(-1.5).tolist()] == [[255, 255], [0, 0]]
+
+
+@pytest.mark.parametrize("value", [1e10, [1e10], [[1, -1e10]], float("inf")])
+def test_python_floats_beyond_an_integer_dtype_are_refused(value):
+    with pytest.raises(OverflowError):
+        jnp.array(value, dtype="int32")
+    assert jnp.array([[2.7, -1]], "int32").tolist() == [[2, -1]]
+
+
+@pytest.mark.parametrize("value", [float("nan"), [0.5, float("nan")], [[1, float("nan")]]])
+def test_no_number_is_no_integer(value):
+    with pytest.raises(ValueError, match="NaN"):
+        jnp.array(value, dtype="int32")
+
+
+@pytest.mark.parametrize("unroll", [1, 16])
+def test_polynomials_of_bools_are_those_of_and_and_or(unroll):
+    found = jnp.polyval(jnp.array([True, True, False]), jnp.array([True, False]), unroll=unroll)
+    assert found.dtype == bool
+    assert found.tolist() == [True, False]

@@ -9,6 +9,7 @@ import scipy.interpolate
 import scipy.ndimage
 
 import arrax
+import arrax.numpy as jnp
 from arrax.scipy import fft, integrate, interpolate, ndimage
 from arrax.scipy.cluster import vq
 from tests.support import check_batching, check_gradients
@@ -49,6 +50,11 @@ def test_cosine_transforms_of_complex_numbers_and_of_one_axis():
         np.testing.assert_allclose(fft.dct(x), scipy.fft.dct(x), rtol=1e-10)
         np.testing.assert_allclose(fft.idctn(x, norm="ortho"), scipy.fft.idctn(x, norm="ortho"), rtol=1e-10)
         np.testing.assert_allclose(fft.dctn(x.real, axes=0, s=2), scipy.fft.dctn(x.real, axes=0, s=2), rtol=1e-10)
+
+
+@pytest.mark.parametrize("transform", [fft.dct, fft.idct, fft.dctn, fft.idctn])
+def test_cosine_transforms_of_16_bits_are_of_32(transform):
+    assert transform(jnp.ones(3, "bfloat16")).dtype == transform(np.ones(3, np.float16)).dtype == np.float32
 
 
 def test_cosine_transforms_have_derivatives_and_batches():

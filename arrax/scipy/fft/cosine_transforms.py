@@ -101,8 +101,7 @@ def _transformed(x: Any, type: int, lengths: Any, axes: tuple[int, ...], norm: s
     if jnp.iscomplexobj(x):
         options = {"type": type, "lengths": lengths, "axes": axes, "norm": norm, "inverse": inverse}
         return lax.complex(_transformed(x.real, **options), _transformed(x.imag, **options))
-    dtype = x.dtype
-    x = x if dtype.itemsize >= 4 else x.astype(np.float32)
+    x = x if x.dtype.itemsize >= 4 else x.astype(np.float32)
     kind = _INVERSE[type] if inverse else type
     for axis, length in zip(axes, lengths, strict=True):
         row = _resized(jnp.moveaxis(x, axis, -1), length)
@@ -113,7 +112,7 @@ def _transformed(x: Any, type: int, lengths: Any, axes: tuple[int, ...], norm: s
             if (norm == "forward") != inverse:
                 row = row / _logical_size(length, type)
         x = jnp.moveaxis(row, -1, axis)
-    return x.astype(dtype)
+    return x
 
 
 def _along(name: str, x: Any, type: int, n: int | None, axis: int, norm: str | None, inverse: bool) -> Any:
@@ -150,6 +149,7 @@ def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm:
       axis: the axis.
       norm: ``"backward"`` (the default): no factor; ``"forward"``: divided by the factor of there and back; ``"ortho"``:
         orthonormal.
+    Returns: array of floats of at least 32 bits.
     Raises:
       ValueError: another type or norm.
     Example: ``dct(jnp.array([1., 1.]))`` is ``[4., 0.]``. Source: ``scipy.fft.dct``.
