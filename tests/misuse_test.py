@@ -178,12 +178,32 @@ def test_functions_that_call_themselves_without_end_are_named():
 def test_lengths_beyond_all_memory_are_refused_in_words():
     for call in (
         lambda: lax.pad(jnp.ones(3), 0.0, [(0, 1 << 62, 1 << 62)]),
-        lambda: lax.scan(lambda c, _: (c, c), 0.0, None, length=1 << 64),
         lambda: jnp.fft.fft(jnp.ones(3), n=1 << 64),
         lambda: jnp.zeros((1 << 32, 1 << 32)),
     ):
         with pytest.raises(ValueError, match="more elements than can be addressed"):
             call()
+    with pytest.raises(OverflowError, match="scan: steps are counted in int32"):
+        lax.scan(lambda c, _: (c, None), 0.0, None, length=1 << 33)
+    with arrax.enable_x64(True):
+        many = arrax.make_jaxpr(lambda x: lax.fori_loop(0, 1 << 33, lambda i, c: c + 1, x))(0.0)
+    assert [eqn.primitive.name for eqn in many.eqns] == ["while"]
     for shape in (b"ab", {}, {3}):
         with pytest.raises(TypeError, match="Shapes must be"):
             jnp.zeros(shape)
+
+
+def test_ints_beyond_the_default_dtype_are_refused_by_argument():
+    big, ones = 1 << 31, jnp.ones(3, int)
+    for call, said in [
+        (lambda: jnp.sin(big), "argument x of sin, whose value is 2147483648: too large to convert to int32"),
+        (lambda: jnp.sort(big), "sort: argument a: Python int 2147483648 too large to convert to int32"),
+        (lambda: jnp.where(True, big, 1.0), "where: argument x: Python int 2147483648"),
+        (lambda: jnp.repeat(jnp.ones(3), big), "repeat: argument repeats: Python int"),
+        (lambda: ones.at[0].set(big), "set: argument values: Python int"),
+        (lambda: arrax.jit(lambda x: x.at[0].add(big))(ones), "add: argument values: Python int"),
+    ]:
+        with pytest.raises(OverflowError, match=said):
+            call()
+    assert int(ones.astype("uint32").at[0].set((1 << 32) - 1)[0]) == (1 << 32) - 1
+    assert lax.cond(big, lambda: 1, lambda: 2) == 1

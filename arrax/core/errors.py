@@ -344,7 +344,7 @@ def escaped_tracer(tracer: Any) -> UnexpectedTracerError:
     return UnexpectedTracerError(
         "Encountered an unexpected tracer. A function transformed by arrax had a side effect, allowing for a reference "
         f"to an intermediate value with type {tracer.aval.str_short(False)} to escape the scope of the transformation.\n"
-        f"A transformed function must return its outputs; what it stores elsewhere is gone when it ends.\n{which}{made}\n"
+        f"A transformed function must return its outputs, not save values to global state: what it stores is gone when it ends.\n{which}{made}\n"
         "To catch the leak earlier, try setting the environment variable ARRAX_CHECK_TRACER_LEAKS or using the "
         "`arrax.checking_leaks` context manager."
     )

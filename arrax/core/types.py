@@ -277,7 +277,7 @@ def _python_int(value: int) -> ShapedArray:
     dtype = dtypes.canonicalize_dtype(np.dtype(np.int64))
     bits = 64 if dtype.itemsize == 8 else 32
     if not -(1 << (bits - 1)) <= value < (1 << (bits - 1)):
-        raise OverflowError(f"Python int {value} too large to convert to {dtype.name}")
+        raise OverflowError(in_call(f"Python int {value} too large to convert to {dtype.name}", value))
     return ShapedArray((), dtype, True)
 
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from arrax.core.errors import frame_text, user_frames
 from arrax.core.interpreter import Primitive
 from arrax.core.memory_spaces import HOST_KIND, MemorySpace, told
 from arrax.core.meshes import mesh_state
@@ -106,9 +107,13 @@ def is_description(leaf: Any) -> bool:
     return isinstance(sharding, runtime.Sharding) and (mesh is None or mesh._internal_device_list is not None)
 
 
-def common_placement(leaves: Sequence[Any], name: str, device: Any = None) -> Placement:
+def common_placement(
+    leaves: Sequence[Any], name: str, device: Any = None, names: Callable[[], Sequence[str]] | None = None
+) -> Placement:
     """Where operands are bound to, or the default device.
 
+    Args:
+      names: gives those of the operands, for messages.
     Raises:
       ValueError: operands are bound to different devices.
     """
@@ -128,7 +133,7 @@ def common_placement(leaves: Sequence[Any], name: str, device: Any = None) -> Pl
             return Placement(default_device(), False)
         if len(found) == 1:
             return Placement(found[0], True)
-    return decide_placement(leaves, name)
+    return decide_placement(leaves, name, names=None if names is None else names())
 
 
 def over_mesh_in_force(placement: Placement, count: int) -> Placement:
@@ -233,7 +238,27 @@ def _wishes_inside(program: ClosedJaxpr) -> Iterator[_Wish]:
     for place in placements_in(program):
         mesh = place.mesh if isinstance(place, NamedSharding) else place
         if mesh._internal_device_list is not None:  # abstract ones have no devices
-            yield _Wish(place._internal_device_list, functools.partial("{} inside the function".format, place))
+            yield _Wish(place._internal_device_list, functools.partial(_asked_inside, program.jaxpr, place))
+
+
+def _asked_inside(jaxpr: Jaxpr, place: Any) -> str:
+    """What asks inside of a program to run at a place, and on which line of the user's."""
+    asker = _asker(jaxpr, place)
+    frames = [] if asker is None else user_frames(asker.source_info.traceback, 1)
+    operation = "" if asker is None else f" of {asker.primitive.name}"
+    return f"{place}{operation} inside the function{''.join(f' at {frame_text(frame)}' for frame in frames)}"
+
+
+def _asker(jaxpr: Jaxpr, place: Any) -> Any:
+    for eqn in jaxpr.eqns:
+        find = placements_of_primitive.get(eqn.primitive)
+        if find is not None and find(eqn.params) == place:
+            return eqn
+        for inner in subprograms(eqn.params):
+            found = _asker(inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner, place)
+            if found is not None:
+                return found
+    return None
 
 
 def incompatible(name: str, one: _Wish, other: _Wish) -> ValueError:

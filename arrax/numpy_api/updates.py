@@ -95,6 +95,8 @@ def update_value(array: Any, value: Any) -> Any:
     elif hasattr(value, "__jax_array__") and kind is not ArrayImpl and not hasattr(value, "interpreter"):
         value = value.__jax_array__()
     if kind in _EXACT_INTO:
+        if kind is int and dtype.kind in "iu" and not dtypes.iinfo(dtype).min <= value <= dtypes.iinfo(dtype).max:
+            typeof(value)  # wraps, unless it is beyond the default dtype
         if dtype.kind in _EXACT_INTO[kind] or (dtypes.is_float(dtype) and kind is not complex):
             with np.errstate(all="ignore"):
                 return np.asarray(value).astype(dtype)[()]
@@ -276,15 +278,17 @@ def _access(default: Access, mode: Any, indices_are_sorted: bool, unique_indices
 _ARITHMETIC = ("add", "subtract", "multiply")
 
 
-def _update_method(operation: str, doc: str, finish: Callable[[Any, Any], Any] | None = None) -> Any:
+def _update_method(
+    operation: str, doc: str, finish: Callable[[Any, Any], Any] | None = None, name: str | None = None
+) -> Any:
     """A method of ``IndexUpdate``.
 
     Args:
       operation: a name in ``UPDATES``.
       finish: ``f(array, factors)`` for methods that first multiply ones by the values.
+      name: of the method, where it is not the operation.
     """
 
-    @boundary
     def method(
         self: Any,
         values: Any,
@@ -315,7 +319,10 @@ def _update_method(operation: str, doc: str, finish: Callable[[Any, Any], Any] |
         return convert(update_item(array, self.index, convert(values, np.int32), operation, access), np.bool_)
 
     method.__doc__ = f"{doc} See ``IndexUpdate`` for the arguments."
-    return method
+    method.__name__ = name or operation
+    method.__qualname__ = f"IndexUpdate.{method.__name__}"
+    method.__code__ = method.__code__.replace(co_name=method.__name__)  # by which messages call it
+    return boundary(method)
 
 
 class IndexUpdate:
@@ -386,8 +393,8 @@ class IndexUpdate:
     add      = _update_method("add",      "``x[index] += values``, repeatedly where an entry is indexed repeatedly.")
     subtract = _update_method("subtract", "``x[index] -= values``, repeatedly where an entry is indexed repeatedly.")
     multiply = _update_method("multiply", "``x[index] *= values``, repeatedly where an entry is indexed repeatedly.")
-    divide   = _update_method("multiply", "``x[index] /= values``, repeatedly; integers give floats.", true_divide)
-    power    = _update_method("multiply", "``x[index] **= values``, repeatedly where indexed repeatedly.", power)
+    divide   = _update_method("multiply", "``x[index] /= values``, repeatedly; integers give floats.", true_divide, "divide")
+    power    = _update_method("multiply", "``x[index] **= values``, repeatedly where indexed repeatedly.", power, "power")
     min      = _update_method("min",      "``x[index] = minimum(x[index], values)``.")
     max      = _update_method("max",      "``x[index] = maximum(x[index], values)``.")
     # fmt: on

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax import native
+from arrax.core.errors import UnexpectedTracerError
 from arrax.core.functions import function_name
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.meshes import AbstractMesh
 from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.core.program import ClosedJaxpr
@@ -267,6 +268,11 @@ class custom_partitioning:
         bound.apply_defaults()
         values = bound.args
         static = [values[n] for n in self.static_argnums]
+        for n, value in zip(self.static_argnums, static, strict=True):
+            if isinstance(value, Tracer):
+                raise UnexpectedTracerError(
+                    f"custom_partitioning: argument {n} of {function_name(self.fun)} is static and cannot be traced"
+                )
         dynamic = [value for n, value in enumerate(values) if n not in self.static_argnums]
         leaves, in_tree = tree_flatten(tuple(dynamic))
         leaves = [checked_operand(function_name(self.fun), leaf) for leaf in leaves]

@@ -209,7 +209,8 @@ class Jitted:
         """On which devices a call runs, and how its arguments and results lie over them."""
         options, name = self.options, f"jit({self.name})"
         if not options.asks_for_shardings and not placements_in(traced.program):
-            placement = common_placement(leaves, name)
+            names_of = None if split is None else functools.partial(dynamic_names, self.fun, split)
+            placement = common_placement(leaves, name, names=names_of)
             if placement.devices is None and not traced.program.consts and not any(map(is_description, leaves)):
                 return placement
         ins = [] if split is None else for_arguments(options.in_shardings, split.dynamic, split.dynamic_kwargs)

@@ -9,6 +9,9 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from arrax import dtypes
 from arrax.core import config, monitoring
 from arrax.core.caches import cleared_by
 from arrax.core.functions import FunctionInfo, argument_names, describe_function, function_name
@@ -75,9 +78,10 @@ def leaf_type(value: Any, describe: Callable[[], str], advice: str = "") -> Any:
     """
     try:
         return typeof(value)
-    except OverflowError as error:
+    except OverflowError:  # of a Python int
         raise OverflowError(
-            f"An overflow was encountered while parsing an argument to a jitted computation, {describe()}: {error}"
+            f"An overflow was encountered while parsing an argument to a jitted computation, {describe()}: "
+            f"too large to convert to {dtypes.canonicalize_dtype(np.int64).name}"
         ) from None
     except TypeError as error:
         reason = f"{error}"

@@ -169,6 +169,16 @@ def test_closed_over_arrays_keep_their_placement():
         f(arrax.device_put(np.ones(8, np.float32), arrax.devices()[1]))
 
 
+def test_what_asks_for_other_devices_is_named():
+    x = arrax.device_put(VALUES, arrax.devices()[1])
+    inside = arrax.jit(lambda v: arrax.lax.with_sharding_constraint(v, over("x")))
+    place = r"argument v of jit.* and NamedSharding.* of sharding_constraint inside the function at .*jit_test.py:\d+"
+    with pytest.raises(ValueError, match=place):
+        inside(x)
+    with pytest.raises(ValueError, match="argument v of jit.*argument w of jit"):
+        arrax.jit(lambda v, w: v + w)(x, arrax.device_put(VALUES, arrax.devices()[2]))
+
+
 def test_donated_buffers_are_taken():
     x = arrax.device_put(VALUES, over("x"))
     f = arrax.jit(lambda x: x + 1, donate_argnums=0, out_shardings=over("x"))

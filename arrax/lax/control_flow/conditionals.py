@@ -84,6 +84,7 @@ def _cond(pred: Any, true_fun: Callable, false_fun: Callable, operands: Sequence
 
 def _index_of(pred: Any) -> Any:
     """A predicate as int32: 0 or 1."""
+    pred = bool(pred) if type(pred) is int else pred  # of any size
     try:
         aval = typeof(pred)
     except TypeError:

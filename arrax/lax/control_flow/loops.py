@@ -128,7 +128,7 @@ def fori_loop(
     lower, upper = _bounds(lower, upper)
     whole = dtypes.is_integer(typeof(lower).dtype)
     first, last = (_known_int(lower), _known_int(upper)) if whole else (None, None)
-    known = first is not None and last is not None
+    known = first is not None and last is not None and last - first < 1 << 31  # which a scan can count
     if config.disable_jit.cell.value and known:
         for index in range(first, last):  # type: ignore[arg-type]
             init_val = body_fun(_index(index, lower), tree_map(_own, init_val))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from arrax.core import config, errors
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_symbolic
 from arrax.core.explicit_axes import mapped_sharding
 from arrax.core.interpreter import Tracer
 from arrax.core.memory_spaces import MemorySpace, told
@@ -46,7 +46,7 @@ def scan(
     Returns: (last carry, stacked ys).
     Raises:
       TypeError: ``f`` returns no pair, or a carry of another structure or type.
-      ValueError: lengths that differ or are not known.
+      ValueError: lengths that differ or are not known. OverflowError: 2^31 steps or more.
     Example: ``lax.scan(lambda c, x: (c + x, c), 0, jnp.arange(4))`` is ``(6, [0, 0, 1, 3])``.
     """
     return scan_of(
@@ -136,6 +136,8 @@ def _length(construct: str, leaves: Sequence[Any], xs: Any, length: Any) -> int:
             raise ValueError(f"{construct}: `length` is {length}, but the leading axes of xs have the sizes {sizes}")
         if length < 0:
             raise ValueError(f"{construct}: `length` must not be negative, got {length}")
+        if not is_symbolic(length) and length >= 1 << 31:
+            raise OverflowError(f"{construct}: steps are counted in int32, which has no {length}: use `fori_loop`")
         return length
     if not sizes:
         raise ValueError(f"{construct}: there are no values to scan over and no `length` is given")
