@@ -53,8 +53,11 @@ def saturated(value: Any, dtype: np.dtype) -> np.ndarray:
       value: number or host array.
       dtype: dtype of the result.
     Returns: array in which NaN is 0 where ``dtype`` is an integer one.
+    Raises: TypeError for a Python complex number where ``dtype`` is real.
     Example: ``saturated(float("inf"), np.dtype("int8"))`` is 127.
     """
+    if type(value) is complex and dtype != np.bool_ and dtype not in kinds.complex_dtypes:
+        raise TypeError(f"the complex number {value} cannot become an element of dtype {dtype.name}")
     plain = np.asarray(value)
     with np.errstate(all="ignore"):
         if dtype not in kinds.integer_dtypes or plain.dtype not in kinds.inexact_dtypes:

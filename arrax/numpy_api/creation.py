@@ -147,8 +147,8 @@ def _from_number(value: Any, dtype: Any) -> Any:
 
 def _check_range(value: int | float, dtype: Any) -> None:
     """Refuse Python numbers beyond an integer dtype, and NaN, as NumPy does."""
-    if dtype.kind in "iu":  # narrower integers wrap around, in NumPy too
-        limits = np.iinfo(dtype)
+    if dtype.kind in "iu" or (type(value) is float and dtypes.is_integer(dtype)):  # narrower integers wrap around
+        limits = dtypes.iinfo(dtype)
         if not limits.min <= int(value) <= limits.max:
             raise OverflowError(f"Python integer {int(value)} out of bounds for {dtype.name}")
 
@@ -230,7 +230,10 @@ def _from_flat_numbers(value: Any, dtype: Any) -> Any:
     elif wide.kind == "f" and dtypes.is_integer(chosen):
         for number in value:
             _check_range(number, chosen)
-    wide = chosen if wide.kind == "i" and chosen == np.uint64 else wide
+    if wide.kind == "i" and chosen == np.uint64:
+        wide = chosen
+    elif wide.kind == "i" and not -(2**63) <= min(value) <= max(value) < 2**63:  # floats may hold them
+        wide = _FLAT[float]
     with np.errstate(all="ignore"):
         return _constant(np.array(value, wide).astype(chosen), False)
 
@@ -258,7 +261,7 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
     plain = _host_values(value)
     if dtype == dtypes.float0:
         return np.zeros(np.array(plain).shape, dtypes.float0)
-    if dtypes.is_integer(dtype) and all(type(leaf) in (int, float) for leaf in leaves):
+    if dtypes.is_integer(dtype) and all(type(leaf) in (bool, int, float) for leaf in leaves):
         for leaf in leaves:
             _check_range(leaf, dtype)
     try:

@@ -247,7 +247,9 @@ def histogram(
             f"histogram: weights should have the same shape as a, got {typeof(weights).shape} and {typeof(a).shape}."
         )
     edges = histogram_bin_edges(a, bins, range)
-    counts = _histogram(ravel(a), edges, None if weights is None else ravel(weights), _is_count(bins))
+    if weights is not None:
+        weights = ravel(promote_inexact(a, weights)[1])
+    counts = _histogram(ravel(a), edges, weights, _is_count(bins))
     return (_density(counts, [edges]), edges) if density else (counts, edges)
 
 
@@ -321,7 +323,7 @@ def histogramdd(
         histogram_bin_edges(sample[:, i], chosen[i], None if range is None else range[i])
         for i in np.arange(rank).tolist()
     ]
-    counts = _histogramdd(sample, edges, weights)
+    counts = _histogramdd(sample, edges, None if weights is None else promote_inexact(sample, weights)[1])
     return (_density(counts, edges) if density else counts), edges
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, as_indices, in_call
+from arrax.core.calls import as_index, as_indices, in_call, is_symbolic
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import typeof
@@ -162,7 +163,7 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
     Args:
       indices: integer array; negative ones count from the end.
       shape: the array's shape.
-    Returns: one array per axis.
+    Returns: one array per axis, of the dtype of ``indices`` if it holds the indices of every axis.
     Example: ``jnp.unravel_index(5, (3, 4))`` is ``(1, 1)``. Source: ``numpy.unravel_index``.
     """
     check_arraylike("unravel_index", indices)
@@ -178,7 +179,20 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
 
 @api(static=("shape",))
 def _unravel_known(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    return _unravel_index(indices, [arithmetic.scalar(length, indices) for length in shape])
+    own = typeof(indices).dtype
+    if any(map(is_symbolic, shape)) or math.prod(shape) <= dtypes.iinfo(own).max:
+        return _unravel_index(indices, [arithmetic.scalar(length, indices) for length in shape])
+    wide = convert(indices, _index_dtype(math.prod(shape), own))
+    found = _unravel_index(wide, [arithmetic.scalar(length, wide) for length in shape])
+    signed = dtypes.issubdtype(own, np.signedinteger)  # negative ones lead to any element
+    back = own if not signed or max(shape) - 1 <= dtypes.iinfo(own).max else typeof(wide).dtype
+    return tuple(convert(position, back) for position in found)
+
+
+def _index_dtype(size: int, own: np.dtype) -> np.dtype:
+    """An integer dtype that numbers so many elements and has all numbers of another one."""
+    narrow = own.itemsize < 4 and size <= np.iinfo(np.int32).max
+    return np.dtype(np.int32) if narrow else dtypes.canonicalize_dtype(np.int64)
 
 
 def _unravel_index(indices: Any, lengths: Sequence[Any]) -> tuple[Any, ...]:
@@ -213,7 +227,8 @@ def ravel_multi_index(
       order: ``"C"`` or ``"F"``.
       dtype: dtype of the result.
     Raises:
-      ValueError: indices out of bounds, an unknown mode or order, or another number of axes.
+      ValueError: indices out of bounds, an unknown mode or order, another number of axes, or a dtype too narrow for
+        the indices of the flattened array.
       TypeError: ``dims`` or indices that are no integers.
       ConcretizationTypeError: traced indices with ``mode="raise"``.
     Example: ``jnp.ravel_multi_index((1, 2), (3, 4))`` is 6. Source: ``numpy.ravel_multi_index``.
@@ -230,8 +245,18 @@ def ravel_multi_index(
         raise TypeError(f"ravel_multi_index needs integers, got dtypes {[typeof(index).dtype.name for index in given]}")
     if mode == "raise":
         _check_in_bounds(given, lengths)
-    result = _ravel_multi_index(tuple(given), lengths, mode, order)
-    return result if dtype is None else convert(result, dtypes.check_user_dtype("ravel_multi_index", dtype))
+    if not given:
+        result: Any = np.int32(0)
+        return result if dtype is None else convert(result, dtypes.check_user_dtype("ravel_multi_index", dtype))
+    own = typeof(promote_dtypes(*given)[0]).dtype
+    chosen = own if dtype is None else dtypes.check_user_dtype("ravel_multi_index", dtype)
+    wide = [number for number in (own, chosen) if math.prod(lengths) - 1 <= dtypes.iinfo(number).max]
+    if not wide:
+        raise ValueError(
+            f"ravel_multi_index: {chosen.name} does not hold the indices of {math.prod(lengths)} elements, dims {lengths}."
+            " Give a wider dtype."
+        )
+    return convert(_ravel_multi_index(tuple(given), lengths, mode, order, wide[0]), chosen)
 
 
 def _check_in_bounds(positions: Sequence[Any], lengths: Sequence[int]) -> None:
@@ -247,12 +272,12 @@ def _check_in_bounds(positions: Sequence[Any], lengths: Sequence[int]) -> None:
             raise ValueError("invalid entry in coordinates array")
 
 
-@api(static=("lengths", "mode", "order"))
-def _ravel_multi_index(positions: tuple[Any, ...], lengths: tuple[int, ...], mode: str, order: str) -> Any:
-    if not positions:
-        return np.int32(0)
+@api(static=("lengths", "mode", "order", "dtype"))
+def _ravel_multi_index(
+    positions: tuple[Any, ...], lengths: tuple[int, ...], mode: str, order: str, dtype: np.dtype
+) -> Any:
     promoted = broadcast_operands("ravel_multi_index", *promote_dtypes(*positions))
-    dtype = typeof(promoted[0]).dtype
+    promoted = [convert(index, dtype) for index in promoted]
     strides = np.cumprod([1, *(lengths[:0:-1] if order == "C" else lengths[:-1])], dtype=np.int64)
     strides = strides[::-1] if order == "C" else strides
     total = None

@@ -177,7 +177,7 @@ def test_arrays_of_one_float_saturate_as_conversions_do(call):
     assert [call(300.5).tolist(), call(-1.5).tolist()] == [[255, 255], [0, 0]]
 
 
-@pytest.mark.parametrize("value", [1e10, [1e10], [[1, -1e10]], float("inf")])
+@pytest.mark.parametrize("value", [1e10, [1e10], [[1, -1e10]], [True, 1e10], float("inf")])
 def test_python_floats_beyond_an_integer_dtype_are_refused(value):
     with pytest.raises(OverflowError):
         jnp.array(value, dtype="int32")
@@ -195,3 +195,40 @@ def test_polynomials_of_bools_are_those_of_and_and_or(unroll):
     found = jnp.polyval(jnp.array([True, True, False]), jnp.array([True, False]), unroll=unroll)
     assert found.dtype == bool
     assert found.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("index", [np.uint8(200), np.int8(100), np.int8(-100), np.int16(399)])
+def test_indices_of_few_bits_are_unravelled_in_arrays_of_more_elements(index):
+    expected = np.unravel_index(int(index) % 400, (20, 20))
+    found = jnp.unravel_index(index, (20, 20))
+    assert [int(axis) for axis in found] == list(expected)
+    assert {axis.dtype for axis in found} == {index.dtype}
+
+
+def test_an_index_that_the_dtype_does_not_hold_is_wider():
+    assert [axis.tolist() for axis in jnp.unravel_index(np.int8([-1, 5]), (2, 300))] == [[1, 0], [299, 5]]
+
+
+def test_indices_of_few_bits_are_raveled_into_a_dtype_that_holds_them():
+    place = (jnp.array([10], "int8"), jnp.array([10], "int8"))
+    assert jnp.ravel_multi_index(place, (2, 60), mode="wrap").dtype == np.int8
+    assert jnp.ravel_multi_index(place, (20, 20), dtype="int16").tolist() == [210]
+    with pytest.raises(ValueError, match="int8 does not hold"):
+        jnp.ravel_multi_index(place, (20, 20))
+
+
+def test_weights_of_histograms_are_floats():
+    ones = np.ones(200, np.int8)
+    counts = [jnp.histogram(np.zeros(200, np.float32), 1, weights=ones)[0]]
+    counts.append(jnp.histogramdd(np.zeros((200, 1), np.float32), 1, weights=ones)[0])
+    assert [(count.dtype, count.tolist()) for count in counts] == [(np.float32, [200])] * 2
+
+
+@pytest.mark.parametrize("call", [lambda: jnp.full(2, 1j, "float32"), lambda: arrax.lax.full((2,), 1j, "int32")])
+def test_real_arrays_are_not_filled_with_complex_numbers(call):
+    with pytest.raises(TypeError, match="complex number 1j"):
+        call()
+
+
+def test_lists_of_great_integers_become_floats():
+    assert jnp.asarray([2**70, 1], "float32").tolist() == [2.0**70, 1]
