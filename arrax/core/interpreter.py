@@ -184,7 +184,13 @@ def axis_size(name: Any) -> int:
     for known, size in reversed(context.axes):
         if known == name:
             return size
-    raise NameError(f"unbound axis name: {name}")
+    raise NameError(unbound_axis(name, [known for known, _ in context.axes]))
+
+
+def unbound_axis(name: Any, known: Sequence[Any]) -> str:
+    """What is said of the name of an axis that is not in scope."""
+    scope = f"in scope are {', '.join(map(repr, known))}" if known else "no named axis is in scope"
+    return f"unbound axis name: {name}. Here {scope}: shard_map, pmap and vmap(..., axis_name=...) bring theirs"
 
 
 class _Implementation:

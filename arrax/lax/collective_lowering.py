@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, unbound_axis
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.other_axes import other_axes, over_axes
@@ -52,7 +52,7 @@ def groups_over(ctx: Any, names: Names, groups: Groups = None) -> np.ndarray:
     assert mesh is not None
     unknown = [name for name in names if name not in mesh.axis_names]
     if unknown:
-        raise NameError(f"unbound axis name: {unknown[0]}")
+        raise NameError(unbound_axis(unknown[0], mesh.axis_names))
     last = [mesh.axis_names.index(name) for name in names]
     rest = [axis for axis in range(numbers.ndim) if axis not in last]
     rows = numbers.transpose([*rest, *last]).reshape(-1, int(np.prod([mesh.axis_sizes[axis] for axis in last])))
@@ -102,7 +102,7 @@ def _axis_index(ctx: Any, *, axis_name: Any) -> list[Any]:
     module = ctx.module_context
     numbers, mesh = device_numbers(module), module.manual.mesh
     if axis_name not in mesh.axis_names:
-        raise NameError(f"unbound axis name: {axis_name}")
+        raise NameError(unbound_axis(axis_name, mesh.axis_names))
     out = ShapedArray((), np.dtype(np.int32))
     if numbers.size == 1:
         return [builder.constant(np.int32(0))]

@@ -101,7 +101,7 @@ def with_sharding_constraint(x: Tree, shardings: Any) -> Tree:
         value to the compiler; so does ``PartitionSpec.UNCONSTRAINED`` one axis.
     Returns: a pytree like ``x``.
     Raises:
-      ValueError: something else than shardings, or a sharding that does not fit a value.
+      TypeError: something else than shardings. ValueError: a sharding that does not fit a value.
       RuntimeError: a PartitionSpec without a mesh in force.
       AssertionError: explicit axes of the mesh divide a value otherwise.
     Example: ``lax.with_sharding_constraint(x, arrax.sharding.SingleDeviceSharding(arrax.devices()[0]))``.
@@ -141,7 +141,7 @@ def constraint_sharding(sharding: Any, aval: Any) -> Any:
     """The sharding that an entry of a constraint means.
 
     Raises:
-      ValueError, RuntimeError: as ``with_sharding_constraint``.
+      TypeError, ValueError, RuntimeError: as ``with_sharding_constraint``.
     """
     if isinstance(sharding, PartitionSpec):
         mesh = physical_mesh()
@@ -154,7 +154,7 @@ def constraint_sharding(sharding: Any, aval: Any) -> Any:
         own = mesh is not None and mesh.explicit_axes == abstract.explicit_axes  # but for auto_axes and explicit_axes
         return NamedSharding(mesh if own or abstract.empty else abstract, sharding)
     if not isinstance(sharding, runtime.Sharding):
-        raise ValueError(
+        raise TypeError(
             f"with_sharding_constraint: expected a sharding for a value of type {aval.str_short(True)}, got {sharding!r} of "
             f"type {type(sharding)}"
         )

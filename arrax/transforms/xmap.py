@@ -284,7 +284,7 @@ class Named:
             try:
                 return self._looped(flat, names, sizes, held, structure, values)
             except NameError as error:
-                if str(error) != f"unbound axis name: {name}":
+                if not str(error).startswith(f"unbound axis name: {name}."):
                     raise  # else elements of different steps need each other: all are worked on at once
         dims = [0 if name in has else None for has in held]
         outs, out_dims = batch(

@@ -74,7 +74,7 @@ def test_a_constraint_on_places_is_linear_and_needs_a_sharding():
     np.testing.assert_array_equal(out["a"], X)
     gradient = arrax.grad(lambda x: arrax.jit(lambda x: lax.with_sharding_constraint(x, where) ** 2)(x).sum())(X)
     np.testing.assert_array_equal(gradient, 2 * X)
-    with pytest.raises(ValueError, match="expected a sharding"):
+    with pytest.raises(TypeError, match="expected a sharding"):
         lax.with_sharding_constraint(X, "a")
 
 

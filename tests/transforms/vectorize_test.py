@@ -57,7 +57,7 @@ def test_errors_name_axes_and_sizes():
         arrax.vmap(jnp.sin, out_axes=None)(jnp.ones(2))
     with pytest.raises(ValueError, match=r"out_axes\['b'\]\[0\], got axis spec None but output was batched on axis 0"):
         arrax.vmap(lambda v: {"a": 1, "b": (v,)}, out_axes={"a": None, "b": None})(jnp.ones(2))
-    with pytest.raises(NameError, match="unbound axis name: j"):
+    with pytest.raises(NameError, match="unbound axis name: j. Here in scope are 'i'"):
         arrax.vmap(lambda v: lax.psum(v, "j"), axis_name="i")(jnp.ones(2))
 
 
