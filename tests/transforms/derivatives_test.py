@@ -101,6 +101,21 @@ def test_vjp_functions_are_pytrees_of_their_residuals():
     np.testing.assert_allclose(arrax.jit(lambda p: p(1.0)[0])(pullback), arrax.grad(chain)(1.0), rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (lambda x: x * x, "mul"),
+        (lambda x: 1 / x, "div"),
+        (lambda x: x @ x, "dot_general"),
+        (lambda x: jnp.where(x > 0, x, 0), "pjit"),
+        (lambda x: arrax.lax.select(x > 0, x, -x), "select_n"),
+    ],
+)
+def test_functions_that_are_not_linear_are_not_transposed(f, name):
+    with pytest.raises((TypeError, NotImplementedError), match=f"must be linear: {name}|'gt'"):
+        arrax.linear_transpose(f, jnp.ones(2))(f(jnp.ones(2)))
+
+
 def test_linear_transpose():
     np.testing.assert_allclose(arrax.linear_transpose(lambda x: 3 * x, 1.0)(2.0)[0], 6.0)
     with pytest.raises(NotImplementedError, match="Transpose rule"):

@@ -25,6 +25,13 @@ class UndefinedPrimal:
     def __repr__(self) -> str:
         return f"UndefinedPrimal({self.aval})"
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise _UsedAsValue
+
+
+class _UsedAsValue(TypeError):
+    """A rule takes a linear operand for a known one: the operation is linear in it only while the others are constant."""
+
 
 def is_undefined_primal(x: Any) -> bool:
     """True for linear operands."""
@@ -145,7 +152,13 @@ def _transpose_eqn(eqn: Any, known: dict[Any, Any], linear: set[Any], sums: dict
         for atom in eqn.invars
     ]
     transpose = get_primitive_transpose(eqn.primitive)
-    out = transpose(cts if eqn.primitive.multiple_results else cts[0], *args, **eqn.params)
+    try:
+        out = transpose(cts if eqn.primitive.multiple_results else cts[0], *args, **eqn.params)
+    except _UsedAsValue:
+        raise TypeError(
+            f"a function that is transposed must be linear: {eqn.primitive.name} is not, in the values that depend on the "
+            "arguments"
+        ) from None
     for atom, ct in zip(eqn.invars, out, strict=True):
         accumulate(atom, ct)
 

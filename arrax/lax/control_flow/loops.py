@@ -113,7 +113,8 @@ def fori_loop(
     With bounds that are known during tracing it is a ``scan``, differentiable in both modes; else a ``while_loop``.
 
     Args:
-      lower, upper: integer scalars (floating ones, too, where both are).
+      lower, upper: integer scalars (floating ones, too, where both are). The index is a weakly typed int where both are
+        known, otherwise of their dtype.
       body_fun: function of the index and the carry to the next carry.
       init_val: the first carry, an array or a pytree of them.
       unroll: how many steps to put into one turn of the compiled loop; needs known bounds.
@@ -129,6 +130,8 @@ def fori_loop(
     whole = dtypes.is_integer(typeof(lower).dtype)
     first, last = (_known_int(lower), _known_int(upper)) if whole else (None, None)
     known = first is not None and last is not None and last - first < 1 << 31  # which a scan can count
+    if first is not None and last is not None and _fit_default_int(first, last):
+        lower, upper = first, last  # as if they were given as Python ints, so that the index gives way to other types
     if config.disable_jit.cell.value and known:
         for index in range(first, last):  # type: ignore[arg-type]
             init_val = body_fun(_index(index, lower), tree_map(_own, init_val))
@@ -166,6 +169,11 @@ def _as_scan(first: int, last: int, lower: Any, body_fun: Callable, init_val: An
     start, steps = _index(first, lower), max(last - first, 0)
     carry, _ = scan_of("fori_loop", step, (start, init_val), None, steps, unroll=unroll or 1, user=body_fun, part=1)
     return carry[1]
+
+
+def _fit_default_int(*values: Any) -> bool:
+    limits = np.iinfo(typeof(0).dtype)
+    return all(limits.min <= value <= limits.max for value in values)
 
 
 def _index(value: int, like: Any) -> Any:

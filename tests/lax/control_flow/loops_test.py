@@ -193,11 +193,21 @@ def test_unrolling_needs_known_bounds():
         arrax.jit(lambda n: lax.fori_loop(0, n, lambda i, c: c, 0, unroll=2))(3)
 
 
-def test_the_index_has_the_dtype_of_typed_bounds():
-    dtypes = []
-    lax.fori_loop(np.uint8(0), np.uint8(3), lambda i, c: dtypes.append(typeof(i).dtype) or c, 0)
-    lax.fori_loop(0, np.int16(3), lambda i, c: dtypes.append(typeof(i).dtype) or c, 0)
-    assert dtypes == [np.uint8, np.int16]
+def test_the_index_of_known_bounds_is_weak_and_of_traced_ones_has_their_dtype():
+    types = []
+
+    def loop(lower, upper):
+        return lax.fori_loop(
+            lower, upper, lambda i, c: types.append((typeof(i).dtype, typeof(i).weak_type)) or c + i, 0
+        )
+
+    sums = [loop(np.uint8(0), np.uint8(3)), loop(0, np.int16(3)), arrax.jit(lambda: loop(0, BOUND))(), loop(0, 3)]
+    assert all(found == (np.int32, True) for found in types)
+    assert all(total == 3 and total.dtype == np.int32 and total.weak_type for total in sums)
+    types.clear()
+    assert arrax.jit(loop)(np.uint8(0), np.uint8(3)).dtype == np.uint8
+    assert loop(np.uint32(2**32 - 3), np.uint32(2**32 - 1)).dtype == np.uint32
+    assert set(types) == {(np.dtype("uint8"), False), (np.dtype("uint32"), False)}
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, arrax.jit], ids=["eager", "jit"])
