@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,9 @@ from arrax.xla.arrays import Array, ArrayLike
 def _index_lowering(optimum: Monoid) -> Any:
     """The extreme, then the least index where it is (or where there is a NaN): two reductions that vectorise.
 
-    Of flags, the greatest is one that is set, so that one reduction does.
-    Short rows, and few, go pair by pair, which compiles in half the time.
+    Of flags, the greatest is one that is set, so that one reduction does. Short rows, and few, go pair by pair, which compiles
+    in half the time; so do, on the CPU, other axes than the last, group by group: loops of few turns are unrolled, and all
+    places beside one another are searched at once.
     """
     direction = "GT" if optimum is computations.maximum else "LT"
     # With what computes the elements, a loop of 16 turns is too long to be unrolled, and several times slower.
@@ -47,11 +49,14 @@ def _index_lowering(optimum: Monoid) -> Any:
             return [_first_place(ctx, x, axes, may_miss=True)]
         if not fixed or aval.size < thresholds.ARGMAX_PAIRS_SIZE:
             return [_index_by_pairs(ctx, x, optimum, direction, axes)]
-        if ctx.platform == "cpu" and axes[0] == aval.ndim - 1:
-            if length <= thresholds.ARGMAX_FUSED_LENGTH:
+        if ctx.platform == "cpu":
+            along_rows = axes[0] == aval.ndim - 1
+            if along_rows and length <= thresholds.ARGMAX_FUSED_LENGTH:
                 return [_index_by_pairs(ctx, x, optimum, direction, axes)]
-            if length in thresholds.ARGMAX_FOURS_LENGTHS:
-                return [_index_by_fours(ctx, x, optimum, direction)]
+            if along_rows and length in thresholds.ARGMAX_FOURS_LENGTHS:
+                return [_index_by_groups(ctx, x, optimum, direction, axes[0], 4)]
+            if not along_rows and length > thresholds.ARGMAX_PAIRS_LENGTH:
+                return [_index_by_groups(ctx, x, optimum, direction, axes[0], _group_length(length))]
         if length <= thresholds.ARGMAX_PAIRS_LENGTH:
             return list(apart(ctx, x, axes=axes, index_dtype=index_dtype))
         best = reduced_ir(ctx, x, aval, optimum, axes, ShapedArray(out.shape, aval.dtype))
@@ -87,21 +92,87 @@ def _index_by_pairs(ctx: Any, x: Any, optimum: Monoid, direction: str, axes: tup
     return _best_pair(ctx, [x, indices], [aval, places], axes, optimum, direction)[1]
 
 
-def _index_by_fours(ctx: Any, x: Any, optimum: Monoid, direction: str) -> Any:
-    """The index of an extreme of rows: first of four elements each, then of what these give, so that both loops are short."""
-    aval, out = ctx.avals_in[0], ctx.avals_out[0]
-    shape = (*aval.shape[:-1], aval.shape[-1] // 4, 4)
-    values, places = ShapedArray(shape, aval.dtype), ShapedArray(shape, out.dtype)
-    # The place in the four alone: indices in the row would be computed before a loop around, and then read from memory.
-    place = builder.op("iota", places, iota_dimension=builder.integer(aval.ndim))
-    pairs = _best_pair(
-        ctx, [builder.op("reshape", values, x), place], [values, places], (aval.ndim,), optimum, direction
-    )
-    avals = [ShapedArray(shape[:-1], each.dtype) for each in (values, places)]
-    four = builder.op("iota", avals[1], iota_dimension=builder.integer(aval.ndim - 1))
-    start = builder.op("multiply", avals[1], four, builder.full(4, avals[1]))
-    indices = builder.op("add", avals[1], start, pairs[1])
-    return _best_pair(ctx, [pairs[0], indices], avals, (aval.ndim - 1,), optimum, direction)[1]
+def _group_length(length: int) -> int:
+    """How many elements are searched at once, so that loops over them are short, and few groups are left."""
+    root = math.isqrt(length)
+    most = min(thresholds.ARGMAX_PAIRS_LENGTH, root + (root**2 < length))
+    return next((size for size in range(most, most // 2, -1) if length % size == 0), most)
+
+
+def _index_by_groups(ctx: Any, x: Any, optimum: Monoid, direction: str, axis: int, group: int) -> Any:
+    """The index of an extreme: first of each group of elements, then of what these give, so that all loops are short."""
+    pair = [ctx.avals_in[0], ctx.avals_in[0].update(dtype=ctx.avals_out[0].dtype)]
+
+    def search(operands: Sequence[Any], avals: Sequence[ShapedArray], at: int) -> list[Any]:
+        return _best_pair(ctx, operands, avals, (at,), optimum, direction)
+
+    found, pair = _best_of_groups(search, [x], pair, axis, group)
+    while (length := pair[0].shape[axis]) > thresholds.ARGMAX_PAIRS_LENGTH:
+        found, pair = _best_of_groups(search, found, pair, axis, _group_length(length))
+    return search(found, pair, axis)[1]
+
+
+def _best_of_groups(
+    search: Callable[..., list[Any]], operands: Sequence[Any], pair: Sequence[ShapedArray], axis: int, group: int
+) -> tuple[list[Any], list[ShapedArray]]:
+    """The extremes of groups of elements along an axis, and their indices; elements that are left over are one group more.
+
+    Args:
+      search: gives an extreme and its index, of elements and indices, their types, and an axis.
+      operands: the elements, and their indices where these are others than their places along the axis.
+      pair: the types of elements and indices.
+    """
+    count, rest = divmod(pair[0].shape[axis], group)
+
+    def of(*lengths: int) -> list[ShapedArray]:
+        return [_along(aval, axis, *lengths) for aval in pair]
+
+    def part(start: int, *lengths: int) -> list[Any]:
+        cut = [
+            _entries(value, aval, axis, start, start + math.prod(lengths)) if rest else value
+            for value, aval in zip(operands, pair, strict=False)
+        ]
+        parts = [builder.op("reshape", aval, value) for aval, value in zip(of(*lengths), cut, strict=False)]
+        # The place in the group alone: indices in the row would be computed before a loop around, and then read from memory.
+        return parts if len(parts) == 2 else [*parts, _counted(of(*lengths)[1], axis + len(lengths) - 1, 1, 0)]
+
+    def with_start(found: list[Any], aval: ShapedArray, step: int, first: int) -> list[Any]:
+        return [
+            found[0],
+            found[1] if len(operands) == 2 else builder.op("add", aval, found[1], _counted(aval, axis, step, first)),
+        ]
+
+    left = of(count)
+    found = with_start(search(part(0, count, group), of(count, group), axis + 1), left[1], group, 0)
+    if not rest:
+        return found, left
+    one, more = of(1), of(count + 1)
+    last = search(part(count * group, 1, rest), of(1, rest), axis + 1)
+    parts = zip(found, with_start(last, one[1], 1, count * group), strict=True)
+    dimension = builder.integer(axis)
+    return [
+        builder.op("concatenate", aval, *both, dimension=dimension) for aval, both in zip(more, parts, strict=True)
+    ], more
+
+
+def _along(aval: ShapedArray, axis: int, *lengths: int) -> ShapedArray:
+    return aval.update(shape=(*aval.shape[:axis], *lengths, *aval.shape[axis + 1 :]))
+
+
+def _entries(x: Any, aval: ShapedArray, axis: int, start: int, stop: int) -> Any:
+    starts, limits = [0] * aval.ndim, list(aval.shape)
+    starts[axis], limits[axis] = start, stop
+    indices = {"start_indices": starts, "limit_indices": limits, "strides": [1] * aval.ndim}
+    part = _along(aval, axis, stop - start)
+    return builder.op("slice", part, x, **{name: builder.ints(values) for name, values in indices.items()})
+
+
+def _counted(aval: ShapedArray, axis: int, step: int, first: int) -> Any:
+    """``first`` and every ``step``-th number after it, along an axis."""
+    number = builder.op("iota", aval, iota_dimension=builder.integer(axis))
+    if step > 1:
+        number = builder.op("multiply", aval, number, builder.full(step, aval))
+    return builder.op("add", aval, number, builder.full(first, aval)) if first else number
 
 
 def _best_pair(

@@ -11,7 +11,7 @@ from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, instantiate, typeof
 from arrax.interpreters.ad.rules import deflinear2
 from arrax.interpreters.ad.transpose import is_undefined_primal
-from arrax.interpreters.batching import batch_size, bdim_at_front
+from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.operand_checks import check_same_dtypes, checked_operand
 from arrax.lax.shape_arguments import canonical_axis, canonical_shape
@@ -51,8 +51,11 @@ def _stack_transpose(ct: Any, *operands: Any, axis: int) -> list[Any]:
 
 
 def _stack_batch(values: Any, dims: Any, *, axis: int) -> tuple[Any, int]:
-    size = batch_size(values, dims)
-    return stack_p.bind(*(bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)), axis=axis + 1), 0
+    """The batch axis stays where it is, so that arrays of few elements lie side by side, each with those of all examples."""
+    size, dim = batch_size(values, dims), next(dim for dim in dims if dim is not None)
+    moved = (move_batch_axis(x, d, size, dim) for x, d in zip(values, dims, strict=True))
+    before = axis <= dim
+    return stack_p.bind(*moved, axis=axis if before else axis + 1), dim + before
 
 
 def _unstack_batch(values: Any, dims: Any, *, axis: int) -> tuple[list[Any], list[int]]:

@@ -15,7 +15,7 @@ from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.rules import deflinear2
 from arrax.interpreters.ad.transpose import is_undefined_primal
-from arrax.interpreters.batching import batch_size, bdim_at_front
+from arrax.interpreters.batching import batch_size, bdim_at_front, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import neg
@@ -72,9 +72,9 @@ def _concatenate_transpose(ct: Any, *operands: Any, dimension: int) -> list[Any]
 
 
 def _concatenate_batch(values: Any, dims: Any, *, dimension: int) -> tuple[Any, int]:
-    size = batch_size(values, dims)
-    moved = [bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)]
-    return concatenate_p.bind(*moved, dimension=dimension + 1), 0
+    size, dim = batch_size(values, dims), next(dim for dim in dims if dim is not None)
+    moved = (move_batch_axis(x, d, size, dim) for x, d in zip(values, dims, strict=True))
+    return concatenate_p.bind(*moved, dimension=dimension + (dim <= dimension)), dim
 
 
 concatenate_p.type_rule, concatenate_p.divides = _concatenate_type, elementwise

@@ -204,6 +204,21 @@ def test_short_rows_are_searched_in_order_on_given_and_computed_operands(length,
         np.testing.assert_array_equal(computed, given)
 
 
+@pytest.mark.parametrize(
+    "length", [17, 20, 61, 256, 300]
+)  # with and without elements that groups leave over, and groups of groups
+@pytest.mark.parametrize("dtype", [np.float32, np.int8])
+def test_columns_are_searched_group_by_group(length, dtype):
+    rng = np.random.default_rng(length)
+    x = rng.integers(0, 5, (3, length, 40)).astype(dtype)
+    if dtype == np.float32:
+        x[rng.random(x.shape) < 0.01] = np.nan
+    for function, reference in ((lax.argmax, np.argmax), (lax.argmin, np.argmin)):
+        given, computed = arrax.jit(lambda v, f=function: (f(v, 1, np.int32), f(v * 2, 1, np.int32)))(x)
+        np.testing.assert_array_equal(given, reference(x, 1))
+        np.testing.assert_array_equal(computed, given)
+
+
 @pytest.mark.parametrize("length", [2, 3, 5, 10, 16])
 def test_the_first_of_several_nans_along_short_axes(length):
     rows = np.random.default_rng(0).integers(0, 3, (length, length, length)).astype(np.float32)

@@ -57,6 +57,19 @@ def test_programs_hold_one_operation_each():
         assert text in printed
 
 
+@pytest.mark.parametrize("function", [lambda x, y: lax.stack([x, y], 1), lambda x, y: lax.concatenate([y, x], 1)])
+def test_examples_may_lie_along_different_axes(function):
+    x, y = np.arange(24.0, dtype=np.float32).reshape(3, 4, 2), np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+    for in_axes, pair in (((2, 0), (x, y)), ((2, None), (x, y[0])), ((None, 0), (x[..., 1], y))):
+        examples = [
+            [a if dim is None else np.moveaxis(a, dim, 0)[i] for a, dim in zip(pair, in_axes, strict=True)]
+            for i in range(2)
+        ]
+        for out_axes in (0, -1):
+            expected = np.stack([function(*example) for example in examples], out_axes)
+            np.testing.assert_array_equal(arrax.vmap(function, in_axes, out_axes)(*pair), expected)
+
+
 def test_cotangents_of_pieces_are_put_together_at_once():
     def loss(x):
         first, second = jnp.split(x, 2, axis=1)

@@ -3,6 +3,7 @@
 import ast
 import os
 import pathlib
+import platform
 import re
 import threading
 
@@ -25,6 +26,23 @@ assert (np.random.get_state()[1] == before).all() and dict(os.environ) == enviro
 print("unchanged")
 """
     assert run(code).stdout.strip() == "unchanged"
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="concerns the GNU C library")
+def test_calls_reuse_the_memory_of_results():
+    run("""
+import resource
+import numpy as np, arrax, arrax.numpy as jnp
+step = arrax.jit(lambda xs: [x + 1 for x in xs])
+xs = [np.ones((512, 256), np.float32) for _ in range(40)]
+arrays = step(xs)
+for _ in range(3):
+    step(arrays)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    arrax.block_until_ready(step(arrays))
+assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 20 * 40 * 128 / 10  # a tenth of all results' pages
+""")
 
 
 def test_exit_while_daemon_threads_compile():

@@ -28,7 +28,7 @@ from arrax.lax.cpu import thresholds
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.structure import slice_in_dim
 
 # Dtypes whose bits, read as a sign and a magnitude, have their order.
 _ORDERED = ("bfloat16", "float16", "float32", "float64")
@@ -146,14 +146,10 @@ def _by_windows(x: Any, width: int, largest: bool) -> Any:
 
 
 def _halved(x: Any, largest: bool) -> Any:
-    length = typeof(x).shape[1]
-    while length > 1:
-        half = length // 2
-        halves = _better(largest, _entries(x, 0, half), _entries(x, half, 2 * half))
-        if length % 2:
-            first = _better(largest, _entries(halves, 0, 1), _entries(x, 2 * half, length))
-            halves = concatenate([first, _entries(halves, 1, half)], 1) if half > 1 else first
-        x, length = halves, half
+    """The extremes along axis 1, half against half; the halves of an odd number share an element."""
+    while (length := typeof(x).shape[1]) > 1:
+        half = -(-length // 2)
+        x = _better(largest, _entries(x, 0, half), _entries(x, length - half, length))
     return x
 
 
