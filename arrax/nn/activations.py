@@ -387,8 +387,13 @@ def _one_hot(x: Any, num_classes: int, dtype: Any, axis: int) -> Any:
     wide = manipulation.expand_dims(x, index)
     shape = [1] * rank
     shape[index] = num_classes
-    classes = lax.reshape(lax.iota(typeof(x).dtype if not isinstance(x, int) else np.int32, num_classes), shape)
-    return lax.convert_element_type(logic.equal(wide, classes), dtype)
+    own = typeof(x).dtype if not isinstance(x, int) else np.dtype(np.int32)
+    if dtypes.is_integer(own) and dtypes.iinfo(own).max < num_classes:  # classes must not wrap around
+        own = np.dtype(np.int32)
+    elif dtypes.is_float(own) and own.itemsize < 4:  # nor be rounded to each other
+        own = np.dtype(np.float32)
+    classes = lax.reshape(lax.iota(own, num_classes), shape)
+    return lax.convert_element_type(logic.equal(lax.convert_element_type(wide, own), classes), dtype)
 
 
 @api()

@@ -305,7 +305,9 @@ def take(
 def _modulo(indices: Any, length: int) -> Any:
     """Indices modulo a length, in [0, length)."""
     if host.on_host(indices) and length:
-        return host.back(host.view(indices) % np.asarray(length).astype(typeof(indices).dtype), indices, fresh=True)
+        own = typeof(indices).dtype
+        wide = own if dtypes.iinfo(own).max >= length else np.dtype(np.int32)
+        return host.back(host.view(indices).astype(wide) % np.asarray(length).astype(wide), indices, fresh=True)
     return floor_modulo(indices, max(length, 1))
 
 

@@ -232,3 +232,16 @@ def test_real_arrays_are_not_filled_with_complex_numbers(call):
 
 def test_lists_of_great_integers_become_floats():
     assert jnp.asarray([2**70, 1], "float32").tolist() == [2.0**70, 1]
+
+
+@pytest.mark.parametrize("indices", [np.int8([100, -100]), np.uint8([200, 255]), np.int16([-1, 700])])
+def test_indices_of_few_bits_wrap_around_at_the_length_of_the_axis(indices):
+    expected = indices.astype(int) % 300
+    assert jnp.take(jnp.arange(300), jnp.asarray(indices), mode="wrap").tolist() == expected.tolist()
+    assert arrax.jit(lambda i: jnp.take(jnp.arange(300), i, mode="wrap"))(indices).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(("dtype", "number"), [("int8", -100), ("uint8", 44), ("bfloat16", 256), ("int8", 100)])
+def test_one_hot_vectors_have_at_most_one_one(dtype, number):
+    found = arrax.nn.one_hot(jnp.array([number], dtype), 300)
+    assert np.flatnonzero(found).tolist() == [number] * (number >= 0)
