@@ -16,7 +16,7 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert_ir
-from arrax.lax.cpu.quotients import by_floats, exact_quotient, quotient, remainder
+from arrax.lax.cpu.quotients import by_floats, exact_quotient, quotient, quotient_form, remainder
 from arrax.lax.families import binary, elementwise, lower_named, repeat_scalars, unary
 from arrax.lax.operand_checks import (
     anything,
@@ -216,6 +216,7 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: Any = None) -> Array:
 
 
 mul.primitive = mul_p  # type: ignore[attr-defined]
+div.primitive.forms["cpu"] = quotient_form(mul)
 
 
 def _truncated_quotient(x: Any, y: Any) -> Any:

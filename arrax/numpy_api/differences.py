@@ -135,7 +135,8 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
         return structure.slice_in_dim(f, start, stop, axis=axis)
 
     if typeof(spacing).ndim == 0:
-        inner = divide(subtract(part(2, length), part(0, length - 2)), multiply(spacing, constant(2, spacing)))
+        across = subtract(part(2, length), part(0, length - 2))
+        inner = divide(multiply(constant(0.5, across), across), spacing)
         first = divide(subtract(part(1, 2), part(0, 1)), spacing)
         last = divide(subtract(part(length - 1, length), part(length - 2, length - 1)), spacing)
         return structure.concatenate([first, inner, last], axis)

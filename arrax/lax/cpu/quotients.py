@@ -6,12 +6,15 @@ from the next whole number by 1 / y at least, and rounding changes them by less.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.program import JaxprEqn, Literal
+from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.cpu.expressions import Expression, spread
 
 _TYPES = frozenset("int8 uint8 int16 uint16 int32 uint32".split())
@@ -40,6 +43,24 @@ def exact_quotient(x: Expression, y: Expression) -> Expression:
     barriers, and takes them away before it fuses operations.
     """
     return x.behind_barrier() / y.behind_barrier()
+
+
+def quotient_form(mul: Callable[[Any, Any], Any]) -> Callable[[JaxprEqn, Around], Form | None]:
+    """The form of quotients by a power of two that stands in the program: products with its inverse, which are the same bits."""
+
+    def scaled(x: Any, *, factor: Any) -> list[Any]:
+        return [mul(x, factor)]
+
+    def rule(eqn: JaxprEqn, around: Around) -> Form | None:
+        x, y = eqn.invars
+        if not isinstance(y, Literal) or not dtypes.is_float(y.aval.dtype) or isinstance(x, Literal):
+            return None
+        dtype = y.aval.dtype
+        value, tiny = float(y.val), float(dtypes.finfo(dtype).smallest_normal)
+        inverse = 1 / value if abs(math.frexp(value)[0]) == 0.5 else 0.0
+        return Form(scaled, (("factor", dtype.type(inverse)),), [x]) if abs(inverse) >= tiny else None
+
+    return rule
 
 
 def by_floats(

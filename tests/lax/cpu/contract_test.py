@@ -1,5 +1,7 @@
 """The contract for numbers: the value at an element depends on the function, its operands there and the dtype, on nothing else."""
 
+import math
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -110,3 +112,18 @@ def test_quotients_are_exact_whatever_computes_or_shares_their_operands(dtype):
 def test_quotients_by_large_numbers_are_not_zero():
     x = np.full(9, 1e38, np.float32)
     assert (arrax.jit(lambda x: x / np.float32(2e38))(x) == 0.5).all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: np.dtype(dtype).name)
+def test_quotients_by_powers_of_two_are_products(dtype):
+    tiny, huge = (float(value) for value in (jnp.finfo(dtype).smallest_normal, jnp.finfo(dtype).max))
+    x = np.array([0.0, -0.0, 1.0, 3.0, tiny, -huge, np.inf, np.nan, *RNG.uniform(-9, 9, 50)]).astype(dtype)
+    with x64_for(dtype):
+        for divisor in (2.0, -4.0, 0.125, 1024.0):
+            lowered = arrax.jit(lambda x, divisor=divisor: x / divisor).lower(x)
+            assert "= mul" in lowered.as_text("jaxpr")
+            np.testing.assert_array_equal(
+                bits(lowered.compile()(x)), bits(arrax.jit(lambda x, y: x / y)(x, np.asarray(divisor, dtype)))
+            )
+        great = 2.0 ** (math.frexp(huge)[1] - 1)  # whose inverse is no normal number
+        assert "= div" in arrax.jit(lambda x: x / great).lower(x).as_text("jaxpr")
