@@ -48,7 +48,7 @@ def integers(size: int) -> np.ndarray:
 def crossings() -> Iterator[Crossing]:
     """What is measured."""
     yield Crossing("SORT_MIN_SIZE", jnp.sort, floats)
-    yield Crossing("SORT_MIN_SIZE", jnp.median, floats)
+    yield Crossing("ORDER_STATISTICS_SIZE", jnp.median, floats)
     yield Crossing("TOP_K_MIN_SIZE", lambda x: lax.top_k(x, x.size // 4)[0], floats)
     yield Crossing("REDUCE_MIN_SIZE", jnp.argmax, floats)
     yield Crossing("REDUCE_MIN_SIZE", jnp.sum, integers)

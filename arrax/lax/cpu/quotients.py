@@ -46,21 +46,35 @@ def exact_quotient(x: Expression, y: Expression) -> Expression:
 
 
 def quotient_form(mul: Callable[[Any, Any], Any]) -> Callable[[JaxprEqn, Around], Form | None]:
-    """The form of quotients by a power of two that stands in the program: products with its inverse, which are the same bits."""
+    """The form of quotients of numbers that stand in the program.
+
+    By a power of two: products with its inverse, which are the same bits. Of two such numbers: what it is, which the compiler
+    would not find out behind the barriers of ``exact_quotient``.
+    """
 
     def scaled(x: Any, *, factor: Any) -> list[Any]:
         return [mul(x, factor)]
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         x, y = eqn.invars
-        if not isinstance(y, Literal) or not dtypes.is_float(y.aval.dtype) or isinstance(x, Literal):
+        if not isinstance(y, Literal) or not dtypes.is_float(y.aval.dtype):
             return None
         dtype = y.aval.dtype
         value, tiny = float(y.val), float(dtypes.finfo(dtype).smallest_normal)
+        if isinstance(x, Literal):
+            if dtype.itemsize < 4 or not value:
+                return None
+            with np.errstate(all="ignore"):
+                number = dtype.type(x.val) / dtype.type(y.val)
+            return Form(_given, (("number", number),), []) if abs(number) >= tiny else None
         inverse = 1 / value if abs(math.frexp(value)[0]) == 0.5 else 0.0
         return Form(scaled, (("factor", dtype.type(inverse)),), [x]) if abs(inverse) >= tiny else None
 
     return rule
+
+
+def _given(*, number: Any) -> list[Any]:
+    return [number]
 
 
 def by_floats(

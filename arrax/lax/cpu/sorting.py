@@ -25,14 +25,10 @@ _ODD_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "float4_e2m1fn", "floa
 _NUMBERED, _UNUSED = -1, -2  # where an output comes from; from 0 on: the input with that number
 
 
-def _fits(avals: Sequence[ShapedArray], axis: int) -> bool:
+def _fits(avals: Sequence[ShapedArray], axis: int, min_size: int = thresholds.SORT_MIN_SIZE) -> bool:
     """Whether kernels put these arrays in order faster than the compiler's code."""
     aval = avals[0]
-    return (
-        aval.size >= thresholds.SORT_MIN_SIZE
-        and aval.shape[axis] > 1
-        and not any(a.dtype.name in _ODD_TYPES for a in avals)
-    )
+    return aval.size >= min_size and aval.shape[axis] > 1 and not any(a.dtype.name in _ODD_TYPES for a in avals)
 
 
 def _avals(atoms: Sequence[Atom]) -> list[ShapedArray]:
@@ -92,9 +88,8 @@ def _ordered(
 def order_statistics_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The elements at some indices of the order of each row."""
     x, indices = _avals(eqn.invars)
-    if not around.host_kernels or not _fits([x], x.ndim - 1) or not indices.size or x.dtype.kind == "c":
-        return None
-    return Form(_selected)
+    fits = _fits([x], x.ndim - 1, thresholds.ORDER_STATISTICS_SIZE)
+    return Form(_selected) if around.host_kernels and fits and indices.size and x.dtype.kind != "c" else None
 
 
 def _selected(x: Any, indices: Any) -> list[Any]:

@@ -7,7 +7,8 @@ the machine it runs on, and prints where they cross.
 from __future__ import annotations
 
 # fmt: off
-SORT_MIN_SIZE         = 1_000    # elements: sort, partition, order statistics by a kernel, whose call costs some 30 us
+SORT_MIN_SIZE         = 1_000    # elements: sort and partition by a kernel, whose call costs some 30 us
+ORDER_STATISTICS_SIZE = 1_500    # elements: order statistics by a kernel, whose call costs some 90 us
 TOP_K_MIN_SIZE        = 20_000   # elements: top_k by a kernel
 TOP_K_MIN_LENGTH      = 100      # elements of a row
 REDUCE_MIN_SIZE       = 65_536   # elements: reductions of integers and flags, argmax and argmin by a kernel

@@ -127,3 +127,11 @@ def test_quotients_by_powers_of_two_are_products(dtype):
             )
         great = 2.0 ** (math.frexp(huge)[1] - 1)  # whose inverse is no normal number
         assert "= div" in arrax.jit(lambda x: x / great).lower(x).as_text("jaxpr")
+
+
+def test_quotients_of_numbers_are_numbers():
+    lowered = arrax.jit(arrax.grad(jnp.mean)).lower(np.ones(7, np.float32))
+    assert (
+        "div" not in lowered.as_text("jaxpr")
+        and (lowered.compile()(np.ones(7, np.float32)) == np.float32(1) / np.float32(7)).all()
+    )
