@@ -75,9 +75,10 @@ def host_value(array: Any) -> np.ndarray:
 def elements(array: Any) -> tuple[np.ndarray, bool]:
     """The elements of an array on one device, and whether they were copied."""
     # The buffer protocol waits for a fresh result ten times faster than the call that also serves other devices. But it
-    # ends the process where a result had no memory, which waiting raises.
+    # ends the process where a result had no memory, which waiting raises; a scalar has some always.
     if array.aval.dtype.isbuiltin == 1 and array.platform() == "cpu":
-        array.block_until_ready()
+        if array.aval.shape:
+            array.block_until_ready()
         try:
             return np.asarray(memoryview(array)), False
         except BufferError:  # the call below raises what went wrong
