@@ -116,3 +116,31 @@ def test_interrupts_between_any_two_steps_stop_no_other_thread():
         patch.setattr(shutdown, "config", SimpleNamespace(post_hook=SimpleNamespace(set_global=lambda _: None)))
         gate.close()
     assert gate.closing and time.monotonic() - started < shutdown._PATIENCE / 2
+
+
+def test_threads_that_load_names_are_waited_for():
+    done = run_python("""
+import sys, threading, time
+import arrax
+
+arrax.jit(lambda x: x + 1)(1.0)
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("arrax.scipy.special.") and not loading.is_set():
+            loading.set()
+            time.sleep(0.3)
+
+def work():
+    from arrax.scipy.special import gammaln
+
+    print("loaded", flush=True)
+    for _ in range(100):
+        arrax.jit(lambda x: gammaln(x))(1.0)
+
+loading = threading.Event()
+sys.meta_path.insert(0, Slow())
+threading.Thread(target=work, daemon=True).start()
+loading.wait()
+""")
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "loaded", "")
