@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,8 +68,13 @@ def _concatenate_transpose(ct: Any, *operands: Any, dimension: int) -> list[Any]
     sizes = tuple(
         (x.aval if wanted else typeof(x)).shape[dimension] for x, wanted in zip(operands, linear, strict=True)
     )
-    parts = _split(ct, sizes, dimension) if all(linear) else _pieces(ct, sizes=sizes, axis=dimension)
-    return [part if wanted else None for part, wanted in zip(parts, linear, strict=True)]
+    if all(linear):
+        return _split(ct, sizes, dimension)
+    ends = itertools.accumulate(sizes)
+    return [
+        slice_in_dim(ct, end - size, end, axis=dimension) if wanted else None
+        for size, end, wanted in zip(sizes, ends, linear, strict=True)
+    ]
 
 
 def _concatenate_batch(values: Any, dims: Any, *, dimension: int) -> tuple[Any, int]:
@@ -125,11 +131,8 @@ def _split_type(aval: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list
 
 
 def _pieces(x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
-    outs, start = [], 0
-    for size in sizes:
-        outs.append(slice_in_dim(x, start, start + size, axis=axis))
-        start += size
-    return outs
+    ends = itertools.accumulate(sizes)
+    return [slice_in_dim(x, end - size, end, axis=axis) for size, end in zip(sizes, ends, strict=True)]
 
 
 def _split_batch(values: Any, dims: Any, *, sizes: tuple[int, ...], axis: int) -> tuple[list[Any], list[int]]:

@@ -2,9 +2,9 @@
 
 A daemon thread that comes back from the runtime's C++ code while the interpreter is being torn down is ended by Python in
 the middle of C++ frames, which aborts the process. So, when the interpreter exits, daemon threads that enter our code are
-parked for good on a lock that nobody releases, and those inside are waited for, as are those that import a module, as the
-first use of a name does. Other threads are never parked: Python
-waits until they have ended before it comes to this, so they must go on.
+parked for good on a lock that nobody releases. Those inside are waited for, and those that import a module of ours, as the
+first use of a name does. Other threads are never parked: Python waits until they have ended before it comes to this, so they
+must go on.
 """
 
 from __future__ import annotations

@@ -313,19 +313,14 @@ def _branch(program: ClosedJaxpr, *operands: Value) -> list[Value]:
     return list(map(_carried, evaluate(program, operands)))
 
 
-def _piece(x: BCOO, axis: int, start: int, stop: int) -> BCOO:
-    starts, limits = [0] * x.ndim, list(x.shape)
-    starts[axis], limits[axis] = start, stop
-    return bcoo_slice(x, start_indices=starts, limit_indices=limits)
-
-
 def _split(x: BCOO, *, sizes: Sequence[int], axis: int) -> list[BCOO]:
+    before = (slice(None),) * axis
     ends = itertools.accumulate(sizes)
-    return [_piece(x, axis, end - size, end) for size, end in zip(sizes, ends, strict=True)]
+    return [bcoo_getitem(x, (*before, slice(end - size, end))) for size, end in zip(sizes, ends, strict=True)]
 
 
 def _unstack(x: BCOO, *, axis: int) -> list[BCOO]:
-    return [bcoo_squeeze(_piece(x, axis, n, n + 1), dimensions=(axis,)) for n in range(x.shape[axis])]
+    return [bcoo_squeeze(piece, dimensions=(axis,)) for piece in _split(x, sizes=(1,) * x.shape[axis], axis=axis)]
 
 
 def _stack(*values: Value, axis: int) -> Value:
