@@ -30,7 +30,7 @@ from arrax.numpy_api.axis_order import moveaxis
 from arrax.numpy_api.elementwise import add, divide, multiply, remainder, subtract
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.joining import concatenate
-from arrax.numpy_api.logic import not_equal
+from arrax.numpy_api.logic import equal, not_equal
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.operands import (
     canonical_axes,
@@ -41,6 +41,7 @@ from arrax.numpy_api.operands import (
     refuse_complex,
 )
 from arrax.numpy_api.routes import eager_operand, shape_of
+from arrax.numpy_api.selection import where
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
@@ -135,11 +136,12 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
         return structure.slice_in_dim(f, start, stop, axis=axis)
 
     if typeof(spacing).ndim == 0:
+        first, last = subtract(part(1, 2), part(0, 1)), subtract(part(length - 1, length), part(length - 2, length - 1))
+        if axis == rank - 1:
+            return divide(_inside_edges(f, first, last), spacing)
         across = subtract(part(2, length), part(0, length - 2))
-        inner = divide(multiply(constant(0.5, across), across), spacing)
-        first = divide(subtract(part(1, 2), part(0, 1)), spacing)
-        last = divide(subtract(part(length - 1, length), part(length - 2, length - 1)), spacing)
-        return structure.concatenate([first, inner, last], axis)
+        inner = multiply(constant(0.5, across), across)
+        return structure.concatenate([divide(each, spacing) for each in (first, inner, last)], axis)
     steps = _neighbours(spacing, 0)
     shape = [1] * rank
 
@@ -161,6 +163,24 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
         spread(structure.slice_in_dim(steps, length - 2, length - 1)),
     )
     return structure.concatenate([first, add(add(terms[0], terms[1]), terms[2]), last], axis)
+
+
+def _inside_edges(f: Any, first: Any, last: Any) -> Any:
+    """Half the differences across the places of the last axis, with given ones at its edges.
+
+    Neighbours are taken from arrays padded at one end: a loop along elements next to each other in memory has vectors then,
+    on the CPU, where a join has none.
+    """
+    length = typeof(f).shape[-1]
+    inner = [(0, 0, 0)] * (typeof(f).ndim - 1)
+
+    def padded(start: int, stop: Any, low: int, high: int) -> Any:
+        piece = structure.slice_in_dim(f, start, stop, axis=-1)
+        return structure.pad(piece, constant(0, f), [*inner, (low, high, 0)])
+
+    across = subtract(padded(1, length, 0, 1), padded(0, length - 1, 1, 0))
+    place = filled_arrays.broadcasted_iota(np.dtype(np.int32), typeof(f).shape, typeof(f).ndim - 1)
+    return where(equal(place, 0), first, where(equal(place, length - 1), last, multiply(constant(0.5, across), across)))
 
 
 @api(static=("axes",))
