@@ -82,8 +82,7 @@ class CompiledProgram:
         count = len(lowered.const_args)
         orders = placement.in_orders or (None,) * len(self.kept)
         self.in_orders = [*[None] * count, *(o for o, keep in zip(orders, self.kept, strict=True) if keep)]
-        placed = map(self._place, lowered.const_args, self.in_shardings[:count])
-        self.const_args = [axis_orders.in_order(value, None) for value in placed]
+        self.const_args = list(map(self._constant, lowered.const_args, self.in_shardings[:count]))
         self.handlers = [
             compat.result_handler(aval, sharding, placement.committed)
             for aval, sharding in zip(self.physical, self.out_shardings, strict=True)
@@ -159,6 +158,21 @@ class CompiledProgram:
             return value
         return copy_to_device(value, device, value._committed)
 
+    def _constant(self, value: Any, sharding: Any) -> Any:
+        """An array that the function closes over, as the program keeps it.
+
+        One that may be given as a donated argument, too, as the first parameters of a training loop are, is copied.
+        """
+        placed = axis_orders.in_order(self._place(value, sharding), None)
+        taken = map(physical_aval, self.lowered.jaxpr.in_avals[len(self.lowered.const_args) :])
+        given = [aval for aval, donated in zip(taken, self._donated_of_kept(), strict=True) if donated]
+        alike = any((aval.shape, aval.dtype) == (placed.shape, placed.dtype) for aval in given)
+        return placed.copy() if alike else placed
+
+    def _donated_of_kept(self) -> list[bool]:
+        """Of each argument that the program takes, whether it is donated."""
+        return [each for each, keep in zip(self.donated, self.kept, strict=True) if keep]
+
     def call(self, leaves: Sequence[Any]) -> list[Any]:
         """Run on flat arguments (arrays or host values, those not kept included)."""
         mark_results = None
@@ -179,8 +193,11 @@ class CompiledProgram:
             outs = self._run_with_effects(arrays) if self.effects else self._run(arrays)
         except errors.JaxRuntimeError as error:
             ended = interruption(error)
-            if ended is None:
+            if ended is None and not any(value.is_deleted() for value in self.const_args):
                 raise
+            ended = ended or RuntimeError(
+                f"{self.name} closes over an array that has been deleted or donated since: pass it as an argument."
+            )
         if ended is not None:  # raised without the other one, whose frames hold results that there will never be
             raise ended
         if any(self._keys) or any(self._on_host):

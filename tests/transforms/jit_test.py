@@ -372,3 +372,19 @@ def test_methods_that_are_jitted_are_asked_with_their_object():
     watched = arrax.debug.watch(times, "sin")
     np.testing.assert_allclose(watched(x, 2), 2 * np.sin(x), rtol=1e-6)
     assert len(watched.samples) == 1
+
+
+def test_arrays_that_are_closed_over_may_be_given_as_donated_arguments():
+    weights = jnp.arange(4.0)
+    step = arrax.jit(lambda w: w + weights, donate_argnums=0)
+    after = step(weights)
+    assert weights.is_deleted()
+    np.testing.assert_array_equal(step(after), 3 * np.arange(4.0))
+
+
+def test_compiled_functions_say_that_an_array_they_close_over_was_deleted():
+    weights = jnp.arange(4.0)
+    compiled = arrax.jit(lambda x: x + weights).lower(weights).compile()
+    weights.delete()
+    with pytest.raises(RuntimeError, match="<lambda> closes over an array that has been deleted or donated since"):
+        compiled(jnp.ones(4))
