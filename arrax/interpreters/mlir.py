@@ -7,8 +7,8 @@ from arrax.core.late_names import late_names as _late_names
 from arrax.interpreters.lowering.builder import element_type as dtype_to_ir_type
 from arrax.interpreters.lowering.builder import ir_type as _ir_type
 from arrax.interpreters.lowering.builder import tensor_type as tensor_type
+from arrax.interpreters.lowering.contexts import LoweringContext as LoweringRuleContext
 from arrax.interpreters.lowering.custom_calls import custom_call as custom_call
-from arrax.interpreters.lowering.module import LoweringContext as LoweringRuleContext
 from arrax.interpreters.lowering.module import ir_constant as _ir_constant
 from arrax.interpreters.lowering.module import lower_fun as lower_fun
 from arrax.interpreters.lowering.own_rules import TokenSet as TokenSet

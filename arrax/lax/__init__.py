@@ -116,10 +116,10 @@ _find_late, __dir__, __all__ = late_names(__name__, {
         "broadcast_to_rank", "collapse", "expand_dims", "reshape", "reshape_p", "squeeze", "squeeze_p",
     ),
     "arrax.lax.sharding_constraints": ("sharding_constraint_p", "with_sharding_constraint",),
-    "arrax.lax.slicing": (
-        "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "dynamic_slice_p",
-        "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim",
-        "dynamic_update_slice_p", "index_in_dim", "index_take",
+    "arrax.lax.slicing": ("dynamic_slice", "dynamic_slice_p", "dynamic_update_slice", "dynamic_update_slice_p",),
+    "arrax.lax.slicing_along_axes": (
+        "dynamic_index_in_dim", "dynamic_slice_in_dim", "dynamic_update_index_in_dim", "dynamic_update_slice_in_dim",
+        "index_in_dim", "index_take",
     ),
     "arrax.lax.sorting": (
         "approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_val", "sort_p", "top_k", "top_k_p",

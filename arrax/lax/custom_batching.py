@@ -12,7 +12,7 @@ from arrax.core.types import Zero, instantiate, typeof
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, move_batch_axis, running_batch
 from arrax.lax.custom_rules import Hidden, fill_call_rules, function_of
-from arrax.lax.slicing import index_in_dim
+from arrax.lax.slicing_along_axes import index_in_dim
 
 custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True)
 custom_vmap_call_p.hidden_params = frozenset({"fun", "num_consts"})

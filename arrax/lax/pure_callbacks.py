@@ -16,7 +16,7 @@ from arrax.lax.control_flow.mapping import map as map_in_turn
 from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host_call
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shapes import broadcast_in_dim, expand_dims
-from arrax.lax.slicing import index_in_dim
+from arrax.lax.slicing_along_axes import index_in_dim
 from arrax.lax.stacking import stack
 from arrax.xla.arrays import Array
 

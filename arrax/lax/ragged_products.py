@@ -35,7 +35,7 @@ from arrax.lax.operand_checks import checked_operand
 from arrax.lax.precision import PrecisionLike, canonical_precision
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim, reshape
-from arrax.lax.slicing import dynamic_slice_in_dim
+from arrax.lax.slicing_along_axes import dynamic_slice_in_dim
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +11,10 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import is_below, is_symbolic, longer
 from arrax.core.memory_spaces import MemorySpace, told
-from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, slots, typeof
-from arrax.interpreters.staging import stage
 from arrax.lax import arithmetic, axis_order, bitwise, filled_arrays, selection, shapes, slicing, structure
-from arrax.lax.computations import apply_elementwise
 from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.gathers import (
-    CLIP,
     FILL_OR_DROP,
     ONE_HOT,
     PROMISE_IN_BOUNDS,
@@ -26,9 +22,6 @@ from arrax.lax.gathers import (
     GatherScatterMode,
     gather,
 )
-from arrax.lax.scatter_lowering import ScatterDimensionNumbers
-from arrax.lax.scatters import scatter, scatter_add, scatter_apply, scatter_max, scatter_min, scatter_mul, scatter_sub
-from arrax.lax.slice_additions import dynamic_add_slice
 from arrax.numpy_api.index_description import IndexDescription, result_shape
 from arrax.numpy_api.operands import broadcast_to, index_dtype
 
@@ -96,20 +89,20 @@ def _indices_of_operand(operand: Any, length: int, wrap: bool, dtype: np.dtype) 
     return selection.select(negative, arithmetic.add(indices, length_of_axis(length, dtype)), indices)
 
 
-def _all_indices(operands: Sequence[Any], lengths: Sequence[int], wrap: bool) -> list[Any]:
+def all_indices(operands: Sequence[Any], lengths: Sequence[int], wrap: bool) -> list[Any]:
     dtype = _index_dtype(operands, lengths)
     return [
         _indices_of_operand(operand, length, wrap, dtype) for operand, length in zip(operands, lengths, strict=True)
     ]
 
 
-def _common_shape(operands: Sequence[Any]) -> tuple[int, ...]:
+def common_shape(operands: Sequence[Any]) -> tuple[int, ...]:
     return shapes.broadcast_shapes(*(typeof(operand).shape for operand in operands))
 
 
-def _index_array(indices: Sequence[Any]) -> Any:
+def index_array(indices: Sequence[Any]) -> Any:
     """The places of all axes as one array, whose last axis holds the components of an index."""
-    common = _common_shape(indices)
+    common = common_shape(indices)
     if all(isinstance(index, np.ndarray) for index in indices):
         return np.stack([np.broadcast_to(index, common) for index in indices], -1)
     columns = [shapes.broadcast_in_dim(broadcast_to(p, common), (*common, 1), range(len(common))) for p in indices]
@@ -124,7 +117,7 @@ def _extents(d: IndexDescription) -> list[int]:
     return [(size - 1) * abs(step) + 1 if size else 0 for size, step in zip(d.sizes, d.steps, strict=True)]
 
 
-def _read_window(x: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
+def read_window(x: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
     """The window, in its order, all axes kept. Starts are ints, or scalars that are data."""
     extents = _extents(d)
     strides = [abs(step) for step in d.steps]
@@ -133,13 +126,13 @@ def _read_window(x: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
         if tuple(extents) != typeof(x).shape or any(stride != 1 for stride in strides):
             x = structure.slice_(x, starts, limits, strides)
     else:
-        x = slicing.dynamic_slice(x, _of_one_dtype(starts), extents, allow_negative_indices=False)
+        x = slicing.dynamic_slice(x, of_one_dtype(starts), extents, allow_negative_indices=False)
         if any(stride != 1 for stride in strides):
             x = structure.slice_(x, [0] * len(extents), extents, strides)
     return _reversed(x, d)
 
 
-def _of_one_dtype(starts: Sequence[Any]) -> Sequence[Any]:
+def of_one_dtype(starts: Sequence[Any]) -> Sequence[Any]:
     if all(isinstance(start, int) for start in starts):
         return starts
     dtype = next(typeof(start).dtype for start in starts if not isinstance(start, int))
@@ -151,7 +144,7 @@ def _reversed(x: Any, d: IndexDescription) -> Any:
     return axis_order.rev(x, backwards) if backwards else x
 
 
-def _write_window(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
+def write_window(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
     """``x`` with its window replaced by ``new``, which has the window's shape and order."""
     aval = typeof(x)
     new = _reversed(new, d)
@@ -161,7 +154,7 @@ def _write_window(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) 
         return new
     if 0 in d.sizes:
         return x
-    starts = _of_one_dtype(starts)
+    starts = of_one_dtype(starts)
     if told.elsewhere:
         new = slots.in_memory_of(new, aval)
     return slicing.dynamic_update_slice(x, new, starts, allow_negative_indices=False)
@@ -189,7 +182,7 @@ def _write_strided(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any])
             hits = spread if hits is None else bitwise.bitwise_and(hits, spread)
     block = d._replace(sizes=tuple(sizes), steps=(1,) * len(d.steps))
     padded = structure.pad(new, np.zeros((), typeof(new).dtype)[()], padding)
-    return _write_window(x, selection.select(hits, padded, _read_window(x, block, firsts)), block, firsts)
+    return write_window(x, selection.select(hits, padded, read_window(x, block, firsts)), block, firsts)
 
 
 def _hits(length: Any, low: Any, high: Any, step: int) -> Any:
@@ -205,7 +198,7 @@ def _hits(length: Any, low: Any, high: Any, step: int) -> Any:
     return (indices >= 0) & (indices % step == 0) & (indices < length - low - high)
 
 
-def _is_part(x: Any, new: Any, d: IndexDescription) -> bool:
+def is_part(x: Any, new: Any, d: IndexDescription) -> bool:
     """Whether an index is of a part of an array of floats as it lies, at a known place, all in the device's memory."""
     aval = typeof(x)
     if told.elsewhere and any(typeof(v).memory_space is not MemorySpace.Device for v in (x, new)):
@@ -215,11 +208,11 @@ def _is_part(x: Any, new: Any, d: IndexDescription) -> bool:
     return all(step == 1 for step in d.steps) and d.sizes != aval.shape and 0 not in d.sizes
 
 
-def _dropped_axes(x: Any, axes: Sequence[int]) -> Any:
+def dropped_axes(x: Any, axes: Sequence[int]) -> Any:
     return shapes.squeeze(x, axes) if axes else x
 
 
-def _restored_axes(x: Any, axes: Sequence[int]) -> Any:
+def restored_axes(x: Any, axes: Sequence[int]) -> Any:
     return shapes.expand_dims(x, axes) if axes else x
 
 
@@ -237,13 +230,13 @@ def as_arrays(d: IndexDescription, shape: Sequence[int]) -> IndexDescription:
     return d._replace(sizes=sizes, squeezed=squeezed, scalar_axes=(), array_axes=d.scalar_axes)
 
 
-def _with_scalars(
+def with_scalars(
     d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], shape: Sequence[int], wrap: bool
 ) -> list[Any]:
     """The starts, those of scalar axes from the operands."""
     if not d.scalar_axes:
         return list(starts)
-    indices = _all_indices(operands, [shape[axis] for axis in d.scalar_axes], wrap)
+    indices = all_indices(operands, [shape[axis] for axis in d.scalar_axes], wrap)
     found = dict(zip(d.scalar_axes, indices, strict=True))
     return [found.get(axis, start) for axis, start in enumerate(starts)]
 
@@ -258,19 +251,19 @@ def read(x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[
       IndexError: entries of an axis of length 0.
       ValueError: operands whose shapes don't fit each other.
     """
-    x = _restored_axes(x, d.inserted)
+    x = restored_axes(x, d.inserted)
     aval = typeof(x)
     filling = access.mode in (FILL_OR_DROP, ONE_HOT)
     if filling:
         d = as_arrays(d, aval.shape)
-    common = _common_shape(operands) if d.array_axes else ()
+    common = common_shape(operands) if d.array_axes else ()
     if d.misses and filling:
         return _filled(result_shape(d, common), access, aval)
-    window = _read_window(x, d, _with_scalars(d, starts, operands, aval.shape, access.wrap))
-    window = _dropped_axes(window, d.squeezed)
+    window = read_window(x, d, with_scalars(d, starts, operands, aval.shape, access.wrap))
+    window = dropped_axes(window, d.squeezed)
     if d.array_axes:
         window = _gather(window, _without_squeezed(d, d.array_axes), operands, d.front, access)
-    return _restored_axes(window, d.newaxes)
+    return restored_axes(window, d.newaxes)
 
 
 def _filled(shape: tuple[int, ...], access: Access, aval: ShapedArray) -> Any:
@@ -285,7 +278,7 @@ def _filled(shape: tuple[int, ...], access: Access, aval: ShapedArray) -> Any:
 def _gather(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, access: Access) -> Any:
     aval = typeof(x)
     lengths = [aval.shape[axis] for axis in axes]
-    common = _common_shape(operands)
+    common = common_shape(operands)
     kept = [length for axis, length in enumerate(aval.shape) if axis not in axes]
     shape = (*kept[:front], *common, *kept[front:])
     if 0 in lengths:
@@ -294,7 +287,7 @@ def _gather(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, ac
         return _filled(shape, access, aval)
     if math.prod(shape) == 0:
         return filled_arrays.full(shape, 0, aval.dtype)
-    indices = _index_array(_all_indices(operands, lengths, access.wrap))
+    indices = index_array(all_indices(operands, lengths, access.wrap))
     offsets = tuple(index for index in range(len(shape)) if not front <= index < front + len(common))
     return gather(
         x, indices, GatherDimensionNumbers(offsets, tuple(axes), tuple(axes)),
@@ -304,167 +297,4 @@ def _gather(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, ac
     )  # fmt: skip
 
 
-# ---- writing --------------------------------------------------------------------------------------------------------
-
-
-class Update(NamedTuple):
-    """What writing does with an old element and a new one."""
-
-    scatter: Callable[..., Any]
-    combine: Callable[[Any, Any], Any] | None  # None where the old element does not matter
-
-
-UPDATES = {
-    "set": Update(scatter, None),
-    "add": Update(scatter_add, arithmetic.add),
-    "subtract": Update(scatter_sub, arithmetic.sub),
-    "multiply": Update(scatter_mul, arithmetic.mul),
-    "min": Update(scatter_min, arithmetic.min_),
-    "max": Update(scatter_max, arithmetic.max_),
-}
-
-
-def write(
-    x: Any,
-    d: IndexDescription,
-    starts: Sequence[Any],
-    operands: Sequence[Any],
-    value: Any,
-    operation: str,
-    access: Access,
-) -> Any:
-    """``x`` with ``x[index]`` updated by a value of its dtype, which is broadcast.
-
-    Args:
-      operation: a name in ``UPDATES``.
-    Raises:
-      ValueError: a value whose shape doesn't fit.
-    """
-    shape = result_shape(d, _common_shape(operands) if d.array_axes else ())
-    new = _broadcast_value(value, shape)
-    new = _dropped_axes(new, d.newaxes)
-    update = UPDATES[operation]
-
-    def elementwise(old: Callable[[], Any]) -> Any:
-        window = _restored_axes(new, d.squeezed)
-        return window if update.combine is None else update.combine(old(), window)
-
-    def scattered(window: Any, indices: Any, numbers: Any, **flags: Any) -> Any:
-        return update.scatter(window, indices, new, numbers, **flags)
-
-    if operation in ("add", "subtract") and _is_part(x, new, d) and not (d.misses and access.mode is not CLIP):
-        window = _restored_axes(new, d.squeezed)
-        return dynamic_add_slice(x, window if operation == "add" else arithmetic.neg(window), _of_one_dtype(starts))
-    return _write(x, d, starts, operands, access, elementwise, scattered)
-
-
-def write_applied(
-    x: Any,
-    d: IndexDescription,
-    starts: Sequence[Any],
-    operands: Sequence[Any],
-    function: Callable[[Any], Any],
-    access: Access,
-) -> Any:
-    """``x`` with a function of scalars applied to the elements of ``x[index]``."""
-    shape = result_shape(d, _common_shape(operands) if d.array_axes else ())
-    dtype = typeof(x).dtype
-
-    def elementwise(old: Callable[[], Any]) -> Any:
-        program = ClosedJaxpr(*stage(lambda element: [function(element)], [ShapedArray((), dtype)]))
-        (out,) = apply_elementwise(program, [old()])
-        out = convert(out, dtype)
-        wanted = typeof(old()).shape
-        return out if typeof(out).shape == wanted else shapes.broadcast_in_dim(out, wanted, ())
-
-    def scattered(window: Any, indices: Any, numbers: Any, **flags: Any) -> Any:
-        plain = [size for index, size in enumerate(shape) if index not in d.newaxes]
-        return scatter_apply(
-            window, indices, lambda element: convert(function(element), dtype), numbers, update_shape=plain, **flags
-        )
-
-    return _write(x, d, starts, operands, access, elementwise, scattered)
-
-
-def _write(
-    x: Any,
-    d: IndexDescription,
-    starts: Sequence[Any],
-    operands: Sequence[Any],
-    access: Access,
-    elementwise: Any,
-    scattered: Any,
-) -> Any:
-    original = typeof(x).shape
-    if d.misses and access.mode is not CLIP:
-        return x
-    x = _restored_axes(x, d.inserted)
-    shape = typeof(x).shape
-    firsts = _with_scalars(d, starts, operands, shape, access.wrap)
-
-    def old() -> Any:
-        return _read_window(x, d, firsts)
-
-    if d.array_axes:
-        if all(step == 1 for step in d.steps):
-            x = _scatter(x, d, firsts, operands, access, scattered)
-            return shapes.reshape(x, original) if d.inserted else x
-        window = d._replace(steps=(1,) * len(d.steps), inserted=())
-        new = _scatter(old(), window, [0] * len(d.steps), operands, access, scattered)
-    else:
-        new = elementwise(old)
-        if d.scalar_axes and access.mode in (FILL_OR_DROP, ONE_HOT):
-            new = selection.select(_inside(d, firsts, shape), new, old())
-    x = _write_window(x, new, d, firsts)
-    return shapes.reshape(x, original) if d.inserted else x
-
-
-def _inside(d: IndexDescription, starts: Sequence[Any], shape: Sequence[int]) -> Any:
-    """Whether all scalars are in bounds."""
-    result = None
-    for axis in d.scalar_axes:
-        index = starts[axis]
-        dtype = typeof(index).dtype
-        above = arithmetic.ge(index, np.zeros((), dtype)[()])
-        inside = bitwise.bitwise_and(above, arithmetic.lt(index, length_of_axis(shape[axis], dtype)))
-        result = inside if result is None else bitwise.bitwise_and(result, inside)
-    return result
-
-
-def _scatter(
-    x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], access: Access, scattered: Any
-) -> Any:
-    """Update at arrays; where the window is only a part of an axis, its start is a constant component of the indices."""
-    aval = typeof(x)
-    common = _common_shape(operands)
-    if aval.size == 0 or math.prod(common) == 0 or 0 in d.sizes:
-        return x
-    indices = _all_indices(operands, [aval.shape[axis] for axis in d.array_axes], access.wrap)
-    dtype = typeof(indices[0]).dtype
-    columns = dict(zip(d.array_axes, indices, strict=True))
-    for axis, (size, length) in enumerate(zip(d.sizes, aval.shape, strict=True)):
-        if size != length and axis not in columns:
-            start = starts[axis]
-            columns[axis] = np.asarray(start, dtype) if isinstance(start, int) else convert(start, dtype)
-    axes = tuple(sorted(columns))
-    inserted = tuple(sorted((*d.array_axes, *d.squeezed)))
-    rank = aval.ndim - len(inserted) + len(common)
-    window = tuple(index for index in range(rank) if not d.front <= index < d.front + len(common))
-    return scattered(
-        x, _index_array([columns[axis] for axis in axes]), ScatterDimensionNumbers(window, inserted, axes),
-        indices_are_sorted=access.indices_are_sorted, unique_indices=access.unique_indices, mode=access.mode,
-    )  # fmt: skip
-
-
-def _broadcast_value(value: Any, shape: tuple[int, ...]) -> Any:
-    own = typeof(value).shape
-    fits = len(own) <= len(shape) and all(a in (1, b) for a, b in zip(own, shape[len(shape) - len(own) :], strict=True))
-    if not fits:
-        raise ValueError(
-            f"Incompatible shapes for broadcasting: a value of shape {own} cannot be written to an index of shape {shape}"
-        )
-    return broadcast_to(value, shape)
-
-
 READ_DEFAULT = Access(PROMISE_IN_BOUNDS)
-WRITE_DEFAULT = Access(FILL_OR_DROP)

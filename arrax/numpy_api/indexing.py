@@ -17,7 +17,7 @@ from arrax import dtypes
 from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, filled_arrays, selection, shape_arguments, shapes, slicing, structure
+from arrax.lax import arithmetic, filled_arrays, selection, shape_arguments, shapes, slicing_along_axes, structure
 from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.gathers import (
     CLIP,
@@ -207,8 +207,8 @@ def _entries_on_host(values: np.ndarray, start: Any, count: int) -> list[np.ndar
 @api(static=("count",), host=_entries_on_host, stepwise=True)
 def _entries(array: Any, start: Any, count: int) -> list[Any]:
     """Some entries of the first axis; ``start`` is no part of the program."""
-    some = slicing.dynamic_slice_in_dim(array, start, count, 0)
-    return [slicing.index_in_dim(some, index, 0, keepdims=False) for index in range(count)]
+    some = slicing_along_axes.dynamic_slice_in_dim(array, start, count, 0)
+    return [slicing_along_axes.index_in_dim(some, index, 0, keepdims=False) for index in range(count)]
 
 
 def iterate(array: Any) -> list[Any]:

@@ -21,7 +21,7 @@ from arrax.lax import (
     selection,
     shape_arguments,
     shapes,
-    slicing,
+    slicing_along_axes,
     structure,
 )
 from arrax.lax.calls import call_apart
@@ -142,10 +142,10 @@ def _roll_traced(a: Any, shifts: Any, axes: tuple[int, ...]) -> Any:
         remainder = arithmetic.rem(shift, n)
         start = arithmetic.sub(n, selection.select(arithmetic.lt(remainder, np.int32(0)), remainder + n, remainder))
         if is_symbolic(length):
-            a = slicing.dynamic_slice_in_dim(structure.concatenate([a, a], axis), start, length, axis)
+            a = slicing_along_axes.dynamic_slice_in_dim(structure.concatenate([a, a], axis), start, length, axis)
         elif axis == typeof(a).ndim - 1:  # part of each row twice; elements at their places would go one by one
             (twice,) = call_apart(_rows_twice, a)
-            a = slicing.dynamic_slice_in_dim(twice, start, length, axis)
+            a = slicing_along_axes.dynamic_slice_in_dim(twice, start, length, axis)
         else:
             place = filled_arrays.iota(np.int32, length) + shapes.broadcast_in_dim(start, (length,), ())
             until = shapes.broadcast_in_dim(n, (length,), ())

@@ -11,7 +11,7 @@ from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.lax.shapes import broadcast_shapes
-from arrax.lax.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
+from arrax.lax.slicing_along_axes import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from arrax.native import runtime
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.index_description import describe, result_shape

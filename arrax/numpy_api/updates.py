@@ -24,16 +24,9 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.elementwise import true_divide
 from arrax.numpy_api.filled_arrays import ones
-from arrax.numpy_api.index_application import (
-    READ_DEFAULT,
-    UPDATES,
-    WRITE_DEFAULT,
-    Access,
-    fill_scalar,
-    write,
-    write_applied,
-)  # fmt: skip
+from arrax.numpy_api.index_application import READ_DEFAULT, Access, fill_scalar
 from arrax.numpy_api.index_description import IndexDescription, describe
+from arrax.numpy_api.index_writing import UPDATES, WRITE_DEFAULT, write, write_applied  # fmt: skip
 from arrax.numpy_api.indexing import (
     NoHostKey,
     access_item,

@@ -13,7 +13,7 @@ from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
 from arrax.lax.gathers import GatherScatterMode
 from arrax.numpy_api.api import api
-from arrax.numpy_api.index_application import WRITE_DEFAULT
+from arrax.numpy_api.index_writing import WRITE_DEFAULT
 from arrax.numpy_api.indexing import floor_modulo, rewriting_take
 from arrax.numpy_api.operands import check_arraylike
 from arrax.numpy_api.routes import eager_operand

@@ -35,7 +35,8 @@ from arrax.lax.scatters import scatter_add_p, scatter_max_p, scatter_min_p, scat
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
 from arrax.lax.slice_additions import dynamic_add_slice_p
-from arrax.lax.slicing import dynamic_index_in_dim, dynamic_slice_p, dynamic_update_slice_p
+from arrax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p
+from arrax.lax.slicing_along_axes import dynamic_index_in_dim
 from arrax.lax.sorting import sort_p
 from arrax.lax.structure import slice_in_dim
 

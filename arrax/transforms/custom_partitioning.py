@@ -21,7 +21,8 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import ModuleContext, inline_program, lower_main
+from arrax.interpreters.lowering.contexts import ModuleContext
+from arrax.interpreters.lowering.module import inline_program, lower_main
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401  (how collectives are lowered)
 from arrax.lax.manual_regions import Region

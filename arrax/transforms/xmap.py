@@ -22,7 +22,7 @@ from arrax.lax.operand_checks import checked_operand
 from arrax.lax.placement import put_value
 from arrax.lax.shapes import reshape
 from arrax.lax.sharding_constraints import constrained
-from arrax.lax.slicing import index_in_dim
+from arrax.lax.slicing_along_axes import index_in_dim
 from arrax.transforms.jit import jit
 from arrax.transforms.tracing import flat_names
 from arrax.xla.meshes import Mesh, physical_mesh

@@ -6,7 +6,8 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax.numpy_api import host, indexing
-from arrax.numpy_api.index_tricks import c_, ix_, mgrid, ogrid, r_
+from arrax.numpy_api.index_objects import c_, mgrid, ogrid, r_
+from arrax.numpy_api.index_tricks import ix_
 from tests.support import check_gradients
 
 ALL = slice(None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arrax.experimental.array_api.standard import standard
-from arrax.numpy_api import fourier
+from arrax.numpy_api import fourier, frequencies
 from arrax.xla.arrays import Array
 
 
@@ -89,7 +89,7 @@ def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     """
 
 
-@standard(fourier.fftfreq, arrays=0)
+@standard(frequencies.fftfreq, arrays=0)
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
     """The frequencies of ``fft``.
 
@@ -97,7 +97,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
     """
 
 
-@standard(fourier.rfftfreq, arrays=0)
+@standard(frequencies.rfftfreq, arrays=0)
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
     """The frequencies of ``rfft``.
 
@@ -105,7 +105,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
     """
 
 
-@standard(fourier.fftshift, "floating-point")
+@standard(frequencies.fftshift, "floating-point")
 def fftshift(x: Any, /, *, axes: Any = None) -> Array:
     """Frequency zero moved to the middle.
 
@@ -113,7 +113,7 @@ def fftshift(x: Any, /, *, axes: Any = None) -> Array:
     """
 
 
-@standard(fourier.ifftshift, "floating-point")
+@standard(frequencies.ifftshift, "floating-point")
 def ifftshift(x: Any, /, *, axes: Any = None) -> Array:
     """The inverse of ``fftshift``.
 

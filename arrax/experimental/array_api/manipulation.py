@@ -17,8 +17,8 @@ from arrax.numpy_api import (
     reductions,
     searching,
     selection,
-    sets,
     sorting,
+    unique_elements,
 )
 from arrax.xla.annotations import Axes, Shape
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
@@ -262,7 +262,7 @@ def isin(x1: ArrayLike, x2: ArrayLike, /, *, invert: bool = False) -> Array:
     return membership.isin(x1, x2, invert=invert)
 
 
-@standard(sets.unique_all)
+@standard(unique_elements.unique_all)
 def unique_all(x: ArrayLike, /) -> Any:
     """The different elements, where each occurs first, which one each element is, and how often each occurs.
 
@@ -270,7 +270,7 @@ def unique_all(x: ArrayLike, /) -> Any:
     """
 
 
-@standard(sets.unique_counts)
+@standard(unique_elements.unique_counts)
 def unique_counts(x: ArrayLike, /) -> Any:
     """The different elements and how often each occurs.
 
@@ -278,7 +278,7 @@ def unique_counts(x: ArrayLike, /) -> Any:
     """
 
 
-@standard(sets.unique_inverse)
+@standard(unique_elements.unique_inverse)
 def unique_inverse(x: ArrayLike, /) -> Any:
     """The different elements and which one each element is.
 
@@ -286,7 +286,7 @@ def unique_inverse(x: ArrayLike, /) -> Any:
     """
 
 
-@standard(sets.unique_values)
+@standard(unique_elements.unique_values)
 def unique_values(x: ArrayLike, /) -> Array:
     """The different elements.
 

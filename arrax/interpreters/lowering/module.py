@@ -10,100 +10,14 @@ import numpy as np
 
 from arrax import dtypes, native
 from arrax.core import config, errors
-from arrax.core.name_stacks import Names
-from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, Var
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder, sharding_text
-from arrax.interpreters.lowering.locations import LIBRARY, NOWHERE, Locations, Origin, is_users, noted_in
+from arrax.interpreters.lowering.contexts import LoweringContext, ModuleContext
+from arrax.interpreters.lowering.locations import LIBRARY, NOWHERE, Origin, is_users, noted_in
 from arrax.interpreters.lowering.symbol_values import symbols_from, symbols_of
 from arrax.interpreters.platform_forms import with_forms
 from arrax.interpreters.staging import stage
-from arrax.xla.host_kernels import table as host_kernels
-
-
-class ModuleContext:
-    """What the rules of one module share."""
-
-    __slots__ = (
-        "module", "platform", "platforms", "functions", "names", "host_callbacks", "axis_env", "locations", "origin",
-        "keepalives", "num_devices", "program", "with_kernels", "calls_kernels", "devices", "mesh", "meshes",
-        "manual", "manual_axes", "channels", "sharding_groups",
-    )  # fmt: skip
-
-    def __init__(self, module: Any, platform: str, num_devices: int = 1, with_kernels: bool = False):
-        self.module, self.platform = module, platform
-        self.platforms: tuple[str, ...] = (platform,)
-        self.functions: dict[Any, Any] = {}
-        self.names: dict[str, int] = {}
-        # The kernels of our own come first, whether called or not: their numbers are the same in every program.
-        self.host_callbacks: list[Any] = list(host_kernels.ENTRIES) if with_kernels else []
-        self.with_kernels, self.calls_kernels = with_kernels, False
-        self.keepalives: list[Any] = []
-        self.program: ClosedJaxpr | None = None  # the whole one, in the platform's form
-        self.num_devices = num_devices
-        self.locations = Locations(module)
-        self.origin = NOWHERE  # what is being lowered
-        self.devices: Any = None  # the devices of a program for several, in the order of its partitions
-        self.mesh: Any = None  # the mesh whose axes describe how values lie, or None
-        self.meshes: dict[str, str] = {}  # the symbol of each mesh that stands in the module
-        self.manual: Any = None  # inside a program per device: its mesh and the mesh axes that it is per device over
-        self.manual_axes: frozenset[Any] | None = None  # these, with those of all programs per device around it
-        self.sharding_groups = 0  # how many groups of values are laid out alike
-        self.channels = 0  # how many collectives have a channel of their own
-
-    @property
-    def calls_users(self) -> bool:
-        """Whether the program calls functions of users."""
-        return len(self.host_callbacks) > (len(host_kernels.ENTRIES) if self.with_kernels else 0)
-
-    def add_keepalive(self, value: Any) -> None:
-        """Keep an object as long as the program."""
-        self.keepalives.append(value)
-
-    def show_as(self, name: str) -> None:
-        """Let ``name`` stand for the primitive that is being lowered in the names of what is made from here on."""
-        if self.origin is not NOWHERE:
-            self.origin = (*self.origin[:2], name)
-            self.locations.record.append(self.origin)
-
-    def fresh_name(self, name: str) -> str:
-        """A symbol that is not taken yet."""
-        name = re.sub(r"[^\w.-]", "_", name) or "function"
-        count = self.names.get(name, 0)
-        self.names[name] = count + 1
-        return name if count == 0 else f"{name}_{count - 1}"
-
-
-class LoweringContext:
-    """What a lowering rule knows besides its operands."""
-
-    __slots__ = ("module_context", "primitive", "avals_in", "avals_out", "name_stack", "tokens", "eqn")
-
-    def __init__(
-        self, module_context: ModuleContext, primitive: Any, avals_in: Sequence[Any], avals_out: Sequence[Any],
-        name_stack: Names = (), tokens: Any = None, eqn: JaxprEqn | None = None,
-    ):  # fmt: skip
-        self.module_context, self.primitive, self.name_stack = module_context, primitive, name_stack
-        self.avals_in, self.avals_out, self.tokens, self.eqn = avals_in, avals_out, tokens, eqn
-
-    @property
-    def platform(self) -> str:
-        """The platform that is lowered for."""
-        return self.module_context.platform
-
-    dim_var_values: tuple[Any, ...] = ()
-    tokens_in = property(lambda self: self.tokens, doc="Tokens of ordered effects.")
-    tokens_out = property(lambda self: self.tokens, doc="Tokens of ordered effects, after the operation.")
-
-    def set_tokens_out(self, tokens: Any) -> None:
-        """Say which tokens there are after the operation: a ``TokenSet``."""
-        self.tokens = tokens
-
-    def replace(self, **changes: Any) -> LoweringContext:
-        """A copy with some fields replaced."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        return LoweringContext(**{**fields, **changes})
-
 
 Rule = Callable[..., Sequence[Any]]
 

@@ -29,7 +29,7 @@ from arrax.lax.linalg.matrices import lower_triangle, matmul, on_diagonal, symme
 from arrax.lax.linalg.triangular_systems import triangular_solve
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.selection import select
-from arrax.lax.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+from arrax.lax.slicing_along_axes import dynamic_index_in_dim, dynamic_update_index_in_dim
 from arrax.xla.arrays import Array, Matrices
 
 cholesky_p = Primitive("cholesky", cost=work_of_rows)
