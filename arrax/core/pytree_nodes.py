@@ -98,9 +98,9 @@ def register_pytree_with_keys(
     Example: ``register_pytree_with_keys(Box, lambda box: ([("value", box.value)], None), lambda _, c: Box(*c))``.
     """
 
-    def without_keys(node: Any) -> tuple[tuple[Any, ...], Hashable]:
+    def without_keys(node: Any) -> tuple[list[Any], Hashable]:
         pairs, static = flatten_with_keys(node)
-        return tuple(child for _, child in pairs), static
+        return [child for _, child in pairs], static
 
     register_pytree_node(nodetype, flatten_func or without_keys, unflatten_func, flatten_with_keys)
 
@@ -266,13 +266,17 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[KeyChild], Hashable
       tree: a node of pytrees.
     Returns: (iterable of (key, child) pairs, static data).
     Raises: ValueError for a leaf.
-    Example: ``flatten_one_level_with_keys([7])`` is ``([(SequenceKey(idx=0), 7)], None)``.
+    Example: ``flatten_one_level_with_keys([7])`` is ``(((SequenceKey(idx=0), 7),), None)``.
     """
     level = default_registry.flatten_one_level_with_keys(tree)
     if level is None:
         raise ValueError(f"flatten_one_level_with_keys: a leaf, here of type {type(tree).__name__}, has no children")
     pairs = list(level[0])
-    return [(key, child) for key, (_, child) in zip(child_keys(default_registry, tree), pairs, strict=True)], level[1]
+    keyed = [(key, child) for key, (_, child) in zip(child_keys(default_registry, tree), pairs, strict=True)]
+    return tuple(keyed) if type(tree) in _BUILT_IN else keyed, level[1]
+
+
+_BUILT_IN = (list, tuple, dict, type(None))  # whose children come as a tuple
 
 
 class _Callee:
@@ -331,20 +335,20 @@ register_pytree_node(
 )
 register_pytree_node(
     OrderedDict,
-    lambda tree: (tuple(tree.values()), tuple(tree.keys())),
+    lambda tree: (list(tree.values()), tuple(tree.keys())),
     lambda keys, children: OrderedDict(zip(keys, children, strict=True)),
-    lambda tree: (tuple((DictKey(key), child) for key, child in tree.items()), tuple(tree.keys())),
+    lambda tree: ([(DictKey(key), child) for key, child in tree.items()], tuple(tree.keys())),
 )
 
 
-def _open_defaultdict(tree: defaultdict[Any, Any]) -> tuple[tuple[Any, ...], Hashable]:
+def _open_defaultdict(tree: defaultdict[Any, Any]) -> tuple[list[Any], Hashable]:
     keys = tuple(sorted(tree))
-    return tuple(tree[key] for key in keys), (tree.default_factory, keys)
+    return [tree[key] for key in keys], (tree.default_factory, keys)
 
 
-def _open_defaultdict_with_keys(tree: defaultdict[Any, Any]) -> tuple[tuple[Any, ...], Hashable]:
+def _open_defaultdict_with_keys(tree: defaultdict[Any, Any]) -> tuple[list[KeyChild], Hashable]:
     keys = tuple(sorted(tree))
-    return tuple((DictKey(key), tree[key]) for key in keys), (tree.default_factory, keys)
+    return [(DictKey(key), tree[key]) for key in keys], (tree.default_factory, keys)
 
 
 register_pytree_node(

@@ -120,10 +120,8 @@ def _real_result(dtype: Any, **_: Any) -> Any:
 
 
 def _tie_mask(x: Any, y: Any, z: Any) -> Any:
-    """Weights of x in max(x, y) = z: 1 where it is the greater, 1/2 at a tie, 0 elsewhere."""
-    chosen = _equal_mask(x, z)
-    tied = _equal_mask(y, z)
-    return div(chosen, add(chosen, tied))
+    """Weights of x in max(x, y) = z: 1 where it is the greater, 1/2 at a tie, 0 elsewhere and where z is NaN."""
+    return div(_equal_mask(x, z), add(_equal_mask(y, z), scalar(1, z)))
 
 
 def _equal_mask(x: Any, z: Any) -> Any:

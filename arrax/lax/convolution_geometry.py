@@ -34,14 +34,14 @@ def _axes_of(letters: str, pair: str, space: Sequence[str]) -> Axes:
     return tuple(letters.index(letter) for letter in (*pair, *space))
 
 
-def conv_general_permutations(dimension_numbers: Sequence[str]) -> list[Axes]:
+def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Axes, Axes, Axes]:
     """The axes that three strings of letters such as ``("NHWC", "HWIO", "NHWC")`` name, in the canonical order.
 
     Args:
       dimension_numbers: three strings of letters, for input, kernel and result.
     Raises:
       TypeError: letters that repeat, are missing, or differ between the strings.
-    Example: ``lax.conv_general_permutations(("NWC", "WIO", "NWC"))`` is ``[(0, 2, 1), (2, 1, 0), (0, 2, 1)]``.
+    Example: ``lax.conv_general_permutations(("NWC", "WIO", "NWC"))`` is ``((0, 2, 1), (2, 1, 0), (0, 2, 1))``.
     """
     if len(dimension_numbers) != 3 or not all(isinstance(letters, str) for letters in dimension_numbers):
         raise TypeError(f"convolution dimension_numbers must be three strings, got {dimension_numbers!r}.")
@@ -60,7 +60,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> list[Axes]:
             "convolution dimension_numbers elements must each have the same set of spatial characters, "
             f"got {tuple(dimension_numbers)}."
         )
-    return [_axes_of(lhs, "NC", space), _axes_of(rhs, "OI", space), _axes_of(out, "NC", space)]
+    return _axes_of(lhs, "NC", space), _axes_of(rhs, "OI", space), _axes_of(out, "NC", space)
 
 
 def conv_dimension_numbers(

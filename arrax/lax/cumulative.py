@@ -29,7 +29,6 @@ from arrax.lax.cpu.copies import scan_form
 from arrax.lax.cpu.short_axes import short_scan_form
 from arrax.lax.exponential import exp, log1p
 from arrax.lax.families import compose_jvp
-from arrax.lax.filled_arrays import full_like
 from arrax.lax.operand_checks import check_dtype, checked_operand, inexact, kind_of, numeric
 from arrax.lax.recurrence import linear_recurrence, shifted
 from arrax.lax.reductions import accumulator
@@ -146,15 +145,11 @@ def _cumprod_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
 
 
 def _minmax_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
-    """The tangent of the place where the extreme is; of ties, the mean of the old and the new one."""
+    """The tangent of the place where the extreme is; of ties, the mean of the old and the new one; 0 where it is NaN."""
     before = shifted(ans, axis, reverse, scalar(np.nan, ans))
     taken, kept = (convert_element_type(eq(v, ans), typeof(t).dtype) for v in (x, before))
-    return _mixture(taken, kept, t, axis, reverse)
-
-
-def _mixture(taken: Any, kept: Any, t: Any, axis: int, reverse: bool) -> Any:
-    half = select(eq(taken, kept), full_like(taken, 0.5), taken)
-    return linear_recurrence(sub(scalar(1, half), half), mul(half, t), axis, reverse)
+    ties = mul(mul(taken, kept), scalar(0.5, taken))
+    return linear_recurrence(sub(kept, ties), mul(sub(taken, ties), t), axis, reverse)
 
 
 def _cumlogsumexp_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:

@@ -331,6 +331,7 @@ def arange(
       dtype: by default the promoted dtype of the arguments.
     Raises:
       ValueError: a step of zero.
+      TypeError: bools, which cannot be counted.
     Example: ``jnp.arange(3)`` is ``[0, 1, 2]``. Source: ``numpy.arange``.
     """
     requested = requested_dtype("arange", dtype)
@@ -343,6 +344,8 @@ def arange(
         if dtypes.is_complex(dtypes.value_pair(value)[0]):
             raise ValueError("arange: start, stop and step must be real numbers, got a complex one")
     result = dtypes.result_type_of([dtypes.value_pair(value) for value in given])[0] if requested is None else requested
+    if result == np.bool_:
+        raise TypeError("arange: bools cannot be counted, give an integer or floating dtype")
     if any(map(is_symbolic, given)):
         return _counted(start, stop, step, result)
     if stop is None:

@@ -129,7 +129,10 @@ def _quantile(a: Any, q: Any, weights: Any, name: str, axis: Any, method: str, k
     if dtypes.is_complex(own):
         raise ValueError(f"{name} does not support complex values, which have no order.")
     target = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
-    x = convert(a, working_dtype(own))
+    if weights is not None:
+        weights = as_operand(weights)
+        target = dtypes.promote_types(target, typeof(weights).dtype)
+    x = convert(a, working_dtype(target))
     axes = canonical_axes(axis, typeof(x).ndim)
     rows = _rows(x, axes)
     *lead, length = typeof(rows).shape
@@ -162,7 +165,7 @@ def _of_rows(rows: Any, q: Any, weights: Any, method: str, ignore_nan: bool) -> 
 
 
 def _weight_rows(weights: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    weights = convert(as_operand(weights), typeof(x).dtype)
+    weights = convert(weights, typeof(x).dtype)
     shape, own = typeof(x).shape, typeof(weights).shape
     if own != shape:
         if own != tuple(shape[i] for i in axes):

@@ -63,8 +63,8 @@ def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
         index = flat if type(step) is int and step == 1 else arithmetic.div(flat, _at_least_one(step, dtype))
         if axis:
             index = arithmetic.rem(index, _at_least_one(length, dtype))
-        fill = shapes.broadcast_in_dim(convert(fills[axis], dtype), (size,), ())
-        out.append(selection.select(present, index, fill))
+        index, fill = promote_dtypes(index, fills[axis])
+        out.append(selection.select(present, index, shapes.broadcast_in_dim(fill, (size,), ())))
     return tuple(out)
 
 
@@ -79,7 +79,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray 
       a: array with at least one axis.
       size: how many places to return, needed where ``a`` is traced: more are cut off, missing ones are filled.
       fill_value: what missing places are filled with, a number or one per axis; by default 0.
-    Returns: for each axis, an array of indices.
+    Returns: for each axis, an array of indices, of a dtype that holds the filling, too.
     Raises:
       ConcretizationTypeError: a traced array without ``size``.
       ValueError: a scalar.

@@ -23,6 +23,7 @@ from arrax.lax.families import batch_with_ranks, memoized_rule
 from arrax.lax.operand_checks import broadcast_shapes_strict
 from arrax.random.implementations import Implementation, register
 from arrax.random.materialized import has_short_rows, materialized, materialized_keys
+from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -192,9 +193,13 @@ def _blocks_of_words(key: Any, size: int) -> Any:
     """More words than one sequence has: sequences of keys split from the key, one after the other."""
     blocks, rest = divmod(size, _LONGEST)
     keys = split(key, (blocks + 1,))
-    lengths = [_LONGEST] * blocks + [rest]
-    rows = [shapes.reshape(structure.slice_in_dim(keys, n, n + 1), (2,)) for n in range(blocks + 1)]
-    return structure.concatenate([_words(row, length) for row, length in zip(rows, lengths, strict=True) if length], 0)
+    # One program for all whole blocks: of each its own, compiling would take as long as there are blocks.
+    whole = vmap(lambda row: _words(row, _LONGEST))(structure.slice_in_dim(keys, 0, blocks))
+    words = shapes.reshape(whole, (blocks * _LONGEST,))
+    if not rest:
+        return words
+    last = shapes.reshape(structure.slice_in_dim(keys, blocks, blocks + 1), (2,))
+    return structure.concatenate([words, _words(last, rest)], 0)
 
 
 def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:

@@ -5,6 +5,7 @@ Operators and the methods that compute are attached by the NumPy API (numpy_api/
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -222,7 +223,10 @@ def copy_of(array: Any) -> Any:
 
 def _addressable_data(self: Any, index: int) -> Any:
     """The piece on one of the devices of this process, by number."""
-    return _shards(self)[index].data
+    shards = _shards(self)
+    if not -len(shards) <= operator.index(index) < len(shards):
+        raise IndexError(f"addressable_data: index {index} is out of range for an array with {len(shards)} pieces here")
+    return shards[index].data
 
 
 def _devices(self: Any) -> set[Any]:

@@ -171,7 +171,8 @@ def test_opening_one_level():
 
 
 def test_opening_one_level_with_keys():
-    assert flatten_one_level_with_keys([7]) == ([(SequenceKey(0), 7)], None)
+    assert flatten_one_level_with_keys([7]) == (((SequenceKey(0), 7),), None)
+    assert flatten_one_level_with_keys(None) == ((), None)
     assert flatten_one_level_with_keys(Point(1, 2))[0] == [(GetAttrKey("x"), 1), (GetAttrKey("y"), 2)]
     with pytest.raises(ValueError, match="int, has no children"):
         flatten_one_level_with_keys(3)

@@ -101,6 +101,8 @@ def test_comparisons_of_nan_and_complex_numbers():
 def test_extremes_keep_nan_and_order_complex_numbers_by_parts():
     x, y = np.array([np.nan, 1, -0.0], np.float32), np.array([1, np.nan, 0.0], np.float32)
     assert np.isnan(lax.max(x, y))[:2].all() and np.isnan(lax.min(x, y))[:2].all()
+    slopes = arrax.jit(arrax.grad(lambda x, y: lax.max(x, y).sum(), (0, 1)))(x, y)
+    np.testing.assert_array_equal(slopes, [[0, 0, 0.5]] * 2)
     a, b = np.array([1 + 2j, 2j], np.complex64), np.array([1 + 1j, 3 + 0j], np.complex64)
     np.testing.assert_array_equal(lax.max(a, b), [1 + 2j, 3])
     np.testing.assert_array_equal(lax.min(a, b), [1 + 1j, 2j])

@@ -203,6 +203,7 @@ def test_local_kernels_may_be_equal_everywhere(layout):
 
 
 def test_axes_are_described_by_letters():
+    assert geometry.conv_general_permutations(("NWC", "WIO", "NWC")) == ((0, 2, 1), (2, 1, 0), (0, 2, 1))
     numbers = geometry.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 4), ("NHWC", "HWIO", "NHWC"))
     assert str(numbers) == "ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))"
     assert geometry.conv_dimension_numbers((1, 1, 8), (1, 1, 3), None).out_spec == (0, 1, 2)

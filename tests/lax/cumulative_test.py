@@ -92,6 +92,7 @@ def test_zeros_and_ties_have_derivatives():
 
     np.testing.assert_allclose(arrax.grad(total(lax.cumprod))(np.float32([2, 0, 3, 4])), [1, 2 + 6 + 24, 0, 0])
     np.testing.assert_allclose(arrax.grad(total(lax.cummax))(np.float32([2, 2, 1])), [2, 1, 0])
+    np.testing.assert_array_equal(arrax.grad(total(lax.cummax))(np.float32([1, np.nan, 2])), [1, 0, 0])
 
 
 def test_logarithms_of_nothing_are_harmless():

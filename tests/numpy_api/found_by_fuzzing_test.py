@@ -245,3 +245,36 @@ def test_indices_of_few_bits_wrap_around_at_the_length_of_the_axis(indices):
 def test_one_hot_vectors_have_at_most_one_one(dtype, number):
     found = arrax.nn.one_hot(jnp.array([number], dtype), 300)
     assert np.flatnonzero(found).tolist() == [number] * (number >= 0)
+
+
+@pytest.mark.parametrize("find", [jnp.nonzero, jnp.flatnonzero, jnp.argwhere, jnp.where])
+def test_places_hold_the_filling(find):
+    (places,) = np.reshape(find(jnp.array([1, 0]), size=2, fill_value=np.nan), (1, 2))
+    np.testing.assert_array_equal(places, [0, np.nan])
+    assert jnp.nonzero(jnp.array([1, 0]), size=2, fill_value=jnp.uint8(3))[0].dtype == "int32"
+
+
+def test_weights_widen_quantiles():
+    for weights, expected in (
+        ("float16", "float16"),
+        ("float32", "float32"),
+        ("bfloat16", "float32"),
+        ("int8", "float16"),
+    ):
+        x = jnp.arange(4, dtype="float16")
+        assert jnp.quantile(x, 0.5, weights=jnp.ones(4, weights), method="inverted_cdf").dtype == expected
+    with arrax.enable_x64(True):
+        assert (
+            jnp.quantile(jnp.arange(4, dtype="float32"), 0.5, weights=np.ones(4), method="inverted_cdf").dtype == float
+        )
+
+
+@pytest.mark.parametrize("count", [lambda: jnp.arange(2, dtype=bool), lambda: jnp.arange(True)])
+def test_bools_are_not_counted(count):
+    with pytest.raises(TypeError, match="arange: bools"):
+        count()
+
+
+def test_pieces_that_are_not_there_are_named():
+    with pytest.raises(IndexError, match="addressable_data: index 5 is out of range for an array with 1 pieces"):
+        jnp.arange(3).addressable_data(5)

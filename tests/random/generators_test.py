@@ -140,6 +140,16 @@ def test_more_numbers_than_32_bits_count_can_be_asked_for(partitionable):
         arrax.jit(lambda k: arrax.random.split(k, (2**33,))).lower(key)
 
 
+def test_more_words_than_one_sequence_has_are_those_of_several_keys(monkeypatch):
+    from arrax.random import threefry
+
+    key = np.uint32([3, 4])
+    keys = threefry.split(key, (3,))
+    expected = np.concatenate([threefry._words(row, length) for row, length in zip(keys, (7, 7, 3), strict=True)])
+    monkeypatch.setattr(threefry, "_LONGEST", 7)
+    np.testing.assert_array_equal(threefry._words(key, 17), expected)
+
+
 def test_the_halves_of_large_counters_are_those_of_64_bits():
     from arrax.random import threefry
 

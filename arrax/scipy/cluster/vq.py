@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from arrax import numpy as jnp
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
@@ -44,7 +42,7 @@ def _vq(obs: Any, code_book: Any) -> tuple[Any, Any]:
     if obs.ndim == 1:
         obs, code_book = obs[:, None], code_book[:, None]
     squares = jnp.sum(jnp.square(jnp.abs(obs[:, None, :] - code_book[None, :, :])), -1)
-    codes = jnp.argmin(squares, -1).astype(np.int32)
+    codes = jnp.argmin(squares, -1)
     smallest = jnp.take_along_axis(squares, codes[:, None], -1)[:, 0]
     same = smallest == 0  # where a distance has no slope
     return codes, jnp.where(same, 0, jnp.sqrt(jnp.where(same, 1, smallest)))
