@@ -18,10 +18,12 @@ from jaxlib.weakref_lru_cache import weakref_lru_cache as weakref_lru_cache  # t
 Array = _jax.Array
 ArrayCopySemantics = _jax.ArrayCopySemantics
 ArrayImpl = _jax.ArrayImpl
+Client = _jax.Client
 Device = _jax.Device
 DeviceList = _jax.DeviceList
 GSPMDSharding = _jax.GSPMDSharding
 HostBufferSemantics = _jax.HostBufferSemantics
+LoadedExecutable = _jax.LoadedExecutable
 RuntimeFault = _jax.JaxRuntimeError
 NamedSharding = _jax.NamedSharding
 PjitFunctionCache = _jax.PjitFunctionCache
