@@ -7,7 +7,10 @@ import contextlib
 import importlib
 import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    mlir: Any  # the bindings do more than they declare
 
 _lock = threading.RLock()  # two threads importing extension modules for the first time can see half of them
 
